@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,53 @@ USUAL = 99.0
 """Percentile of a bond's power from which bands are no wider: an impact of a moment leaves the others a width."""
 
 
-def drawn(result: Result) -> str:
-    """The drawing as SVG; "" where only the result of a run is and not its model, and where that is too large to be read
-    or no bond is left in it: bodies of a pile, folded, have none."""
+STRIP = 760.0, 310.0
+"""Width and height of the drawing beside a scene, px, in a window of 1300 x 850."""
+
+SMALLEST = 0.6
+"""Of the size of a drawing: smaller ones cannot be read."""
+
+FEW = 20
+"""Nodes that can be read in the strip beside a scene."""
+
+FEWEST = 2
+"""Bonds that a drawing keeps, at least, when parts of it are folded: one tells nothing of a heap of bodies."""
+
+
+def drawn(result: Result, beside: bool = False) -> tuple[str, str]:
+    """The drawing as SVG, and, where that is too small to be read beside a scene, one with nested graphs folded.
+
+    Both are "" where only the result of a run is and not its model, and where that is too large to be read or no bond is left
+    in it: bodies of a pile, folded, have none. The second is "" where nothing is to be folded.
+    """
     model = result.program.model
     if model is None or not model.bonds:
-        return ""
+        return "", ""
     inside = tuple(f"{path}." for path in model.groups)
     nodes = sum(not path.startswith(inside) for path in model.elements) + len(inside)
-    picture = "" if nodes > HUGE else diagram(model, title="", legend=False).svg
-    return picture if "data-bond=" in picture else ""
+    if nodes > HUGE:
+        return "", ""
+    whole = diagram(model, title="", legend=False)
+    if "data-bond=" not in whole.svg:
+        return "", ""
+    if not beside or min(STRIP[0] / whole.width, STRIP[1] / whole.height) >= SMALLEST:
+        return whole.svg, ""
+    paths = _largest(model, whole.positions)
+    brief = diagram(model, title="", legend=False, folded=paths).svg if paths else ""
+    return whole.svg, brief if brief.count("data-bond=") >= FEWEST else ""
+
+
+def _largest(model: Model, shown: Collection[str]) -> tuple[str, ...]:
+    """The outermost nested graphs with most of what is shown, equally large ones together, until few nodes are left."""
+    sizes = {path: sum(name.startswith(f"{path}.") for name in shown) for path in model.groups if "." not in path}
+    found: tuple[str, ...] = ()
+    left = len(shown)
+    for size in sorted({*sizes.values()} - {0, 1}, reverse=True):
+        if left <= FEW:
+            break
+        paths = tuple(path for path in sizes if sizes[path] == size)
+        found, left = found + paths, left - (size - 1) * len(paths)
+    return found
 
 
 def pack_bonds(rows: Rows, thin: Thinning, packed: Packed, number: Callable[[str], int | None]) -> dict[str, Any]:

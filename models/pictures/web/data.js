@@ -20,7 +20,7 @@ function written(v, last = lastDigit(v)) {
   const a = Math.abs(v), large = a >= 1e5 || a < 1e-3, digits = Math.max(0, Math.min(12, large ? order(a) - last : -last));
   if (!a || a < .5 * 10 ** last) return "0";
   const text = large ? a.toExponential(digits) : last > 0 ? String(Math.round(a / 10 ** last) * 10 ** last) : a.toFixed(digits);
-  const short = text.includes(".") ? text.replace(/\.?0+(?=e|$)/, "") : text;
+  const short = text.includes(".") ? text.replace(/^([^e]*?)\.?0+(?=e|$)/, "$1") : text;
   return (v < 0 ? "−" : "") + short.replace("e+", "e").replace("e-", "e−");
 }
 

@@ -1,13 +1,22 @@
 // The bond graph: on each bond a band as wide as the root of its power, with dashes that move where the power flows.
-const SVG = "http://www.w3.org/2000/svg", drawing = document.querySelector("#drawing > svg"), bonds = [], switches = [];
-let picked = null, home = null, see = null;
+// Beside a scene a large graph is shown with its parts folded, if there is such a drawing; with all the width as a whole.
+const SVG = "http://www.w3.org/2000/svg", [whole, brief] = document.querySelectorAll("#drawing > svg"), views = new Map();
+let drawing = null, bonds = [], switches = [], picked = null, home = null, see = null;
+const isWide = () => !brief || !gl || document.body.classList.contains("alone");
+function useDrawing() {
+  drawing = (isWide() ? whole : brief) ?? null; if (!drawing) return;
+  [whole, brief].forEach(svg => { if (svg) svg.style.display = svg === drawing ? "block" : "none"; });
+  if (!views.has(drawing)) views.set(drawing, startGraph());
+  ({ bonds, switches, home } = views.get(drawing)); show(home.slice()); markPicked();
+  $("graph").style.setProperty("--shape", (home[3] / home[2]).toFixed(3));
+}
 function middleLine(lines) {
   const numbers = lines.map(line => line.getAttribute("d").match(/-?[\d.]+/g).map(Number)), mean = numbers[0].map((_, i) => numbers.reduce((sum, n) => sum + n[i], 0) / numbers.length);
   let k = 0; return lines[0].getAttribute("d").replace(/-?[\d.]+/g, () => mean[k++].toFixed(1));
 }
 const traced = (d, kind) => { const path = document.createElementNS(SVG, "path"); path.setAttribute("d", d); path.setAttribute("class", kind); path.setAttribute("fill", "none"); return path; };
 function startGraph() {
-  if (!drawing) return;
+  const bonds = [], switches = [];
   drawing.removeAttribute("width"); drawing.removeAttribute("height"); drawing.querySelector("title")?.remove();
   const groups = new Map([...drawing.querySelectorAll("[data-bond]")].map(node => [node.getAttribute("data-bond"), node]));
   M.bonds.forEach((bond, k) => {
@@ -30,9 +39,11 @@ function startGraph() {
     switches.push({ ...own, node, text, modes: curve(own.mode) });
   }
   const all = drawing.querySelector("g"), box = all.getBBox(), { e, f } = all.transform.baseVal.consolidate().matrix;
-  home = [box.x + e - 12, box.y + f - 16, box.width + 24, box.height + 28]; show(home.slice());
   bonds.forEach(own => { const line = own.band.getBBox(); own.box = [line.x + e, line.y + f, line.width, line.height]; });
-  tell(null);
+  return { bonds, switches, home: [box.x + e - 12, box.y + f - 16, box.width + 24, box.height + 28] };
+}
+function markPicked() {
+  bonds.forEach(own => { own.node.classList.toggle("picked", own.k === picked); own.hit.setAttribute("aria-pressed", own.k === picked); }); tell(picked);
 }
 // A second click on a bond takes its plots away.
 function pick(k) {
@@ -44,7 +55,7 @@ function pick(k) {
     [...quantityPanels(bond.effort, named + bond.words[0]), ...quantityPanels(bond.flow, named + bond.words[1]), power].forEach(plot => addPanel(plot, true, k));
     $("plots").scrollTop = 0;
   }
-  bonds.forEach(own => { own.node.classList.toggle("picked", own.k === picked); own.hit.setAttribute("aria-pressed", own.k === picked); }); tell(picked); render();
+  markPicked(); render();
 }
 let told = null;
 function tell(k) { told = k; drawTold(); }
@@ -55,7 +66,7 @@ function drawTold() {
     line.append(make("b", {}, bond.name), ` · ${bond.words.join(" and ")} · power ${written(Math.abs(power), lastDigit(power, own.most - own.least, own.step))} W ${where}`);
   } else if (bonds.length) {
     line.append(make("i", { style: "color:var(--along)" }), " power along the half arrow ", make("i", { style: "color:var(--against)" }),
-      ` against it · width: root of the power, widest from ${written(M.most_power)} W · click a bond to plot it`);
+      ` against it · width: root of the power, widest from ${written(M.most_power)} W · ${drawing === brief ? "click to plot · ↔ unfolds" : "click a bond to plot it"}`);
   }
 }
 function drawGraph() {
@@ -77,7 +88,7 @@ function zoom(by, x = .5, y = .5) {
   show(part[2] > 2 * home[2] ? home.slice() : part.slice());
 }
 function place_in(e) { const m = drawing.getScreenCTM().inverse(), p = new DOMPoint(e.clientX, e.clientY).matrixTransform(m); return [(p.x - see[0]) / see[2], (p.y - see[1]) / see[3]]; }
-startGraph();
+useDrawing();
 if (drawing) {
   $("drawing").addEventListener("wheel", e => { e.preventDefault(); zoom(Math.exp(.0012 * e.deltaY), ...place_in(e)); }, { passive: false });
   $("drawing").addEventListener("dblclick", () => zoom(0));
@@ -86,7 +97,7 @@ if (drawing) {
   document.querySelectorAll("#zoom [data-zoom]").forEach(button => { button.onclick = () => zoom(Number(button.dataset.zoom)); });
   // With all the width words can be read: where the whole would be too small, a part of it about the chosen bond or the middle.
   $("alone").onclick = () => {
-    const wide = document.body.classList.toggle("alone"); $("alone").setAttribute("aria-pressed", wide); show(home.slice()); render();
+    const wide = document.body.classList.toggle("alone"); $("alone").setAttribute("aria-pressed", wide); useDrawing(); render();
     if (!wide || drawing.getScreenCTM().a >= READABLE) return;
     const size = [drawing.clientWidth / READABLE, drawing.clientHeight / READABLE], box = bonds.find(own => own.k === picked)?.box ?? home;
     const from = [0, 1].map(i => { const room = home[2 + i] - size[i], start = box[i] + .5 * (box[2 + i] - size[i]) - home[i]; return home[i] + (room < 0 ? .5 * room : Math.min(room, Math.max(0, start))); });

@@ -115,13 +115,14 @@ def page(
     files = resources.files("models.pictures.web")
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
     data = json.dumps(finite(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
-    graph = drawn(scene.result) if scene.result is not None else ""
-    seen = scene.solids or scene.frames or scene.coils or scene.paths or scene.forces
+    seen = bool(scene.solids or scene.frames or scene.coils or scene.paths or scene.forces)
+    graph, brief = drawn(scene.result, beside=seen) if scene.result is not None else ("", "")
     filled = {
         "TITLE": html.escape(scene.title),
         "STYLE": parts["page.css"],
-        "PARTS": " ".join(["scene"] * bool(seen) + ["graph"] * bool(graph)),
+        "PARTS": " ".join(["scene"] * seen + ["graph"] * bool(graph)),
         "GRAPH": graph,
+        "BRIEF": brief,
         "SCRIPT": "\n".join(parts[name] for name in SCRIPTS),
         # No name can end the data, or begin a comment in it.
         "DATA": data.replace("<", "\\u003c"),
@@ -169,7 +170,8 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
     scene = thinned(replace(scene, panels=()))
     packed.put("t", scene.t, "Float64")
     return {
-        "subtitle": (*scene.subtitle, *_early(scene)),
+        "subtitle": scene.subtitle,
+        "early": _early(scene),
         "ink": INK,
         "palette": (*AXES, *ENERGIES[1:2], FORCE, *ENERGIES[2:]),
         "contacts": scene.contact_intervals(),
@@ -185,10 +187,10 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
     }
 
 
-def _early(scene: Scene) -> tuple[str, ...]:
-    """Why the run ended before its time, if it did."""
+def _early(scene: Scene) -> str:
+    """Why the run ended before its time; "" if it did not."""
     failure = None if scene.result is None else scene.result.failure
-    return () if failure is None else (f"ended early: {failure.reason}",)
+    return "" if failure is None else f"ended early: {failure.reason}"
 
 
 def _of_energy(panel: Panel) -> bool:

@@ -46,4 +46,5 @@ M.open.forEach(([k, name]) => quantityPanels(k, name).forEach(plot => addPanel(p
 let width = 0;
 new ResizeObserver(() => { if (canvas.clientWidth !== width) { width = canvas.clientWidth; view.distance = 0; } render(); }).observe($("panels"));
 new ResizeObserver(() => render()).observe($("scene"));
+$("early").textContent = M.early;
 play(false); go(START + (M.show - START)); if (location.hash.startsWith("#t=")) go(Number(location.hash.slice(3)));

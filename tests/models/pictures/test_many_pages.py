@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -16,7 +17,7 @@ from PIL import Image
 from bondgraph import J1, C, Graph, I, R, Se, simulate
 from bondgraph.run.outcome.result import Result
 from examples.bouncing_ball import with_restitution
-from models.pictures import Scene, page
+from models.pictures import Page, Scene, page
 from tests.browser import Browser, browser, needs_chromium
 from tests.models.pictures.shown import SHOWN
 from tests.models.pictures.test_pages import TITLES, curve_of, data_of, quiet, times_of
@@ -48,6 +49,16 @@ def made(kind: str) -> Result | Scene:
     return SHOWN[kind][0]()
 
 
+@cache
+def page_of(kind: str) -> Page:
+    return page(made(kind))
+
+
+def written(kind: str, folder: Path) -> Path:
+    """The file of a page that is made once."""
+    return page_of(kind).write(folder / "page.html")
+
+
 def result_of(shown: Result | Scene) -> Result:
     found = shown.result if isinstance(shown, Scene) else shown
     assert found is not None
@@ -65,14 +76,19 @@ def near(text: str, value: float, course: np.ndarray) -> bool:
 
 
 @needs_chromium
-@pytest.mark.parametrize("width", SIZES)
 @pytest.mark.parametrize("kind", SHOWN)
-def test_pages_of_every_kind(kind: str, width: int, window: Browser, tmp_path: Path) -> None:
-    shown, watched = made(kind), SHOWN[kind][1]
-    result, path = result_of(shown), tmp_path / "page.html"
-    text = page(shown, path).text
-    assert len(text) < 4.5e6
-    window.open(path, width, SIZES[width])
+def test_pages_of_every_kind(kind: str, window: Browser, tmp_path: Path) -> None:
+    path = written(kind, tmp_path)
+    assert path.stat().st_size < 4.5e6
+    for width in SIZES:
+        window.open(path, width, SIZES[width])
+        _try(kind, width, window)
+        quiet(window, path)
+
+
+def _try(kind: str, width: int, window: Browser) -> None:
+    """Nothing stands out; slider and a click on a bond change what is plotted."""
+    result, watched = result_of(made(kind)), SHOWN[kind][1]
     assert window.overflow() == 0 and window.run(BEYOND) == []
     # What is chosen is plotted, and the slider moves it.
     window.run(f"choose({watched!r})")
@@ -91,7 +107,6 @@ def test_pages_of_every_kind(kind: str, width: int, window: Browser, tmp_path: P
     assert window.overflow() == 0 and window.run(BEYOND) == []
     _click_a_bond(result, window)
     assert window.overflow() == 0 and window.run(BEYOND) == []
-    quiet(window, path)
 
 
 def _click_a_bond(result: Result, window: Browser) -> None:
@@ -128,8 +143,7 @@ def _click_a_bond(result: Result, window: Browser) -> None:
 @needs_chromium
 def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
     """Space plays and rests, arrows step, Home and End; a bond that has the keyboard is chosen by space; a wide graph."""
-    path = tmp_path / "page.html"
-    page(made("arm on a table"), path)
+    path = written("arm on a table", tmp_path)
     window.open(path)
     end = window.run("END")
     for key, time in (
@@ -169,8 +183,7 @@ def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
 @needs_chromium
 def test_fingers_and_the_mouse(window: Browser, tmp_path: Path) -> None:
     """Two fingers zoom bodies and graph, one turns or moves; plots take the time from where one points."""
-    path = tmp_path / "page.html"
-    page(made("arm on a table"), path)
+    path = written("arm on a table", tmp_path)
     window.open(path, 390, 844)
     middle = """(n => { n.scrollIntoView({ block: 'center' });
       const b = n.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })"""
@@ -258,7 +271,7 @@ def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
 def test_fast_switching_keeps_its_band() -> None:
     """A converter with four events in each of 600 periods: its current swings by V D / (f L) in every one of them."""
     result = result_of(made("boost converter"))
-    made_page = page(result)
+    made_page = page_of("boost converter")
     data = data_of(made_page)
     assert len(made_page.text) < 1e6 and len(result.events) > 2000 and data["events"] == []
     names = {name: k for k, (name, *_) in enumerate(data["quantities"])} | dict(data["also"])
@@ -273,10 +286,8 @@ def test_fast_switching_keeps_its_band() -> None:
 @needs_chromium
 def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
     """At rest at first: what is 0 says so, whatever the steps of the curves are; rounding errors beside a value are 0 too."""
-    path = tmp_path / "page.html"
     for kind in ("sampled PID", "arm on a table"):
-        page(made(kind), path)
-        window.open(path)
+        window.open(written(kind, tmp_path))
         result = result_of(made(kind))
         for name in ("rotor.flow", "angle.y"):
             if name in result:
@@ -291,7 +302,7 @@ def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
 def test_a_page_in_a_frame(window: Browser, tmp_path: Path) -> None:
     """As notebooks show it: the whole page as an attribute of a frame."""
     path = tmp_path / "notebook.html"
-    inside = page(made("eggs"))._repr_html_()
+    inside = page_of("eggs")._repr_html_()
     path.write_text(f"<!DOCTYPE html><meta charset='utf-8'><body style='margin: 0'>{inside}</body>", encoding="utf-8")
     window.open(path, 1000, 760)
     frame = "frames[0].eval({!r})"
@@ -313,15 +324,49 @@ def test_a_run_that_ended_early_says_so(window: Browser, tmp_path: Path) -> None
     path = tmp_path / "page.html"
     page(result, path)
     window.open(path)
-    assert f"ended early: {result.failure.reason}" in window.run("$('now').textContent")
+    assert window.run("$('early').textContent") == f"ended early: {result.failure.reason}"
+    ground, ink = (window.run(f"getComputedStyle($('early')).{name}") for name in ("backgroundColor", "color"))
+    red, green, blue = (int(part) for part in re.findall(r"\d+", ground))
+    assert red > green > blue + 30 and ink != window.run("getComputedStyle($('now')).color")
+    assert window.run("$('early').checkVisibility() && $('early').getBoundingClientRect().bottom < 60")
     quiet(window, path)
+
+
+@needs_chromium
+def test_beside_a_scene_what_is_drawn_can_be_read(window: Browser, tmp_path: Path) -> None:
+    """Large graphs with their parts folded; with all the width as a whole, with the bond that was chosen."""
+    scales = {}
+    for kind in ("delta", "eggs", "arm on a table"):
+        window.open(written(kind, tmp_path))
+        scales[kind] = window.run("drawing.getScreenCTM().a")
+    assert min(scales.values()) > 0.58
+    window.open(written("delta", tmp_path))
+    assert "early" not in window.run("document.querySelector('header').textContent")
+    few, name = window.run("bonds.length"), "motor 1 -> arm 1.motor"
+    window.click(*window.run(f"{PLACE_OF}({name!r})"))
+    assert window.run(TITLES)[0].startswith(name)
+    window.run("$('alone').click()")
+    whole = result_of(made("delta"))
+    assert few < window.run("bonds.length") == len(whole.bonds)
+    picked = "bonds.filter(b => b.node.classList.contains('picked')).map(b => M.bonds[b.k].name)"
+    assert window.run(picked) == [name]
+    # Whoever chooses another bond there finds it chosen beside the scene too, where it is drawn.
+    window.run("$('drawing').scrollIntoView(); pick(M.bonds.findIndex(b => b.name === 'motor 2 -> arm 2.motor'))")
+    window.run("$('alone').click()")
+    assert window.run("bonds.length") == few and window.run(picked) == ["motor 2 -> arm 2.motor"]
+
+
+@needs_chromium
+def test_numbers_keep_their_powers_of_ten(window: Browser, tmp_path: Path) -> None:
+    window.open(written("quarter car", tmp_path))
+    for value in (1.168e-10, -2.5e-20, 1.5e10, 3e100, 0.25, 120.0, 1e-3, 7.0):
+        assert number(window.run(f"written({value!r})")) == pytest.approx(value, rel=1e-3)
 
 
 @needs_chromium
 def test_in_the_dark(window: Browser, tmp_path: Path) -> None:
     """Who likes it dark has a dark page, with the bodies in their colours."""
-    path = tmp_path / "page.html"
-    page(made("eggs"), path)
+    path = written("eggs", tmp_path)
     window.prefer(dark=True)
     window.open(path)
     dark = _brightness(window)
