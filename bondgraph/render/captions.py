@@ -32,20 +32,20 @@ def captions(
     home = {box.path: frame for box, frame in zip(sketch.boxes, frames, strict=True)}
     named = [i for i, node in enumerate(sketch.nodes) if node.below]
     found: dict[int, tuple[float, float]] = {}
-    rooms: dict[int, Rectangle] = {}
+    rooms: dict[int, np.ndarray] = {}
     for _ in range(ROUNDS):
         for i in named:
-            node, others = sketch.nodes[i], [*blocked, *(room for k, room in rooms.items() if k != i)]
-            best = np.inf
-            for choice, (x, y) in enumerate(_places(node, where[i])):
-                rectangle = (x - node.below / 2, y - HEIGHT / 2, x + node.below / 2, y + HEIGHT / 2)
-                price = 0.5 * choice + 30.0 * sum(_overlap(rectangle, other) for other in others)
-                price += 8.0 * _inside(strokes, rectangle, 1.0)
-                price += 6.0 * _inside(bonds, rectangle, 2.5) + 1.0 * _inside(signals, rectangle, 1.0)
-                if node.group in home and not _within(rectangle, home[node.group]):
-                    price += 5.0
-                if price < best - 1e-9:
-                    best, found[i], rooms[i] = price, (x, y), rectangle
+            node, others = sketch.nodes[i], np.array([*blocked, *(room for k, room in rooms.items() if k != i)]).reshape(-1, 4)
+            places = np.array(_places(node, where[i]))
+            half = np.array([node.below / 2, HEIGHT / 2])
+            rectangles = np.concatenate([places - half, places + half], axis=1)
+            price = 0.5 * np.arange(len(places)) + 30.0 * _overlaps(rectangles, others).sum(axis=1)
+            price += 8.0 * _inside(strokes, rectangles, 1.0)
+            price += 6.0 * _inside(bonds, rectangles, 2.5) + 1.0 * _inside(signals, rectangles, 1.0)
+            if node.group in home:
+                price += np.where(_within(rectangles, home[node.group]), 0.0, 5.0)
+            best = int(np.argmin(price.round(9)))
+            found[i], rooms[i] = _pair(places[best]), rectangles[best]
     return found
 
 
@@ -84,21 +84,29 @@ def _places(node: Mark, centre: np.ndarray) -> list[tuple[float, float]]:
     return [(x + along, y + across) for along, across in moves]
 
 
-def _overlap(a: Rectangle, b: Rectangle) -> float:
-    """1 to 2 where two rectangles overlap, else 0."""
-    width = min(a[2], b[2]) - max(a[0], b[0]) + 2.0
-    height = min(a[3], b[3]) - max(a[1], b[1]) + 1.0
-    return 0.0 if width <= 0 or height <= 0 else 1.0 + width * height / ((a[2] - a[0]) * (a[3] - a[1]) + 1.0)
+def _pair(place: np.ndarray) -> tuple[float, float]:
+    return float(place[0]), float(place[1])
 
 
-def _inside(points: np.ndarray, rectangle: Rectangle, margin: float) -> int:
-    low = np.array(rectangle[:2]) - margin
-    high = np.array(rectangle[2:]) + margin
-    return int(np.count_nonzero(np.all((points > low) & (points < high), axis=1)))
+def _overlaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """1 to 2 where rectangles (n, 4) overlap others (k, 4), else 0: (n, k)."""
+    low, high = np.maximum(a[:, None, :2], b[:, :2]), np.minimum(a[:, None, 2:], b[:, 2:])
+    width, height = high[..., 0] - low[..., 0] + 2.0, high[..., 1] - low[..., 1] + 1.0
+    area = (a[:, 2] - a[:, 0]) * (a[:, 3] - a[:, 1]) + 1.0
+    return np.where((width <= 0) | (height <= 0), 0.0, 1.0 + width * height / area[:, None])
 
 
-def _within(inner: Rectangle, outer: Rectangle) -> bool:
-    return inner[0] > outer[0] and inner[1] > outer[1] and inner[2] < outer[2] and inner[3] < outer[3]
+def _inside(points: np.ndarray, rectangles: np.ndarray, margin: float) -> np.ndarray:
+    """How many points (k, 2) lie in each rectangle (n, 4) or nearer to it than a margin: (n,)."""
+    low, high = rectangles[:, :2] - margin, rectangles[:, 2:] + margin
+    x, y = points[np.all((points > low.min(axis=0)) & (points < high.max(axis=0)), axis=1)].T
+    inside = (x > low[:, :1]) & (x < high[:, :1]) & (y > low[:, 1:]) & (y < high[:, 1:])
+    return np.asarray(inside.sum(axis=1))
+
+
+def _within(inner: np.ndarray, outer: Rectangle) -> np.ndarray:
+    """Whether rectangles (n, 4) lie inside of one."""
+    return np.all((inner[:, :2] > outer[:2]) & (inner[:, 2:] < outer[2:]), axis=1)
 
 
 def title_place(title: str, frame: Rectangle, lines: Sequence[Route]) -> Rectangle:
@@ -108,4 +116,4 @@ def title_place(title: str, frame: Rectangle, lines: Sequence[Route]) -> Rectang
     points = _along(lines)
     starts = (left + 4.0, right - width - 4.0, (left + right - width) / 2)
     rooms = [(start, top + 3.0, start + width, top + 21.0) for start in starts]
-    return min(rooms, key=lambda room: _inside(points, room, 2.0))
+    return rooms[int(np.argmin(_inside(points, np.array(rooms), 2.0)))]

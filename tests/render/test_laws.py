@@ -1,4 +1,4 @@
-"""Laws of a diagram, on every example and model of a paper: no bond passes a foreign node, no words
+"""Laws of a diagram, on every example, script and model of a paper: no bond passes a foreign node, no words
 lie on others, on nodes, bonds or strokes; what is drawn depends on the graph alone."""
 
 import dataclasses
@@ -17,7 +17,7 @@ from tests.render.graphs import chain, hoist, touching_bodies
 from tests.render.printable import faults
 
 HERE = Path(__file__).parents[2]
-SCRIPTS = sorted(HERE.glob("examples/*.py"))
+SCRIPTS = [*sorted(HERE.glob("examples/*.py")), *sorted(HERE.glob("tests/front_door/scripts/*.py"))]
 
 
 class Frozen(Exception):

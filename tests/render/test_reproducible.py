@@ -11,11 +11,11 @@ from bondgraph.render.reproducible import Noise, dot, geometric, inverse, length
 
 MODULES = sorted(Path(bondgraph.render.__file__).parent.rglob("*.py"))
 EXACT = {
-    "abs", "add", "all", "allclose", "any", "arange", "argmax", "argmin", "argsort", "array", "array_equal", "asarray", "clip",
-    "concatenate", "copysign", "count_nonzero", "cumsum", "delete", "diag_indices", "diff", "fill_diagonal", "flatnonzero",
-    "floor", "full", "inf", "isfinite", "isin", "linspace", "max", "maximum", "min", "minimum", "moveaxis", "ndarray", "newaxis",
-    "ones", "ptp", "repeat", "round", "searchsorted", "setdiff1d", "sqrt", "stack", "sum", "triu_indices", "unique", "where",
-    "zeros", "zeros_like", "int64", "float64",
+    "abs", "add", "all", "allclose", "any", "arange", "argmax", "argmin", "argsort", "array", "array_equal", "asarray",
+    "ascontiguousarray", "clip", "concatenate", "copysign", "count_nonzero", "cumsum", "delete", "diag_indices", "diff",
+    "fill_diagonal", "flatnonzero", "float64", "floor", "full", "inf", "int64", "isfinite", "isin", "linspace", "max",
+    "maximum", "min", "minimum", "moveaxis", "ndarray", "newaxis", "ones", "ptp", "repeat", "round", "searchsorted",
+    "setdiff1d", "sort", "sqrt", "stack", "sum", "triu_indices", "unique", "where", "zeros", "zeros_like",
 }  # fmt: skip
 """What the layout may take from NumPy: sums, products, quotients, square roots, comparisons, and what moves numbers."""
 

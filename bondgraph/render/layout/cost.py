@@ -24,20 +24,21 @@ class Prices:
     length: np.ndarray
     slant: np.ndarray
     cross: np.ndarray
-    touch: np.ndarray
     forward: np.ndarray
     loose: np.ndarray
     """Edges that are not inside a block, in which nothing changes."""
     pairs: tuple[np.ndarray, np.ndarray]
     """Pairs of edges without a common node, of which one is loose."""
-    foreign: np.ndarray
-    """(edges, nodes): 1 where the node is not an end of the edge."""
+    passing: np.ndarray
+    """(edges, nodes): what it costs that an edge passes a node, 0 at its own ends."""
     at: tuple[np.ndarray, ...]
     """Node -> its edges."""
     others: tuple[np.ndarray, ...]
     """Node -> the nodes at the other ends of its edges."""
     rest: tuple[np.ndarray, ...]
     """Node -> all other edges."""
+    fouls: tuple[np.ndarray, ...]
+    """Node -> (its edges, all others): what it costs that they cross, 0 where they have a node in common."""
 
 
 def prices(sketch: Sketch, blocks: Sequence[Copies] = ()) -> Prices:
@@ -62,20 +63,26 @@ def prices(sketch: Sketch, blocks: Sequence[Copies] = ()) -> Prices:
     loose = home[tails] != home[heads]
     apart = (foreign[first, tails[second]] * foreign[first, heads[second]] > 0.0) & (loose[first] | loose[second])
     at = tuple(np.flatnonzero((tails == node) | (heads == node)) for node in range(count))
+    rest = tuple(np.setdiff1d(np.arange(len(edges)), e) for e in at)
+    cross = np.where(bond, 2.2, 0.8)
+    fouls = [
+        np.minimum(cross[e][:, None], cross[r]) * foreign[e][:, tails[r]] * foreign[e][:, heads[r]]
+        for e, r in zip(at, rest, strict=True)
+    ]
     return Prices(
         tails,
         heads,
         np.where(bond, 1.0, 0.35),
         np.where(bond, 1.8, 0.15),
-        np.where(bond, 2.2, 0.8),
-        np.where(bond, 4.0, 1.6),
+        cross,
         np.where(bond, 0.03, 0.06),
         np.flatnonzero(loose),
         (first[apart], second[apart]),
-        foreign,
+        np.where(bond, 4.0, 1.6)[:, None] * foreign,
         at,
         tuple(np.where(tails[e] == node, heads[e], tails[e]) for node, e in enumerate(at)),
-        tuple(np.setdiff1d(np.arange(len(edges)), e) for e in at),
+        rest,
+        tuple(fouls),
     )
 
 
@@ -110,45 +117,53 @@ def _own(price: Prices, at: np.ndarray | slice, dx: np.ndarray, dy: np.ndarray) 
 
 def least_costs(trials: np.ndarray, price: Prices, boxes: Nesting) -> np.ndarray:
     """Cost of many drawings (k, n, 2) without that of crossings and touches, which take longer to find."""
-    x = np.moveaxis(trials, 2, 0).astype(float)
-    along = x[..., price.heads] - x[..., price.tails]
-    cost = _own(price, slice(None), *along).sum(axis=1)
+    x = _planes(trials)
+    along = x.take(price.heads, axis=2) - x.take(price.tails, axis=2)
+    cost = _own(price, slice(None), along[0], along[1]).sum(axis=1)
     for inside in boxes.members:
-        part = x[..., inside]
+        part = x.take(inside, axis=2)
         cost += 0.25 * (part.max(axis=2) - part.min(axis=2)).sum(axis=0)
-    return cost
+    return np.asarray(cost)
+
+
+def total_costs(trials: np.ndarray, price: Prices, boxes: Nesting) -> np.ndarray:
+    """Cost of many whole drawings (k, n, 2)."""
+    x = _planes(trials)
+    a, b = x.take(price.tails, axis=2), x.take(price.heads, axis=2)
+    i, j = price.pairs
+    crossed = crossings(a.take(i, axis=2), b.take(i, axis=2), a.take(j, axis=2), b.take(j, axis=2))
+    a, b = a.take(price.loose, axis=2), b.take(price.loose, axis=2)
+    touched = touches(a[..., None], b[..., None], x[:, :, None]) * price.passing[price.loose]
+    crossings_cost = (crossed * np.minimum(price.cross[i], price.cross[j])).sum(axis=1)
+    return np.asarray(least_costs(trials, price, boxes) + crossings_cost + touched.sum(axis=(1, 2)))
 
 
 def total_cost(cells: np.ndarray, price: Prices, boxes: Nesting) -> float:
     """Cost of a whole drawing."""
-    x = cells.T.astype(float)
-    a, b = x[:, price.tails], x[:, price.heads]
-    i, j = price.pairs
-    crossed = (np.minimum(price.cross[i], price.cross[j]) * crossings(a[:, i], b[:, i], a[:, j], b[:, j])).sum()
-    hit = touches(a[:, price.loose, None], b[:, price.loose, None], x[:, None])
-    touched = (price.touch[price.loose] * (hit * price.foreign[price.loose]).sum(axis=1)).sum()
-    return float(least_costs(cells[None], price, boxes)[0] + crossed + touched)
+    return float(total_costs(cells[None], price, boxes)[0])
+
+
+def _planes(trials: np.ndarray) -> np.ndarray:
+    """Trials (k, n, 2) with coordinates first, (2, k, n), each row of them together in memory."""
+    return np.ascontiguousarray(trials.transpose(2, 0, 1), dtype=float)
 
 
 def node_costs(node: int, candidates: np.ndarray, cells: np.ndarray, price: Prices, boxes: Nesting) -> np.ndarray:
     """The part of the total cost that depends on one node, for every candidate cell (k, 2)."""
     x, p = cells.T.astype(float), candidates.T.astype(float)
     at, rest = price.at[node], price.rest[node]
-    a, b = x[:, price.tails[rest]], x[:, price.heads[rest]]
-    cost = (touches(a[:, None], b[:, None], p[:, :, None]) * price.touch[rest]).sum(axis=1)
-    for edge, other in zip(at, price.others[node], strict=True):
-        q = x[:, other][:, None]
-        sign = 1.0 if price.tails[edge] == node else -1.0
-        cost += _own(price, edge, *(sign * (q - p)))
-        free = (price.tails[rest] != other) & (price.heads[rest] != other)
-        crossed = crossings(p[:, :, None], q[:, :, None], a[:, None, free], b[:, None, free])
-        cost += (crossed * np.minimum(price.cross[edge], price.cross[rest][free])).sum(axis=1)
-        hit = touches(p[:, :, None], q[:, :, None], x[:, None])
-        cost += price.touch[edge] * (hit * price.foreign[edge]).sum(axis=1)
+    a, b = x.take(price.tails[rest], axis=1), x.take(price.heads[rest], axis=1)
+    cost = (touches(a[:, None], b[:, None], p[:, :, None]) * price.passing[rest, node]).sum(axis=1)
+    q = x.take(price.others[node], axis=1)[:, None]
+    along = np.where(price.tails[at] == node, 1.0, -1.0) * (q - p[:, :, None])
+    cost += _own(price, at, along[0], along[1]).sum(axis=1)
+    p, q = p[:, :, None, None], q[..., None]
+    cost += (crossings(p, q, a[:, None, None], b[:, None, None]) * price.fouls[node]).sum(axis=(1, 2))
+    cost += (touches(p, q, x[:, None, None]) * price.passing[at]).sum(axis=(1, 2))
     for g in boxes.around[node]:
         inside = boxes.members[g][boxes.members[g] != node]
         if len(inside):
-            low = np.minimum(x[:, inside].min(axis=1)[:, None], p)
-            high = np.maximum(x[:, inside].max(axis=1)[:, None], p)
+            low = np.minimum(x[:, inside].min(axis=1)[:, None], candidates.T)
+            high = np.maximum(x[:, inside].max(axis=1)[:, None], candidates.T)
             cost += 0.25 * (high - low).sum(axis=0)
-    return cost
+    return np.asarray(cost)

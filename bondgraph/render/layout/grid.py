@@ -53,15 +53,29 @@ def _related(a: Box, b: Box) -> bool:
 
 def is_valid(cells: np.ndarray, boxes: Nesting) -> bool:
     """Whether every cell holds one node at most and every box holds its own nodes only."""
-    if len(set((cells[:, 0] * 1048576 + cells[:, 1]).tolist())) < len(cells):
-        return False
-    if not boxes.members:
-        return True
-    own = cells[boxes.all_members]
-    low, high = np.minimum.reduceat(own, boxes.starts), np.maximum.reduceat(own, boxes.starts)
-    within = ((cells >= low[:, None]) & (cells <= high[:, None])).all(axis=2)
-    g, h = boxes.strangers
-    return not ((within & boxes.foreign).any() or ((low[g] <= high[h]) & (low[h] <= high[g])).all(axis=1).any())
+    return bool(are_valid(cells[None], boxes)[0])
+
+
+def are_valid(trials: np.ndarray, boxes: Nesting) -> np.ndarray:
+    """Of many drawings (k, n, 2), in which every cell holds one node at most and every box holds its own nodes only."""
+    x, y = trials[..., 0], trials[..., 1]
+    codes = np.sort(x * 1048576 + y, axis=1)
+    good = (codes[:, 1:] != codes[:, :-1]).all(axis=1)
+    if boxes.members:
+        (left, right), (top, bottom) = (_spans(each, boxes) for each in (x, y))
+        x, y = x[:, None], y[:, None]
+        within = (x >= left[..., None]) & (x <= right[..., None]) & (y >= top[..., None]) & (y <= bottom[..., None])
+        good &= ~np.any(within & boxes.foreign, axis=(1, 2))
+        g, h = boxes.strangers
+        beside = (left[:, g] > right[:, h]) | (left[:, h] > right[:, g]) | (top[:, g] > bottom[:, h]) | (top[:, h] > bottom[:, g])
+        good &= beside.all(axis=1)
+    return np.asarray(good)
+
+
+def _spans(x: np.ndarray, boxes: Nesting) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest of a coordinate (k, n) in each box: both (k, boxes)."""
+    own = x[:, boxes.all_members]
+    return np.minimum.reduceat(own, boxes.starts, axis=1), np.maximum.reduceat(own, boxes.starts, axis=1)
 
 
 def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:

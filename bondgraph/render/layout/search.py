@@ -11,8 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from bondgraph.render.layout.cost import Prices, least_costs, node_costs, total_cost
-from bondgraph.render.layout.grid import Nesting, is_valid, without_gaps
+from bondgraph.render.layout.cost import Prices, least_costs, node_costs, total_cost, total_costs
+from bondgraph.render.layout.grid import Nesting, are_valid, is_valid, without_gaps
 from bondgraph.render.layout.parts import Copies
 from bondgraph.render.reproducible import Noise, geometric
 
@@ -61,8 +61,9 @@ def _block_moved(members: np.ndarray, cells: np.ndarray, price: Prices, boxes: N
     """One block where it is best near its place or, heated, perhaps a worse one."""
     trials = np.concatenate([cells[None], _box_moved(members, _WIDE, True, cells)])
     least = least_costs(trials, price, boxes)
-    good = [0, *[int(k) for k in np.argsort(least[1:], kind="stable")[: 4 * FEW] + 1 if is_valid(trials[k], boxes)][:FEW]]
-    costs = np.array([total_cost(trials[k], price, boxes) for k in good]) - HEAVY * heat * noise.spread(len(good))
+    near = np.argsort(least[1:], kind="stable")[: 4 * FEW] + 1
+    good = np.concatenate([[0], near[are_valid(trials[near], boxes)][:FEW]])
+    costs = total_costs(trials[good], price, boxes) - HEAVY * heat * noise.spread(len(good))
     return trials[good[int(np.argmin(costs.round(9)))]].copy()
 
 
@@ -239,9 +240,13 @@ def _move(node: int, cells: np.ndarray, price: Prices, boxes: Nesting, heat: flo
 
 def _allowed(node: int, candidates: np.ndarray, cells: np.ndarray, boxes: Nesting) -> np.ndarray:
     """Which candidate cells are free and keep every box to its own nodes."""
-    others = np.delete(cells, node, axis=0)
-    good = ~np.any(np.all(candidates[:, None] == others[None], axis=2), axis=1)
-    spans = {g: (cells[inside].min(axis=0), cells[inside].max(axis=0)) for g, inside in enumerate(boxes.members)}
+    others = np.delete(cells[:, 0] * 1048576 + cells[:, 1], node)
+    good = ~np.any((candidates[:, 0] * 1048576 + candidates[:, 1])[:, None] == others, axis=1)
+    if not boxes.members:
+        return good
+    own = cells[boxes.all_members]
+    lows, highs = np.minimum.reduceat(own, boxes.starts), np.maximum.reduceat(own, boxes.starts)
+    spans = list(zip(lows, highs, strict=True))
     for g, inside in enumerate(boxes.members):
         low, high = spans[g]
         if g not in boxes.around[node]:
