@@ -11,6 +11,9 @@ from models.motion.limits import SLACK, check_limits, excess, limit_values, slow
 from models.motion.polynomials import Array, Motion, check_times
 from models.motion.refusals import numbers, refuse
 
+ENOUGH = 1e-7
+"""Part of a duration that a search must still win to go on."""
+
 
 def cubic_spline(
     waypoints: ArrayLike,
@@ -152,13 +155,17 @@ def _searched(points: Array, shares: Array, parts: Array, limits: dict[int, Arra
         return float(knots[-1]) * slow_down(peaks.__getitem__, limits)
 
     start = np.concatenate([np.arctanh((np.minimum(parts, 0.45) - 0.25) / 0.23), np.zeros(len(shares))])
-    best = start
-    for _ in range(2):
-        # A simplex that has collapsed on a ridge is spread again.
+    best, least = start, needed(start)
+    while True:
+        # A simplex that has collapsed on a ridge is spread again, until that wins nothing: where it collapses, rounding decides.
         spread = np.vstack([best, best + 0.3 * np.eye(len(start))])
-        options = {"initial_simplex": spread, "maxfev": 150 * len(start), "xatol": 1e-7, "fatol": 1e-9, "adaptive": True}
-        best = minimize(needed, best, method="Nelder-Mead", options=options).x
-    return read(best) if needed(best) < needed(start) else (shares, parts)
+        options = {"initial_simplex": spread, "maxfev": 150 * len(start), "xatol": 1e-7, "fatol": 1e-9 * least, "adaptive": True}
+        found = minimize(needed, best, method="Nelder-Mead", options=options)
+        won = least - found.fun
+        if won > 0.0:
+            best, least = found.x, found.fun
+        if won <= ENOUGH * least:
+            return read(best)
 
 
 def _cubic_peaks(steps: Array, table: Array) -> dict[int, Array]:

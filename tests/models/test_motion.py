@@ -117,6 +117,23 @@ def test_searched_shares_save_time(seed: int) -> None:
     assert all(np.abs(best.position(best.breaks) - point).max(axis=1).min() < 1e-12 for point in points)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_shortest_time_is_a_property_of_the_way(seed: int) -> None:
+    """Neither rounding (a shift), nor direction, nor the order of axes, nor units of length and time decide where the search ends."""
+    points, limits = walk(seed), {what: np.asarray(limit) for what, limit in LIMITS.items()}
+    least = cubic_spline(points, **limits, shortest=True).duration
+    turned = {what: limit if limit.ndim == 0 else limit[::-1] for what, limit in limits.items()}
+    scaled = {what: 1e3 * limit / 1e-3**power for power, (what, limit) in enumerate(limits.items(), start=1)}
+    assert list(limits) == ["velocity", "acceleration", "jerk"]
+    others = [
+        cubic_spline(points + 7.1, **limits, shortest=True).duration,
+        cubic_spline(points[::-1], **limits, shortest=True).duration,
+        cubic_spline(points[:, ::-1], **turned, shortest=True).duration,
+        cubic_spline(1e3 * points, **scaled, shortest=True).duration / 1e-3,
+    ]
+    np.testing.assert_allclose(others, least, rtol=1e-6)
+
+
 def test_spline_at_given_times_is_scaled_or_refused() -> None:
     points = walk(3)
     fastest = cubic_spline(points, **LIMITS)
