@@ -12,7 +12,7 @@ from bondgraph.analysis.transfer import TransferFunction, transfer
 from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
 from bondgraph.output.brief import brief
-from bondgraph.output.cells import cell, counted, line, table
+from bondgraph.output.cells import cell, line, plural, table
 from bondgraph.output.sheet import CYCLE, styled
 
 SHOWN = 12
@@ -170,7 +170,7 @@ class Linear:
 
     def _repr_html_(self) -> str:
         counts = (self.order, "state"), (len(self.inputs), "input"), (len(self.outputs), "output")
-        blocks = [line(self.name, ", ".join(counted(*each) for each in counts))]
+        blocks = [line(self.name, ", ".join(plural(*each) for each in counts))]
         if self.order > _SHOWN:
             return cell(*blocks)
         a, b, c, d = self.dense()

@@ -40,10 +40,10 @@ def cell(*blocks: str) -> str:
     return f'<div class="screwbond">{"".join(blocks)}</div>'
 
 
-def counted(count: int, word: str) -> str:
+def plural(count: int, word: str) -> str:
     """A count and what is counted.
 
-    >>> counted(1, "state"), counted(0, "input")
+    >>> plural(1, "state"), plural(0, "input")
     ('1 state', '0 inputs')
     """
     return f"{count} {word}{'' if count == 1 else 's'}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.output.cells import cell, counted, line, table
+from bondgraph.output.cells import cell, line, plural, table
 from bondgraph.output.lookup import unknown
 
 
@@ -47,7 +47,7 @@ class Quantities(Mapping[str, Quantity]):
 
     def _repr_html_(self) -> str:
         rows = [(name, quantity.value, quantity.unit) for name, quantity in self._known.items()]
-        return cell(line(counted(len(self), self._what)), table((self._what, "value", "unit"), rows))
+        return cell(line(plural(len(self), self._what)), table((self._what, "value", "unit"), rows))
 
     def __repr__(self) -> str:
         some = ", ".join(list(self._known)[:6])

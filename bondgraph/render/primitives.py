@@ -25,6 +25,19 @@ class Outline:
     style: Mapping[str, str]
     """Attributes of SVG."""
 
+    def cubics(self) -> Iterator[tuple[str, tuple[Place, ...]]]:
+        """The steps with every parabola as the cubic C (two control points and end) that it is."""
+        x, y = 0.0, 0.0
+        for letter, places in self.steps:
+            if letter == "Q":
+                (a, b), (u, v) = places
+                first, second = ((x + 2 / 3 * (a - x), y + 2 / 3 * (b - y)), (u + 2 / 3 * (a - u), v + 2 / 3 * (b - v)))
+                yield "C", (first, second, (u, v))
+            else:
+                yield letter, places
+            if places:
+                x, y = places[-1]
+
 
 @dataclass(frozen=True)
 class Lettering:

@@ -44,20 +44,12 @@ def _at(place: Place) -> str:
     return f"({place[0]:.1f},{place[1]:.1f})"
 
 
+_STEPS = {"M": "{}", "L": "-- {}", "C": ".. controls {} and {} .. {}", "Z": "-- cycle"}
+"""Step of an outline -> TikZ, with its places."""
+
+
 def _outline(outline: Outline) -> str:
-    """A path; parabolas are told as cubics."""
-    steps, at = [], (0.0, 0.0)
-    for letter, places in outline.steps:
-        if letter == "Z":
-            steps.append("-- cycle")
-            continue
-        if letter == "Q":
-            control, end = places
-            first, second = ((x + 2 / 3 * (control[0] - x), y + 2 / 3 * (control[1] - y)) for x, y in (at, end))
-            steps.append(f".. controls {_at(first)} and {_at(second)} .. {_at(end)}")
-        else:
-            steps.append(("" if letter == "M" else "-- ") + _at(places[0]))
-        at = places[-1]
+    steps = [_STEPS[letter].format(*map(_at, places)) for letter, places in outline.cubics()]
     return rf"\path[{', '.join(_style(outline.style))}] {' '.join(steps)};"
 
 

@@ -119,7 +119,7 @@ def test_searched_shares_save_time(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_shortest_time_is_a_property_of_the_way(seed: int) -> None:
-    """Neither rounding (a shift), nor direction, nor the order of axes, nor units of length and time decide where the search ends."""
+    """Neither rounding (a shift), nor direction, nor order of axes, nor units of length and time decide where the search ends."""
     points, limits = walk(seed), {what: np.asarray(limit) for what, limit in LIMITS.items()}
     least = cubic_spline(points, **limits, shortest=True).duration
     turned = {what: limit if limit.ndim == 0 else limit[::-1] for what, limit in limits.items()}

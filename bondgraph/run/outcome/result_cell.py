@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from bondgraph.output.cells import ROWS, cell, code, counted, folded, items, line, table
+from bondgraph.output.cells import ROWS, cell, code, folded, items, line, plural, table
 from bondgraph.run.outcome.curves import Plottable
 from bondgraph.run.outcome.ledger import Ledger
 
@@ -34,7 +34,7 @@ def result_cell(result: Finished) -> str:
     if not len(result.t):
         return cell(line(result.program.name, "no samples"))
     end = "ok" if result.failure is None and not result.doubts else "in doubt" if result.failure is None else "ended early"
-    span = f"{result.t[0]:g} to {result.t[-1]:g} s, {counted(len(result.t), 'sample')}, {end}"
+    span = f"{result.t[0]:g} to {result.t[-1]:g} s, {plural(len(result.t), 'sample')}, {end}"
     notes = [code(str(note)) for note in (*([result.failure] if result.failure else []), *result.doubts)]
     blocks = [line(result.program.name, span), *notes, _states(result), _quantities(result), _events(result)]
     if len(result.ledger.elements):

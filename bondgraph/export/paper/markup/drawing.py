@@ -27,6 +27,10 @@ def drawing(figure: Figure) -> str:
     return "\n".join([r"{\setlength{\unitlength}{1bp}\noindent\begin{picture}" + size, *lines, r"\end{picture}}"])
 
 
+_STEPS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
+"""Step of an outline -> operator of PDF, which follows its places."""
+
+
 @dataclass(frozen=True)
 class _Pen:
     """Writes primitives in points, from below upwards."""
@@ -38,19 +42,8 @@ class _Pen:
         return f"{place[0] * self.scale:.2f} {(self.height - place[1]) * self.scale:.2f}"
 
     def outline(self, outline: Outline) -> str:
-        """Operators of PDF; a parabola is told as a cubic."""
-        steps, at = [], (0.0, 0.0)
-        for letter, places in outline.steps:
-            if letter == "Z":
-                steps.append("h")
-                continue
-            if letter == "Q":
-                control, end = places
-                first, second = ((x + 2 / 3 * (control[0] - x), y + 2 / 3 * (control[1] - y)) for x, y in (at, end))
-                steps.append(f"{self._at(first)} {self._at(second)} {self._at(end)} c")
-            else:
-                steps.append(f"{self._at(places[0])} {letter.lower()}")
-            at = places[-1]
+        """Operators of PDF."""
+        steps = [" ".join([*map(self._at, places), _STEPS[letter]]) for letter, places in outline.cubics()]
         return (
             rf"\put(0,0){{\pdfliteral{{q {' '.join([*self._state(outline.style), *steps, _PAINT[_inked(outline.style)]])} Q}}}}"
         )
