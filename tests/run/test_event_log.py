@@ -19,7 +19,7 @@ def run():
 def test_it_is_a_sequence(run):
     events = run.events
     assert len(events) > 50 and events[0].time == events.times[0] and events[-1] is events[len(events) - 1]
-    assert [event.kind for event in events] == events.kinds and list(reversed(events))[0] is events[-1]
+    assert [event.kind for event in events] == events.kinds and next(reversed(events)) is events[-1]
     assert [event.time for event in events[3:9:2]] == events.times[3:9:2].tolist()
     with pytest.raises(IndexError):
         events[len(events)]
@@ -45,11 +45,13 @@ def test_the_energy_lost_at_each_is_that_of_its_states(run):
     """A ball of 1 kg loses (1 - e^2) of what it falls with, with e = 0.8."""
     p = run.program.layout["ball.p"].start
     hits = run.events[:-1]
-    np.testing.assert_allclose(hits.lost, 0.5 * 0.36 * hits.x[0][:, p] ** 2 / run.p[run.program.layout["ball.inertia"].start], rtol=1e-9)
+    np.testing.assert_allclose(
+        hits.lost, 0.5 * 0.36 * hits.x[0][:, p] ** 2 / run.p[run.program.layout["ball.inertia"].start], rtol=1e-9
+    )
 
 
 def test_copies_are_equal_and_stand_alone(run):
-    for other in (copy.deepcopy(run.events), pickle.loads(pickle.dumps(run.events))):
+    for other in (copy.deepcopy(run.events), pickle.loads(pickle.dumps(run.events))):  # noqa: S301
         assert other == run.events and other[2].lost == run.events[2].lost
     assert run.events == run.events[:] and run.events != run.events[1:] and run.events[:0] == ()
 

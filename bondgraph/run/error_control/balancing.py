@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from bondgraph.emit.kernel import address_of
-from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Local, Procedure, Record, Temporary, module
+from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.procedure import Local, Procedure, Record, Temporary
 from bondgraph.run.couplings import BALANCED, FIELDS, MOST, SAME, SWEEPS, Couplings
 
 
@@ -36,9 +36,14 @@ def _call(name: str, couplings: Couplings, *arrays: np.ndarray) -> None:
     _function(name, 2 + len(arrays))(couplings.structure.table.address, address_of(couplings.values), *map(address_of, arrays))
 
 
+def procedures() -> list[Procedure]:
+    """All of the arithmetic."""
+    return [_along_ears(), _sums(), _balance(), _fastest(), _carry()]
+
+
 @functools.cache
 def _machine_code() -> Library:
-    return compile_ir(module([_along_ears(), _sums(), _balance(), _fastest(), _carry()]))
+    return compile_procedures(procedures())
 
 
 @functools.cache
