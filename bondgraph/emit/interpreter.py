@@ -16,7 +16,7 @@ import numpy as np
 
 from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, address_of
-from bondgraph.emit.llvm import Library, compile_ir
+from bondgraph.emit.llvm import Library, compile_procedures
 from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import DECLARATIONS, function_text
 from bondgraph.tape import opcodes as op
@@ -103,9 +103,8 @@ class InterpretedSteps:
     rows: int
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if field.name not in ("start", "rows"):
-                self.__dict__[field.name] = np.ascontiguousarray(getattr(self, field.name), dtype=np.int64)
+        for name in {field.name for field in fields(self)} - {"start", "rows"}:
+            self.__dict__[name] = np.ascontiguousarray(getattr(self, name), dtype=np.int64)
 
     @property
     def address(self) -> int:
@@ -146,7 +145,7 @@ def _steps(routine: Routine, needed: list[int], row: dict[int, int]) -> tuple[np
 @functools.cache
 def _machine_code() -> Library:
     texts = [_rule(code) for code in _ARGUMENTS]
-    return compile_ir("\n".join([DECLARATIONS, *texts, *trigonometry.called(texts), _interpret().text()]))
+    return compile_procedures(procedures(), [DECLARATIONS, *texts, *trigonometry.called(texts)])
 
 
 @functools.cache
@@ -173,6 +172,11 @@ def _rule(code: int) -> str:
     routine = Routine(f"rule_{op.NAMES[code]}", tape, (("given", 3),), tuple(TapeScalar(tape, k) for k in outputs))
     straight = listing(routine)
     return function_text(routine.name, straight, 1, len(straight.steps), len(straight.steps))
+
+
+def procedures() -> list[Procedure]:
+    """The interpreter, which calls the rules."""
+    return [_interpret()]
 
 
 def _interpret() -> Procedure:

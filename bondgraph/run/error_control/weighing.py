@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 
-from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Procedure, Record, Temporary, module
+from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.couplings import FIELDS as STRUCTURE
 from bondgraph.run.error_control import balancing, driving, scatter
 from bondgraph.run.error_control.driving import structure_of
@@ -21,17 +21,17 @@ _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 _STEP = {**_AT, "h": "double", "relative": "double", "implicit": "i64"}
 
 
-def text() -> str:
-    """The whole module."""
+def procedures() -> list[Procedure]:
+    """All of them, with those of `balancing`, `driving` and `scatter`."""
     own = [_energies(), _measure_powers(), _known_modes(), _renew(), _begin(), _per_square(), _rests(), _at_rest()]
     own += [_carried(), _listen(), _question(), _relax()]
-    return module([*balancing.procedures(), *driving.procedures(), *scatter.procedures(), *own])
+    return [*balancing.procedures(), *driving.procedures(), *scatter.procedures(), *own]
 
 
 @functools.cache
 def machine_code() -> Library:
     """The error control as machine code."""
-    return compile_ir(text())
+    return compile_procedures(procedures())
 
 
 def _at(write: Procedure) -> list[Temporary]:

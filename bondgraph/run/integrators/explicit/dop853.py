@@ -8,8 +8,8 @@ import time
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.error_control.weights import RENEWALS
 from bondgraph.run.error_control.shared_weights import SharedWeights
+from bondgraph.run.error_control.weights import RENEWALS
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.explicit import driver as of
 from bondgraph.run.integrators.explicit.steps import DENSE, EXTENDED, FIELDS

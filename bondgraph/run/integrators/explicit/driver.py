@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Procedure, Record, Temporary, module
+from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.weights import NEVER, RENEWALS
 from bondgraph.run.integrators.explicit import clocks, steps
@@ -264,8 +264,8 @@ def _land(write: Procedure, record: Record, h: Temporary, t_new: Temporary, agai
     write.give(EVENT)
 
 
-def text() -> str:
-    """The whole module."""
+def procedures() -> list[Procedure]:
+    """All of the method."""
     within = Within(steps.FIELDS, exact="dense", cubic="hermite")
     parts = steps.combinations()
     parts += [steps.derivative(), steps.attempt(), steps.first_step()]
@@ -273,10 +273,10 @@ def text() -> str:
     parts += [guard_values(steps.FIELDS)]
     parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
     parts += [clocks.due(), clocks.flush(), clocks.tick()]
-    return module([*parts, samples(), stiffness(), noisy_step(), weigh(), attempts(), advance()])
+    return [*parts, samples(), stiffness(), noisy_step(), weigh(), attempts(), advance()]
 
 
 @functools.cache
 def machine_code() -> Library:
     """The method as machine code."""
-    return compile_ir(text())
+    return compile_procedures(procedures())

@@ -66,8 +66,7 @@ def derivative() -> Procedure:
     p, m = record.get("p"), record.get("m")
     record.count("rate_count")
     quadratures, fused = record.get("quadratures"), record.get("rates_and_powers")
-    has_fused = write.write(f"icmp ne ptr {fused.text}, null", "i1")
-    with write.when(has_fused & write["full"].equals(1)):
+    with write.when(fused.is_given() & write["full"].equals(1)):
         write.call(fused, [t, y, p, m, k])
         write.give()
     write.call(record.get("rates"), [t, y, p, m, k])
