@@ -114,7 +114,9 @@ class Graph(Draft):
         ends = []
         for end in (tail, head):
             reference = end if isinstance(end, PortRef) else PortRef(end, "")
-            self.add(reference.owner)
+            part = reference.owner
+            if not isinstance(part, (Element, Graph)) or self.parts.get(part.name) is not part:
+                self.add(part)
             ends.append(reference)
         self.links.append(Link(ends[0], ends[1], caller_place()))
         return self

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.owners import owner_of, transition_in_words
 from bondgraph.assembly.system import Statement, System
+from bondgraph.assembly.transitions import owner_of, transition_in_words
 from bondgraph.checks.relations import contradictions
 from bondgraph.errors import Problem, ScrewbondError, raise_if_any
 from bondgraph.model.element import Element

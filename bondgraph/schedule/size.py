@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 
+from bondgraph.assembly.identity import formula_key
 from bondgraph.assembly.system import System
 from bondgraph.model.ops import TIME_DERIVATIVE, Op
-from bondgraph.schedule.identity import formula_key
 from bondgraph.schedule.kernels import traced
 from bondgraph.tape import opcodes
 

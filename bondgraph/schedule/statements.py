@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bondgraph.assembly.identity import formula_key
 from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import IDENTITY, Op
 from bondgraph.schedule.calls import Book
-from bondgraph.schedule.identity import formula_key
 
 _DEEPEST = 24
 """Statements in a row that are computed in `prepare`: each group that reads their result traces them again."""
