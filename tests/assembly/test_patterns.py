@@ -1,4 +1,4 @@
-"""Elements that are alike are written by a pattern: the same statements as one by one, whatever the graph; and far fewer calls."""
+"""Elements that are alike are written by a pattern: the same statements as one by one, in far fewer calls."""
 
 from __future__ import annotations
 
