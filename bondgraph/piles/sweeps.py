@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.emit.kernel import address_of
-from bondgraph.emit.procedure import Procedure, Temporary, module
+from bondgraph.emit.procedure import Procedure, Temporary
 
 if TYPE_CHECKING:
     from bondgraph.emit.llvm import Library
@@ -118,9 +118,14 @@ def _function() -> ctypes._CFunctionType:
 
 @functools.cache
 def _library() -> Library:
-    from bondgraph.emit.llvm import compile_ir
+    from bondgraph.emit.llvm import compile_procedures
 
-    return compile_ir(module([_settle()]))
+    return compile_procedures(procedures())
+
+
+def procedures() -> list[Procedure]:
+    """The sweeps."""
+    return [_settle()]
 
 
 def _settle() -> Procedure:

@@ -250,6 +250,7 @@ class Program:
     powers : one power per dissipator or source, W; None if there are none.
     energies : energy per storage, J; None if there are none.
     outputs : all named outputs; None if there are none.
+    choose : makes a kernel of the outputs in some slots alone, and says where it gives each of these; None without it.
     resets : one per transition: x after it, (n,); None where x does not change.
     pushes : one per transition: what its impulse adds to all guards (k,), then x after it without the impulse (n,); None where
         no other transition could answer.
@@ -287,6 +288,7 @@ class Program:
     powers: Kernel | None = None
     energies: Kernel | None = None
     outputs: Kernel | None = None
+    choose: Callable[[tuple[Slot, ...]], tuple[Kernel, tuple[int, ...]]] | None = None
     resets: tuple[Kernel | None, ...] = ()
     pushes: tuple[Kernel | None, ...] = ()
     supplies: tuple[Kernel | None, ...] = ()
@@ -330,7 +332,7 @@ class Program:
 
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
         without |= dict.fromkeys(
-            ("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks", "model")
+            ("choose", "differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks", "model")
         )
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
         return replace(self, **without)
@@ -356,6 +358,16 @@ class Program:
         kernel, pattern = self._derivatives if self.couple is None else self.couple()
         nothing = np.zeros(self.states + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return kernel, Structures(*(nothing if pattern is None else pattern))
+
+    @cached_property
+    def is_machine_code(self) -> bool:
+        """Whether all that runs inside an integrator is machine code."""
+        kernels = [self.rates, self.guards, self.powers, self.energies, self.rates_and_powers]
+        kernels += [clock.kernel for clock in self.clocks]
+        if not all(kernel is None or kernel.is_machine_code for kernel in kernels):
+            return False
+        couple = self.couplings[0]
+        return couple is None or couple.steps is not None or couple.is_machine_code
 
     @property
     def typical(self) -> np.ndarray:
