@@ -18,6 +18,7 @@ from bondgraph.model.names import is_name, names_of
 from bondgraph.output.cells import cell, code, line
 from bondgraph.output.lookup import unknown
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
+from bondgraph.tape.collection import paused_collection
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
@@ -214,6 +215,7 @@ class Graph(Draft):
             title = f'"{self.name}" has two {_PLURALS[what]} called "{name}"'
             self.problems.append(Problem("E101", title, places=(first, caller_place()), cures=("give one of them another name",)))
 
+    @paused_collection()
     def freeze(self) -> Model:
         """Resolve nested graphs, ports and signals; check everything; return the frozen model.
 
