@@ -14,6 +14,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import address_of
 from bondgraph.emit.llvm import Library, compile_ir
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Local, Procedure, Record, Temporary, module
 from bondgraph.run.couplings import BALANCED, FIELDS, MOST, SAME, SWEEPS, Couplings
 
@@ -36,7 +37,7 @@ def _call(name: str, couplings: Couplings, *arrays: np.ndarray) -> None:
     _function(name, 2 + len(arrays))(couplings.structure.table.address, address_of(couplings.values), *map(address_of, arrays))
 
 
-@functools.cache
+@once
 def _machine_code() -> Library:
     return compile_ir(module([_along_ears(), _sums(), _balance(), _fastest(), _carry()]))
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-
 from bondgraph.emit.llvm import Library, compile_ir
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary, module
 from bondgraph.run.integrators.explicit import clocks, steps
 from bondgraph.run.integrators.native import guard_values, note_rounding, rows_until
@@ -234,7 +233,7 @@ def text() -> str:
     return module([*parts, samples(), stiffness(), noisy_step(), advance()])
 
 
-@functools.cache
+@once
 def machine_code() -> Library:
     """The method as machine code."""
     return compile_ir(text())
