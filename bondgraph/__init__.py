@@ -44,7 +44,8 @@ __all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY"
 __all__ += ["Constraint", "Diode", "Friction", "Switch", "Block", "multiport", "signals"]
 __all__ += ["Graph", "Model", "Bond", "Element", "Port", "Parameter", "StateSpec", "Op", "Domain", "DOMAINS"]
 __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality", "equations"]
-__all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations", "quasistatic", "simulate", "sweep"]
+__all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations"]
+__all__ += ["quasistatic", "simulate", "sweep"]
 __all__ += ["ModelError", "Problem", "RoundingWarning", "RunDoubtWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
 
 _LATER = {"analysis": "bondgraph.analysis", "export": "bondgraph.export", "render": "bondgraph.render.diagram"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Made = TypeVar("Made")
 
@@ -24,3 +24,14 @@ def once(make: Callable[[], Made]) -> Callable[[], Made]:
             return made()
 
     return one
+
+
+class OnceProperty(functools.cached_property[Made]):
+    """A `cached_property` that is computed once, whatever threads ask for it; since Python 3.12 those of `functools` are not."""
+
+    _lock = threading.RLock()
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        """The property itself, or its value."""
+        with self._lock:
+            return super().__get__(instance, owner)

@@ -62,15 +62,15 @@ class Progress:
 
     def line(self, now: float) -> str:
         """What stands in the terminal at a time of `time.perf_counter()`, s; the bar goes on as fast as it came there."""
-        rest, spent = self.total - self.already, now - self._begin
-        share = (self.done - self.already) / rest if rest > 0.0 else 0.0
-        if share > 0.0:
-            whole = (self._said - self._begin) / share
-            share = max(share, min(spent / whole, 0.99)) if whole > 0.0 else share
-            left = f"{duration(max(whole - spent, 0.0))} left"
+        share, spent = self.done / self.total if self.total > 0.0 else 0.0, now - self._begin
+        fresh, rest = self.done - self.already, self.total - self.already
+        if fresh > 0.0:
+            whole = (self._said - self._begin) * rest / fresh
+            ahead = (self.already + rest * spent / whole) / self.total if whole > 0.0 else share
+            share, left = max(share, min(ahead, 0.99)), f"{duration(max(whole - spent, 0.0))} left"
         else:
             left = f"since {duration(spent)}"
-        share = min((self.already + share * rest) / self.total, 1.0) if self.total > 0.0 else 0.0
+        share = min(share, 1.0)
         bar = "#" * int(_WIDTH * share)
         return f"{self.name} [{bar:<{_WIDTH}}] {100 * share:3.0f} %, {left}{', ' if self.note else ''}{self.note}"
 

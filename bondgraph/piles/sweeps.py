@@ -25,7 +25,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import address_of
 from bondgraph.emit.once import once
-from bondgraph.emit.procedure import Procedure, Temporary, module
+from bondgraph.emit.procedure import Procedure, Temporary
 
 if TYPE_CHECKING:
     from bondgraph.emit.llvm import Library
@@ -119,9 +119,14 @@ def _function() -> ctypes._CFunctionType:
 
 @once
 def _library() -> Library:
-    from bondgraph.emit.llvm import compile_ir
+    from bondgraph.emit.llvm import compile_procedures
 
-    return compile_ir(module([_settle()]))
+    return compile_procedures(procedures())
+
+
+def procedures() -> list[Procedure]:
+    """The sweeps."""
+    return [_settle()]
 
 
 def _settle() -> Procedure:

@@ -8,9 +8,8 @@ import numpy as np
 
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
-from bondgraph.run.error_control.weights import Weights
 from bondgraph.run.integrators import leg as legs
-from bondgraph.run.integrators.choose import build, sundials_reason, tolerances
+from bondgraph.run.integrators.choose import build, sundials_reason, tolerances, weights_of
 from bondgraph.run.integrators.leg import Effort, Integrator, Selection
 from bondgraph.run.outcome.doubts import first_lost
 from bondgraph.run.outcome.failure import Failure, cause, describe, fastest_rate
@@ -40,7 +39,7 @@ class Hybrid:
 
     def __init__(self, bound: Bound, settings: Settings, ticks: Ticks, bar: Progress):
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
-        self.weights = Weights(bound, settings.rtol, settings.atol, settings.max_step)
+        self.weights = weights_of(bound, settings.rtol, settings.atol, settings.max_step)
         self.courses, self.watch = Courses(bound, settings.span), Watch(settings.span, settings.rtol)
         self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)
         self.x, _ = bound.consistent(self.t, settings.x, self.m)

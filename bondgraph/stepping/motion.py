@@ -15,7 +15,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.once import once
-from bondgraph.emit.procedure import Procedure, module
+from bondgraph.emit.procedure import Procedure
 
 if TYPE_CHECKING:
     from bondgraph.emit.llvm import Library
@@ -65,9 +65,14 @@ def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: 
 
 @once
 def _library() -> Library:
-    from bondgraph.emit.llvm import compile_ir
+    from bondgraph.emit.llvm import compile_procedures
 
-    return compile_ir(module([_move()]))
+    return compile_procedures(procedures())
+
+
+def procedures() -> list[Procedure]:
+    """The step."""
+    return [_move()]
 
 
 def _move() -> Procedure:

@@ -31,7 +31,8 @@ class Carried:
         if self.build is None:
             about = self.compiled.model.name
             cures = ("sweep(function, ...), with a function of a module that builds the graph", "executor=None, for threads")
-            raise refusal("E366", "other processes cannot have this model", *cures, about=about, why="it holds formulas", places=())
+            title = "other processes cannot have this model"
+            raise refusal("E366", title, *cures, about=about, why="it holds formulas", places=())
         return arrived, (self.build, self.fingerprint)
 
 

@@ -69,7 +69,7 @@ def events(event: str = "") -> Measure:
 
 
 @dataclass(frozen=True)
-class Kind:
+class MeasureKind:
     """How a kind of measure is taken: result and name -> numbers; its unit from that of the quantity; what it can be of."""
 
     take: Callable[[Result, str], object]
@@ -102,14 +102,14 @@ def _span(result: Result) -> float:
     return float(result.since[-1] - result.since[0])
 
 
-MEASURES: Mapping[str, Kind] = {
-    "course": Kind(lambda result, name: result[name]),
-    "last": Kind(lambda result, name: result[name][-1]),
-    "peak": Kind(lambda result, name: result.peak(name)[1], scalar=True),
-    "mean": Kind(lambda result, name: _integral(result, name) / _span(result)),
-    "integral": Kind(_integral, lambda unit: per_second(unit, -1)),
-    "first_time": Kind(lambda result, event: min(_happened(result, event), default=np.nan), lambda _: "s", of_event=True),
-    "events": Kind(lambda result, event: len(_happened(result, event)), lambda _: "", of_event=True),
+MEASURES: Mapping[str, MeasureKind] = {
+    "course": MeasureKind(lambda result, name: result[name]),
+    "last": MeasureKind(lambda result, name: result[name][-1]),
+    "peak": MeasureKind(lambda result, name: result.peak(name)[1], scalar=True),
+    "mean": MeasureKind(lambda result, name: _integral(result, name) / _span(result)),
+    "integral": MeasureKind(_integral, lambda unit: per_second(unit, -1)),
+    "first_time": MeasureKind(lambda result, event: min(_happened(result, event), default=np.nan), lambda _: "s", of_event=True),
+    "events": MeasureKind(lambda result, event: len(_happened(result, event)), lambda _: "", of_event=True),
 }
 """Every measure."""
 

@@ -92,7 +92,7 @@ def points_of(given: Any, compiled: Compiled, runs: int | None, seed: int) -> Po
 
     Raises `ModelError` E360 for what is none of these, E361 for names and values that do not fit the model, all at once.
     """
-    about, reader = compiled.model.name, _Reader(compiled, roles(compiled))
+    about, reader = compiled.model.name, _PointReader(compiled, roles(compiled))
     if isinstance(given, Mapping):
         varied, counts = reader.crossed(given)
     elif hasattr(given, "columns") and hasattr(given, "to_dict"):
@@ -129,7 +129,7 @@ def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[An
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 
-class _Reader:
+class _PointReader:
     """Values of a user's, checked against a model; what is wrong is collected."""
 
     def __init__(self, compiled: Compiled, known: Mapping[str, Role]):

@@ -110,7 +110,7 @@ class Runs:
         with self._reading() as reading:
             for run, *entries in reading.read(f"SELECT run, {names} FROM runs ORDER BY run"):
                 pairs = zip(self.columns.values(), entries, strict=True)
-                values = {column: column.array([entry])[0] for column, entry in pairs}
+                values = {column: _plain(column.array([entry])[0]) for column, entry in pairs}
                 parts = {part: {c.name: v for c, v in values.items() if c.part == part} for part in (*ARGUMENTS, "")}
                 changed = {argument: parts[part] for part, argument in ARGUMENTS.items()}
                 yield Run(run, **changed, values=parts[""], failure=failures.get(run), doubts=tuple(doubts.get(run, ())))
@@ -176,6 +176,11 @@ class Runs:
         import xarray
 
         return xarray.Dataset(*over_axes(self), {"model": self.name})
+
+
+def _plain(value: np.ndarray) -> Any:
+    """A number of Python's, or the array."""
+    return value if np.ndim(value) else value.item()
 
 
 def load_runs(path: str | os.PathLike[str]) -> Runs:

@@ -16,6 +16,7 @@ from bondgraph.run.error_control.weights import Rounding
 from bondgraph.run.outcome.curves import curves
 from bondgraph.run.outcome.failure import Doubt, Failure
 from bondgraph.run.outcome.ledger import Ledger, account
+from bondgraph.run.outcome.outputs import Outputs
 from bondgraph.run.outcome.result_cell import result_cell
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.start_values import start_values
@@ -109,7 +110,7 @@ class Result:
         if slot.block == "p":
             return self.p[slot.start : slot.stop].reshape(slot.shape)
         if slot.block == "out":
-            return _cut(self._outputs, slot)
+            return _shaped(self._outputs[slot], slot)
         return _cut(self.x if slot.block == "x" else self.m, slot)
 
     @cached_property
@@ -144,14 +145,8 @@ class Result:
         return BondValues(self[known[bond].effort], self[known[bond].flow])
 
     @cached_property
-    def _outputs(self) -> np.ndarray:
-        return self._at(self.t, self.x, self.m)
-
-    def _at(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        kernel = self.program.outputs
-        if kernel is None:
-            return np.zeros((len(t), 0))
-        return kernel.many(t, x, self.p, m)
+    def _outputs(self) -> Outputs:
+        return Outputs(self.program, self.p, self.t, self.x, self.m)
 
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity just before and just after every event, (events, *shape) each."""
@@ -160,19 +155,20 @@ class Result:
             same = np.broadcast_to(self[name], (len(self.events), *slot.shape))
             return same, same
         before, after = (
-            _cut(outputs if slot.block == "out" else x if slot.block == "x" else m, slot) for x, m, outputs in self._sides
+            _shaped(outputs[slot], slot) if slot.block == "out" else _cut(x if slot.block == "x" else m, slot)
+            for x, m, outputs in self._sides
         )
         return before, after
 
     @cached_property
-    def _sides(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]:
+    def _sides(self) -> tuple[tuple[np.ndarray, np.ndarray, Outputs], ...]:
         """States, modes and outputs just before and just after every event."""
         t = np.array([event.time for event in self.events])
         sides = []
         for side in ("before", "after"):
             x = np.array([getattr(event, f"x_{side}") for event in self.events]).reshape(len(t), self.x.shape[1])
             m = np.array([getattr(event, f"m_{side}") for event in self.events]).reshape(len(t), self.m.shape[1])
-            sides.append((x, m, self._at(t, x, m)))
+            sides.append((x, m, Outputs(self.program, self.p, t, x, m)))
         return tuple(sides)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -248,8 +244,10 @@ class Result:
         import xarray
 
         layout = self.program.layout
+        names = layout.names() if names is None else names
+        self._outputs.find(slot for slot in map(layout.__getitem__, names) if slot.block == "out")
         found: dict[str, Any] = {}
-        for name in layout.names() if names is None else names:
+        for name in names:
             slot = layout[name]
             over = () if slot.block == "p" else ("t",)
             axes = (*over, *(f"{name} {k}" for k in range(len(slot.shape))))
@@ -262,9 +260,11 @@ class Result:
         required("a data frame", "pandas")
         import pandas
 
-        columns: dict[str, Any] = {}
-        for name in self.program.layout.names() if names is None else names:
-            slot = self.program.layout[name]
+        layout, columns = self.program.layout, dict[str, Any]()
+        names = layout.names() if names is None else names
+        self._outputs.find(slot for slot in map(layout.__getitem__, names) if slot.block == "out")
+        for name in names:
+            slot = layout[name]
             if slot.block == "p":
                 continue
             values = self[name].reshape(len(self.t), -1)
@@ -296,4 +296,8 @@ def _refined(t: np.ndarray, values: np.ndarray, events: Sequence[float]) -> tupl
 
 
 def _cut(block: np.ndarray, slot: Slot) -> np.ndarray:
-    return block[:, slot.start : slot.stop].reshape(len(block), *slot.shape)
+    return _shaped(block[:, slot.start : slot.stop], slot)
+
+
+def _shaped(numbers: np.ndarray, slot: Slot) -> np.ndarray:
+    return numbers.reshape(len(numbers), *slot.shape)
