@@ -16,12 +16,12 @@ from bondgraph.errors import Problem, raise_if_any, refusal
 from bondgraph.output.progress import Progress
 from bondgraph.run.settings import known, sample_times, span_of
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
-from bondgraph.sweeps.carried import Carried, Source, carried
 from bondgraph.sweeps.columns import Column
 from bondgraph.sweeps.driving import drive, executor_or_threads, speed
 from bondgraph.sweeps.keep import Keepable, Kept, Measure, kept_of
 from bondgraph.sweeps.points import FAILURE, RUN, Points, points_of
 from bondgraph.sweeps.runs import Runs
+from bondgraph.sweeps.sending import SentModel, Source, sent_model
 from bondgraph.sweeps.store import Store, distinct
 from bondgraph.sweeps.tasks import Asked, Row, quiet, run_chunk
 
@@ -65,7 +65,7 @@ def sweep(
     """
     known(settings, SETTINGS.keys() - {"strict"})
     wanted, more = settings.get("progress", True), {key: value for key, value in settings.items() if key not in OWN}
-    sent = carried(model, progress=wanted)
+    sent = sent_model(model, progress=wanted)
     compiled = sent.compiled
     planned = points_of(points, compiled, runs, seed)
     start, end = span_of(settings.get("t_start", 0.0), t_end)
@@ -88,7 +88,7 @@ def sweep(
     return Runs(opened if path is None else path)
 
 
-def _fill(store: Store, model: Carried, points: Points, asked: Asked, executor: Executor | None, wanted: bool) -> None:
+def _fill(store: Store, model: SentModel, points: Points, asked: Asked, executor: Executor | None, wanted: bool) -> None:
     """Run what is not stored yet."""
     left = np.setdiff1d(np.arange(len(points)), store.done(), assume_unique=True)
     before, begin = len(points) - len(left), time.perf_counter()
@@ -156,7 +156,7 @@ def _pickles(executor: Executor | None) -> bool:
     return isinstance(executor, ProcessPoolExecutor)
 
 
-def _header(model: Carried, points: Points, asked: Asked, times: np.ndarray) -> dict[str, Any]:
+def _header(model: SentModel, points: Points, asked: Asked, times: np.ndarray) -> dict[str, Any]:
     """What a store says of itself; `plan` is what must be the same for it to be gone on with."""
     names = distinct([*(one.name for one in points.varied), *(one.name for one in asked.kept)])
     columns = [

@@ -16,8 +16,8 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError
 from bondgraph.run.outcome.result import Result
-from bondgraph.sweeps.carried import Carried
 from bondgraph.sweeps.keep import Kept
+from bondgraph.sweeps.sending import SentModel
 
 OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
 """Refusals of a run that follow from its numbers; all others would meet every run."""
@@ -54,7 +54,7 @@ class Row:
     doubts: tuple[Fault, ...] = ()
 
 
-def run_chunk(model: Carried, asked: Asked, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> tuple[list[Row], float]:
+def run_chunk(model: SentModel, asked: Asked, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> tuple[list[Row], float]:
     """Some runs (k,) one after the other, at points by name (k, ...); their rows, and the time that they took, s.
 
     Raises `ModelError` E365 for what is kept, `RunError` for settings.

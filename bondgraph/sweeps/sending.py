@@ -17,17 +17,17 @@ Source = Compilable | Callable[[], Compilable]
 
 _MOST = 4
 """Compiled models that a worker keeps."""
-_here: dict[str, Carried] = {}
+_here: dict[str, SentModel] = {}
 _lock = threading.Lock()
 
 
-class Carried:
+class SentModel:
     """A compiled model and its fingerprint; another process gets the function that builds it, and compiles what that gives."""
 
     def __init__(self, compiled: Compiled, build: Callable[[], Compilable] | None = None):
         self.compiled, self.build, self.fingerprint = compiled, build, fingerprint(compiled)
 
-    def __reduce__(self) -> tuple[Callable[..., Carried], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., SentModel], tuple[object, ...]]:
         if self.build is None:
             about = self.compiled.model.name
             cures = ("sweep(function, ...), with a function of a module that builds the graph", "executor=None, for threads")
@@ -36,21 +36,21 @@ class Carried:
         return arrived, (self.build, self.fingerprint)
 
 
-def carried(model: Source, *, progress: bool) -> Carried:
+def sent_model(model: Source, *, progress: bool) -> SentModel:
     """The model, compiled; E100 for what is none."""
     if not isinstance(model, Compilable) and callable(model):
         built = model()
         if not isinstance(built, Compilable):
             raise no_model(built, "sweep")
-        return Carried(compiled_form(built, "sweep", progress=progress), model)
-    return Carried(compiled_form(model, "sweep", progress=progress))
+        return SentModel(compiled_form(built, "sweep", progress=progress), model)
+    return SentModel(compiled_form(model, "sweep", progress=progress))
 
 
-def arrived(build: Callable[[], Compilable], known: str) -> Carried:
+def arrived(build: Callable[[], Compilable], known: str) -> SentModel:
     """The model in a worker, compiled when it comes for the first time; E366 where it turns out as another one there."""
     with _lock:
         if known not in _here:
-            found = carried(build, progress=False)
+            found = sent_model(build, progress=False)
             if found.fingerprint != known:
                 name = found.compiled.model.name
                 cure = "a function that builds the same graph at every call, of the same file on every machine"
