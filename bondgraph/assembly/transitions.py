@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bondgraph.assembly.draft import Assembly
@@ -17,7 +18,10 @@ from bondgraph.model.ops import as_op, constant
 
 def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
     """All transitions of all automata, with statements for their guards and resets."""
-    events = []
+    events, switched = [], dict[str | None, list[Switched]]()
+    for element in draft.model.elements.values():
+        if isinstance(element.law, Switched):
+            switched.setdefault(element.law.automaton, []).append(element.law)
     for slot, automaton in enumerate(draft.model.automata.values()):
         place = automaton.states.index
         for index, edge in enumerate(_edges(automaton)):
@@ -32,7 +36,7 @@ def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
             kind = edge.kind or f"{automaton.name}: {edge.source} to {edge.target}"
             ends = place(edge.source), place(edge.target)
             event = LoweredTransition(automaton.name, slot, *ends, guard, tuple(resets), kind, edge.internal, edge.error)
-            impulse = bool(edge.impact) or _begins(draft.model, automaton, edge)
+            impulse = bool(edge.impact) or _begins(switched.get(automaton.name, ()), edge)
             rest = None if edge.accumulates is None else place(edge.accumulates)
             events.append(replace(event, impulse=impulse, impact=tuple(edge.impact), accumulates=rest))
     return tuple(events)
@@ -48,9 +52,8 @@ def _edges(automaton: Automaton) -> tuple[Transition, ...]:
     return tuple(found)
 
 
-def _begins(model: Model, automaton: Automaton, transition: Transition) -> bool:
-    """Whether something that an impulse must bring to rest begins to hold at a transition."""
-    laws = [e.law for e in model.elements.values() if isinstance(e.law, Switched) and e.law.automaton == automaton.name]
+def _begins(laws: Sequence[Switched], transition: Transition) -> bool:
+    """Whether something that an impulse must bring to rest begins to hold at a transition of the automaton of these laws."""
     return any(law.stops(transition.source, transition.target) for law in laws)
 
 

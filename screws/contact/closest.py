@@ -81,7 +81,7 @@ def closest_points(
         continued = _continued(bodies, start)
         if continued is not None:
             return _coordinates(bodies, continued)
-    if near is None and is_convex(surface1) and is_convex(surface2):
+    if near is None and all(not surface.has_edge and is_convex(surface) for surface in (surface1, surface2)):
         only = _between_convex(bodies)
         if only is not None:
             return _coordinates(bodies, only)

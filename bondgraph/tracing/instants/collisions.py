@@ -39,22 +39,27 @@ def colliding(system: System) -> Colliding | None:
     frictions = tuple(u.element for u in unknowns if f"{u.element}.released effort" in system.values)
     scalar = {u.element: u for u in unknowns if system.values[u.value].shape == () and u.element not in frictions}
     bounces: dict[str, list[int]] = {}
+    gates: dict[str, dict[str, Any]] = {}
+    for statement in system.statements:
+        if isinstance(statement.op, Choice):
+            gates.setdefault(statement.args[0], {})[statement.outs[0]] = statement.op.active
     for index, event in enumerate(system.events):
-        for name in _struck(system, event, scalar, bool(frictions)):
+        for name in _struck(system, event, scalar, gates.get(f"{event.automaton}.mode", {}), bool(frictions)):
             bounces.setdefault(name, []).append(index)
     if len(bounces) < 2 and not (bounces and frictions):
         return None
     return Colliding(tuple(bounces), tuple(map(tuple, bounces.values())), frictions)
 
 
-def _struck(system: System, event: LoweredTransition, scalar: Mapping[str, Unknown], closing: bool) -> tuple[str, ...]:
-    """The one constraint that collides at an event; that begins to hold there, if this is asked for."""
+def _struck(
+    system: System, event: LoweredTransition, scalar: Mapping[str, Unknown], gates: Mapping[str, Any], closing: bool
+) -> tuple[str, ...]:
+    """The one constraint that collides at an event; that begins to hold there, if this is asked for. `gates` say of values that
+    the event's automaton switches in which of its modes they hold."""
     if event.resets or event.error or event.internal or event.found:
         return ()
     if event.stays:
         return tuple(name for name in event.impact if name in scalar) if len(event.impact) == 1 else ()
-    mode = f"{event.automaton}.mode"
-    gates = {s.outs[0]: s.op.active for s in system.statements if isinstance(s.op, Choice) and s.args[0] == mode}
     switched = [u for u in system.unknowns if u.residual in gates]
     if not closing or event.impact or len(switched) != 1 or switched[0].element not in scalar or not switched[0].stopped:
         return ()
