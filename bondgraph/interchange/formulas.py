@@ -19,8 +19,8 @@ SLOPES = "slopes"
 """Name of the step that differentiates a piece."""
 ARITY = {
     operation.name: operation.arguments
-    for operation in opcodes.OPERATIONS
-    if operation.arguments and operation.name != "reciprocal"
+    for code, operation in enumerate(opcodes.OPERATIONS)
+    if operation.arguments and code != opcodes.RECIPROCAL
 }
 """Every other step, and how many numbers it takes; a reciprocal is a division."""
 
@@ -42,7 +42,7 @@ class Unsound(ValueError):
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedFormula:
     """A formula for arguments of these shapes."""
 
     arguments: tuple[Shape, ...]
@@ -103,7 +103,7 @@ def shape_of(given: Any) -> Shape:
     return tuple(given)
 
 
-def formula_of(given: Any) -> Recorded:
+def formula_of(given: Any) -> RecordedFormula:
     """The formula of its JSON; `Unsound` where it is none."""
     if not isinstance(given, dict) or set(given) != {"arguments", "constants", "steps", "results"}:
         raise Unsound('it needs "arguments", "constants", "steps" and "results", and nothing else')
@@ -121,7 +121,7 @@ def formula_of(given: Any) -> Recorded:
         results.append((shape, numbers))
     if not results:
         raise Unsound("it has no result")
-    return Recorded(arguments, constants, steps, tuple(results))
+    return RecordedFormula(arguments, constants, steps, tuple(results))
 
 
 def _checked(steps: tuple[Step, ...], count: int, constants: int, depth: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from bondgraph.checks import check_model
 from bondgraph.errors import raise_if_any
 from bondgraph.interchange.coherence import incoherent
-from bondgraph.interchange.formulas import MOST_STEPS, Recorded, Unsound, formula_of
+from bondgraph.interchange.formulas import MOST_STEPS, RecordedFormula, Unsound, formula_of
 from bondgraph.interchange.reading import Reading
 from bondgraph.interchange.records import FORMAT, KNOWN, OPERATIONS, VERSION
 from bondgraph.interchange.replay import Missing, Replay
@@ -74,7 +74,7 @@ def load_model(path: str | Path) -> Model:
     return parse_model(text, shown(given))
 
 
-def _formulas(reading: Reading, given: Any) -> dict[str, Recorded]:
+def _formulas(reading: Reading, given: Any) -> dict[str, RecordedFormula]:
     if not isinstance(given, dict):
         raise refused("E354", reading.file, "formulas", "they are no object {...}")
     found, length = {}, 0
@@ -89,7 +89,7 @@ def _formulas(reading: Reading, given: Any) -> dict[str, Recorded]:
     return found
 
 
-def _operations(reading: Reading, given: Any, formulas: Mapping[str, Recorded]) -> tuple[Any, ...]:
+def _operations(reading: Reading, given: Any, formulas: Mapping[str, RecordedFormula]) -> tuple[Any, ...]:
     """Formulas with their texts; those that are the same have one function, and are known as the same by it."""
     if not isinstance(given, list):
         raise refused("E354", reading.file, "operations", "they are no list")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.interchange.formulas import MOST_STEPS, SLOPES, Recorded, Shape, Step, size_of
+from bondgraph.interchange.formulas import MOST_STEPS, SLOPES, RecordedFormula, Shape, Step, size_of
 from bondgraph.tape.scalar import TraceError
 from screws.scalars import array
 
@@ -144,7 +144,7 @@ class Noted:
         return self.recording.slopes(formula, x, others)
 
 
-def recorded(function: Callable[..., Any], shapes: Sequence[Shape], results: int = 1) -> Recorded:
+def recorded(function: Callable[..., Any], shapes: Sequence[Shape], results: int = 1) -> RecordedFormula:
     """The formula that a function of arrays is, for arguments of these shapes; several results are a sequence.
 
     Raises `TraceError` for what cannot be recorded, and what the function raises.
@@ -161,4 +161,4 @@ def recorded(function: Callable[..., Any], shapes: Sequence[Shape], results: int
     for value in several:
         entries = np.array(value, dtype=object)
         outs.append((entries.shape, tuple(recording.number(entry) for entry in entries.flat)))
-    return Recorded(tuple(shapes), tuple(recording.numbers), tuple(recording.steps), tuple(outs))
+    return RecordedFormula(tuple(shapes), tuple(recording.numbers), tuple(recording.steps), tuple(outs))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.interchange.formulas import ARITY, SLOPES, Recorded, Shape, Step, size_of
+from bondgraph.interchange.formulas import ARITY, SLOPES, RecordedFormula, Shape, Step, size_of
 from bondgraph.model.gradient import partials
 from screws import scalars
 from screws.scalars import array
@@ -43,7 +43,7 @@ class Replay:
 
     __name__ = "recorded formula"
 
-    def __init__(self, formula: Recorded):
+    def __init__(self, formula: RecordedFormula):
         self.formula = formula
         self.program, self.count = _program(formula.steps, sum(map(size_of, formula.arguments)))
 

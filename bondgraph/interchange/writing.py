@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph.assembly.system import System
 from bondgraph.errors import ModelError, Place, ScrewbondError, refusal
-from bondgraph.interchange.formulas import Recorded, spelled
+from bondgraph.interchange.formulas import RecordedFormula, spelled
 from bondgraph.interchange.recording import recorded
 from bondgraph.interchange.records import KNOWN, OPERATIONS, RECORDS, Field, fields_of, is_default
 from bondgraph.interchange.shapes import Owner, outs_of, shapes_of
@@ -91,11 +91,9 @@ class Transcript:
         if isinstance(given, Op):
             if OPERATIONS.get(type(given).__name__) is not type(given):
                 raise self.unknown(given)
-            entry["$is"] = type(given).__name__
-            for part in fields(given):
-                content = getattr(given, part.name)
-                if part.name != "function" and not is_default(content, part.default):
-                    entry[part.name] = list(content) if isinstance(content, tuple) else content
+            entry |= {"$is": type(given).__name__, "name": given.name}
+            texts = {part: getattr(given, part, None) for part in ("latex", "source", "note", "active")}
+            entry |= {part: list(text) if isinstance(text, tuple) else text for part, text in texts.items() if text}
         function = given.function if isinstance(given, Op) else given
         shapes = shapes_of(self.system, record, name, arguments)
         entry |= self.formula(function, shapes, outs_of(record), name)
@@ -128,7 +126,7 @@ class Transcript:
         """Whether the equations of the model use a function."""
         return any(statement.op.function is function for statement in self.system.statements)
 
-    def _stored(self, made: Recorded) -> str:
+    def _stored(self, made: RecordedFormula) -> str:
         content = made.as_json()
         key = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
         self.formulas[key] = content
