@@ -1,8 +1,8 @@
 """`weights` in machine code: the table of a run's error control, and where the run is -> new sizes, floors and noise.
 
-`weights_reset` (w) begins a run anew. `weights_begin` (w, t, x, q, m), `weights_renew` (w, t, x, m), `weights_question` and `weights_relax` (w, t, x, m, h, relative,
+`weights_begin` (w, t, x, q, m), `weights_renew` (w, t, x, m), `weights_question` and `weights_relax` (w, t, x, m, h, relative,
 implicit) are what `weights.Weights` has under these names: the same operations in the same order, so that both give the same
-bits.
+bits. `weights_reset` (w) makes them as they are before a run.
 """
 
 from __future__ import annotations
@@ -312,6 +312,7 @@ def _reset() -> Procedure:
             record.get(name)[i] = 0.0
     with write.loop(n) as i:
         record.get("scale")[i] = 0.0
+        record.get("squares")[i] = -1.0
     for name in ("energy", "spread"):
         record.set(name, 0.0)
     for name in ("boost", "boosted"):

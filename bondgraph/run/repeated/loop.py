@@ -13,6 +13,7 @@ from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.fields import finite, larger, size_of
 from bondgraph.run.integrators.explicit.driver import PAUSE, STOP
 from bondgraph.run.integrators.explicit.steps import FIELDS as INTEGRATOR
+from bondgraph.run.integrators.leg import HOPELESS, PATIENCE
 from bondgraph.run.table import fields_of
 
 TOO_MANY, DOUBTFUL = 100, 101
@@ -27,7 +28,7 @@ ROW, OUTPUT, MODE = range(3)
 _POINTERS = """table begin advance p x m times dates rows ends times_end status step_counts rejected_counts rate_counts
     outputs out kinds sources places kept before series_sources series_places series signs energies rates powers"""
 _WHOLES = "runs p_count p_stride x_stride m_stride samples kept_count series_count output_count most"
-FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit",))
+FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span"))
 
 
 @functools.cache
@@ -149,7 +150,9 @@ def _many() -> Procedure:
             status.set(write.call(record.get("advance"), [c], "i64"))
             with write.when(~status.get().equals(PAUSE)):
                 write.jump(done)
-            with write.when(integrator.get("steps") > record.get("most")):
+            steps, most = integrator.get("steps"), record.get("most")
+            way = integrator.get("t") / record.get("span") * write.real(most) * HOPELESS
+            with write.when((steps > most) | ((steps >= PATIENCE) & (way <= write.real(steps)))):
                 status.set(TOO_MANY)
                 write.jump(done)
             integrator.set("tried", 0)

@@ -1,4 +1,4 @@
-"""A run begins: start values in; the tables of the integrator and of its error control as if they were new, and the first row, out."""
+"""A run begins: start values in; tables of integrator and error control as if they were new, and the first row, out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bondgraph.emit.procedure import Procedure
 from bondgraph.run.error_control.weights import PATIENCE, RENEWALS
 from bondgraph.run.integrators.explicit.steps import record_of
 
-_COUNTS = """steps rejected rate_count guard_calls noisy_steps written tried stiff mild doubts noisy is_landing landings cornered"""
+_COUNTS = "steps rejected rate_count guard_calls noisy_steps written tried stiff mild doubts noisy is_landing landings cornered"
 
 
 def begin() -> Procedure:
