@@ -16,7 +16,7 @@ from benchmarks.command import run_command
 from benchmarks.timing import median, processor, table
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.prepared import PreparedRun
+from bondgraph.prepared.runs import PreparedRun
 from models.delta import DeltaParameters, DeltaRobot
 
 SECTIONS = (1, 10, 100, 1000)

@@ -34,8 +34,8 @@ from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
     from bondgraph.analysis.linear import Linear
-    from bondgraph.compile.prepared import PreparedRun
     from bondgraph.emit.kernel import Kernel
+    from bondgraph.prepared.runs import PreparedRun
     from bondgraph.run.outcome.result import Result
 
 
@@ -185,7 +185,9 @@ class Compiled(Frozen):
         do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for settings, E322 for
         one that does not exist.
         """
-        return self.prepare_run(t_end, **settings)(parameters=parameters, initial=initial)
+        from bondgraph.prepared.runs import run_once
+
+        return run_once(self, t_end, parameters, initial, settings)
 
     @spelled_settings
     def prepare_run(self, t_end: float, **settings: Unpack[RunSettings]) -> PreparedRun:
@@ -194,10 +196,9 @@ class Compiled(Frozen):
 
         Raises `RunError` for settings, E322 for one that does not exist.
         """
-        from bondgraph.compile.prepared import PreparedRun
-        from bondgraph.run.repeated.preparation import prepare
+        from bondgraph.prepared.runs import prepared_run
 
-        return PreparedRun(self, prepare(self.program, t_end, **settings))
+        return prepared_run(self, t_end, settings)
 
     def linearise(
         self,

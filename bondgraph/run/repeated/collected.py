@@ -12,7 +12,7 @@ from bondgraph.errors import Problem, ProblemError, RunError
 from bondgraph.run.outcome.failure import Doubt, Failure
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
-from bondgraph.run.repeated.ends import Kept, RunEnds
+from bondgraph.run.repeated.ends import KeptOfRun, RunEnds
 from bondgraph.run.settings import Settings
 
 # Chunks for each thread, that none waits for long at the end; runs in one, at most.
@@ -20,7 +20,7 @@ _CHUNKS, _MOST = 8, 256
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class RunBatch:
     """Runs that were done together: as `loop.FIELDS`."""
 
     status: np.ndarray
@@ -33,11 +33,11 @@ class Batch:
     series: np.ndarray
 
     @staticmethod
-    def of(runs: int, width: int, samples: int, kept: int, series: int) -> Batch:
+    def of(runs: int, width: int, samples: int, kept: int, series: int) -> RunBatch:
         """Room for so many."""
         status, steps, rejected, rates = (np.zeros(runs, dtype=np.int64) for _ in range(4))
         numbers, courses = np.full((runs, kept), np.nan), np.full((runs, samples, series), np.nan)
-        return Batch(status, np.zeros((runs, width)), np.zeros(runs), steps, rejected, rates, numbers, courses)
+        return RunBatch(status, np.zeros((runs, width)), np.zeros(runs), steps, rejected, rates, numbers, courses)
 
 
 def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -72,7 +72,7 @@ class Collected:
         samples: int,
         judged: Callable[..., Result],
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
-        kept: Sequence[Kept],
+        kept: Sequence[KeptOfRun],
     ):
         self._settings, self._judged, self._blocks, self._kept = settings, judged, blocks, kept
         runs, m = max(map(len, blocks)), blocks[2]
@@ -88,7 +88,7 @@ class Collected:
         self._doubts: dict[int, tuple[Doubt, ...]] = {}
         self._refused: dict[int, ProblemError] = {}
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: RunBatch) -> None:
         """The runs of a batch that reached their end."""
         n, done = self._rows["x"].shape[1], batch.status == 0
         self._rows["x"][done], self._rows["integrals"][done] = batch.ends[done, :n], batch.ends[done, n:]

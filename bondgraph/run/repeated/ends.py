@@ -21,7 +21,7 @@ _SOURCES = {"x": loop.ROW, "out": loop.OUTPUT, "m": loop.MODE}
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptOfRun:
     """Something that is kept: its name there, what of which quantity, and places of its numbers in the source."""
 
     name: str
@@ -59,7 +59,7 @@ class Kept:
         return np.asarray((np.fmax if self.what == "max" else np.fmin).reduce(values))
 
 
-def kept_of(program: Program, keep: Mapping[str, tuple[str, str]]) -> tuple[tuple[Kept, ...], Kernel | None]:
+def kept_of(program: Program, keep: Mapping[str, tuple[str, str]]) -> tuple[tuple[KeptOfRun, ...], Kernel | None]:
     """What `keep` asks for, {"peak": ("max", "rotor.flow")}, and the kernel of the outputs among it.
 
     Raises `RunError` E345 for a kind that there is not, or a parameter; KeyError for an unknown name.
@@ -80,7 +80,7 @@ def kept_of(program: Program, keep: Mapping[str, tuple[str, str]]) -> tuple[tupl
     found = []
     for name, slot in slots.items():
         start = starts.get(slot, slot.start)
-        found.append(Kept(name, *keep[name], slot, tuple(range(start, start + slot.size))))
+        found.append(KeptOfRun(name, *keep[name], slot, tuple(range(start, start + slot.size))))
     return tuple(found), kernel if asked_for else None
 
 

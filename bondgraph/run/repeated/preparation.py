@@ -20,6 +20,8 @@ from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
+from bondgraph.run.instants.events import Events
+from bondgraph.run.instants.log import Log
 from bondgraph.run.integrators.choose import choose, tolerances
 from bondgraph.run.integrators.leg import Selection
 from bondgraph.run.outcome.doubts import doubts_of, first_lost
@@ -27,14 +29,14 @@ from bondgraph.run.outcome.judge import judged
 from bondgraph.run.outcome.result import Result, Statistics
 from bondgraph.run.program import Program
 from bondgraph.run.repeated.checked import checked_settings
-from bondgraph.run.repeated.collected import Batch, Collected, blocks_of, parts
+from bondgraph.run.repeated.collected import Collected, RunBatch, blocks_of, parts
 from bondgraph.run.repeated.ends import RunEnd, RunEnds, kept_of
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, RunSettings
 
 if TYPE_CHECKING:
-    from bondgraph.run.repeated.workspace import Course, Workspace
+    from bondgraph.run.repeated.workspace import MachineRun, Workspace
 
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
@@ -127,7 +129,7 @@ class PreparedProgram:
         lost = first_lost(self.program, t, settings.p, x, result.m, result.integrals, rtol)
         return None if lost is not None else (result, (course.t, course.x))
 
-    def _result(self, settings: Settings, space: Workspace, course: Course, begin: float) -> Result:
+    def _result(self, settings: Settings, space: Workspace, course: MachineRun, begin: float) -> Result:
         effort, n = course.effort, self.program.states
         local = tolerances(settings, self.choice.method).relative
         rounding = space.weights.rounding(effort.noisy, local, course.t, course.x, settings.m)
@@ -155,7 +157,7 @@ class PreparedProgram:
             m=np.tile(settings.m, (len(settings.times), 1)),
             integrals=np.ascontiguousarray(course.rows[:, n:]),
             start_energies=energies,
-            events=(),
+            events=Events.of(self.program, settings.p, settings.t_start, Log(self.program, settings.t_start)),
             failure=None,
             statistics=statistics,
         )
@@ -210,7 +212,7 @@ class PreparedProgram:
         with Progress(self.program.name, runs, self.progress) as bar, ThreadPoolExecutor(crew) as pool:
             if machine:
                 counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
-                batch = Batch.of(runs, width + self._powers, len(self.settings.times), *counts)
+                batch = RunBatch.of(runs, width + self._powers, len(self.settings.times), *counts)
 
                 def chunk(part: slice) -> int:
                     with self._workspace() as space:

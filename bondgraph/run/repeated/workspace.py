@@ -20,8 +20,8 @@ from bondgraph.run.integrators.leg import Effort, endless
 from bondgraph.run.outcome.doubts import FAR, MOST
 from bondgraph.run.program import Program
 from bondgraph.run.repeated import loop
-from bondgraph.run.repeated.collected import Batch
-from bondgraph.run.repeated.ends import Kept
+from bondgraph.run.repeated.collected import RunBatch
+from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
 
@@ -32,7 +32,7 @@ _NEAR = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class MachineRun:
     """A run in machine code.
 
     Parameters
@@ -70,7 +70,7 @@ class Workspace:
         self._width = program.states + self.bound.quadratures
         self._place = self.table.address
 
-    def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> Course:
+    def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> MachineRun:
         """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), all contiguous arrays of floats."""
         settings, table, n = self.settings, self.table, self.bound.program.states
         self.bound.p[:] = p
@@ -88,10 +88,17 @@ class Workspace:
         steps, rejected, rates, noisy = (int(table[name]) for name in ("steps", "rejected", "rate_count", "noisy_steps"))
         effort = Effort(steps, rejected, rates, seconds=seconds, noisy=noisy)
         y = table.arrays["y"].copy()
-        return Course(status == driver.STOP, float(table["t"]), y[:n], y[n:], rows, effort)
+        return MachineRun(status == driver.STOP, float(table["t"]), y[:n], y[n:], rows, effort)
 
     def many(
-        self, p: np.ndarray, x: np.ndarray, m: np.ndarray, runs: slice, batch: Batch, kept: Sequence[Kept], outputs: Kernel | None
+        self,
+        p: np.ndarray,
+        x: np.ndarray,
+        m: np.ndarray,
+        runs: slice,
+        batch: RunBatch,
+        kept: Sequence[KeptOfRun],
+        outputs: Kernel | None,
     ) -> None:
         """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in one call that lets
         go of the interpreter's lock."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bondgraph.compile.changes import changed_parameters
+from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import foreign_velocities, motion_of
 from bondgraph.compile.starts import contradicting_switches
 from bondgraph.compile.unusable import unusable_parameters
@@ -17,14 +18,11 @@ from bondgraph.errors import raise_if_any, refusal
 from bondgraph.model.laws import IdealSwitch
 from bondgraph.output.brief import brief
 from bondgraph.quantities import real
-from bondgraph.run_arguments import Initial
+from bondgraph.run.outcome.result import Result
+from bondgraph.run.repeated.ends import RunEnd, RunEnds
+from bondgraph.run.repeated.preparation import PreparedProgram, prepare
+from bondgraph.run_arguments import Initial, RunSettings
 from bondgraph.tracing.on_tape.values import flat
-
-if TYPE_CHECKING:
-    from bondgraph.compile.compiled import Compiled
-    from bondgraph.run.outcome.result import Result
-    from bondgraph.run.repeated.ends import RunEnds
-    from bondgraph.run.repeated.preparation import PreparedProgram, RunEnd
 
 
 @brief
@@ -130,3 +128,15 @@ class PreparedRun:
     ) -> RunEnds:
         """Many runs from numbers, as `points` gives them; see `PreparedProgram.many`."""
         return self.runs.many(p, x0, m0, keep, threads=threads, watch=watch)
+
+
+def prepared_run(compiled: Compiled, t_end: float, settings: RunSettings) -> PreparedRun:
+    """`Compiled.prepare_run`."""
+    return PreparedRun(compiled, prepare(compiled.program, t_end, **settings))
+
+
+def run_once(
+    compiled: Compiled, t_end: float, parameters: Mapping[str, Any] | None, initial: Initial | None, settings: RunSettings
+) -> Result:
+    """`Compiled.simulate`: a prepared run that is used once."""
+    return prepared_run(compiled, t_end, settings)(parameters=parameters, initial=initial)
