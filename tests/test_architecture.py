@@ -33,7 +33,7 @@ ROOMS = {
         ("passes", "render", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "export", "piles", "stepping"),
+        ("analysis", "estimation", "export", "piles", "stepping"),
     ),
     "models": (
         ("connections", "studies", "visuals"),

@@ -13,8 +13,8 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import RunDoubtWarning, caller_depth, refusal
 from bondgraph.estimation.following import followed
-from bondgraph.estimation.varied import Varied, start_slopes, varied_by
 from bondgraph.estimation.variational import Variational
+from bondgraph.estimation.varied import Varied, start_slopes, varied_by
 from bondgraph.output.cells import cell, line, table
 from bondgraph.run.outcome.result import Result
 from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, Startable, StartValues, spelled_settings
@@ -127,19 +127,17 @@ def sensitivities_along(
 ) -> RunSensitivities:
     """The same with kernels that are there, for many runs."""
     compiled = variational.compiled
-    begun, changed = _by_name(compiled, initial, parameters)
+    begun, changed = by_name(compiled, initial, parameters)
     given: dict[str, Any] = {**DEFAULTS, **settings}
     start, slopes = compiled.initial(begun, changed), start_slopes(compiled, variational.varied, changed, begun)
     result = compiled.simulate(t_end, parameters=changed, initial=begun, **settings)
     longest = given["max_step"] or (t_end - given["t_start"]) / 100.0
     S = followed(variational, result, (*start, slopes), float(given["rtol"]), float(longest))
     varied: Varied = variational.varied
-    return RunSensitivities(
-        result, varied.labels, varied.units, varied.values(result.p, start[0]), S.S, S.doubts, variational
-    )
+    return RunSensitivities(result, varied.labels, varied.units, varied.values(result.p, start[0]), S.S, S.doubts, variational)
 
 
-def _by_name(
+def by_name(
     compiled: Compiled, initial: Initial | None, parameters: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Changes of start values and of parameters, those that were found with the start values among them."""

@@ -1,7 +1,7 @@
 """A run followed a second time with its sensitivities: a result and S at its start in; S at all samples out.
 
-The run itself is not touched, so its steps are what they would be without sensitivities. Between its events x and S are integrated
-together, with error control of S of its own; at each event x is what the run had there.
+The run itself is not touched, so its steps are what they would be without sensitivities. Between its events x and S are
+integrated together, with error control of S of its own; at each event x is what the run had there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bondgraph.estimation.variational import Variational
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.weights import Weights
 from bondgraph.run.integrators import leg as legs
-from bondgraph.run.integrators.choose import build, compiled, sundials_reason, tolerances
+from bondgraph.run.integrators.choose import build, compiled, sundials_reason
 from bondgraph.run.integrators.leg import Integrator, Selection
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.settings import Settings
@@ -53,8 +53,8 @@ def followed(
     start : x (n,) and modes as the run was given them, and S (n, k) there.
     rtol : of the run; max_step : s.
 
-    Raises `RunError` E373 where an event is none for a little less, E374 where several bodies collide at once, E375 where S cannot
-    be integrated.
+    Raises `RunError` E373 where an event is none for a little less, E374 where several bodies collide at once, E375 where S
+    cannot be integrated.
     """
     return _Following(variational, result, rtol, max_step).go(*start)
 
@@ -70,6 +70,7 @@ class _Following:
         self.bound = Bound(program, result.p, origin, self.end)
         # all ticks within the run, and those that a sample at its end stands before
         self.ticks = Ticks(self.bound, origin, origin + self.end, np.inf)
+        self.numbers = variational.varied.values(self.p, result.x[0])
         self.sizes = np.max(np.abs(result.x), axis=0, initial=0.0)
         self.instants = Instants(variational, self.bound, self.ticks, self.p, rtol, self.sizes)
         self.rows = np.empty((len(result.since), variational.n * (1 + variational.k)))
@@ -145,7 +146,6 @@ class _Following:
             linear="auto",
             simultaneous="together",
         )
-        self.local = tolerances(settings, method).relative
         own = Weights(self.bound, self.rtol, None, self.max_step)
         self.allowances = Allowances(bound, own, result.x, self._driven(bound))
         ticks = Ticks(bound, self.bound.origin, self.bound.origin + self.end)
@@ -181,7 +181,7 @@ class _Following:
             if leg.status == legs.STOP:
                 break
         at.t, at.x, at.S = stop, leg.x[:n], leg.x[n:].reshape(-1, n).T.copy()
-        if self.allowances.loosened * self.local > self.rtol:
+        if self.allowances.unresolved(self.rtol, self.numbers):
             self.doubts["S is known to the rounding of its rates only, which is more than the tolerance"] = None
 
     def _compare(self, at: Passing, event: Event, before: Before) -> None:

@@ -10,14 +10,14 @@ times of their own.
 
 References
 ----------
-M. A. Aizerman, F. R. Gantmacher, "On the stability of periodic motions", J. Appl. Math. Mech. 22 (1958). I. A. Hiskens, M. A. Pai,
-"Trajectory sensitivity analysis of hybrid systems", IEEE Trans. Circuits Syst. I 47 (2000).
+M. A. Aizerman, F. R. Gantmacher, "On the stability of periodic motions", J. Appl. Math. Mech. 22 (1958). I. A. Hiskens,
+M. A. Pai, "Trajectory sensitivity analysis of hybrid systems", IEEE Trans. Circuits Syst. I 47 (2000).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -104,16 +104,16 @@ class Instants:
         first = ticks.next()
         due = np.flatnonzero(ticks.following <= first + TOGETHER * max(abs(at.t), abs(first)))
         guards, f = bound.guards(at.t, at.x, at.m), self.rates(at)
-        times = [self._clock_slope(ticks.clocks[row], bound.origin + first) for row in due if not ticks.silent[row]]
+        clocks = [clock for clock in (ticks.clocks[row] for row in due) if clock is not None]
+        times = [self._clock_slope(clock, bound.origin + first) for clock in clocks]
         breaks = self._break_slopes(bound.origin + first) if ticks.silent[due].any() else []
         at.t, after = ticks.tick(at.t, at.x, at.m)
         for dt in breaks[:1]:
             at.S += np.outer(f - self.rates(at), dt)
         slopes = [*breaks, *times]
         if any(not _agree(dt, slopes[0]) for dt in slopes):
-            self.doubts['ticks or jumps of sources coincide that another value of a parameter would take apart'] = None
-        for row, dt in zip(due[~ticks.silent[due]], times, strict=True):
-            clock = ticks.clocks[row]
+            self.doubts["ticks or jumps of sources coincide that another value of a parameter would take apart"] = None
+        for clock, dt in zip(clocks, times, strict=True):
             D = at.S + np.outer(self.rates(at), dt)
             if bound.program.clocks[clock].kernel is not None:
                 out = self.values(self.variational.tick(clock), at, D, dt, np.zeros(len(at.x)))
@@ -159,10 +159,10 @@ class Instants:
         """Carry out the transitions of one instant, in place."""
         first = group[0]
         at.x, at.m = first.x_before.copy(), first.m_before.copy()
-        dt = self._first_time(at, first.transition, before)
+        dt = self._first_time(at, first.transitions[0], before)
         begin = Passing(at.t, at.x, at.S, at.m)
         D = self.solved(at, at.S + np.outer(self.rates(at), dt), dt)
-        for number, event in enumerate(group):
+        for number, event in enumerate(step for own in group for step in self._steps(own)):
             at.x, at.m = event.x_before, event.m_before
             own = self._limit(event) if event.accumulation is not None else None
             if own is None and number and before.length and before.ticked is None:
@@ -170,12 +170,29 @@ class Instants:
             if own is not None:
                 f = self.rates(at)
                 dt, D = own, D + np.outer(f, own - dt)
-            for transition in event.transitions:
-                self._times.setdefault(transition, []).append((event.since, dt))
+            self._times.setdefault(event.transition, []).append((event.since, dt))
             D = self._reset(at, event, D, dt)
             at.x, at.m = event.x_after, event.m_after
             D = self.solved(at, D, dt)
         at.S = D - np.outer(self.rates(at), dt)
+
+    def _steps(self, event: Event) -> list[Event]:
+        """An event as single transitions: of collisions at the same time, that are one problem, one after the other, where that
+        comes to the same since they do not act on each other. E374 where it does not."""
+        if not event.together:
+            return [event]
+        steps, x, m = [], event.x_before, event.m_before
+        for transition in event.together:
+            edge = self.bound.program.transitions[transition]
+            after = m.copy()
+            after[edge.slot] = edge.target
+            there = self.bound.consistent(event.since, self.bound.reset(transition, event.since, x, m), after)[0]
+            step = replace(event, transition=transition, together=(), x_before=x, m_before=m, x_after=there, m_after=after)
+            steps.append(step)
+            x, m = there, after
+        if not self._same(x, event):
+            raise _undecided(event)
+        return steps
 
     def _first_time(self, at: Passing, transition: int, before: Before) -> np.ndarray:
         """dt of an instant: zero at the start, that of a tick where a guard jumps there, else where the guard crosses zero."""
@@ -193,7 +210,9 @@ class Instants:
         if before is not None and not speed * before.length > np.sqrt(self._rtol) * self._largest(at, transition, before, f):
             edge = self.bound.program.transitions[transition]
             title = f'at {self.bound.origin + at.t:.6g} s "{edge.kind}" of "{edge.name}" is where its guard only touches zero'
-            why = f"the guard rises by {speed:.3g} 1/s there: a little less, and it would not fire, so that there is no derivative"
+            why = (
+                f"the guard rises by {speed:.3g} 1/s there: a little less, and it would not fire, so that there is no derivative"
+            )
             raise RunError(Problem("E373", title, (why,), cures=("other parameters or start values", "a run that ends before")))
         with np.errstate(all="ignore"):
             return -np.array(slopes) / speed, float(-value / speed)
@@ -206,9 +225,7 @@ class Instants:
         seen = [abs(self.bound.guards(t, x, at.m)[transition]) for t, x in zip(times, (before.x, middle), strict=True)]
         return float(np.max(seen))
 
-    def _own_time(
-        self, at: Passing, D: np.ndarray, dt: np.ndarray, begin: Passing, transition: int
-    ) -> np.ndarray | None:
+    def _own_time(self, at: Passing, D: np.ndarray, dt: np.ndarray, begin: Passing, transition: int) -> np.ndarray | None:
         """dt of a transition that would have crossed zero by itself where this instant began; None where another set it off."""
         if begin.m[self.bound.program.transitions[transition].slot] != self.bound.program.transitions[transition].source:
             return None
@@ -219,26 +236,22 @@ class Instants:
         return own if np.isfinite(own).all() else None
 
     def _reset(self, at: Passing, event: Event, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """D after one event; E374 where what happened there is none of the formulas."""
-        n, index = len(at.x), event.transition
-        size = np.maximum(self._sizes, np.maximum(np.abs(event.x_before), np.abs(event.x_after)))
-        kept = self.bound.kept
-
-        def fits(x: np.ndarray) -> bool:
-            return bool(np.all(np.abs(x - event.x_after)[kept] <= SAME * size[kept]))
-
+        """D after one transition; E374 where what happened there is none of the formulas."""
+        n = len(at.x)
         for plain in (False, True):
-            prepared = self.variational.reset(index, plain)
-            if prepared is not None and not event.together:
+            prepared = self.variational.reset(event.transition, plain)
+            if prepared is not None:
                 out = self.values(prepared, at, D, dt, np.zeros(n))
-                if fits(out[:n]):
+                if self._same(out[:n], event):
                     return out[n:].reshape(len(dt), n).T
-        if fits(event.x_before):
+        if self._same(event.x_before, event):
             return D
-        title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative here'
-        why = "several bodies collide at once, or friction takes part in the collision: their impulses are one problem"
-        cures = ("start values or parameters that take them apart", "differences of runs")
-        raise RunError(Problem("E374", title, (why,), cures=cures))
+        raise _undecided(event)
+
+    def _same(self, x: np.ndarray, event: Event) -> bool:
+        """Whether x is what an event has left."""
+        size = np.maximum(self._sizes, np.maximum(np.abs(event.x_before), np.abs(event.x_after)))
+        return bool(np.all((np.abs(x - event.x_after) <= SAME * size)[self.bound.kept]))
 
     def _limit(self, event: Event) -> np.ndarray | None:
         """d limit / dp of events that follow one another ever faster: of the geometric series that the run has seen."""
@@ -260,3 +273,10 @@ class Instants:
 
 def _agree(a: np.ndarray, b: np.ndarray) -> bool:
     return bool(np.all(np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b)).max(initial=0.0)))
+
+
+def _undecided(event: Event) -> RunError:
+    title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative here'
+    why = "several bodies collide at once and act on each other, or friction takes part: their impulses are one problem"
+    cures = ("start values or parameters that take them apart", "differences of runs")
+    return RunError(Problem("E374", title, (why,), cures=cures))

@@ -1,8 +1,8 @@
 """The variational equations of a compiled model: what is varied in; kernels of its formulas with their derivatives along S, out.
 
-With x' = f(t, x, p) the sensitivities S = dx/dp (n, k) follow S' = f_x S + f_p. A tape gives these products along the k directions
-at once, without the matrices: each kernel takes S behind x, in the same block, column after column. Of what happens at one instant
-(`instants`) the time itself depends on p: then dt/dp (k,) follows, and one more direction (f, 1) along the motion.
+With x' = f(t, x, p) the sensitivities S = dx/dp (n, k) follow S' = f_x S + f_p. A tape gives these products along the k
+directions at once, without the matrices: each kernel takes S behind x, in the same block, column after column. Of what happens
+at one instant (`instants`) the time itself depends on p: then dt/dp (k,) follows, and one more direction (f, 1) along the motion.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import refusal
 from bondgraph.estimation.varied import Varied
 from bondgraph.run.program import Program
-from bondgraph.tape.differentiate import compressed_columns, derivatives_along, jacobian
 from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.differentiate import compressed_columns, derivatives_along, jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tape.specialise import appended, hoist

@@ -66,23 +66,25 @@ def varied_by(compiled: Compiled, names: str | Sequence[str]) -> Varied:
         try:
             slot = layout[name]
         except KeyError:
-            slot = Slot("")
+            slot = Slot("", 0)
         own = {state.name for state in system.states} - system.guesses
         base = name.partition("[")[0] if name not in layout else name
         if slot.block not in ("p", "x") or (slot.block == "x" and system.resolve(base) not in own):
             known = [*system.parameters, *own]
-            raise ModelError(system.name, [unknown_name("E370", name, "parameter and no start value that can be varied", known, "")])
+            raise ModelError(
+                system.name, [unknown_name("E370", name, "parameter and no start value that can be varied", known, "")]
+            )
         begin = layout[base].start
         units = (spread(slot.unit, slot.size) if slot.shape else None) or [slot.unit] * slot.size
         for k, (label, unit) in enumerate(zip(labels_of(name, slot.shape), units, strict=True)):
             place = slot.start + k
             is_state = slot.block == "x"
             found.append((label, unit, (base, place - begin), -1 if is_state else place, place if is_state else -1))
-    labels, units, whole, parameters, states = zip(*found, strict=True) if found else ((),) * 5
-    varied = Varied(labels, units, whole, parameters, states)
+    columns = tuple(zip(*found, strict=True)) if found else ((),) * 5
+    varied = Varied(*columns)  # type: ignore[arg-type]
     places = [*zip(varied.parameters, varied.states, strict=True)]
     if not places or len(set(places)) < len(places):
-        twice = [label for label, place in zip(labels, places, strict=True) if places.count(place) > 1]
+        twice = [label for label, place in zip(varied.labels, places, strict=True) if places.count(place) > 1]
         title = f"named twice: {', '.join(twice)}" if twice else "nothing is varied"
         raise refusal("E370", title, "name each number once", about=system.name, places=())
     return varied

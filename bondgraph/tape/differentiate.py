@@ -1,4 +1,4 @@
-"""Outputs and inputs on a tape -> the structurally nonzero derivatives, on the same tape, along directions, or their pattern alone.
+"""Outputs and inputs on a tape -> the structurally nonzero derivatives, or those along directions, or their pattern alone.
 
 Forward accumulation carries with every node its derivatives by the inputs that it depends on; it is safe in formulas
 that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes
@@ -69,9 +69,9 @@ def derivatives_along(
 ) -> np.ndarray:
     """Derivatives of `outputs` along `count` directions at once, an object array (outputs, count): J V without J.
 
-    `directions` holds, for each of the variables, its components in V by the number of the direction; what is left out is zero. At
-    a kink as in `jacobian`. The steps are about those of the outputs, times twice the count of directions, however many variables
-    there are.
+    `directions` holds, for each of the variables, its components in V by the number of the direction; what is left out is
+    zero. At a kink as in `jacobian`. The steps are about those of the outputs, times twice the count of directions, however
+    many variables there are.
     """
     found = np.full((len(outputs), count), 0.0, dtype=object)
     if not len(variables) or not len(outputs):
@@ -180,9 +180,7 @@ def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:
     return tape.function("less", node[1], tape.constant(0.0)), node[1], node[1], -1
 
 
-def _forward(
-    tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[int, dict[int, int]]
-) -> dict[tuple[int, int], int]:
+def _forward(tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[int, dict[int, int]]) -> dict[tuple[int, int], int]:
     """Derivatives (row, column) of the roots, where those of the nodes that are `seeded` are given by column."""
     zero, none = tape.constant(0.0), dict[int, int]()
     derivatives: dict[int, dict[int, int]] = {}

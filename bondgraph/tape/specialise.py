@@ -35,7 +35,9 @@ def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapp
     return tuple(TapeScalar(tape, new.get(root, root)) for root in roots)
 
 
-def appended(tape: Tape, outputs: Sequence[TapeScalar | float], block: str, more: Sequence[str]) -> tuple[Tape, tuple[TapeScalar, ...]]:
+def appended(
+    tape: Tape, outputs: Sequence[TapeScalar | float], block: str, more: Sequence[str]
+) -> tuple[Tape, tuple[TapeScalar, ...]]:
     """The same outputs on a new tape whose input block `block` is followed, within it, by the inputs of the blocks `more`."""
     target, names = Tape(), list(tape.blocks)
     starts = {names.index(block): 0}

@@ -58,6 +58,7 @@ EXECUTED = [
     "runs.md",
     "sweeps.md",
     "analysis.md",
+    "estimation.md",
     "export.md",
     "stepping.md",
     "motion_and_control.md",
