@@ -33,7 +33,7 @@ ROOMS = {
         ("passes", "render", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "estimation", "export", "piles", "stepping"),
+        ("analysis", "estimation", "export", "piles", "stepping", "sweeps"),
     ),
     "models": (
         ("connections", "studies", "visuals"),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bondgraph.errors import refusal
 from bondgraph.tape.collection import paused_collection
-from bondgraph.tape.routine import Alternatives, Routine
+from bondgraph.tape.routine import Alternatives, Routine, chosen
 from bondgraph.tracing.routines import Pattern
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
+    from bondgraph.run.program import Slot
     from bondgraph.schedule.build import Scheduled
 
 BACKENDS = ("auto", "llvm", "numpy")
@@ -51,6 +53,26 @@ def kernels_of(routines: Mapping[str, Routine | Alternatives] | Scheduled, backe
             kernels[name] = DeferredKernel(name, wanted[name].sizes, len(wanted[name].outputs), make)
         return kernels | {name: numpy_kernel(wanted[name]) for name in INTERPRETED & set(wanted)}
     return {name: numpy_kernel(routine) for name, routine in wanted.items()}
+
+
+def outputs_of(
+    routines: Mapping[str, Routine | Alternatives] | Scheduled, backend: str, slots: Sequence[Slot]
+) -> tuple[Kernel, tuple[int, ...]]:
+    """A kernel of the outputs in these slots alone, and where it gives each of them."""
+    if not isinstance(routines, Mapping):
+        from bondgraph.schedule.build import chosen_in_loops
+
+        return chosen_in_loops(routines, [slot.start for slot in slots], _is_compiled(backend))
+    places = [place for slot in slots for place in range(slot.start, slot.stop)]
+    own = chosen(routines["outputs"], "chosen", places)
+    starts = tuple(itertools.accumulate((slot.size for slot in slots[:-1]), initial=0))
+    if _is_compiled(backend):
+        from bondgraph.emit.llvm import compile_routines
+
+        return compile_routines([own], quick=0).kernel(own.name), starts
+    from bondgraph.emit.numpy import numpy_kernel
+
+    return numpy_kernel(own), starts
 
 
 def _is_compiled(backend: str) -> bool:
