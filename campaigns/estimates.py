@@ -1,7 +1,7 @@
 """Estimates from noisy data: `python -m campaigns.estimates --count 100 --seed 0`.
 
-Data are runs at known numbers with noise of a seed. Of the estimates at all seeds the true numbers lie within the ellipsoid of 95 per
-cent in some 95 per cent; fewer than `LEAST` would come by chance once in a thousand campaigns.
+Data are runs at known numbers with noise of a seed. Of the estimates at all seeds the true numbers lie within the ellipsoid of
+95 per cent in some 95 per cent; fewer than `LEAST` would come by chance once in a thousand campaigns.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import RunDoubtWarning, caller_depth, refusal
 from bondgraph.estimation.following import followed
 from bondgraph.estimation.variational import Variational
-from bondgraph.estimation.varied import Varied, start_slopes, varied_by
+from bondgraph.estimation.varied import VariedNumbers, start_slopes, varied_by
 from bondgraph.output.cells import cell, line, table
 from bondgraph.run.outcome.result import Result
 from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, Startable, StartValues, spelled_settings
@@ -133,7 +133,7 @@ def sensitivities_along(
     result = compiled.simulate(t_end, parameters=changed, initial=begun, **settings)
     longest = given["max_step"] or (t_end - given["t_start"]) / 100.0
     S = followed(variational, result, (*start, slopes), float(given["rtol"]), float(longest))
-    varied: Varied = variational.varied
+    varied: VariedNumbers = variational.varied
     return RunSensitivities(result, varied.labels, varied.units, varied.values(result.p, start[0]), S.S, S.doubts, variational)
 
 

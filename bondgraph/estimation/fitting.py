@@ -25,7 +25,7 @@ from bondgraph.estimation.courses import RunSensitivities, by_name, sensitivitie
 from bondgraph.estimation.experiments import Experiment, Measured, Trial, trials_of
 from bondgraph.estimation.knowledge import Estimate, Fit, estimate_of
 from bondgraph.estimation.variational import Variational
-from bondgraph.estimation.varied import Varied, varied_by, with_values
+from bondgraph.estimation.varied import VariedNumbers, varied_by, with_values
 from bondgraph.output.progress import Progress
 from bondgraph.quantities import real
 from bondgraph.run_arguments import RunSettings, spelled_settings
@@ -231,7 +231,7 @@ def _ranges(
     return low, begin, high
 
 
-def _least(compiled: Compiled, varied: Varied, j: int) -> float:
+def _least(compiled: Compiled, varied: VariedNumbers, j: int) -> float:
     """Zero for a number that the model refuses below it, such as a resistance; else none."""
     at = varied.values(compiled.parameters(), compiled.initial()[0])
     try:

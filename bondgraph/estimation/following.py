@@ -16,15 +16,15 @@ import numpy as np
 from bondgraph.errors import Problem, RunError
 from bondgraph.estimation.allowances import Allowances
 from bondgraph.estimation.instants import Before, Instants, Passing
+from bondgraph.estimation.shared_allowances import allowances_of
 from bondgraph.estimation.variational import Variational
 from bondgraph.run.bound import Bound
-from bondgraph.run.error_control.weights import Weights
+from bondgraph.run.instants.events import Event
 from bondgraph.run.integrators import leg as legs
-from bondgraph.run.integrators.choose import build, compiled, sundials_reason
+from bondgraph.run.integrators.choose import build, sundials_reason, weights_of
 from bondgraph.run.integrators.leg import Integrator, Selection
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.settings import Settings
-from bondgraph.run.switching.events import Event
 from bondgraph.run.ticks import TOGETHER, Ticks
 
 LOOKS = 32
@@ -125,7 +125,7 @@ class _Following:
         bound = Bound(program, p, self.bound.origin, self.end)
         bound.window = self.bound.window
         method = "bdf" if stiff else "dop853"
-        code = compiled(bound) and (not stiff or not sundials_reason())
+        code = bound.program.is_machine_code and (not stiff or not sundials_reason())
         solver = "scipy" if not code else "sundials" if stiff else "machine code"
         settings = Settings(
             x=np.zeros(program.states),
@@ -146,8 +146,8 @@ class _Following:
             linear="auto",
             simultaneous="together",
         )
-        own = Weights(self.bound, self.rtol, None, self.max_step)
-        self.allowances = Allowances(bound, own, result.x, self._driven(bound))
+        own = weights_of(self.bound, self.rtol, None, self.max_step)
+        self.allowances: Allowances = allowances_of(bound, own, result.x, self._driven(bound))
         ticks = Ticks(bound, self.bound.origin, self.bound.origin + self.end)
         return build(bound, settings, Selection(solver, method), ticks, self.allowances)
 

@@ -24,7 +24,7 @@ import numpy as np
 from bondgraph.errors import Problem, RunError
 from bondgraph.estimation.variational import Prepared, Variational
 from bondgraph.run.bound import Bound
-from bondgraph.run.switching.events import Event
+from bondgraph.run.instants.events import Event
 from bondgraph.run.ticks import TOGETHER, Ticks
 
 SAME = 1e-9

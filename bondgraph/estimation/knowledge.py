@@ -20,7 +20,7 @@ import numpy as np
 from bondgraph.errors import refusal
 from bondgraph.estimation.courses import RunSensitivities
 from bondgraph.estimation.experiments import Channel, Trial
-from bondgraph.estimation.varied import Varied
+from bondgraph.estimation.varied import VariedNumbers
 from bondgraph.output.cells import cell, items, line, plural, table
 from bondgraph.output.sheet import MUTED, styled
 from bondgraph.run.outcome.result import Result
@@ -40,7 +40,7 @@ class Fit:
     """The end of a search: what was searched, experiments, runs, numbers (k,) and their bounds, residuals (rows,) and derivatives
     (rows, k), the noise of each channel and whether it was estimated, the search's own words, and why runs failed on the way."""
 
-    varied: Varied
+    varied: VariedNumbers
     trials: tuple[Trial, ...]
     runs: tuple[RunSensitivities, ...]
     values: np.ndarray

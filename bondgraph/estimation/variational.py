@@ -20,7 +20,7 @@ from bondgraph.compile.state_names import pick_outputs
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import refusal
-from bondgraph.estimation.varied import Varied
+from bondgraph.estimation.varied import VariedNumbers
 from bondgraph.run.program import Program
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.differentiate import compressed_columns, derivatives_along, jacobian
@@ -56,7 +56,7 @@ class Variational:
     Its fields do not change, so that many runs share it: `compiled`, `varied`, n states, k numbers that are varied.
     """
 
-    def __init__(self, compiled: Compiled, varied: Varied):
+    def __init__(self, compiled: Compiled, varied: VariedNumbers):
         self.compiled, self.varied = compiled, varied
         with paused_collection():
             self._traced: Traced = values_on_tape(compiled.system)

@@ -25,7 +25,7 @@ SCATTER = 1e-6
 
 
 @dataclass(frozen=True)
-class Varied:
+class VariedNumbers:
     """Numbers that are varied, one by one: parameters, and start values of states.
 
     Parameters
@@ -44,10 +44,10 @@ class Varied:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def alone(self, j: int) -> Varied:
+    def alone(self, j: int) -> VariedNumbers:
         """The number j by itself."""
         columns = (self.labels, self.units, self.whole, self.parameters, self.states)
-        return Varied(*(column[j : j + 1] for column in columns))  # type: ignore[arg-type]
+        return VariedNumbers(*(column[j : j + 1] for column in columns))  # type: ignore[arg-type]
 
     def values(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The numbers themselves (k,), of parameters p and the start x."""
@@ -55,7 +55,7 @@ class Varied:
         return np.array([p[place] if place >= 0 else x[state] for place, state in pairs])
 
 
-def varied_by(compiled: Compiled, names: str | Sequence[str]) -> Varied:
+def varied_by(compiled: Compiled, names: str | Sequence[str]) -> VariedNumbers:
     """The numbers behind names of parameters and states, components allowed.
 
     Raises `ModelError` E370 for what is neither, for one that is named twice, and for a state that others decide.
@@ -81,7 +81,7 @@ def varied_by(compiled: Compiled, names: str | Sequence[str]) -> Varied:
             is_state = slot.block == "x"
             found.append((label, unit, (base, place - begin), -1 if is_state else place, place if is_state else -1))
     columns = tuple(zip(*found, strict=True)) if found else ((),) * 5
-    varied = Varied(*columns)  # type: ignore[arg-type]
+    varied = VariedNumbers(*columns)  # type: ignore[arg-type]
     places = [*zip(varied.parameters, varied.states, strict=True)]
     if not places or len(set(places)) < len(places):
         twice = [label for label, place in zip(varied.labels, places, strict=True) if places.count(place) > 1]
@@ -92,7 +92,7 @@ def varied_by(compiled: Compiled, names: str | Sequence[str]) -> Varied:
 
 def with_values(
     compiled: Compiled,
-    varied: Varied,
+    varied: VariedNumbers,
     numbers: Sequence[float],
     parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
@@ -111,7 +111,7 @@ def with_values(
 
 
 def start_slopes(
-    compiled: Compiled, varied: Varied, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
+    compiled: Compiled, varied: VariedNumbers, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
 ) -> np.ndarray:
     """Derivatives (n, k) of the start state by what is varied.
 
