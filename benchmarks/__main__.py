@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, tree, two_eggs
+from benchmarks import chain, delta, front_end, hand, mujoco_ellipsoids, piles, tree, two_eggs
 from benchmarks.command import run_command
 
 MAINS = {
     "two eggs": two_eggs.main,
     "chain": chain.main,
+    "front end": front_end.main,
     "tree": tree.main,
     "delta": delta.main,
     "hand": hand.main,
