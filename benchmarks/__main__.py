@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+<<<<<<< HEAD
 from benchmarks import chain, delta, front_end, hand, mujoco_ellipsoids, piles, tree, two_eggs
+=======
+from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, prepared, tree, two_eggs
+>>>>>>> next
 from benchmarks.command import run_command
 
 MAINS = {
@@ -17,6 +21,7 @@ MAINS = {
     "hand": hand.main,
     "ellipsoids": mujoco_ellipsoids.main,
     "piles": piles.main,
+    "prepared": prepared.main,
 }
 
 
