@@ -5,11 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-<<<<<<< HEAD
-from benchmarks import chain, delta, front_end, hand, mujoco_ellipsoids, piles, tree, two_eggs
-=======
-from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, prepared, tree, two_eggs
->>>>>>> next
+from benchmarks import chain, delta, front_end, hand, mujoco_ellipsoids, piles, prepared, tree, two_eggs
 from benchmarks.command import run_command
 
 MAINS = {
