@@ -132,12 +132,12 @@ class Structures:
         """Couplings by the values of the Jacobian (nonzeros,); what is out of all proportion, or not finite, counts as none."""
         values = np.abs(nonzeros)
         found = (values > LEAST) & (values < MOST)
-        structure, own, beside = self._structure(found)
+        structure, own, beside = self.structure(found)
         diagonal = np.zeros(self._n)
         diagonal[self.rows[own]] = values[own]
         return Couplings(structure, diagonal, values[beside])
 
-    def _structure(self, found: np.ndarray) -> tuple[Structure, np.ndarray, np.ndarray]:
+    def structure(self, found: np.ndarray) -> tuple[Structure, np.ndarray, np.ndarray]:
         """The structure where these entries are not zero, and which of them lie on the diagonal and beside it."""
         key = found.tobytes()
         met = self._met.get(key)

@@ -359,6 +359,16 @@ class Program:
         nothing = np.zeros(self.states + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return kernel, Structures(*(nothing if pattern is None else pattern))
 
+    @cached_property
+    def is_machine_code(self) -> bool:
+        """Whether all that runs inside an integrator is machine code."""
+        kernels = [self.rates, self.guards, self.powers, self.energies, self.rates_and_powers]
+        kernels += [clock.kernel for clock in self.clocks]
+        if not all(kernel is None or kernel.is_machine_code for kernel in kernels):
+            return False
+        couple = self.couplings[0]
+        return couple is None or couple.steps is not None or couple.is_machine_code
+
     @property
     def typical(self) -> np.ndarray:
         """Usual size of each state (n,), 1 where there is no hint: for steps and random states of the analyses."""
