@@ -28,6 +28,7 @@ from bondgraph.emit.instructions import (
     Target,
     Term,
     Variable,
+    needed,
 )
 from bondgraph.emit.procedure import Procedure
 
