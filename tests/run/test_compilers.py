@@ -34,7 +34,7 @@ def native():
 
 def test_courses_are_of_many_sorts(native):
     """No two give the same numbers."""
-    assert len(set(native.values())) == len(native) > 30
+    assert len(set(native.values())) == len(native) >= 30
 
 
 @needed
