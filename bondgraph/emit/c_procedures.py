@@ -104,7 +104,7 @@ _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for nam
 
 def source_text(procedures: Sequence[Procedure]) -> str:
     """All procedures as one text; those that they call besides are declared."""
-    bodies = [_Body(procedure).text() for procedure in procedures]
+    bodies = [_Definition(procedure).text() for procedure in procedures]
     known = {procedure.name for procedure in procedures}
     calls = (i for p in procedures for i in p.instructions if isinstance(i, Called) and isinstance(i.function, str))
     strangers = {str(call.function): _stranger(call) for call in calls if call.function not in known}
@@ -135,7 +135,7 @@ def _named(name: str) -> str:
     return f"{name}_" if _TAKEN.fullmatch(name) else name
 
 
-class _Body:
+class _Definition:
     """One procedure under translation."""
 
     def __init__(self, procedure: Procedure):

@@ -24,6 +24,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import address_of
 from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Temporary
 
 __all__ = ["Contacts", "Impulses", "settle"]
@@ -113,7 +114,7 @@ def _function() -> ctypes._CFunctionType:
     return ctypes.CFUNCTYPE(None, ctypes.c_int64, *pointers, ctypes.c_int64, ctypes.c_double)(_library().address("settle"))
 
 
-@functools.cache
+@once
 def _library() -> Library:
     return compile_procedures(procedures())
 

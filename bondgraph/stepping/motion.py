@@ -15,6 +15,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
 
 Motion = Callable[[float, float], Any]
@@ -60,7 +61,7 @@ def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: 
     return call
 
 
-@functools.cache
+@once
 def _library() -> Library:
     return compile_procedures(procedures())
 

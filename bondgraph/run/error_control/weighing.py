@@ -7,9 +7,8 @@ bits.
 
 from __future__ import annotations
 
-import functools
-
 from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.couplings import FIELDS as STRUCTURE
 from bondgraph.run.error_control import balancing, driving, scatter
@@ -28,7 +27,7 @@ def procedures() -> list[Procedure]:
     return [*balancing.procedures(), *driving.procedures(), *scatter.procedures(), *own]
 
 
-@functools.cache
+@once
 def machine_code() -> Library:
     """The error control as machine code."""
     return compile_procedures(procedures())

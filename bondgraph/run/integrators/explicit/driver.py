@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-
 from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.weights import NEVER, RENEWALS
@@ -276,7 +275,7 @@ def procedures() -> list[Procedure]:
     return [*parts, samples(), stiffness(), noisy_step(), weigh(), attempts(), advance()]
 
 
-@functools.cache
+@once
 def machine_code() -> Library:
     """The method as machine code."""
     return compile_procedures(procedures())
