@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, tree, two_eggs
+from benchmarks import chain, delta, events, hand, mujoco_ellipsoids, piles, tree, two_eggs
 from benchmarks.command import run_command
 
 MAINS = {
@@ -15,6 +15,7 @@ MAINS = {
     "hand": hand.main,
     "ellipsoids": mujoco_ellipsoids.main,
     "piles": piles.main,
+    "events": events.main,
 }
 
 
