@@ -1,10 +1,11 @@
-"""All benchmarks: `python -m benchmarks [--quick] [--json FILE]`."""
+"""All benchmarks: `python -m benchmarks [--quick] [--json FILE] [--write]`."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-from benchmarks import chain, delta, events, hand, mujoco_ellipsoids, piles, tree, two_eggs
+from benchmarks import chain, delta, events, hand, mujoco_ellipsoids, piles, prepared, tree, two_eggs
 from benchmarks.command import run_command
 
 MAINS = {
@@ -15,6 +16,7 @@ MAINS = {
     "hand": hand.main,
     "ellipsoids": mujoco_ellipsoids.main,
     "piles": piles.main,
+    "prepared": prepared.main,
     "events": events.main,
 }
 
@@ -26,10 +28,11 @@ def main() -> None:
 
 def _run(quick: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    flags = [*(["--quick"] if quick else []), *(["--write"] if "--write" in sys.argv[1:] else [])]
     for name, run in MAINS.items():
         if found:
             print()
-        found[name] = run(["--quick"] if quick else []) or {}
+        found[name] = run(flags) or {}
     return found
 
 

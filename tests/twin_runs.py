@@ -1,4 +1,4 @@
-"""Both loops over events: every run of `simulate` is made by the reference in Python too, and must be the same bit for bit."""
+"""Both loops over events: every run with events is made by the reference in Python too, and must be the same bit for bit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from bondgraph.output.progress import Progress
-from bondgraph.run import hybrid, simulate
+from bondgraph.run import hybrid
 from bondgraph.run.bound import Bound
+from bondgraph.run.repeated import preparation
 from bondgraph.run.ticks import Ticks
 
 TOLD: Counter[str] = Counter()
@@ -51,9 +52,9 @@ def told(run):
 @contextmanager
 def compared() -> Iterator[Counter[str]]:
     """Within it every run is compared with its reference; what was compared is counted."""
-    own, simulate.Hybrid = simulate.Hybrid, Twin
+    own, preparation.Hybrid = preparation.Hybrid, Twin
     TOLD.clear()
     try:
         yield TOLD
     finally:
-        simulate.Hybrid = own
+        preparation.Hybrid = own

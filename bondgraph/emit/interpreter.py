@@ -17,6 +17,7 @@ import numpy as np
 from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import DECLARATIONS, function_text
 from bondgraph.tape import opcodes as op
@@ -142,7 +143,7 @@ def _steps(routine: Routine, needed: list[int], row: dict[int, int]) -> tuple[np
     return values, places, given, table
 
 
-@functools.cache
+@once
 def _machine_code() -> Library:
     texts = [_rule(code) for code in _ARGUMENTS]
     return compile_procedures(procedures(), [DECLARATIONS, *texts, *trigonometry.called(texts)])

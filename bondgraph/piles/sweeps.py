@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.emit.kernel import address_of
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Temporary
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _function() -> ctypes._CFunctionType:
     return ctypes.CFUNCTYPE(None, ctypes.c_int64, *pointers, ctypes.c_int64, ctypes.c_double)(_library().address("settle"))
 
 
-@functools.cache
+@once
 def _library() -> Library:
     from bondgraph.emit.llvm import compile_procedures
 

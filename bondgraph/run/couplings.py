@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 
 import numpy as np
 
+from bondgraph.emit.once import OnceProperty
 from bondgraph.run.table import FieldTable, fields_of
 from bondgraph.tape.collection import paused_collection
 
@@ -86,7 +86,7 @@ class Structure:
             ear_states=np.ascontiguousarray(states),
         )
 
-    @cached_property
+    @OnceProperty
     def table(self) -> FieldTable:
         """The same for machine code."""
         table = FieldTable(FIELDS)

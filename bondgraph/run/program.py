@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from bondgraph.assembly.system import is_internal
+from bondgraph.emit.once import OnceProperty
 from bondgraph.errors import Problem, RunError
 from bondgraph.model.model import ContactPoint
 from bondgraph.model.units import spread
@@ -309,7 +310,7 @@ class Program:
     break_names: tuple[str, ...] = ()
     contacts: tuple[RunContact, ...] = ()
     mode_states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    bonds: tuple[BondVariables, ...] = ()
+    bonds: Sequence[BondVariables] = ()
     model: Model | None = None
 
     def __post_init__(self) -> None:
@@ -347,11 +348,11 @@ class Program:
         """(indptr (n + 1,), indices (nonzeros,)) of the Jacobian's order."""
         return self._derivatives[1]
 
-    @cached_property
+    @OnceProperty
     def _derivatives(self) -> tuple[Kernel | None, tuple[np.ndarray, np.ndarray] | None]:
         return (None, None) if self.differentiate is None else self.differentiate()
 
-    @cached_property
+    @OnceProperty
     def couplings(self) -> tuple[Kernel | None, Structures]:
         """Derivatives of the rates for error control, and what follows from which of them are not zero, for those that have been
         met."""

@@ -144,7 +144,7 @@ def chosen_in_loops(made: Scheduled, places: Sequence[int], machine_code: bool) 
         own, here = made.choose(places)
         if not machine_code:
             return numpy_kernel(own), here
-        from bondgraph.schedule.machine import machine_kernels
+        from bondgraph.schedule.machine_code.kernels import machine_kernels
 
         return machine_kernels([own], quick=True)[own.name], here
 
@@ -155,7 +155,7 @@ def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
         return {name: numpy_kernel(make()) for name, make in made.schedules.items()}
 
     from bondgraph.emit.kernel import DeferredKernel
-    from bondgraph.schedule.machine import machine_kernels
+    from bondgraph.schedule.machine_code.kernels import machine_kernels
 
     def alone(name: str) -> Kernel:
         with paused_collection():

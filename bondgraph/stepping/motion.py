@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel, address_of
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: 
     return call
 
 
-@functools.cache
+@once
 def _library() -> Library:
     from bondgraph.emit.llvm import compile_procedures
 

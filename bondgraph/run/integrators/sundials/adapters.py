@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-
 from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.integrators.native import clock_time, guard_values, note_rounding, rows_until, with_shared
 from bondgraph.run.switching.crossings import POINTS, Within, crest, locate, root, settle_levels
@@ -209,7 +208,7 @@ def procedures() -> list[Procedure]:
     return [_right_hand_side(), _dense_jacobian(), _sparse_jacobian(), _weights(), *watch, _advance()]
 
 
-@functools.cache
+@once
 def adapters() -> Library:
     """The adapters as machine code."""
     return compile_procedures(procedures())
