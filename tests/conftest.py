@@ -4,6 +4,7 @@ golden files anew, and one that has a C compiler make the procedures of the solv
 import gc
 import os
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,11 +17,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 MADE = pytest.StashKey[list[int]]()
 """How many procedures a C compiler has made each time."""
+_COMPARED = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew, for a look at their diff")
     parser.addoption("--procedures-by", metavar="COMPILER", help="have the solvers' procedures made from C: gcc, 'clang -O3'")
+    parser.addoption(
+        "--both-loops", action="store_true", help="compare every run with the reference loop over events, bit for bit"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,6 +33,19 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.compilers import replace_procedures
 
         config.stash[MADE] = replace_procedures(compiler)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where asked for, every run of any test is compared with its reference in Python."""
+    if not request.config.getoption("--both-loops"):
+        yield
+        return
+    from tests.twin_runs import compared  # not before a C compiler has taken the place of LLVM
+
+    with compared() as told:
+        yield
+        request.config.stash[_COMPARED] = dict(told)
 
 
 @pytest.fixture
@@ -45,6 +63,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """Skipped tests are told with their reasons: who has no browser knows what nobody has looked at."""
     if (made := config.stash.get(MADE, None)) is not None:
         terminalreporter.write_line(f"{sum(made)} procedures in C, {len(made)} texts, by {config.getoption('--procedures-by')}")
+    told = config.stash.get(_COMPARED, None)
+    if told is not None:
+        terminalreporter.write_line(f"compared with the reference loop: {told}")
     reasons = Counter(str(report.longrepr[-1]) for report in terminalreporter.stats.get("skipped", ()))
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} not tried: {reason.removeprefix('Skipped: ')}", yellow=True, bold=True)
