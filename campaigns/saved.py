@@ -39,9 +39,11 @@ def unequal(first: Result, second: Result) -> list[str]:
 
 
 def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
-    """The run of a model, after that of its file has been compared with it."""
+    """The run of a model, after that of its file has been compared with it; unless start values that a file has as they were found
+    may follow from what is changed."""
     result = _first(compiled, *given, **settings)
-    if not _inside:
+    changed = settings.get("parameters") or settings.get("initial")
+    if not _inside and not (compiled.model.starts and changed):
         _inside.append(compiled)
         try:
             found = unequal(result, _first(again(compiled), *given, **settings))
