@@ -39,7 +39,7 @@ def unequal(first: Result, second: Result) -> list[str]:
 
 
 def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
-    """The run of a model, after that of its file has been compared with it; unless start values that a file has as they were found
+    """The run of a model, after that of its file has been compared with it; unless start values that a file has as found
     may follow from what is changed."""
     result = _first(compiled, *given, **settings)
     changed = settings.get("parameters") or settings.get("initial")
