@@ -70,7 +70,7 @@ def sweep(run: PreparedRun, name: str, runs: int, rounds: int) -> dict[str, floa
     values = compiled.parameters[name].value * np.linspace(0.9, 1.1, runs)
     p, x, m = run.points({name: values})
     ends = run.many(p, x, m, threads=1, watch=False)
-    found: dict[str, list[float]] = {"points": [], "many": [], "rates": [], "wall 1": [], "wall 2": []}
+    found: dict[str, list[float]] = {"points": [], "many": [], "rates": [], "many 2": [], "wall 1": [], "wall 2": []}
     count, samples = int(ends.rates.sum()) // runs, np.repeat(ends.x[:1], 1000, axis=0)
     kernel, out, start = compiled.program.rates, np.empty_like(samples), np.zeros(1)
     for _ in range(rounds):
@@ -81,13 +81,13 @@ def sweep(run: PreparedRun, name: str, runs: int, rounds: int) -> dict[str, floa
             begin, clock = time.process_time(), time.perf_counter()
             run.many(p, x, m, threads=threads, watch=False)
             found[f"wall {threads}"].append((time.perf_counter() - clock) / runs)
-            if threads == 1:
-                found["many"].append((time.process_time() - begin) / runs)
+            found["many" if threads == 1 else "many 2"].append((time.process_time() - begin) / runs)
         begin = time.process_time()
         for _ in range(10):
             kernel.many(start, samples, p[0], m[0], out=out)
         found["rates"].append((time.process_time() - begin) / 10_000 * count)
-    ratios = {"core": np.array(found["rates"]) / np.array(found["many"]), "threads": np.array(found["wall 1"]) / found["wall 2"]}
+    own = np.array(found["many"])
+    ratios = {"core": found["rates"] / own, "cpu": found["many 2"] / own, "threads": np.divide(found["wall 1"], found["wall 2"])}
     return {name: median(seconds) for name, seconds in found.items()} | {key: median(each) for key, each in ratios.items()}
 
 
@@ -115,8 +115,9 @@ def _run(quick: bool) -> dict[str, Any]:
     print(table(f"CPU time of a run, microseconds ({found['processor']})", head, rows))
     s = found["sweep"]
     times = [f"{s[name] * 1e6:.1f}" for name in ("many", "rates", "points")]
-    rows = [("delta robot, 1 s", *times, f"{s['core']:.2f}", f"{s['threads']:.2f}")]
-    print(table("\nA sweep: CPU microseconds per run", ("", "many", "its rates", "points", "rates / many", "2 threads"), rows))
+    rows = [("delta robot, 1 s", *times, f"{s['core']:.2f}", f"{s['cpu']:.2f}", f"{s['threads']:.2f}")]
+    head = ("", "many", "its rates", "points", "rates / many", "CPU, 2 threads / 1", "runs per second, 2 threads / 1")
+    print(table("\nA sweep: CPU microseconds per run", head, rows))
     return found
 
 
