@@ -4,10 +4,13 @@ want of a program."""
 import gc
 import os
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests.twin_runs import compared
 
 # Deadlines measure the machine, not the code; derandomised runs fail for a change of the code only.
 settings.register_profile("ci", deadline=None, derandomize=True)
@@ -17,6 +20,23 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew, for a look at their diff")
+    parser.addoption(
+        "--both-loops", action="store_true", help="compare every run with the reference loop over events, bit for bit"
+    )
+
+
+_COMPARED = pytest.StashKey[dict[str, int]]()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where asked for, every run of any test is compared with its reference in Python."""
+    if not request.config.getoption("--both-loops"):
+        yield
+        return
+    with compared() as told:
+        yield
+        request.config.stash[_COMPARED] = dict(told)
 
 
 @pytest.fixture
@@ -32,6 +52,9 @@ def pytest_collection_finish() -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Skipped tests are told with their reasons: who has no browser knows what nobody has looked at."""
+    told = terminalreporter.config.stash.get(_COMPARED, None)
+    if told is not None:
+        terminalreporter.write_line(f"compared with the reference loop: {told}")
     reasons = Counter(str(report.longrepr[-1]) for report in terminalreporter.stats.get("skipped", ()))
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} not tried: {reason.removeprefix('Skipped: ')}", yellow=True, bold=True)
