@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from bondgraph.errors import refusal
 from bondgraph.tape.collection import paused_collection
-from bondgraph.tape.routine import Alternatives, Routine
+from bondgraph.tape.preset import Code, Preset
+from bondgraph.tape.routine import Routine
 from bondgraph.tracing.routines import Pattern
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or seldom: not worth a compiler."""
 
 
-def kernels_of(routines: Mapping[str, Routine | Alternatives] | Scheduled, backend: str) -> dict[str, Kernel]:
+def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[str, Kernel]:
     """Kernels by name, in machine code or interpreted; E123 for an unknown backend."""
     if backend not in BACKENDS:
         raise refusal("E123", f'backend "{backend}" is unknown', about="compile", why=f"known: {', '.join(BACKENDS)}", places=())
@@ -32,7 +33,7 @@ def kernels_of(routines: Mapping[str, Routine | Alternatives] | Scheduled, backe
         from bondgraph.schedule.build import kernels_in_loops
 
         return kernels_in_loops(routines, _is_compiled(backend))
-    from bondgraph.emit.numpy import numpy_kernel
+    from bondgraph.emit.numpy import numpy_kernel, preset_kernel
 
     wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
     if _is_compiled(backend):
@@ -50,7 +51,9 @@ def kernels_of(routines: Mapping[str, Routine | Alternatives] | Scheduled, backe
             make = functools.partial(alone, name)
             kernels[name] = DeferredKernel(name, wanted[name].sizes, len(wanted[name].outputs), make)
         return kernels | {name: numpy_kernel(wanted[name]) for name in INTERPRETED & set(wanted)}
-    return {name: numpy_kernel(routine) for name, routine in wanted.items()}
+    found = {name: numpy_kernel(routine) for name, routine in wanted.items() if not isinstance(routine, Preset)}
+    presets = {name: routine for name, routine in wanted.items() if isinstance(routine, Preset)}
+    return found | {name: preset_kernel(routine, found[routine.shared.name]) for name, routine in presets.items()}
 
 
 def _is_compiled(backend: str) -> bool:
@@ -73,9 +76,7 @@ def jacobian_of(
 
 @paused_collection()
 def couplings_of(
-    routines: Mapping[str, Routine | Alternatives] | Scheduled,
-    jacobian: Callable[[], tuple[Kernel | None, Pattern]],
-    backend: str,
+    routines: Mapping[str, Code] | Scheduled, jacobian: Callable[[], tuple[Kernel | None, Pattern]], backend: str
 ) -> tuple[Kernel | None, Pattern]:
     """The derivatives of the rates as error control asks for them, a few dozen times in a run: not worth a compiler. What
     has no straight line of steps, or no machine code at all, takes those of `jacobian`."""

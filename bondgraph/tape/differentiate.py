@@ -7,7 +7,7 @@ through the tape once per output; it is taken where it needs fewer operations an
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +52,7 @@ def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]
     if len(seeds) != len(inputs):
         raise TraceError("the same scalar is listed twice among the variables of a Jacobian")
     order = active_nodes(tape, roots, seeds)
-    accumulate = _reverse if _reverse_is_shorter(tape, order, roots, seeds) else _forward
+    accumulate = _reverse if _reverse_is_shorter(tape, order, roots, seeds) else forward
     entries = accumulate(tape, order, roots, seeds)
     kept = sorted((c, r, v) for (r, c), v in entries.items() if tape.value(v) != 0.0)
     values = tuple(TapeScalar(tape, v) for _, _, v in kept)
@@ -91,7 +91,7 @@ def dependence(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScala
     return indptr, np.array([row for column in columns for row in column], dtype=np.int32)
 
 
-def active_nodes(tape: Nodes, roots: Sequence[int], seeds: dict[int, int]) -> list[int]:
+def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> list[int]:
     """Nodes between `seeds` and `roots`: those that the roots need and that vary with a seed, ascending."""
     active: set[int] = set()
     order = []
@@ -151,12 +151,16 @@ def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:
     return tape.function("less", node[1], tape.constant(0.0)), node[1], node[1], -1
 
 
-def _forward(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, int]) -> dict[tuple[int, int], int]:
+def forward(
+    tape: Nodes, order: list[int], roots: list[int], seeds: Mapping[int, int], first: Mapping[int, int] | None = None
+) -> dict[tuple[int, int], int]:
+    """Derivatives of roots by (row, column) of seeds, by a sweep over nodes in their order; `first` are those of the seeds
+    themselves, 1 without."""
     zero, one, none = tape.constant(0.0), tape.constant(1.0), dict[int, int]()
     derivatives: dict[int, dict[int, int]] = {}
     for position in order:
         if position in seeds:
-            derivatives[position] = {seeds[position]: one}
+            derivatives[position] = {seeds[position]: one if first is None else first[position]}
             continue
         node = tape.nodes[position]
         if node[0] in op.SELECTS:
