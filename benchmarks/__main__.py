@@ -1,7 +1,8 @@
-"""All benchmarks: `python -m benchmarks [--quick] [--json FILE]`."""
+"""All benchmarks: `python -m benchmarks [--quick] [--json FILE] [--write]`."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, tree, two_eggs, walls
@@ -26,10 +27,11 @@ def main() -> None:
 
 def _run(quick: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    flags = [*(["--quick"] if quick else []), *(["--write"] if "--write" in sys.argv[1:] else [])]
     for name, run in MAINS.items():
         if found:
             print()
-        found[name] = run(["--quick"] if quick else []) or {}
+        found[name] = run(flags) or {}
     return found
 
 

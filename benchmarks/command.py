@@ -1,14 +1,33 @@
-"""A benchmark as a command: its arguments in, its figures out, printed and written to a file where asked."""
+"""A benchmark as a command: its arguments in, its figures out, printed, and written to a file or into the README where asked."""
 
 from __future__ import annotations
 
 import argparse
+import inspect
+import io
 import json
+import re
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from benchmarks.hand_written import Disagreement
+
+README = Path(__file__).with_name("README.md")
+
+
+class _Both(io.StringIO):
+    """What is printed, and kept too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown = sys.stdout
+
+    def write(self, text: str) -> int:
+        self._shown.write(text)
+        return super().write(text)
 
 
 def run_command(
@@ -17,16 +36,19 @@ def run_command(
     run: Callable[[bool], dict[str, Any]],
     quick: str = "few repetitions: to see that it works",
 ) -> dict[str, Any] | None:
-    """Measure and print with `run`(quick?), and write its figures to a JSON file where asked; None where MuJoCo is missing.
+    """Measure and print with `run`(quick?), and write its figures to a JSON file, its tables into the README, where asked; None
+    where MuJoCo is missing.
 
     Raises `SystemExit` where hand-written code disagrees with what was compiled, or its compiler is missing.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     parser.add_argument("--quick", action="store_true", help=quick)
-    given = parser.parse_args(arguments)
+    parser.add_argument("--write", action="store_true", help=f"put the tables into {README.name}")
+    given, own = parser.parse_args(arguments), _Both()
     try:
-        found = run(given.quick)
+        with redirect_stdout(own):
+            found = run(given.quick)
     except (Disagreement, FileNotFoundError) as reason:
         raise SystemExit(f"benchmarks: {reason}") from reason
     except ModuleNotFoundError as missing:
@@ -36,4 +58,16 @@ def run_command(
         return None
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    module = Path(inspect.getsourcefile(run) or "").stem
+    if given.write and module != "__main__":  # that runs all others, which write each for itself
+        README.write_text(with_tables(README.read_text(encoding="utf-8"), module, own.getvalue()), encoding="utf-8")
     return found
+
+
+def with_tables(page: str, name: str, tables: str) -> str:
+    """The README with these tables as the results of a benchmark, in the order of names; those of the others stay."""
+    head, _, rest = page.partition("\n## Results\n")
+    introduction, *blocks = re.split(r"^### ", rest, flags=re.MULTILINE)
+    kept = {block.partition("\n")[0]: block for block in blocks}
+    kept[name] = f"{name}\n\n```text\n{tables.strip()}\n```\n\n"
+    return f"{head}\n## Results\n{introduction}" + "".join(f"### {kept[key]}" for key in sorted(kept)).rstrip("\n") + "\n"

@@ -142,7 +142,7 @@ __attribute__((noinline)) void hand(const double *restrict t, const double *rest
         double e1[3], g1[3], n1[3], e2[3], g2[3], n2[3], su1, cu1, su2, cu2, X[3], Y[3], Z[3], at[3], arm[3], vc[3];
         direction(z, on[1], e1, g1, n1, &su1, &cu1);
         direction(z + 2, on[2], e2, g2, n2, &su2, &cu2);
-        (void)e1, (void)g1, (void)n1;
+        (void)g1;
         turn(R, e2, X);
         turn(R, g2, Y);
         turn(R, n2, Z);
@@ -156,13 +156,26 @@ __attribute__((noinline)) void hand(const double *restrict t, const double *rest
         const double wx = dot(spin, X), wy = dot(spin, Y), wz = dot(spin, Z);
         const double vx = dot(vc, X), vy = dot(vc, Y), vz = dot(vc, Z);
         const double alpha = z[4], d = z[5], B = 1.0 + d * k1, over = 1.0 / (k2 * B + k1);
-        const double y1 = (k2 * vx - wy) * over, y2 = (k2 * vy + wx) * over;
         double sal, cal;
         sine_cosine(alpha, &sal, &cal);
-        const double m1 = cal * y1 - sal * y2, l1 = -(sal * y1 + cal * y2), m2 = B * y1 - vx, l2 = B * y2 - vy;
+
+        /* what draws the coordinates to the closest points of the poses, as in two_eggs.c */
+        double X1[3], Z1[3], between[3];
+        for (int i = 0; i < 3; i++) {
+            X1[i] = a[i] * e1[0] + et[i] * e1[1] + u[i] * e1[2], Z1[i] = a[i] * n1[0] + et[i] * n1[1] + u[i] * n1[2];
+            between[i] = arm[i] - r1 * Z1[i];
+        }
+        const double motion = fabs(wx) + fabs(wy) + fabs(wz) + (fabs(vx) + fabs(vy)) * 2.0 * fabs(k2 * B + k1);
+        const double height = dot(Z1, between), turn_x = -dot(Z1, Y), turn_y = dot(Z1, X);
+        const double tx = wx + motion * turn_x, ty = wy + motion * turn_y;
+        const double tz_ = wz - motion * (dot(X1, Y) * cal + dot(X1, X) * sal);
+        const double ux = vx + motion * (dot(X, between) - turn_y * height), uy = vy + motion * (dot(Y, between) + turn_x * height);
+        const double uz = vz + motion * (d - height);
+        const double y1 = (k2 * ux - ty) * over, y2 = (k2 * uy + tx) * over;
+        const double m1 = cal * y1 - sal * y2, l1 = -(sal * y1 + cal * y2), m2 = B * y1 - ux, l2 = B * y2 - uy;
         const double v1 = l1 * k1 / su1, v2 = l2 * k2 / su2;
         dz[0] = m1 * k1, dz[1] = v1, dz[2] = m2 * k2, dz[3] = v2;
-        dz[4] = wz + cu1 * v1 + cu2 * v2, dz[5] = -vz;
+        dz[4] = tz_ + cu1 * v1 + cu2 * v2, dz[5] = -uz;
 
         double F[3] = {0.0, 0.0, 0.0}, N[3] = {0.0, 0.0, 0.0};
         ds[0] = ds[1] = ds[2] = ds[3] = 0.0;

@@ -1,7 +1,7 @@
 """Screw bond graphs: compose physical systems as graphs of bonds, scalar to 6-D, and compile them.
 
 A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts the equations and makes machine code;
-`simulate` runs it with events and an energy ledger.
+`simulate` runs it with events and an energy ledger, `sweep` many times.
 """
 
 import importlib
@@ -33,6 +33,7 @@ from bondgraph.model.modal import by_mode
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op
 from bondgraph.stepping import quasistatic
+from bondgraph.sweeps import sweep
 
 if TYPE_CHECKING:
     from bondgraph import analysis as analysis
@@ -43,7 +44,8 @@ __all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY"
 __all__ += ["Constraint", "Diode", "Friction", "Switch", "Block", "multiport", "signals"]
 __all__ += ["Graph", "Model", "Bond", "Element", "Port", "Parameter", "StateSpec", "Op", "Domain", "DOMAINS"]
 __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality", "equations"]
-__all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations", "quasistatic", "simulate"]
+__all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations"]
+__all__ += ["quasistatic", "simulate", "sweep"]
 __all__ += ["ModelError", "Problem", "RoundingWarning", "RunDoubtWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
 
 _LATER = {"analysis": "bondgraph.analysis", "export": "bondgraph.export", "render": "bondgraph.render.diagram"}

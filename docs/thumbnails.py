@@ -37,6 +37,7 @@ DRAWN = {
     "pushing": "space.png",
     "sphere_robot": "vibration.png",
     "tipping_box": "tipping.png",
+    "tolerances": "motors.png",
 }
 """Example -> the picture among those that it draws."""
 

@@ -33,7 +33,7 @@ ROOMS = {
         ("passes", "render", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "export", "piles", "stepping"),
+        ("analysis", "export", "piles", "stepping", "sweeps"),
     ),
     "models": (
         ("connections", "studies", "visuals"),

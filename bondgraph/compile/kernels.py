@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bondgraph.errors import refusal
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.preset import Code, Preset
-from bondgraph.tape.routine import Routine
+from bondgraph.tape.routine import Routine, chosen
 from bondgraph.tracing.routines import Pattern
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
+    from bondgraph.run.program import Slot
     from bondgraph.schedule.build import Scheduled
 
 BACKENDS = ("auto", "llvm", "numpy")
@@ -54,6 +56,24 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
     found = {name: numpy_kernel(routine) for name, routine in wanted.items() if not isinstance(routine, Preset)}
     presets = {name: routine for name, routine in wanted.items() if isinstance(routine, Preset)}
     return found | {name: preset_kernel(routine, found[routine.shared.name]) for name, routine in presets.items()}
+
+
+def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Sequence[Slot]) -> tuple[Kernel, tuple[int, ...]]:
+    """A kernel of the outputs in these slots alone, and where it gives each of them."""
+    if not isinstance(routines, Mapping):
+        from bondgraph.schedule.build import chosen_in_loops
+
+        return chosen_in_loops(routines, [slot.start for slot in slots], _is_compiled(backend))
+    places = [place for slot in slots for place in range(slot.start, slot.stop)]
+    own = chosen(routines["outputs"].reference, "chosen", places)
+    starts = tuple(itertools.accumulate((slot.size for slot in slots[:-1]), initial=0))
+    if _is_compiled(backend):
+        from bondgraph.emit.llvm import compile_routines
+
+        return compile_routines([own], quick=0).kernel(own.name), starts
+    from bondgraph.emit.numpy import numpy_kernel
+
+    return numpy_kernel(own), starts
 
 
 def _is_compiled(backend: str) -> bool:

@@ -31,7 +31,7 @@ from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import contradicting_closures
-from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of
+from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of, outputs_of
 from bondgraph.compile.programs import program_of
 from bondgraph.compile.starts import contradicting_starts, own_starts
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
@@ -102,7 +102,9 @@ def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool
         bar.show(_TRACED, "machine code")
         kernels = kernels_of(routines, backend)
     jacobian = functools.partial(jacobian_of, differentiate, kernels, backend)
-    program = program_of(system, kernels, jacobian, functools.partial(couplings_of, routines, jacobian, backend), model)
+    couplings = functools.partial(couplings_of, routines, jacobian, backend)
+    chosen = functools.lru_cache(maxsize=64)(functools.partial(outputs_of, routines, backend))
+    program = program_of(system, kernels, jacobian, couplings, chosen, model)
     times.append(time.perf_counter())
     timings = dict(zip(("build", "trace", "compile"), np.diff(times).tolist(), strict=True))
     return _refuse_start(Compiled(model, causality, system, program, kernels["prepare"], timings))

@@ -26,12 +26,18 @@ if TYPE_CHECKING:
 
 
 def program_of(
-    system: System, kernels: Mapping[str, Kernel], differentiate: Callable[[], Any], couple: Callable[[], Any], model: Model
+    system: System,
+    kernels: Mapping[str, Kernel],
+    differentiate: Callable[[], Any],
+    couple: Callable[[], Any],
+    choose: Callable[[tuple[Slot, ...]], Any],
+    model: Model,
 ) -> Program:
     """What a solver needs of a system: its kernels, transitions, clocks and the names of every number. Of the model come the
     words of what ends a run, and its bonds.
 
-    `differentiate` makes the Jacobian with its pattern when it is first asked for, `couple` that of the error control.
+    `differentiate` makes the Jacobian with its pattern when it is first asked for, `couple` that of the error control, `choose` a
+    kernel of some outputs alone.
     """
     transitions = tuple(
         RunTransition(
@@ -63,6 +69,7 @@ def program_of(
         powers=kernels.get("powers"),
         energies=kernels.get("energies"),
         outputs=kernels.get("outputs"),
+        choose=choose,
         resets=of_events("reset"),
         pushes=of_events("push"),
         collisions=_collisions(system, kernels),

@@ -10,12 +10,14 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, address_of
-from bondgraph.emit.llvm import Library, compile_ir
+from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import DECLARATIONS, function_text
 from bondgraph.tape import opcodes as op
@@ -32,6 +34,8 @@ _FIELDS = 8
 """Of a step: its instruction, places of its three arguments, row of its derivatives, rows of its arguments'; row 0 is zero."""
 _RESULT = 3
 """Where in its workspace a rule writes the value and the three slopes: behind the arguments."""
+WORK = 2 * _RESULT + 1
+"""Numbers in that workspace."""
 
 
 def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[np.ndarray, np.ndarray]]:
@@ -52,12 +56,15 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
     columns = np.repeat(np.arange(len(variables)), np.diff(indptr))
     found = np.array([row.get(root, 0) for root in roots], dtype=np.int64)[indices]
     interpret = _interpreter()
+    ends = np.cumsum([0, *routine.sizes])
+    own = np.searchsorted(ends, given, side="right") - 1
+    steps = InterpretedSteps(start, places, own, given - ends[own], table, seeded, found, columns, indptr, 1 + len(row))
 
     def function(*blocks_and_out: np.ndarray) -> None:
         *blocks, out = blocks_and_out
         values = start.copy()
         values[places] = np.concatenate(blocks)[given]
-        work = np.empty(2 * _RESULT + 1)
+        work = np.empty(WORK)
         for first in range(0, len(variables), STRIP):
             strip = seeded[first : first + STRIP]
             rows = np.empty((1 + len(row), len(strip)))
@@ -66,10 +73,44 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
             rows[0] = 0.0  # also of variables on which nothing depends
             arrays = map(address_of, (table, values, rows, work))
             interpret(*arrays, len(table), len(values) - len(table), len(strip))
-            own = slice(indptr[first], indptr[first + len(strip)])
-            out[own] = rows[found[own], columns[own] - first]
+            part = slice(indptr[first], indptr[first + len(strip)])
+            out[part] = rows[found[part], columns[part] - first]
 
-    return Kernel(name, routine.sizes, len(indices), None, function), (indptr, indices)
+    return Kernel(name, routine.sizes, len(indices), None, function, steps=steps), (indptr, indices)
+
+
+@dataclass(frozen=True, eq=False)
+class InterpretedSteps:
+    """What `derivatives` goes through, for machine code that does the same; all are whole numbers in a row, but for `start`.
+
+    Parameters
+    ----------
+    start : values of all nodes, constants in place.
+    places, blocks, indices : where each input stands among them, its block, and its place in that.
+    table : the steps (steps, fields). seeded : row of each variable's derivatives (columns,).
+    found, columns, indptr : of each nonzero its row among the derivatives and its column; the first of each column.
+    rows : how many rows of derivatives there are, each `STRIP` columns wide.
+    """
+
+    start: np.ndarray
+    places: np.ndarray
+    blocks: np.ndarray
+    indices: np.ndarray
+    table: np.ndarray
+    seeded: np.ndarray
+    found: np.ndarray
+    columns: np.ndarray
+    indptr: np.ndarray
+    rows: int
+
+    def __post_init__(self) -> None:
+        for name in {field.name for field in fields(self)} - {"start", "rows"}:
+            self.__dict__[name] = np.ascontiguousarray(getattr(self, name), dtype=np.int64)
+
+    @property
+    def address(self) -> int:
+        """Where the interpreter's code starts: (table, values, rows, work, count, first, width)."""
+        return _machine_code().address("interpret")
 
 
 def _steps(routine: Routine, needed: list[int], row: dict[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -102,10 +143,10 @@ def _steps(routine: Routine, needed: list[int], row: dict[int, int]) -> tuple[np
     return values, places, given, table
 
 
-@functools.cache
+@once
 def _machine_code() -> Library:
     texts = [_rule(code) for code in _ARGUMENTS]
-    return compile_ir("\n".join([DECLARATIONS, *texts, *trigonometry.called(texts), _interpret().text()]))
+    return compile_procedures(procedures(), [DECLARATIONS, *texts, *trigonometry.called(texts)])
 
 
 @functools.cache
@@ -132,6 +173,11 @@ def _rule(code: int) -> str:
     routine = Routine(f"rule_{op.NAMES[code]}", tape, (("given", 3),), tuple(TapeScalar(tape, k) for k in outputs))
     straight = listing(routine)
     return function_text(routine.name, straight, 1, len(straight.steps), len(straight.steps))
+
+
+def procedures() -> list[Procedure]:
+    """The interpreter, which calls the rules."""
+    return [_interpret()]
 
 
 def _interpret() -> Procedure:

@@ -44,7 +44,8 @@ class Kernel:
     `void name(const double *block0, ..., double *out)` starts, None for an interpreted routine; it holds as long as
     this record is referenced. `function` is that code as a ctypes function of addresses, without `address` a Python
     function of arrays `(..., length)` that writes the array `(..., n_out)` given last. `loop` is the machine code
-    `void (long samples, long stride of each block, blocks, out)`. Calls may run in several threads at once.
+    `void (long samples, long stride of each block, blocks, out)`. `steps` is what machine code that interprets goes through to
+    evaluate the routine, where it has no address. Calls may run in several threads at once.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Kernel:
     function: Callable[..., Any] = field(repr=False)
     loop: Callable[..., Any] | None = field(repr=False, default=None)
     keep: Any = field(repr=False, default=None)
+    steps: Any = field(repr=False, default=None)
 
     @property
     def is_machine_code(self) -> bool:
@@ -186,6 +188,8 @@ def machine_kernel(name: str, sizes: tuple[int, ...], n_out: int, address: int, 
 
 class DeferredKernel(Kernel):
     """A kernel that is compiled when it is first called, or first asked for its address."""
+
+    steps = None
 
     def __init__(self, name: str, sizes: tuple[int, ...], n_out: int, make: Callable[[], Kernel]):
         lock, once = threading.Lock(), functools.cache(make)

@@ -9,14 +9,16 @@ from typing import Any
 
 from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, machine_kernel
+from bondgraph.emit.llvm_procedures import module_text
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_symbols, link, object_code
+from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import DECLARATIONS, HEAP, choice_text, function_text, loop_text, preset_text, shared_text, split_text
 from bondgraph.errors import Problem
 from bondgraph.output.brief import brief
 from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import Alternatives, Routine, listing, reachable
 
-__all__ = ["CompileError", "Library", "compile_ir", "compile_routines", "have_llvm", "routines_text"]
+__all__ = ["CompileError", "Library", "compile_ir", "compile_procedures", "compile_routines", "have_llvm", "routines_text"]
 
 WHOLE = 2000
 """Steps up to which a routine is one function."""
@@ -158,6 +160,11 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
         raise CompileError(Problem("E393", "compiled code does not link", details, cures=("pass the addresses as `symbols`",)))
     tracker, addresses = link(code, defined_functions(text), given)
     return Library(addresses, {}, (tracker, *keep))
+
+
+def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> Library:
+    """Machine code of procedures; `others` are texts of LLVM with the functions that they call by name besides their own."""
+    return compile_ir(module_text(procedures, others))
 
 
 def _known(kind: str, name: str, known: Mapping[str, Any]) -> Any:

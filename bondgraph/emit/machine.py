@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bondgraph.emit import cache
+from bondgraph.emit.once import once
 from bondgraph.errors import Problem, ProblemError
 
 _LIBRARY = (
@@ -125,7 +126,7 @@ def object_code(text: str, passes: int, level: int) -> bytes:
     return code
 
 
-@functools.cache
+@once
 def _linker() -> Any:
     """The linker of this process: LLVM's newer one, which puts what belongs together into one place; not on Windows, whose
     format it does not know well.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bondgraph.emit.procedure import number
+from bondgraph.emit.llvm_procedures import number
 
 LANES = 4
 """Angles of one call."""

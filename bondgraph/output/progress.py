@@ -27,13 +27,14 @@ class Progress:
     name : what is done.
     total : how much of it there is: seconds of a run, pictures, frames.
     wanted : False draws nothing anywhere; True draws where standard error is a terminal.
+    already : how much of it was done before: it says nothing of how fast the rest goes.
     """
 
     _innermost: Progress | None = None
     """Whose line it is."""
 
-    def __init__(self, name: str, total: float, wanted: bool = True):
-        self.name, self.total, self.done, self.note = name, total, 0.0, ""
+    def __init__(self, name: str, total: float, wanted: bool = True, already: float = 0.0):
+        self.name, self.total, self.already, self.done, self.note = name, total, already, already, ""
         self._active = wanted and sys.stderr is not None and sys.stderr.isatty()
         self._drawn = False
         self._begin = self._said = time.perf_counter()
@@ -62,10 +63,11 @@ class Progress:
     def line(self, now: float) -> str:
         """What stands in the terminal at a time of `time.perf_counter()`, s; the bar goes on as fast as it came there."""
         share, spent = self.done / self.total if self.total > 0.0 else 0.0, now - self._begin
-        if share > 0.0:
-            whole = (self._said - self._begin) / share
-            share = max(share, min(spent / whole, 0.99)) if whole > 0.0 else share
-            left = f"{duration(max(whole - spent, 0.0))} left"
+        fresh, rest = self.done - self.already, self.total - self.already
+        if fresh > 0.0:
+            whole = (self._said - self._begin) * rest / fresh
+            ahead = (self.already + rest * spent / whole) / self.total if whole > 0.0 else share
+            share, left = max(share, min(ahead, 0.99)), f"{duration(max(whole - spent, 0.0))} left"
         else:
             left = f"since {duration(spent)}"
         share = min(share, 1.0)

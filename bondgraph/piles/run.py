@@ -18,6 +18,8 @@ from bondgraph.model.model import Model
 from bondgraph.piles.bodies import Bodies, Placement, free_bodies, matrices_of
 from bondgraph.piles.step import Accuracy, PileStep, TooMany, Walk, encounters
 from bondgraph.run.bound import Bound
+from bondgraph.run.instants.events import Events
+from bondgraph.run.instants.log import Log
 from bondgraph.run.outcome.failure import Doubt, Failure
 from bondgraph.run.outcome.ledger import Ledger
 from bondgraph.run.outcome.result import Result, Statistics
@@ -251,7 +253,7 @@ def _result(
         m=m,
         integrals=integrals,
         start_energies=np.zeros(0) if own.energies is None else own.energies(t[0], x[0], p, m[0]),
-        events=(),
+        events=Events.of(own, p, float(t[0]), Log(own, float(t[0]))),
         failure=failure,
         statistics=statistics,
         doubts=tuple(_doubt(courses[k], float(t[k + 1]), len(loose)) for k in loose[:1]),

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.emit.kernel import address_of
-from bondgraph.emit.procedure import Procedure, Temporary, module
+from bondgraph.emit.once import once
+from bondgraph.emit.procedure import Procedure, Temporary
 
 if TYPE_CHECKING:
     from bondgraph.emit.llvm import Library
@@ -116,11 +117,16 @@ def _function() -> ctypes._CFunctionType:
     return ctypes.CFUNCTYPE(None, ctypes.c_int64, *pointers, ctypes.c_int64, ctypes.c_double)(_library().address("settle"))
 
 
-@functools.cache
+@once
 def _library() -> Library:
-    from bondgraph.emit.llvm import compile_ir
+    from bondgraph.emit.llvm import compile_procedures
 
-    return compile_ir(module([_settle()]))
+    return compile_procedures(procedures())
+
+
+def procedures() -> list[Procedure]:
+    """The sweeps."""
+    return [_settle()]
 
 
 def _settle() -> Procedure:

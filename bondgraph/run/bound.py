@@ -21,6 +21,10 @@ NEWTON_STEPS = 200
 SHORTEST = 1e-16
 """Part of a Newton step below which it is not halved again: a saturation current makes the first step as long as 1e12."""
 
+ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
+"""A step of that part of the unknowns is rounding; what counts as their size at least, for that; what a last step may be of them,
+and of that, where a loop is solved."""
+
 
 class Bound:
     """Kernels of a program at fixed parameters p (parameters,). For work between steps, not inside them.
@@ -117,7 +121,7 @@ class Bound:
                 out = self._values(loop.kernel, t, x, m)
                 for _ in range(NEWTON_STEPS):
                     size, step = float(np.abs(out[:count]).max()), out[count:]
-                    if size == 0.0 or np.abs(step).max() <= 1e-15 * (1e-12 + np.abs(x[places]).max()):
+                    if size == 0.0 or np.abs(step).max() <= ROUNDED * (SMALL + np.abs(x[places]).max()):
                         break
                     start, part = x[places].copy(), 1.0
                     while part > SHORTEST:
@@ -130,7 +134,7 @@ class Bound:
                         x[places] = start
                         out = self._values(loop.kernel, t, x, m)
                         break
-                if not np.isfinite(out).all() or np.abs(out[count:]).max() > 1e-6 * (1e-6 + np.abs(x[places]).max()):
+                if not np.isfinite(out).all() or np.abs(out[count:]).max() > CLOSE * (CLOSE + np.abs(x[places]).max()):
                     return x, loop
         return x, None
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 
 import numpy as np
 
+from bondgraph.emit.once import OnceProperty
 from bondgraph.run.table import FieldTable, fields_of
 from bondgraph.tape.collection import paused_collection
 
@@ -86,7 +86,7 @@ class Structure:
             ear_states=np.ascontiguousarray(states),
         )
 
-    @cached_property
+    @OnceProperty
     def table(self) -> FieldTable:
         """The same for machine code."""
         table = FieldTable(FIELDS)
@@ -132,12 +132,12 @@ class Structures:
         """Couplings by the values of the Jacobian (nonzeros,); what is out of all proportion, or not finite, counts as none."""
         values = np.abs(nonzeros)
         found = (values > LEAST) & (values < MOST)
-        structure, own, beside = self._structure(found)
+        structure, own, beside = self.structure(found)
         diagonal = np.zeros(self._n)
         diagonal[self.rows[own]] = values[own]
         return Couplings(structure, diagonal, values[beside])
 
-    def _structure(self, found: np.ndarray) -> tuple[Structure, np.ndarray, np.ndarray]:
+    def structure(self, found: np.ndarray) -> tuple[Structure, np.ndarray, np.ndarray]:
         """The structure where these entries are not zero, and which of them lie on the diagonal and beside it."""
         key = found.tobytes()
         met = self._met.get(key)

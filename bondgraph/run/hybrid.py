@@ -8,9 +8,10 @@ import numpy as np
 
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
-from bondgraph.run.error_control.weights import Weights
+from bondgraph.run.instants.events import Events
+from bondgraph.run.instants.log import Log
 from bondgraph.run.integrators import leg as legs
-from bondgraph.run.integrators.choose import build, sundials_reason, tolerances
+from bondgraph.run.integrators.choose import build, sundials_reason, tolerances, weights_of
 from bondgraph.run.integrators.leg import Effort, Integrator, Selection
 from bondgraph.run.outcome.doubts import first_lost
 from bondgraph.run.outcome.failure import Failure, cause, describe, fastest_rate
@@ -19,15 +20,17 @@ from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.switching.accumulation import Watch
 from bondgraph.run.switching.course import Courses
-from bondgraph.run.switching.events import Event, dated
+from bondgraph.run.switching.crossings import EPSILON
+from bondgraph.run.switching.passages import Passage
 from bondgraph.run.switching.settling import How, Settled, rest, settle
 from bondgraph.run.switching.together import Together
 from bondgraph.run.ticks import Ticks
 
 # After so many steps a run is given up that would need so many times its largest count of steps at its pace.
 _PATIENCE, _HOPELESS = 100_000, 1e6
-# How far ahead guards are looked at after an event, at most, in lengths of the run.
-_PROBE = 1e-9
+# How far ahead guards are looked at after an event, at most, in lengths of the run; in lengths of the leg before; at least, in
+# times that can be told apart.
+_PROBE, _OF_LEG, _TOLD = 1e-9, 1e-3, 16.0 * EPSILON
 # Collisions whose times, or states, differ by so little are one event: parts of rtol.
 _WITHIN = 1e-3
 
@@ -40,13 +43,14 @@ class Hybrid:
 
     def __init__(self, bound: Bound, settings: Settings, ticks: Ticks, bar: Progress):
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
-        self.weights = Weights(bound, settings.rtol, settings.atol, settings.max_step)
-        self.courses, self.watch = Courses(bound, settings.span), Watch(settings.span, settings.rtol)
+        self.weights = weights_of(bound, settings.rtol, settings.atol, settings.max_step)
+        self.courses = Courses(bound, settings.span)
+        self.watch = Watch(len(bound.program.transitions), settings.span, settings.rtol)
         self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)
         self.x, _ = bound.consistent(self.t, settings.x, self.m)
-        self.samples = SampleRows(np.empty((len(settings.times), len(self.x) + len(self.q))), len(self.x))
+        self.samples = SampleRows(len(settings.times), len(self.x), len(self.q), len(self.m))
         self.start_energies = bound.energies(self.t, self.x, self.m)
-        self.events: list[Event] = []
+        self.log = Log(bound.program, settings.t_start)
         self.failure: Failure | None = None
         self.effort, self.methods = Effort(), list[str]()
         self.probe = _PROBE * settings.span
@@ -77,43 +81,51 @@ class Hybrid:
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
         resting = dict.fromkeys(i for i in settled.stuck if self._accumulates(i))
-        for event in settled.events:
-            self.events.append(event)
-            self.q = self.q + event.supplied
-            for transition in event.transitions:
+        self.log.extend(settled.passages)
+        for passage in settled.passages:
+            self.q = self.q + passage.supplied
+            for transition in passage.transitions:
                 may_rest = self._accumulates(transition)
-                pattern = self.watch.add(event.time, transition, may_rest)
+                pattern = self.watch.add(passage.time, transition, may_rest)
                 if pattern and may_rest:
                     resting[transition] = None
                 elif pattern and self.failure is None:
-                    self._fail(pattern, f'the events "{event.kind}" of "{event.name}" accumulate ({pattern})', event.name)
-        if settled.looping and self._accumulates(settled.events[-1].transition):
-            resting[settled.events[-1].transition] = None
+                    kind, name = self._told(passage)
+                    self._fail(pattern, f'the events "{kind}" of "{name}" accumulate ({pattern})', name)
+        if settled.looping and self._accumulates(settled.passages[-1].transition):
+            resting[settled.passages[-1].transition] = None
         elif settled.looping or not set(settled.stuck) <= set(resting):
             self._without_end(settled)
         elif settled.ended is not None:
             edge = settled.ended
             self._fail("ended", str(edge.error), edge.name)
-        elif len(self.events) > self.settings.max_events:
-            self._fail("too many events", f"more than {self.settings.max_events} events", self.events[-1].name)
+        elif len(self.log) > self.settings.max_events:
+            name = self.bound.program.transitions[self.log.last].name
+            self._fail("too many events", f"more than {self.settings.max_events} events", name)
         if unsolved is not None and self.failure is None:
             named = ", ".join(unsolved.elements)
             self._fail("algebraic loop", f"Newton's method finds no solution of the algebraic loop through {named}", named)
         if not np.isfinite(self.x).all() and self.failure is None:
             bad = np.flatnonzero(~np.isfinite(self.x))
             label = self.bound.program.layout.label("x", int(bad[0]))
-            kind = settled.events[-1].kind if settled.events else "start"
+            kind = self._told(settled.passages[-1])[0] if settled.passages else "start"
             self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
         return settled if not resting or self.failure is not None else self._rest(tuple(resting), settled, probe, rested)
 
     def _without_end(self, settled: Settled) -> None:
-        last = settled.events[-1]
+        last = settled.passages[-1]
+        kind, name = self._told(last)
         pattern = "Zeno" if self.watch.shrinking(last.transition) else "chattering"
         if settled.stuck:
-            text = f'after "{last.kind}" of "{last.name}" its guard grows on, so that it would fire again at once ({pattern})'
+            text = f'after "{kind}" of "{name}" its guard grows on, so that it would fire again at once ({pattern})'
         else:
-            text = f'the transitions of "{last.name}" follow one another without end ({pattern})'
-        self._fail(pattern, text, last.name)
+            text = f'the transitions of "{name}" follow one another without end ({pattern})'
+        self._fail(pattern, text, name)
+
+    def _told(self, passage: Passage) -> tuple[str, str]:
+        """What is said of a passage: kind and name."""
+        edge = self.bound.program.transitions[passage.transition]
+        return (edge.kind, edge.name) if passage.said is None else (passage.said.kind, passage.said.name)
 
     def _accumulates(self, transition: int) -> bool:
         return self.bound.program.transitions[transition].accumulates is not None
@@ -123,19 +135,19 @@ class Hybrid:
         if rested.issuperset(resting):
             self._without_end(settled)
             return settled
-        events = []
+        passages = []
         for transition in resting:
-            event = rest(self.bound, transition, self.t, self.x, self.m, self.watch.limit(transition))
-            if event is not None:
-                events.append(event)
-                self.x, self.m = event.x_after, event.m_after
-        self.events += events
-        if not events:
+            passage = rest(self.bound, transition, self.t, self.x, self.m, self.watch.limit(transition))
+            if passage is not None:
+                passages.append(passage)
+                self.x, self.m = passage.x_after, passage.m_after
+        self.log.extend(passages)
+        if not passages:
             if settled.looping or settled.stuck:
                 self._without_end(settled)
             return settled
         after = self.settle((), probe, rested.union(resting))
-        return replace(after, events=(*settled.events, *events, *after.events))
+        return replace(after, passages=(*settled.passages, *passages, *after.passages))
 
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
         self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect)
@@ -143,16 +155,16 @@ class Hybrid:
     def _integrate(self, integrator: Integrator, choice: Selection, settled: Settled) -> tuple[Selection | None, Settled]:
         """Legs until the end, a failure, or a change of method (returned)."""
         settings, samples = self.settings, self.samples
-        restart = True
+        restart, begun = True, self.t
         while self.failure is None:
             if restart:
                 integrator.restart(self.t, self.x, self.q, self.m, settled.levels)
-            before = self.t
+                begun = self.t
             leg = integrator.advance(settings.times[samples.written :], samples.left, settings.span)
             self.t, self.x, self.q = leg.t, leg.x, leg.q
             self.courses.see(samples.left[: leg.written, : len(self.x)])
             samples.add(leg.written, self.m)
-            self.bar.show(self.t, f"t = {self.t:.6g} s, {len(self.events)} events")
+            self.bar.show(self.t, f"t = {self.t:.6g} s, {len(self.log)} events")
             restart = leg.status == legs.EVENT
             if leg.status == legs.STOP:
                 return None, settled
@@ -165,8 +177,8 @@ class Hybrid:
             elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):
                 self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
             elif restart:
-                probe = min(self.probe, 1e-3 * (self.t - before)) if self.t > before else self.probe
-                settled = self.settle(leg.fired, max(probe, 16.0 * np.spacing(abs(settings.t_start) + self.t)))
+                probe = min(self.probe, _OF_LEG * (self.t - begun)) if self.t > begun else self.probe
+                settled = self.settle(leg.fired, max(probe, _TOLD * (abs(settings.t_start) + self.t)))
         return None, settled
 
     def _too_many(self, steps: int) -> str:
@@ -191,7 +203,7 @@ class Hybrid:
         if self.failure is not None and times[lost.sample] >= self.t:
             return
         self.t, self.x = float(times[lost.sample]), x[lost.sample]
-        self.events = [event for event in self.events if event.time <= self.t]
+        self.log.until(self.t)
         self._fail(lost.kind, lost.reason, lost.suspect)
 
 
@@ -208,7 +220,7 @@ def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
         rates=effort.rates,
         jacobians=effort.jacobians,
         guards=effort.guards,
-        events=len(run.events),
+        events=len(run.log),
         ticks=run.ticks.count,
         wall_time=wall_time,
         integration_time=effort.seconds,
@@ -224,7 +236,7 @@ def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
         m=samples.m,
         integrals=samples.q,
         start_energies=run.start_energies,
-        events=tuple(dated(event, settings.t_start) for event in run.events),
+        events=Events.of(run.bound.program, settings.p, settings.t_start, run.log),
         failure=run.failure,
         statistics=statistics,
     )

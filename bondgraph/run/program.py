@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from bondgraph.assembly.system import is_internal
+from bondgraph.emit.once import OnceProperty
 from bondgraph.errors import Problem, RunError
 from bondgraph.model.model import ContactPoint
 from bondgraph.model.units import spread
@@ -250,6 +251,7 @@ class Program:
     powers : one power per dissipator or source, W; None if there are none.
     energies : energy per storage, J; None if there are none.
     outputs : all named outputs; None if there are none.
+    choose : makes a kernel of the outputs in some slots alone, and says where it gives each of these; None without it.
     resets : one per transition: x after it, (n,); None where x does not change.
     pushes : one per transition: what its impulse adds to all guards (k,), then x after it without the impulse (n,); None where
         no other transition could answer.
@@ -287,6 +289,7 @@ class Program:
     powers: Kernel | None = None
     energies: Kernel | None = None
     outputs: Kernel | None = None
+    choose: Callable[[tuple[Slot, ...]], tuple[Kernel, tuple[int, ...]]] | None = None
     resets: tuple[Kernel | None, ...] = ()
     pushes: tuple[Kernel | None, ...] = ()
     supplies: tuple[Kernel | None, ...] = ()
@@ -330,7 +333,7 @@ class Program:
 
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
         without |= dict.fromkeys(
-            ("differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks", "model")
+            ("choose", "differentiate", "couple", "rates_and_powers", "collisions", "closing", "closures", "breaks", "model")
         )
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
         return replace(self, **without)
@@ -345,17 +348,27 @@ class Program:
         """(indptr (n + 1,), indices (nonzeros,)) of the Jacobian's order."""
         return self._derivatives[1]
 
-    @cached_property
+    @OnceProperty
     def _derivatives(self) -> tuple[Kernel | None, tuple[np.ndarray, np.ndarray] | None]:
         return (None, None) if self.differentiate is None else self.differentiate()
 
-    @cached_property
+    @OnceProperty
     def couplings(self) -> tuple[Kernel | None, Structures]:
         """Derivatives of the rates for error control, and what follows from which of them are not zero, for those that have been
         met."""
         kernel, pattern = self._derivatives if self.couple is None else self.couple()
         nothing = np.zeros(self.states + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return kernel, Structures(*(nothing if pattern is None else pattern))
+
+    @cached_property
+    def is_machine_code(self) -> bool:
+        """Whether all that runs inside an integrator is machine code."""
+        kernels = [self.rates, self.guards, self.powers, self.energies, self.rates_and_powers]
+        kernels += [clock.kernel for clock in self.clocks]
+        if not all(kernel is None or kernel.is_machine_code for kernel in kernels):
+            return False
+        couple = self.couplings[0]
+        return couple is None or couple.steps is not None or couple.is_machine_code
 
     @property
     def typical(self) -> np.ndarray:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 
-@dataclass
 class SampleRows:
-    """Rows (samples, states + quadratures), of which the first `written` are filled, and the modes that held in them."""
+    """`rows` (samples, states + quadratures) and `modes` (samples, modes), of which the first `written` are filled."""
 
-    rows: np.ndarray
-    states: int
-    written: int = 0
-    held: list[tuple[np.ndarray, int]] = field(default_factory=list)
-    """Modes (modes,), and in how many rows they held."""
+    def __init__(self, samples: int, states: int, quadratures: int, modes: int):
+        self.rows, self.modes = np.empty((samples, states + quadratures)), np.empty((samples, modes))
+        self.states, self.written = states, 0
 
     def start(self, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
         """Write the first row."""
@@ -29,9 +24,8 @@ class SampleRows:
 
     def add(self, count: int, m: np.ndarray) -> None:
         """So many of the rows that were left have been filled, in these modes."""
-        if count:
-            self.written += count
-            self.held.append((m.copy(), count))
+        self.modes[self.written : self.written + count] = m
+        self.written += count
 
     @property
     def x(self) -> np.ndarray:
@@ -46,4 +40,4 @@ class SampleRows:
     @property
     def m(self) -> np.ndarray:
         """Modes, (written, modes)."""
-        return np.concatenate([np.tile(m, (count, 1)) for m, count in self.held])[: self.written]
+        return self.modes[: self.written]

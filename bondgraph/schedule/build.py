@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,8 @@ class Scheduled:
     blocks: tuple[tuple[str, int], ...]
     widths: Mapping[str, int]
     """Count of results of each routine."""
+    choose: Callable[[Sequence[int]], tuple[Schedule, tuple[int, ...]]]
+    """Makes the schedule of some outputs alone, by their places in the row of all, and where each of them lies in its own row."""
 
 
 @functools.cache
@@ -100,9 +102,9 @@ def scheduled(system: System) -> tuple[Scheduled, System, Callable[[], tuple[Non
 
     lock = threading.Lock()
 
-    def late(name: str) -> Schedule:
+    def late(name: str, values: Sequence[int]) -> Schedule:
         with lock:
-            part = find(shop, wanted[name])
+            part = find(shop, values)
             here = [call for key, call in shop.prepared.items() if key not in done]
         return schedule(Plan(name, (*here, *part.calls), part.width, part.results), book, blocks, homes)
 
@@ -112,9 +114,18 @@ def scheduled(system: System) -> tuple[Scheduled, System, Callable[[], tuple[Non
     makers["prepare"] = functools.partial(schedule, before, book, (("p", n_p),), book.homes, order)
     widths = {plan.name: plan.n_out for plan in (*plans, before)}
     for name in wanted.keys() - widths.keys():
-        makers[name] = functools.partial(late, name)
+        makers[name] = functools.partial(late, name, wanted[name])
         widths[name] = sum(book.sizes[value] for value in wanted[name])
-    return Scheduled(makers, blocks, widths), system, lambda: (None, pattern)
+
+    def choose(places: Sequence[int]) -> tuple[Schedule, tuple[int, ...]]:
+        values = [value for value in wanted["outputs"] if book.sizes[value]]
+        starts = np.cumsum([0, *(book.sizes[value] for value in values)])
+        owners = np.searchsorted(starts, places, side="right") - 1
+        chosen, own = np.unique(owners, return_inverse=True)
+        here = np.cumsum([0, *(starts[chosen + 1] - starts[chosen])])[own] + np.asarray(places) - starts[owners]
+        return late("chosen", [values[k] for k in chosen]), tuple(here.tolist())
+
+    return Scheduled(makers, blocks, widths, choose), system, lambda: (None, pattern)
 
 
 PREPARED = ("rates", "powers", "guards")
@@ -127,13 +138,24 @@ SELDOM = frozenset({"jacobian", "outputs"})
 """Large routines that a run needs few times: half as fast without an optimiser, and compiled in a fortieth of the time."""
 
 
+def chosen_in_loops(made: Scheduled, places: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
+    """A kernel that gives the outputs at some places, and where it gives each."""
+    with paused_collection():
+        own, here = made.choose(places)
+        if not machine_code:
+            return numpy_kernel(own), here
+        from bondgraph.schedule.machine_code.kernels import machine_kernels
+
+        return machine_kernels([own], quick=True)[own.name], here
+
+
 def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
     """Kernels of all routines by name, as machine code or interpreted."""
     if not machine_code:
         return {name: numpy_kernel(make()) for name, make in made.schedules.items()}
 
     from bondgraph.emit.kernel import DeferredKernel
-    from bondgraph.schedule.machine import machine_kernels
+    from bondgraph.schedule.machine_code.kernels import machine_kernels
 
     def alone(name: str) -> Kernel:
         with paused_collection():

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel, address_of
-from bondgraph.emit.procedure import Procedure, module
+from bondgraph.emit.once import once
+from bondgraph.emit.procedure import Procedure
 
 if TYPE_CHECKING:
     from bondgraph.emit.llvm import Library
@@ -62,11 +63,16 @@ def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: 
     return call
 
 
-@functools.cache
+@once
 def _library() -> Library:
-    from bondgraph.emit.llvm import compile_ir
+    from bondgraph.emit.llvm import compile_procedures
 
-    return compile_ir(module([_move()]))
+    return compile_procedures(procedures())
+
+
+def procedures() -> list[Procedure]:
+    """The step."""
+    return [_move()]
 
 
 def _move() -> Procedure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import numpy as np
 from bondgraph.assembly.system import LoweredTransition, Power, State, Statement, System, Value
 from bondgraph.causality.assign import assign_causality
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of
+from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of, outputs_of
 from bondgraph.compile.programs import program_of
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
@@ -95,7 +96,8 @@ def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
     def jacobian() -> Any:
         return jacobian_of(differentiate, kernels, backend)
 
-    program = program_of(system, kernels, jacobian, lambda: couplings_of(routines, jacobian, backend), model)
+    couplings = functools.partial(couplings_of, routines, jacobian, backend)
+    program = program_of(system, kernels, jacobian, couplings, functools.partial(outputs_of, routines, backend), model)
     program = replace(program, contacts=tuple(_stepped(contact, program.layout) for contact in model.contacts))
     timings = {"build": built - begin, "compile": time.perf_counter() - built}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)

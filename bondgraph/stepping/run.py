@@ -12,10 +12,12 @@ import numpy as np
 from bondgraph.errors import ModelError, Problem, RunEndedWarning
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
+from bondgraph.run.instants.events import Events
+from bondgraph.run.instants.log import Log
 from bondgraph.run.outcome.failure import Failure
 from bondgraph.run.outcome.result import Result, Statistics
 from bondgraph.run.program import Program
-from bondgraph.run.switching.events import Event, carried_out
+from bondgraph.run.switching.passages import Passage, Said, carried_out
 from bondgraph.stepping.candidates import PairRows
 from bondgraph.stepping.coulomb import NOISE
 from bondgraph.stepping.problem import MODES, PAIRS, STEP, Steps, force_names
@@ -33,7 +35,7 @@ class Course:
 
     def __init__(self, stride: Stride, times: Sequence[float]):
         count = len(times) - 1
-        self.t, self.steps, self.events = np.array(times), 0, list[Event]()
+        self.t, self.steps, self.passages = np.array(times), 0, list[Passage]()
         self.x, self.m = np.zeros((count + 1, len(stride.x))), np.zeros((count + 1, len(stride.m)))
         self.x[0], self.m[0] = stride.x, stride.m
         self.y = np.zeros((count, len(stride.f)))
@@ -103,7 +105,7 @@ def run_steps(steps: Steps, stride: Stride, times: Sequence[float], p: np.ndarra
             if watched:
                 _settle(bound, stride, end, course)
             course.add(stride, answer)
-            bar.show(end - times[0], f"t = {end - times[0]:.6g} s, {len(course.events)} events")
+            bar.show(end - times[0], f"t = {end - times[0]:.6g} s, {len(course.passages)} events")
     spent = time.perf_counter() - begin
     course.cut()
     return _result(steps, stride, course, failure, p, (begin, spent))
@@ -115,9 +117,9 @@ def _settle(bound: Bound, stride: Stride, t: float, course: Course) -> None:
         risen = np.flatnonzero(bound.guards(t, stride.x, stride.m) > 0.0)
         if not len(risen):
             return
-        event = carried_out(bound, int(risen[0]), t, stride.x, stride.m)
-        stride.x[:], stride.m[:] = event.x_after, event.m_after
-        course.events.append(event)
+        passage = carried_out(bound, int(risen[0]), t, stride.x, stride.m)
+        stride.x[:], stride.m[:] = passage.x_after, passage.m_after
+        course.passages.append(passage)
 
 
 def _failure(problem: Problem, program: Program, t: float, x: np.ndarray) -> Failure:
@@ -134,7 +136,8 @@ def _result(
     normal, friction = forces_of(stride, course.multipliers)
     _place_forces(steps, x, normal, friction)
     changes = _changes(steps, course, modes_of(stride, normal, course.along))
-    events = sorted([*course.events, *changes], key=lambda event: event.time)
+    log = Log(program, float(t[0]))
+    log.extend(sorted([*course.passages, *changes], key=lambda passage: passage.clock))
     integrals = _account(steps, course, p, (normal, friction))
     start = np.zeros(0) if program.energies is None else program.energies(t[0], x[0], p, m[0])
     statistics = Statistics(
@@ -145,7 +148,7 @@ def _result(
         rates=8 * course.steps,
         jacobians=0,
         guards=0,
-        events=len(events),
+        events=len(log),
         wall_time=time.perf_counter() - clock[0],
         integration_time=clock[1],
         local_rtol=0.0,
@@ -153,7 +156,7 @@ def _result(
     )
     if failure is not None:
         warnings.warn(f'"{program.name}": {failure}', RunEndedWarning, stacklevel=4)
-    return Result(program, p, t, t - t[0], x, m, integrals, start, tuple(events), failure, statistics)
+    return Result(program, p, t, t - t[0], x, m, integrals, start, Events.of(program, p, float(t[0]), log), failure, statistics)
 
 
 def forces_of(stride: Stride, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -187,10 +190,10 @@ def _place_forces(steps: Steps, x: np.ndarray, normal: np.ndarray, friction: np.
             x[0, slot.start : slot.stop] = x[min(1, len(x) - 1), slot.start : slot.stop]
 
 
-def _changes(steps: Steps, course: Course, found: np.ndarray) -> list[Event]:
-    """Changes of contacts as events, at the starts of the steps in which they are other than before; their modes into m."""
-    program, events, (t, x, m) = steps.compiled.program, list[Event](), (course.t, course.x, course.m)
-    nothing = np.zeros(0)
+def _changes(steps: Steps, course: Course, found: np.ndarray) -> list[Passage]:
+    """Changes of contacts as passages, at the starts of the steps in which they are other than before; their modes into m."""
+    program, passages, (t, x, m) = steps.compiled.program, list[Passage](), (course.t, course.x, course.m)
+    nothing = np.zeros(len(program.power_names))
     for k, contact in enumerate(steps.layout.contacts):
         slot = program.layout[f"{contact.path}.mode"].start
         m[1:, slot] = found[:, k]
@@ -200,23 +203,20 @@ def _changes(steps: Steps, course: Course, found: np.ndarray) -> list[Event]:
             after = m[step].copy()
             after[slot] = found[step, k]
             here = x[step].copy()
-            events.append(
-                Event(
-                    time=float(t[step]),
-                    kind=MODES[found[step, k]],
-                    name=contact.path,
-                    internal=False,
+            passages.append(
+                Passage(
+                    time=float(t[step] - t[0]),
+                    clock=float(t[step]),
                     transition=edges[float(found[step - 1, k]), float(found[step, k])],
                     x_before=here,
                     x_after=here,
                     m_before=m[step].copy(),
                     m_after=after,
-                    energies_before=nothing,
-                    energies_after=nothing,
-                    since=float(t[step] - t[0]),
+                    supplied=nothing,
+                    said=Said(MODES[found[step, k]], contact.path),
                 )
             )
-    return events
+    return passages
 
 
 def _account(steps: Steps, course: Course, p: np.ndarray, forces: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

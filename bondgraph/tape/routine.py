@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node, Nodes
@@ -81,6 +81,18 @@ class Alternatives:
     def outputs(self) -> tuple[TapeScalar | float, ...]:
         """Outputs of the routine that serves all cases."""
         return self.reference.outputs
+
+
+def chosen(routine: Routine | Alternatives, name: str, places: Sequence[int]) -> Routine | Alternatives:
+    """The routine `name` that gives the outputs at these places alone."""
+    if isinstance(routine, Routine):
+        return _chosen(routine, name, places)
+    cases = tuple(_chosen(case, f"{name}_{k}", places) for k, case in enumerate(routine.cases))
+    return replace(routine, name=name, cases=cases, reference=_chosen(routine.reference, name, places))
+
+
+def _chosen(routine: Routine, name: str, places: Sequence[int]) -> Routine:
+    return replace(routine, name=name, outputs=tuple(routine.outputs[k] for k in places))
 
 
 @dataclass(frozen=True)

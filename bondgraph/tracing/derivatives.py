@@ -23,7 +23,6 @@ from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of, shap
 from bondgraph.tracing.refusals import Unsolvable
 from screws.scalars import absolute, equal, where
 
-
 SWEEP = 8
 """How many times the work of one sweep along the motion the Jacobian of what is differentiated may be: it shares more with the
 matrix of the unknowns, and of it parameters decide more."""

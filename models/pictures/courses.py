@@ -47,9 +47,8 @@ def courses(
                 calm(panel)
                 if names and column == len(runs) - 1:
                     panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
-                for event in result.events:
-                    if not event.internal:
-                        panel.axvline(event.time, color=MUTED, linewidth=0.4, alpha=0.35, zorder=0)
+                for time in result.events.times[~result.events.internal]:
+                    panel.axvline(time, color=MUTED, linewidth=0.4, alpha=0.35, zorder=0)
                 if limits and signal in limits:
                     panel.set_ylim(*limits[signal])
                 if column == 0:

@@ -11,7 +11,6 @@ import pytest
 
 from bondgraph.emit import machine
 from bondgraph.emit.llvm import CompileError, compile_ir, compile_routines, routines_text
-from bondgraph.emit.procedure import Procedure
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 
@@ -73,15 +72,6 @@ def test_a_kernel_keeps_its_code():
     kernel = compile_routines([squares()]).kernel("squares")
     gc.collect()
     assert kernel(np.array([2.0, 3.0])).tolist() == [4.0, 9.0]
-
-
-def test_a_procedure_takes_no_fraction_for_a_whole_number_and_adds_no_pointers():
-    write = Procedure("f", {"count": "i64", "values": "ptr"})
-    assert (write["count"] + 2).kind == "i64"
-    with pytest.raises(TypeError):
-        write["count"] + 0.5
-    with pytest.raises(KeyError):
-        write["values"] + write["count"]
 
 
 def test_code_for_the_least_processor(folder, monkeypatch):

@@ -25,6 +25,7 @@ from examples import (
     rolling_eggs,
     sphere_robot,
     tipping_box,
+    tolerances,
     urdf_robot,
 )
 from models.chains import gravity_forces
@@ -49,6 +50,7 @@ EXAMPLES = (
     rolling_eggs,
     sphere_robot,
     tipping_box,
+    tolerances,
     urdf_robot,
 )
 
@@ -221,3 +223,12 @@ def test_urdf_robot():
     rest = simulate(urdf_robot.holding(robot), 30.0)["crane.q"][-1]
     weight = -float(gravity_forces(robot.tree, urdf_robot.GRAVITY, rest)[boom])
     assert 4e3 * (rest[boom] - 1.0) == pytest.approx(weight, rel=1e-4)
+
+
+def test_tolerances():
+    """Every motor turns as the steady speed of its own parts says, but for exp(-t / tau) < 4e-5; the series as its means."""
+    runs = tolerances.series(60)
+    k, r, b = (runs[name] for name in ("magnet.ratio", "winding.resistance", "bearing.resistance"))
+    assert runs.complete and not runs.failures
+    np.testing.assert_allclose(runs["speed"], tolerances.VOLTAGE * k / (k**2 + r * b), rtol=1e-4)
+    assert runs["speed"].mean() == pytest.approx(tolerances.STEADY, rel=0.02)

@@ -11,7 +11,6 @@ from bondgraph import J0, J1, C, Graph, I, R, RoundingWarning, Se, compile_model
 from bondgraph.run import couplings
 from bondgraph.run.bound import Bound
 from bondgraph.run.couplings import Structures, components
-from bondgraph.run.error_control import balancing
 from bondgraph.run.error_control.noise import rounding
 from bondgraph.run.error_control.scales import natural_scales
 from bondgraph.run.integrators.sundials.library import available
@@ -139,30 +138,16 @@ def coupled(matrix):
     return Structures(indptr, rows).couplings(matrix[rows, columns])
 
 
-@pytest.mark.parametrize("arithmetic", [couplings, balancing])
-def test_strong_components_and_rates_of_a_ring_without_reciprocity(arithmetic):
+def test_strong_components_and_rates_of_a_ring_without_reciprocity():
     """Three states that drive one another in a ring, in units far apart: their rate is the geometric mean."""
     matrix = np.zeros((4, 4))
     matrix[[1, 2, 0, 3], [0, 1, 2, 0]] = 2e9, 4.0, 1e-9, 5.0
     parts = components([[1, 3], [2], [0], []])
     assert sorted(map(sorted, parts)) == [[0, 1, 2], [3]] and parts[0] == [0, 1, 2]
-    assert arithmetic.fastest(coupled(matrix)) == pytest.approx(np.full(4, 2.0), rel=1e-9)
+    assert couplings.fastest(coupled(matrix)) == pytest.approx(np.full(4, 2.0), rel=1e-9)
 
 
-@pytest.mark.parametrize("density", [0.03, 0.1, 0.3, 0.9])
-def test_machine_code_balances_as_its_reference_does_to_the_last_bit(density):
-    random = np.random.default_rng(0)
-    for _ in range(25):
-        n = int(random.integers(1, 30))
-        made = coupled((random.random((n, n)) < density) * 10.0 ** random.uniform(-8.0, 8.0, (n, n)))
-        speed = couplings.fastest(made)
-        assert np.array_equal(balancing.fastest(made), speed)
-        floor, start = np.maximum(speed, 1e-3), np.where(random.random(n) < 0.3, random.random(n), 0.0)
-        assert np.array_equal(balancing.carried(made, floor, start), couplings.carried(made, floor, start))
-
-
-@pytest.mark.parametrize("arithmetic", [couplings, balancing])
-def test_couplings_of_any_size_give_rates(arithmetic):
+def test_couplings_of_any_size_give_rates():
     """What rounding leaves of zeros, squared and cubed, and what lies beside a pole: no product of them may decide anything."""
     random = np.random.default_rng(1)
     for largest in (90.0, 190.0, 307.0):
@@ -170,11 +155,11 @@ def test_couplings_of_any_size_give_rates(arithmetic):
             n = int(random.integers(2, 20))
             matrix = (random.random((n, n)) < 0.4) * 10.0 ** random.uniform(-largest, largest, (n, n))
             with np.errstate(all="ignore"):
-                rates = arithmetic.fastest(coupled(matrix))
+                rates = couplings.fastest(coupled(matrix))
             kept = np.where((matrix > couplings.LEAST) & (matrix < couplings.MOST), matrix, 0.0)
             assert np.all(rates >= np.diagonal(kept)), "no state is slower than by itself, and none has no rate"
     tiny = np.array([[0.0, 1e-191, 0.0], [1e-190, 0.0, 3.0], [0.0, 2.0, 0.0]])
-    assert arithmetic.fastest(coupled(tiny)) == pytest.approx([0.0, np.sqrt(6.0), np.sqrt(6.0)])
+    assert couplings.fastest(coupled(tiny)) == pytest.approx([0.0, np.sqrt(6.0), np.sqrt(6.0)])
 
 
 def test_scales_are_found_where_couplings_are_out_of_all_proportion():

@@ -115,3 +115,13 @@ def test_compilation_and_run_tell_where_they_are(terminal: Terminal) -> None:
         seen.clear()
         compile_model(graph, backend="numpy", progress=False).simulate(1.0, progress=False)
         assert not seen
+
+
+def test_what_was_done_before_says_nothing_of_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half was there already; a quarter of the rest took ten seconds."""
+    clock = iter([100.0, 110.0])
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock))
+    bar = Progress("sweep", 1000.0, already=500.0)
+    bar.show(625.0, "625 of 1000")
+    assert bar.line(110.0).endswith(" 62 %, 30 s left, 625 of 1000")
+    assert bar.line(130.0).endswith(" 88 %, 10 s left, 625 of 1000") and " 99 %, 0 s" in bar.line(1000.0)

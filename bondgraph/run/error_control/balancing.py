@@ -5,45 +5,16 @@ The same operations in the same order as there, so that both give the same bits.
 
 from __future__ import annotations
 
-import ctypes
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
-
-from bondgraph.emit.kernel import address_of
-from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Local, Procedure, Record, Temporary, module
-from bondgraph.run.couplings import BALANCED, FIELDS, MOST, SAME, SWEEPS, Couplings
+from bondgraph.emit.procedure import Local, Procedure, Record, Temporary
+from bondgraph.run.couplings import BALANCED, FIELDS, MOST, SAME, SWEEPS
 
 
-def fastest(couplings: Couplings) -> np.ndarray:
-    """`couplings.fastest`."""
-    rates, work = couplings.diagonal.copy(), np.empty(3 * len(couplings.diagonal))
-    _call("fastest", couplings, rates, work)
-    return rates
-
-
-def carried(couplings: Couplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """`couplings.carried`."""
-    reached, work = scales.copy(), np.empty(len(scales) + len(couplings.values))
-    _call("carry", couplings, speed, reached, work)
-    return reached
-
-
-def _call(name: str, couplings: Couplings, *arrays: np.ndarray) -> None:
-    _function(name, 2 + len(arrays))(couplings.structure.table.address, address_of(couplings.values), *map(address_of, arrays))
-
-
-@functools.cache
-def _machine_code() -> Library:
-    return compile_ir(module([_along_ears(), _sums(), _balance(), _fastest(), _carry()]))
-
-
-@functools.cache
-def _function(name: str, arguments: int) -> Callable[..., None]:
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(_machine_code().address(name))
+def procedures() -> list[Procedure]:
+    """All of them, those that are called before those that call."""
+    return [_along_ears(), _sums(), _balance(), _fastest(), _carry()]
 
 
 def _structure(write: Procedure) -> Record:

@@ -14,20 +14,26 @@ import numpy as np
 from bondgraph.run.bound import Bound
 
 SPANS = (2.0**-45, 2.0**-39, 2.0**-33)
-_POINTS, _IN_TIME, _ALIKE = 9, 0.7, 0.25
+POINTS, IN_TIME, ALIKE = 9, 0.7, 0.25
+"""How many states, how far apart in time; part of the third differences that the fourth have where there is nothing smooth."""
+THIRD, FOURTH = float(np.sqrt(20.0)), float(np.sqrt(70.0))
 _GOLDEN = 0.6180339887498949
-_THIRD, _FOURTH = np.sqrt(20.0), np.sqrt(70.0)
+
+
+def directions(n: int) -> np.ndarray:
+    """How far each of n states is moved, in parts of its own: different for each, the same in every run."""
+    return np.asarray(0.5 + (_GOLDEN * (1.0 + np.arange(n))) % 1.0)
 
 
 def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their units; `size`
     (n,) how large the states are, `longest` how long a step can be, s."""
-    scales = np.maximum(np.abs(x), size)
+    scales = np.fmax(np.abs(x), size)
     found = np.zeros(len(x) + bound.quadratures)
     for span in SPANS:
         third, fourth = _scatter(bound, t, x, m, span * scales, span * max(abs(t), longest))
-        noisy = np.isfinite(third) & np.isfinite(fourth) & ((fourth > _ALIKE * third) | (span == SPANS[0]))
-        found = np.where(noisy, np.maximum(found, np.minimum(third, fourth)), found)
+        noisy = np.isfinite(third) & np.isfinite(fourth) & ((fourth > ALIKE * third) | (span == SPANS[0]))
+        found = np.where(noisy, np.fmax(found, np.fmin(third, fourth)), found)
     return found
 
 
@@ -35,13 +41,12 @@ def _scatter(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, apart: np.ndarray, later: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Size of the scatter by third and by fourth differences, at states `apart` (n,) and times `later` (s) from one another."""
-    # Different directions for different states, the same in each run.
-    apart = apart * (0.5 + (_GOLDEN * (1.0 + np.arange(len(x)))) % 1.0)
-    k, program = np.arange(float(_POINTS)), bound.program
-    times, states = bound.clock(t + _IN_TIME * later * k), x + k[:, None] * apart
+    apart = apart * directions(len(x))
+    k, program = np.arange(float(POINTS)), bound.program
+    times, states = bound.clock(t + later * IN_TIME * k), x + k[:, None] * apart
     kernels = [kernel for kernel in (program.rates, program.powers) if kernel is not None]
     with np.errstate(all="ignore"):
         rows = np.concatenate([kernel.many(times, states, bound.p, m) for kernel in kernels], axis=1)
         third = np.diff(rows, 3, axis=0)
         fourth = np.diff(third, axis=0)
-        return np.sqrt(np.mean(third * third, axis=0)) / _THIRD, np.sqrt(np.mean(fourth * fourth, axis=0)) / _FOURTH
+        return np.sqrt(np.mean(third * third, axis=0)) / THIRD, np.sqrt(np.mean(fourth * fourth, axis=0)) / FOURTH

@@ -7,8 +7,6 @@ states themselves do. With states in other units the scales change as the states
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import numpy as np
 
 from bondgraph.run import couplings as reference
@@ -18,7 +16,8 @@ AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 """How far ahead (in longest steps) what has no scale yet is looked for."""
 PART = 0.1
 """Of its scales: so far a state is displaced where its rate, or what it drives, is zero where it is."""
-_DECADE = 10.0
+DECADE = 10.0
+"""From one look at what drives a state from outside to the next."""
 
 
 def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
@@ -47,27 +46,17 @@ def _driven(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndar
     wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))
     while wait <= longest:
         later = np.abs(bound.rates(t + wait, x, m))
-        now = (ahead >= wait) & (ahead < _DECADE * wait) & (later < np.inf)
-        np.maximum(found, later, out=found, where=now)
-        wait *= _DECADE
+        now = (ahead >= wait) & (ahead < DECADE * wait) & (later < np.inf)
+        np.fmax(found, later, out=found, where=now)
+        wait *= DECADE
     return np.where(found < np.inf, found, 0.0)
 
 
 def _spread(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Scales by the rates and couplings at one state."""
-    arithmetic, couplings = _arithmetic(bound), bound.couplings(t, x, m)
+    couplings = bound.couplings(t, x, m)
     # What is coupled slowly, or by an entry that happens to vanish here, counts as far as a longest step may carry it.
-    fastest = arithmetic.fastest(couplings)
-    speed = np.maximum(np.where(fastest < np.inf, fastest, 0.0), 1.0 / longest)
-    scales = np.maximum(size, _driven(bound, t, x, m, speed) / speed)
-    reached: np.ndarray = arithmetic.carried(couplings, speed, scales)
-    return reached
-
-
-def _arithmetic(bound: Bound) -> ModuleType:
-    """`couplings`, or the same in machine code."""
-    if not bound.program.rates.is_machine_code:
-        return reference
-    from bondgraph.run.error_control import balancing
-
-    return balancing
+    fastest = reference.fastest(couplings)
+    speed = np.fmax(np.where(fastest < np.inf, fastest, 0.0), 1.0 / longest)
+    scales = np.fmax(size, _driven(bound, t, x, m, speed) / speed)
+    return reference.carried(couplings, speed, scales)

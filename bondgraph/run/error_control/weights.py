@@ -10,11 +10,13 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
 
 from bondgraph.run.bound import Bound
+from bondgraph.run.error_control.fields import SEEN
 from bondgraph.run.error_control.noise import rounding
 from bondgraph.run.error_control.scales import natural_scales
 
@@ -23,11 +25,13 @@ ETA = 0.1
 RENEWALS = tuple(2**k for k in range(2, 12))
 """Counts of steps after which the scales are looked at anew."""
 NEVER = 2**62
-_COLLECTED = 8.0
-_BOOSTS = 64.0
-_PATIENCE = (2, 4, 4096)
-_FRUITFUL, _ROUNDED = 0.1, 1e-6
-_UNSEEN, _SEEN, _LADDER, _SHORT = 1e-24, 1e-6, 30, 1e-3
+COLLECTED, BOOSTS = 8.0, 64.0
+"""Roundings of a rate that a step collects, per root of the count of states; by what doubts that return raise it, at most."""
+PATIENCE = (2, 4, 4096)
+"""Failures after which there is a doubt: the first time, after noise was found, and at most."""
+FRUITFUL, ROUNDED = 0.1, 1e-6
+"""Part of the tolerance from which noise matters; part of the largest power below which its scatter is rounding."""
+UNSEEN, SEEN_BESIDE, LADDER, SHORT = 1e-24, 1e-6, 30, 1e-3
 """Parts of the energy in play that are nothing, and that are seen beside others, within so many factors of a hundred; part of a
 longest step that is a usual one."""
 
@@ -65,15 +69,16 @@ class Weights:
         # Largest rounding of a step where it has decided, and rates of what implicit methods hold.
         self.exceeded, self.speed = np.zeros(width), np.zeros(width)
         self.scale = np.zeros(self._n)
-        self._per_square: dict[tuple[int, bytes], float] = {}
+        # Energies per square in the modes for which they were found, -1 where not yet.
+        self._squares, self._square_modes = np.full(self._n, -1.0), np.full(bound.program.modes, np.nan)
         self.energy, self._spread = 0.0, 0.0
-        self.patience, self._boost, self._boosted = _PATIENCE[0], 1.0, 1.0
-        self._seen: set[bytes] = set()
+        self.patience, self._boost, self._boosted = PATIENCE[0], 1.0, 1.0
+        self._seen: deque[bytes] = deque(maxlen=SEEN)
 
     @property
     def known(self) -> np.ndarray:
         """How large each state has been, or is by its couplings (n,)."""
-        return np.maximum(self.size[: self._n], self.scale)
+        return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
         """The run has been at x."""
@@ -83,16 +88,22 @@ class Weights:
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
         """A leg begins: its scales are new where its modes are, and where something has none yet."""
         self.see(x)
-        if m.tobytes() not in self._seen or not self.known.all():
-            self._seen.add(m.tobytes())
+        if not self._remember(m) or not self.known.all():
             self.renew(t, x, m)
         held = self._bound.energies(t, x, m)
-        near = self._bound.energies(t, x + self._rtol * np.maximum(self.size, self.floor)[: self._n], m)
-        energy = float(np.abs(held).sum() + np.abs(q).max(initial=0.0))
+        near = self._bound.energies(t, x + self._rtol * np.fmax(self.size, self.floor)[: self._n], m)
+        energy = _sum(np.abs(held)) + float(np.fmax.reduce(np.abs(q), initial=0.0))
         # Energy that is lost in the blur of the states is no measure for errors.
-        if energy > float(np.abs(near - held).sum()):
+        if energy > _sum(np.abs(near - held)):
             self.energy = max(self.energy, energy)
         self._measure_powers()
+
+    def _remember(self, m: np.ndarray) -> bool:
+        """Whether a leg in these modes has begun before."""
+        known = m.tobytes() in self._seen
+        if not known:
+            self._seen.append(m.tobytes())
+        return known
 
     def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
         """What became of so many steps of the tolerance `relative`, to x, that were controlled to the rounding of the rates."""
@@ -116,35 +127,39 @@ class Weights:
         return bool(moving) and all(self._rests(i, t, x, m) for i in moving)
 
     def _rests(self, place: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        return self._energy_per_square(place, t, x, m) * self.size[place] ** 2 < _UNSEEN * self.energy
+        return self._energy_per_square(place, t, x, m) * (self.size[place] * self.size[place]) < UNSEEN * self.energy
 
     def _energy_per_square(self, place: int, t: float, x: np.ndarray, m: np.ndarray) -> float:
         """Energy that a change of one state at x gives a storage, over its square; 0 where none is even in it. As
         a small change is lost in the rounding of other energies, ever larger ones are tried."""
-        key = (place, m.tobytes())
-        if key not in self._per_square:
-            self._per_square[key] = 0.0
-            here, along = self._bound.energies(t, x, m), np.zeros(self._n)
-            for power in range(_LADDER):
-                along[place] = self.known[place] * 10.0 ** (2 * power)
+        if not np.array_equal(self._square_modes, m):
+            self._square_modes[:], self._squares[:] = m, -1.0
+        if self._squares[place] < 0.0:
+            self._squares[place] = 0.0
+            here, moved = self._bound.energies(t, x, m), x.copy()
+            for power in range(LADDER):
+                along = float(self.known[place]) * 10.0 ** (2 * power)
                 with np.errstate(all="ignore"):
-                    even = np.abs(self._bound.energies(t, x + along, m) + self._bound.energies(t, x - along, m) - 2.0 * here)
-                    seen = np.isfinite(even) & (even > _SEEN * np.maximum(np.abs(here), self.energy))
+                    moved[place] = x[place] + along
+                    above = self._bound.energies(t, moved, m)
+                    moved[place] = x[place] - along
+                    even = np.abs(above + self._bound.energies(t, moved, m) - 2.0 * here)
+                    seen = np.isfinite(even) & (even > SEEN_BESIDE * np.fmax(np.abs(here), self.energy))
                 if seen.any():
-                    self._per_square[key] = float(even[seen].max() / along[place]) / float(along[place]) / 2.0
+                    self._squares[place] = float(even[seen].max()) / along / along / 2.0
                     break
-        return self._per_square[key]
+        return float(self._squares[place])
 
     def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
         """Look at the natural scales anew."""
         n, hint = self._n, self._bound.program.nominal
         found = natural_scales(self._bound, t, x, m, self.size[:n], self._longest)
-        self.scale[:] = np.maximum(found, hint)
+        self.scale[:] = np.fmax(found, hint)
         self.floor[:n] = ETA * self.scale if self._absolute is None else self._absolute / self._rtol
         with np.errstate(all="ignore"):
             held, beyond = (self._bound.energies(t, y, m) for y in (x, x + self.scale))
             change = np.abs(beyond - held)
-        self._spread = ETA * float(change[np.isfinite(change)].sum())
+        self._spread = ETA * _sum(change[np.isfinite(change)])
         self._measure_powers()
 
     def _measure_powers(self) -> None:
@@ -154,10 +169,10 @@ class Weights:
         """Steps of length h with the tolerance `relative` are rejected: new scales, and is it below the rounding of the rates?"""
         self.renew(t, x, m)
         if self.noise.any():
-            self._boost = min(2.0 * self._boost, _BOOSTS)
+            self._boost = min(2.0 * self._boost, BOOSTS)
             self._boosted = max(self._boosted, self._boost)
         fruitful = self._listen(t, x, m, h, relative, implicit)
-        self.patience = _PATIENCE[1] if fruitful else min(2 * self.patience, _PATIENCE[2])
+        self.patience = PATIENCE[1] if fruitful else min(2 * self.patience, PATIENCE[2])
 
     def relax(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Measure the noise anew after it has been in use for long."""
@@ -176,22 +191,27 @@ class Weights:
         n = self._n
         sigma = rounding(self._bound, t, x, m, self.known, self._longest)
         with np.errstate(all="ignore"):
-            largest = np.abs(self._bound.powers(t, x, m)).max(initial=0.0)
-        noise = _COLLECTED * math.sqrt(max(n, 1)) * self._boost * sigma
-        couplings, tolerance = self._bound.couplings(t, x, m), relative * np.maximum(self.size, self.floor)
+            largest = np.fmax.reduce(np.abs(self._bound.powers(t, x, m)), initial=0.0)
+        noise = COLLECTED * math.sqrt(max(n, 1)) * self._boost * sigma
+        couplings, tolerance = self._bound.couplings(t, x, m), relative * np.fmax(self.size, self.floor)
         # A position that a symmetry holds at zero moves, within a step, by the noise of its velocity.
         rows, columns = couplings.structure.rows, couplings.structure.columns
         driven = h * np.bincount(rows, couplings.values * noise[columns], n)
-        for place in np.flatnonzero(h * driven > _FRUITFUL * tolerance[:n]):
+        for place in np.flatnonzero(h * driven > FRUITFUL * tolerance[:n]):
             noise[place] += driven[place] if self._at_rest(int(place), t, x, m) else 0.0
-        noise[n:] += self._carried(t, x, m, max(h, _SHORT * self._longest) * noise[:n])
+        noise[n:] += self._carried(t, x, m, max(h, SHORT * self._longest) * noise[:n])
         # Beside a singular point, as at the logarithm of nothing, the scatter of a power is no rounding; where no energy is in
         # play but rounding it is.
-        noise[n:] = np.where((noise[n:] < _ROUNDED * largest) | (h * noise[n:] >= self.floor[n:]), noise[n:], 0.0)
+        noise[n:] = np.where((noise[n:] < ROUNDED * largest) | (h * noise[n:] >= self.floor[n:]), noise[n:], 0.0)
         if implicit:
             with np.errstate(all="ignore"):
                 self.speed[:n] = couplings.diagonal
         moves = h * noise / (1.0 + h * self.speed)
-        matters = bool(np.any((moves > _FRUITFUL * tolerance) & (noise > 0.0)))
+        matters = bool(np.any((moves > FRUITFUL * tolerance) & (noise > 0.0)))
         self.noise[:] = noise if matters else 0.0
         return matters
+
+
+def _sum(values: np.ndarray) -> float:
+    """The sum of values (k,), one after the other as machine code takes them; NumPy's own goes in pairs."""
+    return float(np.add.accumulate(values)[-1]) if len(values) else 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.weights import Weights
@@ -18,14 +20,6 @@ SAFETY = {"dop853": (1e-2, 1e-15), "adams": (1e-3, 1e-15), "bdf": (1e-3, 1e-15),
 """Of every method that factor, and the least tolerance per step that it can keep."""
 
 
-def compiled(bound: Bound) -> bool:
-    """Whether all kernels that run inside an integrator are machine code."""
-    program = bound.program
-    kernels = [program.rates, program.guards, program.powers, program.rates_and_powers]
-    kernels += [clock.kernel for clock in program.clocks]
-    return all(kernel is None or kernel.is_machine_code for kernel in kernels)
-
-
 def sundials_reason() -> str:
     """Why SUNDIALS cannot be used; "" if it can."""
     from bondgraph.run.integrators.sundials.library import available
@@ -38,7 +32,7 @@ def choose(bound: Bound, settings: Settings) -> Selection:
     """Solver and method for a run; E307 where what was asked for is not installed, E304 for sparse algebra without a Jacobian."""
     method, solver = settings.method, settings.solver
     if solver == "auto":
-        if method in ("radau", "lsoda") or not compiled(bound):
+        if method in ("radau", "lsoda") or not bound.program.is_machine_code:
             solver = "scipy"
         elif method in ("adams", "bdf"):
             solver = "sundials" if not sundials_reason() else "scipy"
@@ -46,7 +40,7 @@ def choose(bound: Bound, settings: Settings) -> Selection:
             solver = "machine code"
         if solver == "scipy" and method == "adams":
             method = "lsoda"
-    if solver in ("machine code", "sundials") and not compiled(bound):
+    if solver in ("machine code", "sundials") and not bound.program.is_machine_code:
         title = f"{solver} needs compiled kernels, and these are interpreted"
         raise RunError(Problem("E307", title, cures=("pip install llvmlite", 'solver="scipy"')))
     if solver == "sundials" and (reason := sundials_reason()):
@@ -65,6 +59,15 @@ def tolerances(settings: Settings, method: str) -> Tolerances:
     return Tolerances(max(settings.rtol * factor, least), settings.max_step)
 
 
+def weights_of(bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float) -> Weights:
+    """The weights of a run, in machine code where the program is."""
+    if not bound.program.is_machine_code:
+        return Weights(bound, rtol, absolute, longest)
+    from bondgraph.run.error_control.shared_weights import SharedWeights
+
+    return SharedWeights(bound, rtol, absolute, longest)
+
+
 def build(bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, weights: Weights) -> Integrator:
     """The integrator of a choice. Clocks tick inside the machine code; around the others, and where a tick must solve
     algebraic loops, in Python."""
@@ -80,8 +83,10 @@ def build(bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, wei
 
         made = ScipySolver(bound, choice.method, tolerance, weights)
     else:
+        from bondgraph.run.error_control.shared_weights import SharedWeights
         from bondgraph.run.integrators.explicit.dop853 import Dop853
 
+        assert isinstance(weights, SharedWeights), "machine code throughout"
         inside = not bound.program.loops
         made = Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks if inside else None)
     return Clocked(bound, made, ticks) if len(ticks) and not inside else made

@@ -10,8 +10,8 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.output.sheet import INK, TINTS, calm, styled
+from bondgraph.run.instants.events import Events
 from bondgraph.run.program import Program
-from bondgraph.run.switching.events import Event
 
 MANY = 12
 """Panels, at most, where nobody said what to plot; curves of one quantity that a legend still tells apart."""
@@ -29,7 +29,7 @@ class Plottable(Protocol):
         """Sample times (k,), s."""
 
     @property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> Events:
         """What happened."""
 
     def __getitem__(self, name: str) -> np.ndarray: ...
@@ -104,7 +104,7 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, told: bool) -> No
     axes.margins(y=0.08)
     calm(axes)
     shaded = _modes(result, axes) and told
-    times = [event.time for event in result.events if not event.internal]
+    times = result.events.times[~result.events.internal]
     axes.vlines(times, 0.94, 1.0, color=INK, linewidth=1.1, transform=axes.get_xaxis_transform())
     handles, labels = axes.get_legend_handles_labels()
     shown = [k for k in range(len(labels)) if (1 < count <= MANY if k < count else shaded)]

@@ -64,7 +64,7 @@ def _lost(result: Result, origin: float, t: float, x: np.ndarray) -> LostRank | 
     if t > result.since[-1] and np.isfinite(x).all():
         course = np.append(course[0], t), np.vstack([course[1], x]), np.vstack([course[2], course[2][-1:]])
     closures = ClosingMatrix(program, result.p, origin)
-    return lost_rank(closures, *course, [event.time - origin for event in result.events])
+    return lost_rank(closures, *course, result.events.times - origin)
 
 
 def _cut(result: Result, origin: float, lost: LostRank) -> Result:
@@ -80,5 +80,5 @@ def _cut(result: Result, origin: float, lost: LostRank) -> Result:
     place = min(int(np.searchsorted(result.since, lost.time)), len(result.since) - 1)
     time, suspect = origin + lost.time, lost.elements[0] if lost.elements else ""
     failure = describe(result.program, kind, reason, time, result.x[place], suspect)
-    events = tuple(event for event in result.events if event.time <= time)
+    events = result.events.where(result.events.times <= time)
     return replace(_with_rows(result, np.arange(count)), events=events, failure=failure)

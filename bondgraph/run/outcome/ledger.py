@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from bondgraph.output.brief import brief
 from bondgraph.output.cells import cell, folded, line, table
+from bondgraph.run.instants.events import Events
 from bondgraph.run.program import Program
-from bondgraph.run.switching.events import Event
 
 
 @brief
@@ -76,7 +76,7 @@ def account(
     since: np.ndarray,
     energies: np.ndarray,
     integrals: np.ndarray,
-    events: Sequence[Event],
+    events: Events,
     start: np.ndarray,
 ) -> Ledger:
     """Draw up the account.
@@ -92,9 +92,7 @@ def account(
     by_role = {role: np.zeros(len(t)) for role in ("supplied", "dissipated", "injected")}
     for column, role in enumerate(program.power_roles):
         by_role[role] = by_role[role] + integrals[:, column]
-    lost = np.zeros(len(t))
-    for event in events:
-        lost[_after(since, event.since)] += event.lost
+    lost = np.concatenate([[0.0], np.cumsum(events.lost)])[_before(since, events.since)]
     stored = energies.sum(axis=1)
     residual = stored - start.sum() - by_role["supplied"] - by_role["injected"] + by_role["dissipated"] + lost
     play = np.abs(energies).sum(axis=1) + np.abs(integrals).sum(axis=1) + np.abs(lost)
@@ -107,7 +105,10 @@ def account(
     return Ledger(t, stored, lost=lost, residual=residual, in_play=in_play, elements=courses, **by_role)
 
 
-def _after(t: np.ndarray, time: float) -> np.ndarray:
-    """Samples that belong to what follows an event: a sample at the very time of one shows what was before it,
+def _before(since: np.ndarray, events: np.ndarray) -> np.ndarray:
+    """How many events, at ascending times, lie before each sample: one at the very time of an event shows what was before it,
     except at the start of the run."""
-    return (t > time) | ((t == time) & (t == t[0]))
+    counts = np.searchsorted(events, since, side="left")
+    if len(since):
+        counts[since == since[0]] = np.searchsorted(events, since[0], side="right")
+    return counts

@@ -13,13 +13,14 @@ from bondgraph.output.extras import required
 from bondgraph.output.lookup import unknown
 from bondgraph.run.bonds import BondValues, BondVariables
 from bondgraph.run.error_control.weights import Rounding
+from bondgraph.run.instants.events import Event, Events
 from bondgraph.run.outcome.curves import curves
 from bondgraph.run.outcome.failure import Doubt, Failure
 from bondgraph.run.outcome.ledger import Ledger, account
+from bondgraph.run.outcome.outputs import Outputs
 from bondgraph.run.outcome.result_cell import result_cell
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.start_values import start_values
-from bondgraph.run.switching.events import Event
 from bondgraph.run_arguments import StartValues
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Result:
     ----------
     t, since : sample times (k,), and the same since the start of the run, s.
     x : states (k, n); m : modes (k, modes); integrals : integrated powers (k, powers), J.
-    events : transitions in order.
+    events : transitions in order, as a frozen sequence (`Events`).
     failure : None, or why the run ended before its time.
     doubts : why it cannot be trusted though it reached its end.
     statistics : what it cost.
@@ -84,7 +85,7 @@ class Result:
     m: np.ndarray
     integrals: np.ndarray
     start_energies: np.ndarray
-    events: tuple[Event, ...]
+    events: Events
     failure: Failure | None
     statistics: Statistics
     doubts: tuple[Doubt, ...] = ()
@@ -109,7 +110,7 @@ class Result:
         if slot.block == "p":
             return self.p[slot.start : slot.stop].reshape(slot.shape)
         if slot.block == "out":
-            return _cut(self._outputs, slot)
+            return _shaped(self._outputs[slot], slot)
         return _cut(self.x if slot.block == "x" else self.m, slot)
 
     @cached_property
@@ -144,14 +145,8 @@ class Result:
         return BondValues(self[known[bond].effort], self[known[bond].flow])
 
     @cached_property
-    def _outputs(self) -> np.ndarray:
-        return self._at(self.t, self.x, self.m)
-
-    def _at(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        kernel = self.program.outputs
-        if kernel is None:
-            return np.zeros((len(t), 0))
-        return kernel.many(t, x, self.p, m)
+    def _outputs(self) -> Outputs:
+        return Outputs(self.program, self.p, self.t, self.x, self.m)
 
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity just before and just after every event, (events, *shape) each."""
@@ -160,20 +155,16 @@ class Result:
             same = np.broadcast_to(self[name], (len(self.events), *slot.shape))
             return same, same
         before, after = (
-            _cut(outputs if slot.block == "out" else x if slot.block == "x" else m, slot) for x, m, outputs in self._sides
+            _shaped(outputs[slot], slot) if slot.block == "out" else _cut(x if slot.block == "x" else m, slot)
+            for x, m, outputs in self._sides
         )
         return before, after
 
     @cached_property
-    def _sides(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...]:
+    def _sides(self) -> tuple[tuple[np.ndarray, np.ndarray, Outputs], ...]:
         """States, modes and outputs just before and just after every event."""
-        t = np.array([event.time for event in self.events])
-        sides = []
-        for side in ("before", "after"):
-            x = np.array([getattr(event, f"x_{side}") for event in self.events]).reshape(len(t), self.x.shape[1])
-            m = np.array([getattr(event, f"m_{side}") for event in self.events]).reshape(len(t), self.m.shape[1])
-            sides.append((x, m, self._at(t, x, m)))
-        return tuple(sides)
+        t, own = self.events.times, zip(self.events.x, self.events.m, strict=True)
+        return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in own)
 
     def __getstate__(self) -> dict[str, Any]:
         """All samples, evaluated, and the names: what a copy in another process gets in place of the code."""
@@ -183,12 +174,9 @@ class Result:
     def at_event(self, event: Event | int, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity just before and just after one event (or the event of this number), (*shape) each."""
         if isinstance(event, int):
-            own = event
-        elif not any(known is event for known in self.events):
-            before, after = replace(self, events=(event,)).at_events(name)
-            return before[0], after[0]
-        else:
-            own = next(k for k, known in enumerate(self.events) if known is event)
+            own: int | None = event
+        elif (own := self.events.place(event)) is None:
+            return replace(self, events=Events.alone(self.program, self.p, event)).at_event(0, name)
         before, after = self.at_events(name)
         return before[own], after[own]
 
@@ -199,11 +187,11 @@ class Result:
         values = np.asarray(self[name], dtype=float)
         if values.ndim != 1:
             raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
-        time, value = _refined(self.t, values, [event.time for event in self.events])
+        time, value = _refined(self.t, values, self.events.times)
         for side in self.at_events(name) if self.events else ():
             top = int(np.argmax(side))
-            if (side[top], -self.events[top].time) > (value, -time):
-                time, value = self.events[top].time, float(side[top])
+            if (side[top], -self.events.times[top]) > (value, -time):
+                time, value = float(self.events.times[top]), float(side[top])
         return time, value
 
     @cached_property
@@ -248,8 +236,10 @@ class Result:
         import xarray
 
         layout = self.program.layout
+        names = layout.names() if names is None else names
+        self._outputs.find(slot for slot in map(layout.__getitem__, names) if slot.block == "out")
         found: dict[str, Any] = {}
-        for name in layout.names() if names is None else names:
+        for name in names:
             slot = layout[name]
             over = () if slot.block == "p" else ("t",)
             axes = (*over, *(f"{name} {k}" for k in range(len(slot.shape))))
@@ -262,9 +252,11 @@ class Result:
         required("a data frame", "pandas")
         import pandas
 
-        columns: dict[str, Any] = {}
-        for name in self.program.layout.names() if names is None else names:
-            slot = self.program.layout[name]
+        layout, columns = self.program.layout, dict[str, Any]()
+        names = layout.names() if names is None else names
+        self._outputs.find(slot for slot in map(layout.__getitem__, names) if slot.block == "out")
+        for name in names:
+            slot = layout[name]
             if slot.block == "p":
                 continue
             values = self[name].reshape(len(self.t), -1)
@@ -278,12 +270,12 @@ _OFF = 0.25
 """Distance from the parabola, in its second differences, from which it is not trusted: a sine with ten samples a turn has 0.2."""
 
 
-def _refined(t: np.ndarray, values: np.ndarray, events: Sequence[float]) -> tuple[float, float]:
+def _refined(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
     """Time and value of the largest sample, or of the top of the parabola through it and its neighbours."""
     top = int(np.argmax(values))
     sample = float(t[top]), float(values[top])
     first, last = max(top - 2, 0), min(top + 2, len(t) - 1)
-    if not 0 < top < len(t) - 1 or last - first < 3 or any(t[first] < time <= t[last] for time in events):
+    if not 0 < top < len(t) - 1 or last - first < 3 or np.any((t[first] < events) & (events <= t[last])):
         return sample
     at, v = t[first : last + 1] - t[top], values[first : last + 1] - values[top]
     inner = slice(top - 1 - first, top + 2 - first)
@@ -296,4 +288,8 @@ def _refined(t: np.ndarray, values: np.ndarray, events: Sequence[float]) -> tupl
 
 
 def _cut(block: np.ndarray, slot: Slot) -> np.ndarray:
-    return block[:, slot.start : slot.stop].reshape(len(block), *slot.shape)
+    return _shaped(block[:, slot.start : slot.stop], slot)
+
+
+def _shaped(numbers: np.ndarray, slot: Slot) -> np.ndarray:
+    return numbers.reshape(len(numbers), *slot.shape)

@@ -69,8 +69,8 @@ def _quantities(result: Finished) -> str:
 
 
 def _events(result: Finished) -> str:
-    told = [event for event in result.events if not event.internal]
-    if not told:
+    told = result.events.where(~result.events.internal)
+    if not len(told):
         return ""
-    rows = [(f"{event.time:.6g} s", event.kind, event.lost) for event in told]
+    rows = [(f"{time:.6g} s", kind, lost) for time, kind, lost in zip(told.times, told.kinds, told.lost, strict=True)]
     return folded(f"events ({len(told)})", table(("time", "event", "energy lost (J)"), rows), opened=len(told) <= 6)

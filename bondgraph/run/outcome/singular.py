@@ -74,7 +74,7 @@ class ClosingMatrix:
         return tuple(dict.fromkeys(self.closing.owners[k] for k, own in zip(places, large, strict=True) if own))
 
 
-def lost_rank(closures: ClosingMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]) -> LostRank | None:
+def lost_rank(closures: ClosingMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray) -> LostRank | None:
     """The first place of a run, given at times t (k,), states x (k, n) and modes m (k, modes), where constraints contradict each
     other, or else lose rank; `jumps` (s) are the times of events."""
     return _contradiction(closures, t, x, m) or _singular_position(closures, t, x, m, jumps)
@@ -92,20 +92,20 @@ def _contradiction(closures: ClosingMatrix, t: np.ndarray, x: np.ndarray, m: np.
 
 
 def _singular_position(
-    closures: ClosingMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: Sequence[float]
+    closures: ClosingMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray
 ) -> LostRank | None:
     """Where the root touches zero: between two samples, or where the courses of both sides continued meet."""
     measure = _Measure(closures.along(t, x, m)[0])
     roots = measure.along
     for k in _suspects(t.tolist(), roots.tolist()):
-        if any(t[k] <= time <= t[k + 1] for time in jumps):
+        if np.any((t[k] <= jumps) & (jumps <= t[k + 1])):
             continue
         # A run that ended on the way may have ended shortly before.
         beyond = 0.5 * (t[k + 1] - t[k]) if k + 2 == len(t) else 0.0
         zero = TOUCHES * roots[max(k - 1, 0) : k + 3].max()
         places: dict[int, _Place] = {}
         for i in (k - 1, k, k + 1):
-            if 0 <= i < len(t) - 1 and not any(t[i] <= time <= t[i + 1] for time in jumps):
+            if 0 <= i < len(t) - 1 and not np.any((t[i] <= jumps) & (jumps <= t[i + 1])):
                 course = _Course(closures, t[i : i + 2], x[i : i + 2], m[k])
                 places[i] = _closest(closures, measure, course, t[k], t[k + 1] + beyond * (i != k))
         touching = [i for i, place in places.items() if place.root < zero]

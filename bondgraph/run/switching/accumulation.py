@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import numpy as np
 
-WINDOW = 50
-_ROUNDING = 64.0 * WINDOW * 2.3e-16
-_RATIOS = 8
-# So many events within that part of the run, whose times apart do not shrink below that part, stand for rest where there is one.
-_STEADY, _BRIEF, _SHRUNK = 1000, 1e-5, 0.95
+from bondgraph.run.sums import in_order
+
+WINDOW, STEADY, RATIOS = 50, 1000, 8
+"""Events of which the last are looked at for chattering; events that are remembered; ratios of times apart."""
+ROUNDING, NEAR = 64.0 * WINDOW * 2.3e-16, 1e-10
+"""So many events within this part of their time, or of the run, chatter."""
+BRIEF, SHRUNK = 1e-5, 0.95
+"""So many events as are remembered within that part of the run, whose times apart do not shrink below that part, stand for rest
+where there is one."""
+ALIKE = 0.05
+"""Part by which the ratios of a geometric series may differ."""
 
 
 class Watch:
-    """Remembers the times of recent events per transition and sees when they accumulate."""
+    """Remembers the times of recent events per transition and sees when they accumulate.
 
-    def __init__(self, span: float, rtol: float):
+    `times` (transitions, STEADY) holds each time at its number in the sequence, modulo its length; `counts` (transitions,) how
+    many there were, less what keeps that below twice that length. Machine code shares both.
+    """
+
+    def __init__(self, transitions: int, span: float, rtol: float):
         self._span, self._rtol = span, rtol
-        self._times: dict[int, deque[float]] = {}
+        self.times, self.counts = np.zeros((transitions, STEADY)), np.zeros(transitions, dtype=np.int64)
+
+    def _last(self, transition: int, most: int) -> np.ndarray:
+        """So many of the last times of a transition, at most."""
+        count = int(self.counts[transition])
+        return self.times[transition, np.arange(max(count - min(most, STEADY), 0), count) % STEADY]
 
     def add(self, time: float, transition: int, may_rest: bool = False) -> str:
         """Note an event of a transition; "chattering", "Zeno", or "" if all is well.
@@ -26,37 +39,41 @@ class Watch:
         Where a state of rest follows such events (`may_rest`), as of a ball whose floor rises as slowly as a gap is drawn in, so
         do events that have no limit but are so many that the run would not see its end.
         """
-        times = self._times.setdefault(transition, deque(maxlen=_STEADY))
-        times.append(time)
-        if len(times) >= WINDOW and time - times[-WINDOW] <= max(1e-10 * self._span, _ROUNDING * abs(time)):
+        ring, before = self.times[transition], int(self.counts[transition])
+        ring[before % STEADY] = time
+        number = before if before + 1 < 2 * STEADY else before - STEADY
+        self.counts[transition] = number + 1
+        brief = max(NEAR * self._span, ROUNDING * abs(time))
+        if number + 1 >= WINDOW and time - ring[(number + 1 - WINDOW) % STEADY] <= brief:
             return "chattering"
-        if may_rest and len(times) == _STEADY and time - times[0] <= _BRIEF * self._span:
-            steps = np.diff(np.array(times))
-            if steps[-WINDOW:].sum() >= _SHRUNK * steps[:WINDOW].sum():
+        if may_rest and number + 1 >= STEADY and time - ring[(number + 1) % STEADY] <= BRIEF * self._span:
+            steps = np.diff(self._last(transition, STEADY))
+            if in_order(steps[-WINDOW:]) >= SHRUNK * in_order(steps[:WINDOW]):
                 return "chattering"
-        if len(times) < _RATIOS + 2 or not 0.0 < times[-1] - times[-2] < times[-2] - times[-3]:
+        if number + 1 < RATIOS + 2:
             return ""
-        recent = [times[i] for i in range(len(times) - _RATIOS - 2, len(times))]
-        steps = np.diff(np.array(recent))
+        steps = np.diff(self._last(transition, RATIOS + 2))
         if np.all(steps > 0.0) and np.all(steps[1:] < steps[:-1]):
             ratios = steps[1:] / steps[:-1]
-            ratio = float(ratios.mean())
+            ratio = in_order(ratios) / RATIOS
             left = float(steps[-1]) * ratio / (1.0 - ratio)
-            if ratios.max() - ratios.min() < 0.05 * ratio and left < self._rtol * self._span:
+            if ratios.max() - ratios.min() < ALIKE * ratio and left < self._rtol * self._span:
                 return "Zeno"
         return ""
 
     def limit(self, transition: int) -> float:
-        """Where the times of a transition's last events lead, as a geometric series; the last of them if nowhere."""
-        times = [*self._times.pop(transition, ())][-_RATIOS - 2 :]
-        steps = np.diff(np.array(times))
+        """Where the times of a transition's last events lead, as a geometric series; the last of them if nowhere. They are
+        forgotten."""
+        times = self._last(transition, RATIOS + 2)
+        self.counts[transition] = 0
+        steps = np.diff(times)
         if len(steps) < 2 or not np.all(steps > 0.0):
-            return times[-1] if times else 0.0
+            return float(times[-1]) if len(times) else 0.0
         ratio = float((steps[-1] / steps[0]) ** (1.0 / (len(steps) - 1)))
-        return times[-1] + (float(steps[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else 0.0)
+        return float(times[-1]) + (float(steps[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else 0.0)
 
     def shrinking(self, transition: int) -> bool:
         """Whether the times between the last events of a transition shrink."""
-        steps = np.diff(np.array([*self._times.get(transition, ())][-WINDOW:]))
+        steps = np.diff(self._last(transition, WINDOW))
         steps = steps[steps > 0.0]
         return len(steps) > 4 and bool(steps[-1] < 0.1 * steps[:-1].max())

@@ -11,7 +11,8 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.switching.rounding import PAIRS, ULPS, nudges, spread
 
 # Looks ahead, in lengths of the run: the first, the longest, and from one to the next.
-_SOONEST, _LATEST, _LONGER = 1e-15, 1e-6, 8.0
+SOONEST, LATEST, LONGER = 1e-15, 1e-6, 8.0
+_LOOKS = 1 + int(np.log(LATEST / SOONEST) / np.log(LONGER))
 # States around one: how many, and how far away relative to their size.
 _TRIALS, _AROUND = 12, 1e-3
 # Part of the rate of a guard that a bounce may leave as it was.
@@ -24,16 +25,17 @@ class Courses:
     def __init__(self, bound: Bound, span: float):
         self._bound, self.span = bound, span
         self.sizes = np.zeros(bound.program.states)
-        self._by_x, self._p = nudges(bound.program.states), bound.p * (1.0 + nudges(len(bound.p)))
-        self._later = ULPS * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
-        self._bounces: dict[int, bool] = {}
+        self.by_x, self.p = nudges(bound.program.states), bound.p * (1.0 + nudges(len(bound.p)))
+        self.later = ULPS * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
+        self.bounces = np.array([-1 if edge.source == edge.target else 0 for edge in bound.program.transitions], dtype=np.int64)
+        """Which transitions are bounces: 1, 0, or -1 where that has not been asked yet."""
         self._last = np.array([edge.last for edge in bound.program.transitions], dtype=bool)
         """Transitions by which a mode that contradicts itself ends the run."""
 
     def see(self, rows: np.ndarray) -> None:
         """Note states (k, n) that the run has been through."""
         if rows.size:
-            np.fmax(self.sizes, np.abs(rows).max(axis=0), out=self.sizes)
+            np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
     def rising(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
         """Which guards (k,) are positive and stay so for `probe` s, or are zero to rounding and grow along the motion; in a mode
@@ -68,14 +70,14 @@ class Courses:
     def is_bounce(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         """Whether a transition leads into its own state and turns the rate of its guard round, unlike a mere mark or a kick: an
         impact does, and resets are tried once, at states around x."""
-        edge = self._bound.program.transitions[index]
-        if edge.source == edge.target and index not in self._bounces:
-            self._bounces[index] = edge.impact or self._turns_round(index, t, x, m)
-        return self._bounces.get(index, False)
+        if self.bounces[index] < 0:
+            impact = self._bound.program.transitions[index].impact
+            self.bounces[index] = impact or self._turns_round(index, t, x, m)
+        return bool(self.bounces[index])
 
     def _turns_round(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         size = np.fmax(np.fmax(self.sizes, np.abs(x)), np.abs(self._bound.rates(t, x, m)) * self.span)
-        rng, step, turned = np.random.default_rng(1), np.array([_LATEST * self.span]), []
+        rng, step, turned = np.random.default_rng(1), np.array([LATEST * self.span]), []
         for _ in range(_TRIALS):
             change = rng.uniform(-_AROUND, _AROUND, len(x)) * np.where(size > 0.0, size, 1.0)
             rises = []
@@ -110,10 +112,13 @@ class Courses:
         growing, open_ = np.zeros(len(now), dtype=bool), asked.copy()
         if not open_.any():
             return growing
-        first = max(_SOONEST * self.span, self._instant(t))
-        steps = first * _LONGER ** np.arange(1.0 + max(np.log(_LATEST * self.span / first) // np.log(_LONGER), 0.0))
+        first = max(SOONEST * self.span, self._instant(t))
+        longer = np.multiply.accumulate(np.full(_LOOKS, LONGER)) / LONGER
+        steps = first * longer[: max(int(np.sum(first * longer <= LATEST * self.span)), 1)]
         changes = self.ahead(t, x, m, steps) - now
-        noise = self._noise(t, x, m, np.abs(x), now) + self._noise_ahead(t, x, m, steps, changes)
+        still = self._noise(t, x, m, np.abs(x), now)
+        ahead = self._noise_ahead(t, x, m, steps, changes)
+        noise = np.where(np.abs(changes) <= still, still, still + ahead)
         states = self._states(t, x, self._bound.p, m, steps)
         for step, y, change, least in zip(steps, states, changes, noise, strict=True):
             rises = open_ & (change > least)
@@ -127,10 +132,10 @@ class Courses:
         """What rounding makes of the `changes` (s, k) of guards in `steps` (s,), by way of the rates."""
         guards, time = self._bound.program.guards, self._bound.clock(t)
         assert guards is not None
-        y, points = x * (1.0 + self._by_x), len(self._by_x)
-        now = guards.many(np.full(points, time), y, self._p, m)
+        y, points = x * (1.0 + self.by_x), len(self.by_x)
+        now = guards.many(np.full(points, time), y, self.p, m)
         every = np.repeat(np.arange(points), len(steps))
-        soon = self._ahead(t, y[every], self._p[every], m, np.tile(steps, points)).reshape(points, len(steps), -1)
+        soon = self._ahead(t, y[every], self.p[every], m, np.tile(steps, points)).reshape(points, len(steps), -1)
         return spread(changes, soon - now[:, None])
 
     def _active(self, m: np.ndarray) -> np.ndarray:
@@ -138,11 +143,11 @@ class Courses:
 
     def _instant(self, t: float) -> float:
         """The shortest time that can be told from none, with a margin, s."""
-        return 4.0 * ULPS * (abs(self._bound.origin) + abs(t)) + _SOONEST * self.span
+        return 4.0 * ULPS * (abs(self._bound.origin) + abs(t)) + SOONEST * self.span
 
     def _noise(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, now: np.ndarray) -> np.ndarray:
         """What rounding makes of each guard (k,), of states that are `sizes` (n,) large; at later times only."""
         kernel = self._bound.program.guards
         assert kernel is not None
-        times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self._later)
-        return spread(now, kernel.many(times, x + self._by_x * sizes, self._p, m))
+        times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self.later)
+        return spread(now, kernel.many(times, x + self.by_x * sizes, self.p, m))

@@ -34,4 +34,4 @@ def spread(value: np.ndarray, near: np.ndarray) -> np.ndarray:
     """What rounding makes of `value` (...), which is `near` (2 PAIRS, ...) at the points of `nudges`. Of two opposite ones the
     nearer counts, for a law may jump here."""
     off = np.abs(near - value)
-    return MARGIN * np.fmin(off[:PAIRS], off[PAIRS:]).max(axis=0)
+    return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,14 @@ import numpy as np
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 from bondgraph.run.switching.course import Courses
-from bondgraph.run.switching.events import Event, answered, by_name, carried_out, recorded
+from bondgraph.run.switching.crossings import EPSILON
+from bondgraph.run.switching.passages import Passage, Said, answered, by_name, carried_out, recorded
 from bondgraph.run.switching.together import Together, collide
 
+LEAST = 1e-300
+"""What a level lies at least off zero."""
+TURNS, TURNS_EACH = 20, 4
+"""Transitions at one instant, at most: so many, and for each there is so many."""
 # Most combinations of modes that are tried, and jumps that count as none, relative to the size of a state.
 _TRIALS, _STILL = 2000, 1e-12
 
@@ -28,12 +34,12 @@ class How:
 
 @dataclass(frozen=True)
 class Settled:
-    """The outcome of an event: states and modes after it, its transitions; `looping` if they find no end, `stuck` the bounces
-    that do not take their guards back below zero, `ended` the transition that ends the run."""
+    """The outcome of an event: states and modes after it, what passed; `looping` if that has no end, `stuck` the bounces that do
+    not take their guards back below zero, `ended` the transition that ends the run."""
 
     x: np.ndarray
     m: np.ndarray
-    events: tuple[Event, ...]
+    passages: tuple[Passage, ...]
     levels: np.ndarray
     looping: bool = False
     stuck: tuple[int, ...] = ()
@@ -49,49 +55,61 @@ def settle(bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarra
     work against its guard fires once; then the guard must have been below zero before it fires again.
     """
     transitions = bound.program.transitions
-    events: list[Event] = []
+    passages: list[Passage] = []
     if not transitions:
         return Settled(x, m, (), np.zeros(0))
     order = by_name(transitions)
     once: set[int] = set()
-    start, rising = (t, x, m), courses.rising(t, x, m, how.probe)
-    waiting = [i for i in order if i in fired and (rising[i] or not _must_rise(courses, transitions, i, t, x, m))][:1]
+    start, here = (t, x, m), _Here(courses, t, x, m, how.probe)
+    waiting = [i for i in order if i in fired and (not _must_rise(courses, transitions, i, t, x, m) or here.rising[i])][:1]
 
     def settled(**outcome: Any) -> Settled:
-        left = {i for event in events for i in event.transitions if courses.is_bounce(i, t, x, m)}
-        levels = _levels(bound.guards(t, x, m), courses.zero(t, x, m), once, left)
-        return Settled(x, m, tuple(events), levels, **outcome)
+        left = {i for passage in passages for i in passage.transitions if courses.is_bounce(i, t, here.x, here.m)}
+        levels = _levels(bound.guards(t, here.x, here.m), courses.zero(t, here.x, here.m), once, left)
+        return Settled(here.x, here.m, tuple(passages), levels, **outcome)
 
-    for _ in range(20 + 4 * len(transitions)):
+    for _ in range(TURNS + TURNS_EACH * len(transitions)):
         if not waiting:
-            waiting = [i for i in order if rising[i] and i not in once][:1]
+            waiting = [i for i in order if i not in once and here.rising[i]][:1]
         if not waiting:
             return settled()
-        chosen, before = waiting.pop(0), x
-        collision = collide(bound, courses, t, x, m, chosen, how.collisions)
+        chosen, before = waiting.pop(0), here.x
+        collision = collide(bound, courses, t, here.x, here.m, chosen, how.collisions)
         if collision is None:
-            event, answer = answered(bound, carried_out(bound, chosen, t, x, m), courses.sizes)
+            passage, answer = answered(bound, carried_out(bound, chosen, t, here.x, here.m), courses.sizes)
             waiting = [] if answer is None else [answer]
         else:
-            event, waiting = collision
-        events.append(event)
-        x, m = event.x_after, event.m_after
+            passage, waiting = collision
+        passages.append(passage)
+        here = _Here(courses, t, passage.x_after, passage.m_after, how.probe)
         if transitions[chosen].error is not None:
             return settled(ended=transitions[chosen])
-        rising = courses.rising(t, x, m, how.probe)
-        again = [i for i in event.transitions if rising[i] and transitions[i].source == transitions[i].target]
-        stuck = tuple(i for i in again if courses.is_bounce(i, t, before, m))
+        again = [i for i in passage.transitions if transitions[i].source == transitions[i].target and here.rising[i]]
+        stuck = tuple(i for i in again if courses.is_bounce(i, t, before, here.m))
         if stuck and not waiting:
             return settled(stuck=stuck)
         once.update(again)
-    found = consistent_modes(bound, courses, *start, [event.transition for event in events], how.probe)
+    found = consistent_modes(bound, courses, *start, [passage.transition for passage in passages], how.probe)
     if found is None:  # who has to answer may not have had its turn
         found = consistent_modes(bound, courses, *start, range(len(transitions)), how.probe)
     if found is None:
         return settled(looping=True)
-    events[:] = found
-    x, m = (events[-1].x_after, events[-1].m_after) if events else start[1:]
+    passages[:] = found
+    end = (t, passages[-1].x_after, passages[-1].m_after) if passages else start
+    here = _Here(courses, *end, how.probe)
     return settled()
+
+
+class _Here:
+    """States x and modes m at an instant, and which guards rise there, looked at when that is asked."""
+
+    def __init__(self, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, probe: float):
+        self._courses, self._t, self.x, self.m, self._probe = courses, t, x, m, probe
+
+    @cached_property
+    def rising(self) -> np.ndarray:
+        """`Courses.rising`."""
+        return self._courses.rising(self._t, self.x, self.m, self._probe)
 
 
 def _must_rise(
@@ -103,14 +121,14 @@ def _must_rise(
 
 def consistent_modes(
     bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, tried: Sequence[int], probe: float
-) -> list[Event] | None:
+) -> list[Passage] | None:
     """The fewest transitions of the automata of those `tried` after which no guard rises, where no state jumps; None if there
     are none. What jumps by no more than rounding counts as standing still."""
     transitions = bound.program.transitions
     slots = {transitions[i].slot for i in tried}
     edges = [i for i in by_name(transitions) if transitions[i].slot in slots and transitions[i].error is None]
     size = np.fmax(courses.sizes, np.abs(x))
-    paths: list[list[Event]] = [[]]
+    paths: list[list[Passage]] = [[]]
     seen = {tuple(m)}
     for path in paths:
         y, modes = (path[-1].x_after, path[-1].m_after) if path else (x, m)
@@ -121,10 +139,10 @@ def consistent_modes(
             after[transitions[i].slot] = transitions[i].target
             if modes[transitions[i].slot] != transitions[i].source or tuple(after) in seen or len(seen) > _TRIALS:
                 continue
-            event = carried_out(bound, i, t, y, modes)
-            if np.all((np.abs(event.x_after - x) <= _STILL * size)[bound.kept]):
+            passage = carried_out(bound, i, t, y, modes)
+            if np.all((np.abs(passage.x_after - x) <= _STILL * size)[bound.kept]):
                 seen.add(tuple(after))
-                paths.append([*path, event])
+                paths.append([*path, passage])
     return None
 
 
@@ -132,16 +150,16 @@ def _levels(guards: np.ndarray, zero: np.ndarray, once: set[int], left: set[int]
     """What a guard that starts at a tiny positive value must exceed to fire before it has been as far below zero: twice that, and
     what its rounding (`zero`) makes of nothing; no more than it is where a bounce has just `left` it; of guards that fire
     `once`, what they must fall below first."""
-    levels = np.where(guards >= 0.0, 2.0 * guards + 1e-300, 0.0)
+    levels = np.where(guards >= 0.0, 2.0 * guards + LEAST, 0.0)
     levels = np.where(np.abs(guards) <= zero, np.fmax(levels, 2.0 * zero), levels)
     for i in left:
-        levels[i] = guards[i] + 4.0 * np.spacing(guards[i]) + 1e-300 if guards[i] >= 0.0 else 0.0
+        levels[i] = guards[i] * (1.0 + 4.0 * EPSILON) + LEAST if guards[i] >= 0.0 else 0.0
     for i in once:
-        levels[i] = min(2.0 * guards[i], 0.0) - 1e-300
+        levels[i] = min(2.0 * guards[i], 0.0) - LEAST
     return levels
 
 
-def rest(bound: Bound, last: int, t: float, x: np.ndarray, m: np.ndarray, limit: float) -> Event | None:
+def rest(bound: Bound, last: int, t: float, x: np.ndarray, m: np.ndarray, limit: float) -> Passage | None:
     """The transition to the state that holds where transition `last` accumulates towards the time `limit`, with the resets of
     the edge that leads there; None where there is no such state, or it is no longer the one to leave."""
     transitions = bound.program.transitions
@@ -153,5 +171,5 @@ def rest(bound: Bound, last: int, t: float, x: np.ndarray, m: np.ndarray, limit:
     x_after, m_after = x.copy() if index is None else bound.reset(index, t, x, m), m.copy()
     m_after[edge.slot] = edge.accumulates
     edge_taken = last if index is None else index
-    event = recorded(bound, edge_taken, t, (x, m), (x_after, m_after), np.zeros(bound.quadratures))
-    return replace(event, kind=f"{edge.kind}: accumulation", accumulation=limit)
+    passage = recorded(bound, edge_taken, t, (x, m), (x_after, m_after), np.zeros(bound.quadratures))
+    return replace(passage, limit=limit, said=Said(f"{edge.kind}: accumulation", edge.name))

@@ -20,7 +20,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import Collisions
 from bondgraph.run.switching.cones import Cones, restituted, split
 from bondgraph.run.switching.course import Courses
-from bondgraph.run.switching.events import Event, by_name, recorded
+from bondgraph.run.switching.passages import Passage, Said, by_name, recorded
 from bondgraph.run.switching.rounding import ULPS, nudges, spread
 
 # Speeds and impulses that count as none, relative to those that meet; how far guards are looked ahead, in lengths of the run.
@@ -72,10 +72,10 @@ class _Contact:
 
 def collide(
     bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, index: int, how: Together
-) -> tuple[Event, list[int]] | None:
-    """The event of bounce `index` with all others that touch, and the transitions by which constraints that held let go in it;
+) -> tuple[Passage, list[int]] | None:
+    """The passage of bounce `index` with all others that touch, and the transitions by which constraints that held let go in it;
     None where it is alone, or storages have curves that take more than one linear problem. Friction takes part: it sticks after
-    the event where the impulse has stopped it."""
+    it where the impulse has stopped it."""
     collisions = bound.program.collisions
     first = None if collisions is None else next((c for c, own in enumerate(collisions.bounces) if index in own), None)
     if collisions is None or first is None or (how.alone and not collisions.frictions):
@@ -106,8 +106,8 @@ def collide(
     for i in bounced:
         modes[bound.program.transitions[i].slot] = bound.program.transitions[i].target
     _rub(collisions, least, expected, after, modes)
-    event = recorded(bound, index, t, (x, m), (after, modes), there.supplies @ impulses)
-    return (_named(bound, event, bounced) if len(bounced) > 1 else event), released
+    passage = recorded(bound, index, t, (x, m), (after, modes), there.supplies @ impulses)
+    return (_named(bound, passage, bounced) if len(bounced) > 1 else passage), released
 
 
 def _closes(bound: Bound, transition: int) -> bool:
@@ -265,8 +265,8 @@ def _soon(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, step: float) -> 
     return bound.guards(t + step, x + step * bound.rates(t, x, m), m)
 
 
-def _named(bound: Bound, event: Event, bounced: list[int]) -> Event:
-    """One event under the names of all transitions that happen in it."""
+def _named(bound: Bound, passage: Passage, bounced: list[int]) -> Passage:
+    """One passage under the names of all transitions that happen in it."""
     edges = [bound.program.transitions[i] for i in bounced]
     names, kinds = dict.fromkeys(e.name for e in edges), dict.fromkeys(e.kind for e in edges)
-    return replace(event, name=", ".join(names), kind=", ".join(kinds), together=tuple(bounced))
+    return replace(passage, said=Said(", ".join(kinds), ", ".join(names), tuple(bounced)))

@@ -21,8 +21,8 @@ def jumps(ground: Ground, scalars: Sequence[Any], any_condition: bool = False) -
     """Whether values depend on a state that a clock changes, on a sign or a comparison taken as a number, or on a choice between
     two different numbers (a step), while states or time decide it.
 
-    A choice between formulas may be continuous and is let pass; what a mode decides jumps at an event, which accounts for it. With
-    `any_condition` a comparison by which one value is chosen counts where another uses it: the answer "no" is as certain.
+    A choice between formulas may be continuous and is let pass; what a mode decides jumps at an event, which accounts for it.
+    With `any_condition` a comparison by which one value is chosen counts where another uses it: the answer "no" is as certain.
     """
     tape, selected = ground.tape, ground.reached(scalars)
     if selected & ground.ticking:

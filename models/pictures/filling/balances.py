@@ -29,7 +29,8 @@ def pile_panels(result: Result) -> tuple[Panel, ...]:
 
 def happenings_of(result: Result) -> tuple[Happening, ...]:
     """Its events, without words."""
-    return tuple(Happening(event.time, "", event.internal) for event in result.events)
+    events = result.events
+    return tuple(Happening(time, "", mark) for time, mark in zip(events.times.tolist(), events.internal.tolist(), strict=True))
 
 
 def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:

@@ -33,7 +33,7 @@ class Rows:
     @classmethod
     def of(cls, result: Result, start: float, end: float) -> Rows:
         """Of the span from start to end, s."""
-        happened = np.array([event.time for event in result.events])
+        happened = result.events.times
         times = np.concatenate([result.t, np.repeat(happened, 2), [start, end]])
         # An event is before, then after; the ends stand last, and only where no sample is.
         order = np.argsort(times, kind="stable")

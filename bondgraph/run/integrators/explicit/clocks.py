@@ -12,7 +12,7 @@ from bondgraph.run.ticks import AHEAD, TOGETHER
 def _kernel(write: Procedure, record: Record, i: Temporary) -> tuple[Temporary, Temporary]:
     """The code of clock i, and whether there is any."""
     address = record.get("tick_kernels").load(i, "ptr")
-    return address, write.write(f"icmp ne ptr {address.text}, null", "i1")
+    return address, address.is_given()
 
 
 def due() -> Procedure:

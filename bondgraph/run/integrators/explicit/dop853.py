@@ -8,7 +8,8 @@ import time
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.error_control.weights import NEVER, RENEWALS, Weights
+from bondgraph.run.error_control.shared_weights import SharedWeights
+from bondgraph.run.error_control.weights import RENEWALS
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.explicit import driver as of
 from bondgraph.run.integrators.explicit.steps import DENSE, EXTENDED, FIELDS
@@ -28,12 +29,15 @@ _REASONS = {
 class Dop853(Integrator):
     """Explicit Runge-Kutta method of order 8 with dense output, in machine code."""
 
-    def __init__(self, bound: Bound, tolerances: Tolerances, weights: Weights, watch_stiffness: bool, ticks: Ticks | None):
-        self._bound, self._weights, self._tolerances, self._n = bound, weights, tolerances, bound.program.states
+    def __init__(self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, watch_stiffness: bool, ticks: Ticks | None):
+        self._bound, self._weights, self._n = bound, weights, bound.program.states
         width = self._n + bound.quadratures
         lengths = dict.fromkeys(("y", "y_new", "y_stage"), width)
         table = table_of(FIELDS, bound, tolerances, weights, **lengths, k=EXTENDED * width, f=DENSE * width)
         self._table = table
+        table.point("weights", weights.table.address)
+        for name, address in weights.addresses.items():
+            table.point(f"weights_{name}", address)
         table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
         table["budget"], table["renewal"], table["watch"] = _BUDGET, RENEWALS[0], watch_stiffness
         if ticks is not None:
@@ -70,10 +74,6 @@ class Dop853(Integrator):
         table.point("rows", rows)
         table["samples"], table["written"], table["stop"], table["tried"] = len(times), 0, stop, 0
         seconds, status = self._call()
-        while status in (of.DOUBT, of.RENEW):
-            self._weigh(status == of.DOUBT)
-            more, status = self._call()
-            seconds += more
         self._seconds += seconds
         if status == of.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
@@ -86,21 +86,6 @@ class Dop853(Integrator):
         begin = time.perf_counter()
         status = int(self._function(self._table.address))
         return time.perf_counter() - begin, status
-
-    def _weigh(self, doubt: bool) -> None:
-        """Between two attempts: look at the weights anew."""
-        table, weights = self._table, self._weights
-        t, h, relative = float(table["t"]), float(table["h"]), self._tolerances.relative
-        x, m = self._table.arrays["y"][: self._n].copy(), self._table.arrays["m"]
-        if doubt:
-            weights.question(t, x, m, h, relative)
-            table["patience"] = weights.patience
-        elif table["steps"] >= table["renewal"]:
-            weights.renew(t, x, m)
-            table["renewal"] = next((count for count in RENEWALS if count > table["steps"]), NEVER)
-        else:
-            weights.relax(t, x, m, h, relative)
-        table["noisy"] = int(weights.noise.any())
 
     def effort(self) -> Effort:
         table = self._table

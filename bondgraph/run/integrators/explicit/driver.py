@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-
-from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Procedure, Record, Temporary, module
+from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
+from bondgraph.run.error_control.weights import NEVER, RENEWALS
 from bondgraph.run.integrators.explicit import clocks, steps
 from bondgraph.run.integrators.native import guard_values, note_rounding, rows_until
 from bondgraph.run.switching import crossings
@@ -118,8 +119,48 @@ def _accept(write: Procedure, record: Record, h: Temporary, t_new: Temporary) ->
 
 def advance() -> Procedure:
     """Integrate from t to the stop time, the next event, the end of the budget of steps, or a failure; ticks are done
-    on the way."""
+    on the way, and weights are looked at anew where that is due."""
     write = Procedure("dop853_advance", {"c": "ptr"}, "i64")
+    with write.repeat():
+        status = write.call("steps", [write["c"]], "i64")
+        with write.when(~(status.equals(DOUBT) | status.equals(RENEW))):
+            write.give(status)
+        write.call("weigh", [write["c"], status])
+    write.give(0)
+    return write
+
+
+def weigh() -> Procedure:
+    """Between two attempts: look at the weights anew."""
+    write = Procedure("weigh", {"c": "ptr", "status": "i64"}, internal=True)
+    record = steps.record_of(write)
+    weights, number = record.get("weights"), write.value(0, "i64")
+    at = [weights, record.get("t"), record.get("y"), record.get("m")]
+    step = [*at, record.get("h"), record.get("rtol"), number]
+    doubt, due = write["status"].equals(DOUBT), record.get("steps") >= record.get("renewal")
+    with write.when(doubt):
+        write.call(record.get("weights_question"), step)
+        record.set("patience", Record(weights, ERROR_CONTROL).get("patience"))
+    with write.when(~doubt & due):
+        write.call(record.get("weights_renew"), at)
+        following = write.local(RENEWALS[0], "i64")
+        with write.repeat() as (_, done):
+            with write.when(~(following.get() <= record.get("steps"))):
+                write.jump(done)
+            following.set(write.select(following.get().equals(RENEWALS[-1]), NEVER, following.get() * 2, "i64"))
+        record.set("renewal", following.get())
+    with write.when(~doubt & ~due):
+        write.call(record.get("weights_relax"), step)
+    record.set("noisy", 0)
+    with write.loop(record.get("width")) as i, write.when(~record.get("noise")[i].equals(0.0)):
+        record.set("noisy", 1)
+    write.give()
+    return write
+
+
+def attempts() -> Procedure:
+    """Steps until something ends them, or the weights are to be looked at anew."""
+    write = Procedure("steps", {"c": "ptr"}, "i64", internal=True)
     record = steps.record_of(write)
     c = write["c"]
     _begin(write, record)
@@ -222,8 +263,8 @@ def _land(write: Procedure, record: Record, h: Temporary, t_new: Temporary, agai
     write.give(EVENT)
 
 
-def text() -> str:
-    """The whole module."""
+def procedures() -> list[Procedure]:
+    """All of the method."""
     within = Within(steps.FIELDS, exact="dense", cubic="hermite")
     parts = steps.combinations()
     parts += [steps.derivative(), steps.attempt(), steps.first_step()]
@@ -231,10 +272,10 @@ def text() -> str:
     parts += [guard_values(steps.FIELDS)]
     parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
     parts += [clocks.due(), clocks.flush(), clocks.tick()]
-    return module([*parts, samples(), stiffness(), noisy_step(), advance()])
+    return [*parts, samples(), stiffness(), noisy_step(), weigh(), attempts(), advance()]
 
 
-@functools.cache
+@once
 def machine_code() -> Library:
     """The method as machine code."""
-    return compile_ir(text())
+    return compile_procedures(procedures())

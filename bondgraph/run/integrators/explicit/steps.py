@@ -17,11 +17,13 @@ STAGES, EXTENDED, DENSE = 12, 16, 7
 
 # y, y_new, y_stage: state at the start and end of a step and argument of the last stage; k: rates of all stages;
 # f: coefficients of the dense output.
+# weights ...: the table of the error control, and its procedures (`error_control.weighing`).
 # doubts: rejections since the last question; noisy: whether there is noise, and in how many steps it was used; cornered: asked
 # already at the smallest step; grow ... landing: what the loop must find as it was when it is entered again.
 # periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
 FIELDS = with_shared(
-    "rates_and_powers y y_new y_stage k f periods tick_offsets following tick_index tick_kernels breaks",
+    "rates_and_powers y y_new y_stage k f periods tick_offsets following tick_index tick_kernels breaks"
+    " weights weights_begin weights_renew weights_question weights_relax",
     "width budget watch stiff mild rate_count rejected clock_count doubts renewal noisy is_landing landings tried once cornered",
     "span horizon h_max grow landing",
 )
@@ -64,8 +66,7 @@ def derivative() -> Procedure:
     p, m = record.get("p"), record.get("m")
     record.count("rate_count")
     quadratures, fused = record.get("quadratures"), record.get("rates_and_powers")
-    has_fused = write.write(f"icmp ne ptr {fused.text}, null", "i1")
-    with write.when(has_fused & write["full"].equals(1)):
+    with write.when(fused.is_given() & write["full"].equals(1)):
         write.call(fused, [t, y, p, m, k])
         write.give()
     write.call(record.get("rates"), [t, y, p, m, k])

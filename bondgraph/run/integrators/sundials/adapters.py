@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-
-from bondgraph.emit.llvm import Library, compile_ir
-from bondgraph.emit.procedure import Procedure, Record, Temporary, module
+from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
+from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.integrators.native import clock_time, guard_values, note_rounding, rows_until, with_shared
 from bondgraph.run.switching.crossings import POINTS, Within, crest, locate, root, settle_levels
 
@@ -173,7 +172,7 @@ def _advance() -> Procedure:
     with write.repeat() as (_, done):
         task = write.value(ONE_STEP, "i32")
         step = write.call(record.get("CVode"), [memory, record.get("stop"), vector, place("reached"), task], "i32")
-        flag = write.write(f"sext i32 {step.text} to i64", "i64")
+        flag = step.widened()
         with write.when(flag < 0):
             write.give(flag)
         record.count("steps")
@@ -202,14 +201,14 @@ def _advance() -> Procedure:
     return write
 
 
-def text() -> str:
-    """The module of all adapters."""
+def procedures() -> list[Procedure]:
+    """All adapters."""
     within = Within(FIELDS, exact="inside")
     watch = [guard_values(FIELDS), _inside(), *(part(within) for part in (crest, root, locate)), _watched()]
-    return module([_right_hand_side(), _dense_jacobian(), _sparse_jacobian(), _weights(), *watch, _advance()])
+    return [_right_hand_side(), _dense_jacobian(), _sparse_jacobian(), _weights(), *watch, _advance()]
 
 
-@functools.cache
+@once
 def adapters() -> Library:
     """The adapters as machine code."""
-    return compile_ir(text())
+    return compile_procedures(procedures())

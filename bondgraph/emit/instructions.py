@@ -1,0 +1,144 @@
+"""What procedures are made of: a table of primitives with a form in every language, and records of instructions for printers.
+
+Kinds of operands are named as in LLVM: "double", "i64", "i32", "i1" (truths), "ptr". An index of a pointer counts 8-byte fields,
+those of 32-bit integers alone are 4 bytes wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Name(NamedTuple):
+    """An argument of a procedure, or what an instruction gave."""
+
+    kind: str
+    name: str
+
+
+class Literal(NamedTuple):
+    """A number that is written down."""
+
+    kind: str
+    number: float | int
+
+
+class Variable(NamedTuple):
+    """The address of a variable of a procedure, which holds a number of kind `holds`."""
+
+    name: str
+    holds: str
+    kind: str = "ptr"
+
+
+Term = Name | Literal | Variable
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """An instruction that is a line in every language.
+
+    Parameters
+    ----------
+    name : what it does, and to which kind.
+    takes : kinds of its operands.
+    gives : kind of its result; "" for none.
+    llvm, c : the line in {x}, {y}, {z}, the texts of the operands.
+    pure : it may be left out where nobody needs its result.
+    """
+
+    name: str
+    takes: tuple[str, ...]
+    gives: str
+    llvm: str
+    c: str
+    pure: bool = True
+
+
+class Applied(NamedTuple):
+    """A primitive with its operands; what it gives."""
+
+    primitive: Primitive
+    operands: tuple[Term, ...]
+    result: Name | None
+
+
+class Called(NamedTuple):
+    """A call of a procedure by its name, or of a function by its address; what it gives."""
+
+    function: str | Term
+    operands: tuple[Term, ...]
+    result: Name | None
+
+
+class Target(NamedTuple):
+    """A place to go to."""
+
+    label: str
+
+
+class Jump(NamedTuple):
+    """Going there."""
+
+    label: str
+
+
+class Fork(NamedTuple):
+    """Going to one place where a truth holds, to another where it does not."""
+
+    condition: Term
+    yes: str
+    no: str
+
+
+class Return(NamedTuple):
+    """The end of a procedure."""
+
+    value: Term | None
+
+
+Instruction = Applied | Called | Target | Jump | Fork | Return
+
+FUNCTIONS = {"sqrt": 1, "fabs": 1, "minnum": 2, "maxnum": 2, "pow": 2}
+"""Functions of doubles with the count of their arguments; `minnum` and `maxnum` pass over what is no number."""
+
+_WRAPPED = "(int64_t)((uint64_t){{x}} {0} (uint64_t){{y}})"
+"""Whole numbers wrap around, as the processor's do; in C those with a sign must not."""
+
+
+def _table() -> Iterator[Primitive]:
+    for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*")):
+        yield Primitive(f"{name} i64", ("i64", "i64"), "i64", f"{name} i64 {{x}}, {{y}}", _WRAPPED.format(sign))
+    for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("div", "/")):
+        yield Primitive(f"{name} double", ("double", "double"), "double", f"f{name} double {{x}}, {{y}}", f"{{x}} {sign} {{y}}")
+    for name, sign in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "==")):
+        for kind, test in (("i64", "icmp " + ("" if name == "eq" else "s")), ("double", "fcmp o")):
+            yield Primitive(f"{name} {kind}", (kind, kind), "i1", f"{test}{name} {kind} {{x}}, {{y}}", f"{{x}} {sign} {{y}}")
+    yield Primitive("is given", ("ptr",), "i1", "icmp ne ptr {x}, null", "{x} != NULL")
+    yield Primitive("and", ("i1", "i1"), "i1", "and i1 {x}, {y}", "{x} & {y}")
+    yield Primitive("or", ("i1", "i1"), "i1", "or i1 {x}, {y}", "{x} | {y}")
+    yield Primitive("not", ("i1",), "i1", "xor i1 {x}, true", "!{x}")
+    for kind, width in (("double", 8), ("i64", 8), ("ptr", 8), ("i32", 4)):
+        yield Primitive(
+            f"at {kind}", ("ptr", "i64"), "ptr", f"getelementptr {kind}, ptr {{x}}, i64 {{y}}", f"{{x}} + {width} * {{y}}"
+        )
+        yield Primitive(f"load {kind}", ("ptr",), kind, f"load {kind}, ptr {{x}}", f"load_{kind}({{x}})")
+        store, c = f"store {kind} {{y}}, ptr {{x}}", f"store_{kind}({{x}}, {{y}})"
+        yield Primitive(f"store {kind}", ("ptr", kind), "", store, c, pure=False)
+    for kind in ("double", "i64", "i32"):
+        select = f"select i1 {{x}}, {kind} {{y}}, {kind} {{z}}"
+        yield Primitive(f"select {kind}", ("i1", kind, kind), kind, select, "{x} ? {y} : {z}")
+    yield Primitive("real", ("i64",), "double", "sitofp i64 {x} to double", "(double){x}")
+    yield Primitive("widen", ("i32",), "i64", "sext i32 {x} to i64", "(int64_t){x}")
+    yield Primitive("narrow", ("i64",), "i32", "trunc i64 {x} to i32", "(int32_t)(uint32_t){x}")
+    for name, arguments in FUNCTIONS.items():
+        letters = ("{x}", "{y}")[:arguments]
+        call = f"call double @llvm.{name}.f64({', '.join(f'double {letter}' for letter in letters)})"
+        yield Primitive(name, ("double",) * arguments, "double", call, f"{name}({', '.join(letters)})")
+
+
+PRIMITIVES: Mapping[str, Primitive] = MappingProxyType({primitive.name: primitive for primitive in _table()})
+"""All of them by name."""

@@ -1,0 +1,65 @@
+"""Procedures in -> their text in LLVM's assembly language out."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from bondgraph.emit.instructions import FUNCTIONS, Applied, Called, Fork, Instruction, Jump, Literal, Name, Return, Target, Term
+from bondgraph.emit.procedure import Procedure
+
+
+def number(value: float) -> str:
+    """A double as LLVM writes it: exact, in hexadecimal."""
+    return "0x" + struct.pack(">d", float(value)).hex().upper()
+
+
+def module_text(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> str:
+    """All procedures as one text, before it `others`: texts of functions that they call."""
+    given = "\n".join(others)
+    declared = [
+        line
+        for name, arguments in FUNCTIONS.items()
+        if (line := f"declare double @llvm.{name}.f64({', '.join(['double'] * arguments)})") not in given
+    ]
+    return "\n\n".join([*others, *(procedure_text(procedure) for procedure in procedures), *declared]) + "\n"
+
+
+def procedure_text(procedure: Procedure) -> str:
+    """One of them."""
+    given = ", ".join(f"{kind} %{name}" for name, kind in procedure.arguments.items())
+    # Inlined, the helpers would multiply the time to compile and gain nothing measurable.
+    scope, attributes = ("internal ", " noinline") if procedure.internal else ("", "")
+    head = f"define {scope}{procedure.result} @{procedure.name}({given}){attributes} {{\nentry:"
+    variables = [f"  %{variable.name} = alloca {variable.holds}" for variable in procedure.variables]
+    lines = [_line(instruction) for instruction in procedure.instructions]
+    return "\n".join([head, *variables, "  br label %start", "start:", *lines, "}"])
+
+
+def _line(instruction: Instruction) -> str:
+    match instruction:
+        case Applied(primitive, operands, result):
+            texts = dict(zip("xyz", map(_text, operands), strict=False))
+            return f"  {_given(result)}{primitive.llvm.format_map(texts)}"
+        case Called(function, operands, result):
+            target = f"@{function}" if isinstance(function, str) else _text(function)
+            passed = ", ".join(f"{operand.kind} {_text(operand)}" for operand in operands)
+            return f"  {_given(result)}call {'void' if result is None else result.kind} {target}({passed})"
+        case Target(label):
+            return f"{label}:"
+        case Jump(label):
+            return f"  br label %{label}"
+        case Fork(condition, yes, no):
+            return f"  br i1 {_text(condition)}, label %{yes}, label %{no}"
+        case Return(value):
+            return "  ret void" if value is None else f"  ret {value.kind} {_text(value)}"
+
+
+def _given(result: Name | None) -> str:
+    return "" if result is None else f"%{result.name} = "
+
+
+def _text(operand: Term) -> str:
+    if isinstance(operand, Literal):
+        return number(operand.number) if isinstance(operand.number, float) else str(operand.number)
+    return f"%{operand.name}"

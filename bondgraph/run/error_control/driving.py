@@ -1,0 +1,198 @@
+"""`scales` and couplings in machine code: the table of a run's error control, time, state and modes -> natural scales.
+
+The same operations in the same order as there, so that both give the same bits.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.interpreter import STRIP
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.couplings import LEAST, MOST
+from bondgraph.run.error_control.fields import PATTERN, PATTERNS, clock_time, evaluate, larger, record_of, size_of
+from bondgraph.run.error_control.scales import AHEAD, DECADE, PART
+
+_AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
+
+
+def procedures() -> list[Procedure]:
+    """All of them, those that are called before those that call."""
+    return [_interpreted(), _met(), _couplings(), _driven(), _spread(), _look_ahead(), _natural_scales()]
+
+
+def _interpreted() -> Procedure:
+    """`emit.interpreter.derivatives` at (t, x): the nonzeros of the Jacobian."""
+    write = Procedure("interpreted", _AT, internal=True)
+    record, blocks = record_of(write), record_of(write).get("blocks")
+    given = (clock_time(write, write["t"]), write["x"], record.get("p"), write["m"])
+    for number, address in enumerate(given):
+        blocks.store(number, address, "ptr")
+    numbers, rows, seeded = (record.get(name) for name in ("numbers", "rows", "seeded"))
+    with write.loop(record.get("number_count")) as i:
+        numbers[i] = record.get("constants")[i]
+    with write.loop(record.get("input_count")) as i:
+        block = blocks.load(record.get("place_blocks").load(i, "i64"), "ptr")
+        numbers[record.get("places").load(i, "i64")] = block[record.get("place_indices").load(i, "i64")]
+    n, count, steps = record.get("n"), record.get("number_count"), record.get("step_count")
+    indptr, entries, columns = (record.get(name) for name in ("indptr", "entries", "entry_columns"))
+    first = write.local(0, "i64")
+    with write.repeat() as (_, done):
+        begin = first.get()
+        with write.when(begin >= n):
+            write.jump(done)
+        left = n - begin
+        width = write.select(left < STRIP, left, STRIP, "i64")
+        with write.loop(n) as i, write.loop(width) as column:
+            rows[seeded.load(i, "i64") * width + column] = 0.0
+        with write.loop(width) as column:
+            rows[seeded.load(begin + column, "i64") * width + column] = 1.0
+        with write.loop(width) as column:
+            rows[column] = 0.0  # of what does not vary; also of variables on which nothing depends
+        work = record.get("work")
+        write.call(record.get("interpret"), [record.get("steps"), numbers, rows, work, steps, count - steps, width])
+        with write.loop(indptr.load(begin + width, "i64"), indptr.load(begin, "i64")) as k:
+            place = entries.load(k, "i64") * width + (columns.load(k, "i64") - begin)
+            record.get("nonzeros")[k] = rows[place]
+        first.set(begin + width)
+    write.give()
+    return write
+
+
+def _met() -> Procedure:
+    """The pattern of the entries that are not zero: one that is at hand, or else one that is asked for and takes the place of the
+    oldest."""
+    write = Procedure("met", {"w": "ptr"}, internal=True)
+    record, patterns = record_of(write), record_of(write).get("patterns")
+    count, found = record.get("entry_count"), record.get("found")
+    with write.loop(record.get("known")) as k:
+        kept = patterns.load(k, "ptr")
+        entries = Record(kept, PATTERN).get("found")
+        same = write.local(1, "i64")
+        with write.loop(count) as i, write.when(~entries.load(i, "i64").equals(found.load(i, "i64"))):
+            same.set(0)
+        with write.when(same.get().equals(1)):
+            record.set("pattern", kept)
+            write.give()
+    place = record.get("oldest")
+    record.set("oldest", write.select((place + 1).equals(PATTERNS), 0, place + 1, "i64"))
+    known = record.get("known")
+    record.set("known", write.select(known < PATTERNS, known + 1, known, "i64"))
+    new = write.call(record.get("meet"), [found, count, place], "ptr")
+    patterns.store(place, new, "ptr")
+    record.set("pattern", new)
+    write.give()
+    return write
+
+
+def _couplings() -> Procedure:
+    """`bound.Bound.couplings`: the pattern, the diagonal and the values beside it."""
+    write = Procedure("couplings", _AT, internal=True)
+    record = record_of(write)
+    count, found, nonzeros, diagonal = (record.get(name) for name in ("entry_count", "found", "nonzeros", "diagonal"))
+    with write.when(count > 0):
+        with write.when(record.get("interpreted").equals(1)):
+            write.call("interpreted", [write[name] for name in _AT])
+        with write.when(record.get("interpreted").equals(0)):
+            evaluate(write, "couple", write["t"], write["x"], nonzeros)
+    with write.loop(count) as i:
+        value = size_of(write, nonzeros[i])
+        nonzeros[i] = value
+        found.store(i, write.select((value > LEAST) & (value < MOST), 1, 0, "i64"), "i64")
+    write.call("met", [write["w"]])
+    with write.loop(record.get("n")) as i:
+        diagonal[i] = 0.0
+    pattern = Record(record.get("pattern"), PATTERN)
+    with write.loop(pattern.get("own_count")) as k:
+        diagonal[pattern.get("own_rows").load(k, "i64")] = nonzeros[pattern.get("own").load(k, "i64")]
+    with write.loop(pattern.get("beside_count")) as k:
+        record.get("values")[k] = nonzeros[pattern.get("beside").load(k, "i64")]
+    write.give()
+    return write
+
+
+def structure_of(record: Record) -> Temporary:
+    """The structure of the present couplings (`couplings.FIELDS`)."""
+    return Record(record.get("pattern"), PATTERN).get("structure")
+
+
+def _driven() -> Procedure:
+    """`scales._driven` into `driven`; the speeds are `fastest`."""
+    write = Procedure("drive", _AT, internal=True)
+    record = record_of(write)
+    n, found, speed, later = (record.get(name) for name in ("n", "driven", "fastest", "beyond"))
+    evaluate(write, "rates", write["t"], write["x"], found)
+    wait, longest = write.local(float("inf")), write.local(0.0)
+    with write.loop(n) as i:
+        found[i] = size_of(write, found[i])
+        ahead = PART / speed[i]
+        wait.set(write.intrinsic("minnum", wait.get(), ahead))
+        longest.set(larger(write, longest.get(), ahead))
+    with write.repeat() as (_, done):
+        with write.when(~(wait.get() <= longest.get())):
+            write.jump(done)
+        evaluate(write, "rates", write["t"] + wait.get(), write["x"], later)
+        with write.loop(n) as i:
+            ahead, rate = PART / speed[i], size_of(write, later[i])
+            with write.when((ahead >= wait.get()) & (ahead < wait.get() * DECADE) & (rate < float("inf"))):
+                found[i] = larger(write, found[i], rate)
+        wait.set(wait.get() * DECADE)
+    with write.loop(n) as i:
+        found[i] = write.select(found[i] < float("inf"), found[i], 0.0)
+    write.give()
+    return write
+
+
+def _spread() -> Procedure:
+    """`scales._spread` into `later`, from the sizes given."""
+    write = Procedure("spread", {**_AT, "size": "ptr"}, internal=True)
+    record, at = record_of(write), [write[name] for name in _AT]
+    n, fastest, driven, later = (record.get(name) for name in ("n", "fastest", "driven", "later"))
+    write.call("couplings", at)
+    with write.loop(n) as i:
+        fastest[i] = record.get("diagonal")[i]
+    structure, values = structure_of(record), record.get("values")
+    write.call("fastest", [structure, values, fastest, record.get("balance")])
+    least = 1.0 / record.get("longest")
+    with write.loop(n) as i:
+        speed = write.select(fastest[i] < float("inf"), fastest[i], 0.0)
+        fastest[i] = larger(write, speed, least)
+    write.call("drive", at)
+    with write.loop(n) as i:
+        later[i] = larger(write, write["size"][i], driven[i] / fastest[i])
+    write.call("carry", [structure, values, fastest, later, record.get("reached")])
+    write.give()
+    return write
+
+
+def _look_ahead() -> Procedure:
+    """A round of `scales.natural_scales`: what has no scale yet gets one from what is so far ahead; 0 where nothing lacks one."""
+    write = Procedure("look_ahead", {**_AT, "ahead": "double"}, "i64", internal=True)
+    record = record_of(write)
+    n, scales, later, moved = (record.get(name) for name in ("n", "scales", "later", "moved"))
+    missing = write.local(0, "i64")
+    with write.loop(n) as i:
+        moved[i] = write["x"][i] + scales[i] * PART
+        with write.when(~(scales[i] > 0.0)):
+            missing.set(1)
+    with write.when(missing.get().equals(0)):
+        write.give(0)
+    then = write["t"] + write["ahead"] * record.get("longest")
+    write.call("spread", [write["w"], then, moved, write["m"], scales])
+    with write.loop(n) as i, write.when(~(scales[i] > 0.0)):
+        scales[i] = later[i]
+    write.give(1)
+    return write
+
+
+def _natural_scales() -> Procedure:
+    """`scales.natural_scales` into `scales`, from `size`."""
+    write = Procedure("natural_scales", _AT, internal=True)
+    record, at = record_of(write), [write[name] for name in _AT]
+    write.call("spread", [*at, record.get("size")])
+    with write.loop(record.get("n")) as i:
+        record.get("scales")[i] = record.get("later")[i]
+    for ahead in (0.0, *AHEAD):
+        more = write.call("look_ahead", [*at, write.value(ahead, "double")], "i64")
+        with write.when(more.equals(0)):
+            write.give()
+    write.give()
+    return write

@@ -1,0 +1,63 @@
+"""The table of a run's error control, behind the pointer w: names of its fields in; places, and values at a state, out."""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.table import fields_of
+
+SEEN = 64
+"""Sets of modes that are remembered; then the earliest are forgotten."""
+PATTERNS = 8
+"""Structures of couplings that a run has at hand; others are looked up anew."""
+
+# p, window: as in `bound.Bound`; couple: a kernel of the couplings, or steps, which are interpreted (`emit.interpreter`).
+# size ... scale: as in `weights.Weights`; nominal, absolute: what the user hints at, and asks for.
+# seen: modes (SEEN, modes); squares: energy per square of each state, in the modes square_modes; ladder: factors that are tried.
+# patterns, pattern: records of `couplings.Structures` that are at hand, and the present one; meet: finds one by `found`.
+_POINTERS = """rates powers energies couple interpret p window size floor noise exceeded speed scale nominal absolute
+    seen squares square_modes ladder directions patterns pattern meet found nonzeros diagonal values
+    blocks place_blocks place_indices places constants numbers rows steps work seeded entries entry_columns indptr
+    fastest balance reached later moved scales apart held beyond sharp points third fourth sigma driven"""
+_WHOLES = """n quadratures storages modes entry_count interpreted known oldest seen_count seen_next
+    patience has_absolute modes_known resting number_count input_count step_count row_count"""
+_REALS = "origin rtol longest collected energy spread boost boosted"
+
+FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())
+
+PATTERN = fields_of(("found", "structure", "own", "own_rows", "beside"), ("own_count", "beside_count"))
+"""Which entries of a Jacobian are not zero (1 or 0 for each), what follows from them, and where those on the diagonal, with their
+rows, and those beside it stand among all."""
+
+
+def record_of(write: Procedure) -> Record:
+    """The table behind the argument w."""
+    return Record(write["w"], FIELDS)
+
+
+def clock_time(write: Procedure, t: Temporary) -> Temporary:
+    """Where the time on the clock of the formulas lies: that of t, but within the present window between breaks."""
+    record = record_of(write)
+    window = record.get("window")
+    inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
+    return write.local(write.intrinsic("maxnum", inside, window[0])).place
+
+
+def evaluate(write: Procedure, kernel: str, t: Temporary, x: Temporary, out: Temporary) -> None:
+    """What the kernel of this field gives at (t, x)."""
+    record = record_of(write)
+    write.call(record.get(kernel), [clock_time(write, t), x, record.get("p"), write["m"], out])
+
+
+def finite(value: Temporary) -> Temporary:
+    """Whether a number is finite."""
+    return (value * 0.0).equals(0.0)
+
+
+def larger(write: Procedure, first: Temporary, second: Temporary) -> Temporary:
+    """The larger of two numbers; what is no number does not count."""
+    return write.intrinsic("maxnum", first, second)
+
+
+def size_of(write: Procedure, value: Temporary) -> Temporary:
+    """Its absolute value."""
+    return write.intrinsic("fabs", value)

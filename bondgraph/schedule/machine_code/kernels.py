@@ -1,0 +1,87 @@
+"""Schedules -> machine code: every loop a function whose body is its kernel, so that LLVM can vectorise over instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bondgraph.emit.kernel import Kernel
+from bondgraph.emit.llvm import compile_ir
+from bondgraph.emit.text import DECLARATIONS, define, loop_text, with_workspace
+from bondgraph.schedule.loops import KernelLoop, Schedule
+from bondgraph.schedule.machine_code.fusion import fused
+from bondgraph.schedule.machine_code.groups import BOUNDS, fused_text, turns_text
+from bondgraph.schedule.machine_code.text import ALONE, evaluation, loop_function, renamed
+from bondgraph.schedule.machine_code.turns import Tiled, tiled
+
+STRAIGHT = 400
+"""Steps up to which single calls in a row are put into one function."""
+
+
+def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[str, Kernel]:
+    """Compiled routines by name, `quick` without optimisation. Index tables stay NumPy arrays that the code refers to; they are
+    no part of its text."""
+    texts = [DECLARATIONS, BOUNDS, ALONE]
+    for schedule in schedules:
+        texts += [_text(schedule), loop_text(schedule.name, schedule.sizes, schedule.n_out)]
+    tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
+    addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
+    shapes = {s.name: (s.sizes, s.n_out) for s in schedules}
+    library = replace(compile_ir("\n".join(texts), addresses, tuple(tables.values()), quick), routines=shapes)
+    return {name: library.kernel(name) for name in shapes}
+
+
+def _text(schedule: Schedule) -> str:
+    """The functions of one routine."""
+    name = schedule.name
+    names = [block for block, _ in schedule.blocks]
+    texts = [f"@{name}.tables = external global i32"] if len(schedule.tables) else []
+    calls = []
+    given = [f"ptr noalias readonly %{block}" for block in names]
+    passed = ", ".join(f"ptr %{block}" for block in (*names, "out", "w"))
+    apart = [*given, "ptr noalias %out", "ptr noalias %w"]
+    # what a parallel loop reads of the workspace it does not write: said by a second name, so that it can be vectorised
+    parallel, both = [*apart, "ptr noalias readonly %out.read", "ptr noalias readonly %w.read"], f"{passed}, ptr %out, ptr %w"
+    groups = tiled(schedule.loops)
+    for number, part in enumerate(_parts(groups)):
+        function, calling = f"{name}.part{number}", passed
+        if isinstance(part, Tiled):
+            together = fused(part, [loop for group in groups[groups.index(part) + 1 :] for loop in group.loops])
+            if together is None:
+                texts.append(turns_text(function, name, part, apart, parallel, both))
+            else:
+                texts.append(fused_text(function, name, together, apart, parallel, both))
+        elif part[0].count == 1:
+            # values are renamed, so that several kernels fit into one function
+            bodies = enumerate(evaluation(name, loop, None, "") for loop in part)
+            lines = [renamed(line, k) for k, body in bodies for line in body]
+            texts.append(define(f"internal void @{function}", apart, lines, " noinline"))
+        elif part[0].parallel:
+            texts.append(loop_function(function, name, part[0], parallel, ".read"))
+            calling = both
+        else:
+            texts.append(loop_function(function, name, part[0], apart, ""))
+        calls.append(f"call void @{function}({calling})")
+    body = with_workspace("w", schedule.workspace, calls)
+    texts.append(define(f"void @{name}", [*given, "ptr noalias %out"], body, " noinline"))
+    return "\n".join(texts)
+
+
+def _parts(groups: Sequence[Tiled]) -> list[list[KernelLoop] | Tiled]:
+    """Groups that take turns, loops one by one, and single calls in a row together."""
+    parts: list[list[KernelLoop] | Tiled] = []
+    room = 0
+    for group in groups:
+        loop, last = group.loops[0], parts[-1] if parts else None
+        steps = len(loop.kind.program.steps)
+        if len(group.loops) > 1:
+            parts.append(group)
+        elif loop.count == 1 and isinstance(last, list) and last[0].count == 1 and steps <= room:
+            last.append(loop)
+            room -= steps
+        else:
+            parts.append([loop])
+            room = STRAIGHT - steps
+    return parts

@@ -1,0 +1,122 @@
+"""Distributions: what is known of a number in; a value for each run, whatever other runs and numbers there are, out.
+
+What has a method `rvs(random_state=)`, as the frozen distributions of `scipy.stats`, is one too.
+
+>>> Draws(1)("spring.stiffness", 7, normal(50.0, 2.0)) == Draws(1)("spring.stiffness", 7, normal(50.0, 2.0))
+True
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from bondgraph.errors import refusal
+from bondgraph.quantities import real
+
+
+@runtime_checkable
+class Distribution(Protocol):
+    """What can be drawn from."""
+
+    def rvs(self, *, random_state: np.random.Generator) -> Any:
+        """A value."""
+
+
+@dataclass(frozen=True, repr=False)
+class Drawn:
+    """A distribution of numbers, made by `uniform`, `loguniform` or `normal`."""
+
+    kind: str
+    numbers: tuple[Any, Any]
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.numbers[0]!r}, {self.numbers[1]!r})"
+
+    def rvs(self, *, random_state: np.random.Generator) -> Any:
+        """A value."""
+        return DISTRIBUTIONS[self.kind].draw(random_state, *map(np.asarray, self.numbers))
+
+
+@dataclass(frozen=True)
+class Family:
+    """Distributions of one kind: how a value is drawn, what is wrong with its two numbers, and what they are called."""
+
+    draw: Callable[[np.random.Generator, Any, Any], Any]
+    fits: Callable[[np.ndarray, np.ndarray], bool]
+    needs: str
+    words: tuple[str, str]
+
+
+DISTRIBUTIONS: Mapping[str, Family] = {
+    "uniform": Family(
+        lambda random, low, high: random.uniform(low, high),
+        lambda low, high: bool(np.all(low <= high)),
+        "low <= high",
+        ("low", "high"),
+    ),
+    "loguniform": Family(
+        lambda random, low, high: np.exp(random.uniform(np.log(low), np.log(high))),
+        lambda low, high: bool(np.all(low > 0.0) and np.all(low <= high)),
+        "0 < low <= high",
+        ("low", "high"),
+    ),
+    "normal": Family(
+        lambda random, mean, deviation: random.normal(mean, deviation),
+        lambda mean, deviation: bool(np.all(deviation >= 0.0)),
+        "deviation >= 0",
+        ("mean", "deviation"),
+    ),
+}
+"""Every kind."""
+
+
+def uniform(low: Any, high: Any) -> Drawn:
+    """Equally likely from `low` to `high`; numbers, or arrays for independent components. E368 where low > high."""
+    return _checked("uniform", low, high)
+
+
+def loguniform(low: Any, high: Any) -> Drawn:
+    """With a logarithm that is equally likely, for numbers of unknown size; E368 where not 0 < low <= high."""
+    return _checked("loguniform", low, high)
+
+
+def normal(mean: Any, deviation: Any) -> Drawn:
+    """Gaussian, with a standard deviation; E368 where that is negative."""
+    return _checked("normal", mean, deviation)
+
+
+def _checked(kind: str, *given: Any) -> Drawn:
+    family, found = DISTRIBUTIONS[kind], [real(each) for each in given]
+    a, b = found
+    if a is None or b is None or not (np.all(np.isfinite(a)) and np.all(np.isfinite(b)) and family.fits(a, b)):
+        shown = ", ".join(map(repr, given))
+        why = f"it needs finite {' and '.join(family.words)} with {family.needs}"
+        raise refusal("E368", f"{kind}({shown}) is no distribution", about=kind, why=why)
+    return Drawn(kind, (_plain(a), _plain(b)))
+
+
+def _plain(array: np.ndarray) -> Any:
+    return array.tolist() if array.ndim else float(array)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Values by the seed of a sweep: each from a stream of its own for every name and run.
+
+    So a run can be repeated alone, and another name that is varied, another order or more runs leave all values as they are.
+    """
+
+    seed: int
+
+    def __call__(self, name: str, run: int, distribution: Distribution) -> np.ndarray:
+        """The value of a name in a run, as floats."""
+        word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
+        random = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(run, word)))
+        found = real(distribution.rvs(random_state=random))
+        return np.array(math.nan) if found is None else found

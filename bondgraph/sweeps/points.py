@@ -1,0 +1,217 @@
+"""Points: what a user varies in; the numbers of every run by name, and how runs lie on axes, out."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.compile.compiled import Compiled
+from bondgraph.errors import Problem, raise_if_any, refusal
+from bondgraph.output.lookup import unknown
+from bondgraph.quantities import real
+from bondgraph.sweeps.distributions import Distribution, Draws
+from bondgraph.sweeps.roles import Role, role_of, roles
+
+RUN = "run"
+"""The axis of what is not crossed with anything: draws, and runs of a list."""
+FAILURE = "failure"
+"""The column that says why a run failed."""
+_TRIED = 16
+"""Draws that tell one distribution from another."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A direction in which runs differ: its name, and how many values there are along it."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Varied:
+    """A name with its values: along an axis, the same for all runs (axis None), or drawn."""
+
+    name: str
+    role: Role
+    values: np.ndarray | Distribution
+    axis: int | None = None
+
+
+@dataclass(frozen=True)
+class Points:
+    """The numbers of every run; run `k` is the place k in the axes, the last of which goes fastest."""
+
+    axes: tuple[Axis, ...]
+    varied: tuple[Varied, ...]
+    draws: Draws
+
+    def __len__(self) -> int:
+        return math.prod(axis.count for axis in self.axes)
+
+    def at(self, runs: np.ndarray) -> dict[str, np.ndarray]:
+        """By name the values of some runs (k,): floats (k, *shape), or names of states (k,)."""
+        places = np.unravel_index(runs, [axis.count for axis in self.axes])
+        return {one.name: self._values(one, runs, places) for one in self.varied}
+
+    def _values(self, one: Varied, runs: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
+        if isinstance(one.values, np.ndarray):
+            return one.values[places[one.axis] if one.axis is not None else np.zeros(len(runs), dtype=int)]
+        values = [self.draws(one.name, int(run), one.values) for run in runs]
+        for run, value in zip(runs, values, strict=True):
+            if value.shape != one.role.shape or not np.isfinite(value).all():
+                why = f"drawn for run {run}: {value.tolist()}; it needs finite numbers of shape {one.role.shape}"
+                raise refusal("E361", f'"{one.name}" cannot be drawn from {one.values!r}', about=one.name, why=why)
+        return np.array(values).reshape(len(runs), *one.role.shape)
+
+    def digest(self) -> dict[str, str]:
+        """For each name a digest of its values; of a distribution, of its first draws and its last."""
+        some = np.unique([*range(min(_TRIED, len(self))), len(self) - 1])
+        drawn = self.at(some)
+        found = {}
+        for one in self.varied:
+            values = one.values if isinstance(one.values, np.ndarray) else drawn[one.name]
+            text = "\0".join(values.tolist()).encode() if values.dtype.kind == "U" else values.astype("<f8").tobytes()
+            found[one.name] = hashlib.sha256(repr((one.axis, values.shape)).encode() + text).hexdigest()
+        return found
+
+
+def points_of(given: Any, compiled: Compiled, runs: int | None, seed: int) -> Points:
+    """The points of a sweep.
+
+    Parameters
+    ----------
+    given : {name: values}, all values with all others, where one value alone is the same for all runs, and distributions are
+        drawn from; a list of {name: value}, one for each run; or a table with a column for each name, a row for each run.
+    runs : how often is drawn from distributions, for each combination of the other values.
+
+    Raises `ModelError` E360 for what is none of these, E361 for names and values that do not fit the model, all at once.
+    """
+    about, reader = compiled.model.name, _PointReader(compiled, roles(compiled))
+    if isinstance(given, Mapping):
+        varied, counts = reader.crossed(given)
+    elif hasattr(given, "columns") and hasattr(given, "to_dict"):
+        varied, counts = reader.listed({str(name): list(given[name]) for name in given.columns}, len(given))
+    elif isinstance(given, Sequence) and not isinstance(given, str) and all(isinstance(row, Mapping) for row in given):
+        varied, counts = reader.listed(_columns(given, about), len(given))
+    else:
+        cures = ('{"spring.stiffness": [20.0, 50.0]}', 'a list of {"spring.stiffness": 20.0}', "a DataFrame of pandas")
+        raise refusal("E360", f"what is varied must be values by name, not {type(given).__name__}", *cures, about=about)
+    raise_if_any(about, reader.problems)
+    drawn = any(not isinstance(one.values, np.ndarray) for one in varied)
+    if drawn != (runs is not None):
+        title = "runs= says how often is drawn, and there is no distribution" if runs is not None else "how many runs?"
+        why = "nothing would be drawn" if runs is not None else "a distribution is drawn from as often as runs= says"
+        raise refusal("E360", title, "without runs=" if runs is not None else "runs=1000", about=about, why=why)
+    axes = [*counts, *([Axis(RUN, _whole(runs, about))] if runs is not None else [])] or [Axis(RUN, 1)]
+    if not varied or not all(axis.count for axis in axes):
+        raise refusal("E360", "there is nothing to be varied", 'at least one value: {"spring.stiffness": [20.0]}', about=about)
+    return Points(tuple(axes), tuple(varied), Draws(seed))
+
+
+def _whole(runs: object, about: str) -> int:
+    if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or runs < 1:
+        raise refusal("E360", f"runs={runs!r} is no count of runs", "a whole number from 1", about=about)
+    return int(runs)
+
+
+def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[Any]]:
+    """The same by name; E360 where a row has other names than the first."""
+    for number, row in enumerate(rows):
+        if other := row.keys() ^ rows[0].keys():
+            title = f"run {number} and run 0 do not vary the same: {', '.join(sorted(map(str, other)))}"
+            raise refusal("E360", title, "the model's own value where nothing is to change", about=about)
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
+
+
+class _PointReader:
+    """Values of a user's, checked against a model; what is wrong is collected."""
+
+    def __init__(self, compiled: Compiled, known: Mapping[str, Role]):
+        self.compiled, self.known = compiled, known
+        self.problems: list[Problem] = []
+
+    def crossed(self, given: Mapping[str, Any]) -> tuple[list[Varied], list[Axis]]:
+        """Values by name, each with an axis of its own."""
+        varied, axes = list[Varied](), list[Axis]()
+        for name, values in given.items():
+            role = self.role(name)
+            if role is None:
+                continue
+            if isinstance(values, Distribution) and not role.states:
+                varied.append(Varied(name, role, values))
+                continue
+            array = self.array(name, role, values)
+            if array is None:
+                continue
+            if array.shape == role.shape:
+                varied.append(Varied(name, role, array[None]))
+            else:
+                varied.append(Varied(name, role, array, len(axes)))
+                axes.append(Axis(name, len(array)))
+        return varied, axes
+
+    def listed(self, columns: Mapping[str, list[Any]], count: int) -> tuple[list[Varied], list[Axis]]:
+        """A value of each name for each run."""
+        found = []
+        for name, values in columns.items():
+            role = self.role(name)
+            array = None if role is None else self.array(name, role, values, (count, *role.shape))
+            if role is not None and array is not None:
+                found.append(Varied(name, role, array, 0))
+        return found, [Axis(RUN, count)]
+
+    def role(self, name: str) -> Role | None:
+        role = role_of(name, self.compiled, self.known)
+        if name in (RUN, FAILURE):
+            self._report(f'"{name}" cannot be varied: a column of runs is called so', "another name for the automaton")
+        elif role is None:
+            self._report(str(unknown("parameter, state or automaton", name, self.known)))
+        else:
+            return role
+        return None
+
+    def array(self, name: str, role: Role, values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray | None:
+        """One value, or several along a first axis; of this `shape`, where the count is known."""
+        if role.states:
+            words = [values] if isinstance(values, str) else list(values)
+            wrong = [word for word in words if word not in role.states]
+            if wrong:
+                self._report(f'"{name}" has no state {wrong[0]!r}', " or ".join(role.states))
+                return None
+            return np.array(values if isinstance(values, str) else words, dtype=str)
+        try:
+            array = real(values if isinstance(values, np.ndarray) else list(values) if np.ndim(values) else values)
+        except (TypeError, ValueError):
+            array = None
+        fits = array is not None and (array.shape == shape if shape else array.ndim in (len(role.shape), len(role.shape) + 1))
+        shapes = f"one {_number(role)}" + (" in each run" if shape else ", or a list of them")
+        if array is None:
+            self._report(f'"{name}" cannot be {_shown(values)}: it needs {shapes}')
+        elif not fits or array.shape[array.ndim - len(role.shape) :] != role.shape:
+            told = array.shape[1:] if shape else array.shape
+            self._report(f'"{name}" cannot be of shape {told}: it needs {shapes}')
+        elif not np.isfinite(array).all():
+            where = np.argwhere(~np.isfinite(array))[0]
+            self._report(f'"{name}" must be finite; value {int(where[0]) if len(where) else 0} is {array[tuple(where)]}')
+        else:
+            return array
+        return None
+
+    def _report(self, title: str, *cures: str) -> None:
+        self.problems.append(Problem("E361", title, (), (), cures))
+
+
+def _number(role: Role) -> str:
+    unit = f" in {role.unit}" if role.unit else ""
+    return f"number{unit}" if not role.shape else f"array of shape {role.shape}{unit}"
+
+
+def _shown(values: Any) -> str:
+    text = repr(values)
+    return text if len(text) < 60 else text[:57] + "..."

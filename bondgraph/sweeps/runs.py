@@ -1,0 +1,188 @@
+"""The runs of a sweep: a store in; columns, failures, tables and data sets out, read when they are asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondgraph.output.cells import cell, folded, line, plural, table
+from bondgraph.output.extras import required
+from bondgraph.output.lookup import unknown
+from bondgraph.sweeps.columns import Column, over_axes
+from bondgraph.sweeps.points import FAILURE, RUN
+from bondgraph.sweeps.roles import ARGUMENTS
+from bondgraph.sweeps.store import Store, quoted
+from bondgraph.sweeps.tasks import Fault
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its number, what was changed for it, what is kept of it, why it failed, and why it is in doubt.
+
+    `compiled.simulate(t_end, parameters=run.parameters, initial=run.initial)` repeats it.
+    """
+
+    run: int
+    parameters: Mapping[str, Any]
+    initial: Mapping[str, Any]
+    values: Mapping[str, Any] = field(repr=False)
+    failure: Fault | None = None
+    doubts: tuple[Fault, ...] = ()
+
+
+class Runs:
+    """What a sweep has kept: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe`, `to_xarray`.
+
+    Runs that are not stored yet are left out; `complete` says whether there are any.
+    """
+
+    def __init__(self, source: Store | Path):
+        """`source` is the file of a store, or one in memory."""
+        self._source = source
+        with self._reading() as reading:
+            header = reading.header()
+        self.name: str = header["model"]
+        self.t_end: float = header["t_end"]
+        self.axes: tuple[tuple[str, int], ...] = tuple((name, count) for name, count in header["axes"])
+        self.times = np.array(header["times"])
+        self.columns = {given["name"]: Column.of(given) for given in header["columns"]}
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[Store]:
+        """The store; a file is open as long as something is read."""
+        if isinstance(self._source, Store):
+            yield self._source
+        else:
+            with contextlib.closing(Store(self._source, write=False)) as reading:
+                yield reading
+
+    def _read(self, statement: str) -> list[tuple[Any, ...]]:
+        with self._reading() as reading:
+            return list(reading.read(statement))
+
+    @property
+    def count(self) -> int:
+        """How many runs were planned."""
+        return math.prod(count for _, count in self.axes)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of them are here."""
+        return len(self) == self.count
+
+    def __len__(self) -> int:
+        return int(self._read("SELECT COUNT(*) FROM runs")[0][0])
+
+    def names(self) -> tuple[str, ...]:
+        """What is varied, and what is kept; besides, there is "run", the numbers."""
+        return tuple(self.columns)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """A column (runs, *shape) in the order of the runs: what is varied or kept, or "run", their numbers; nan in runs that
+        failed. An unknown name is a KeyError that lists similar ones."""
+        if name == RUN:
+            return np.array([run for (run,) in self._read("SELECT run FROM runs ORDER BY run")], dtype=int)
+        if name not in self.columns:
+            raise unknown("column", name, self.names())
+        entries = self._read(f"SELECT {quoted(self.columns[name].column)} FROM runs ORDER BY run")
+        return self.columns[name].array([entry for (entry,) in entries])
+
+    def __contains__(self, name: object) -> bool:
+        return name == RUN or name in self.columns
+
+    def __iter__(self) -> Iterator[Run]:
+        failures = {fault.run: fault for fault in self.failures}
+        doubts: dict[int, list[Fault]] = {}
+        for doubt in self.doubts:
+            doubts.setdefault(doubt.run, []).append(doubt)
+        names = ", ".join(quoted(column.column) for column in self.columns.values())
+        with self._reading() as reading:
+            for run, *entries in reading.read(f"SELECT run, {names} FROM runs ORDER BY run"):
+                pairs = zip(self.columns.values(), entries, strict=True)
+                values = {column: _plain(column.array([entry])[0]) for column, entry in pairs}
+                parts = {part: {c.name: v for c, v in values.items() if c.part == part} for part in (*ARGUMENTS, "")}
+                changed = {argument: parts[part] for part, argument in ARGUMENTS.items()}
+                yield Run(run, **changed, values=parts[""], failure=failures.get(run), doubts=tuple(doubts.get(run, ())))
+
+    @property
+    def failures(self) -> tuple[Fault, ...]:
+        """Of every run that failed, why."""
+        return self._faults("failures")
+
+    @property
+    def doubts(self) -> tuple[Fault, ...]:
+        """Of every run that cannot be trusted, why; its values are kept."""
+        return self._faults("doubts")
+
+    def _faults(self, name: str) -> tuple[Fault, ...]:
+        rows = self._read(f"SELECT run, kind, reason, time, suspect FROM {name} ORDER BY run, rowid")
+        return tuple(Fault(r, kind, reason, math.nan if t is None else t, suspect) for r, kind, reason, t, suspect in rows)
+
+    def __repr__(self) -> str:
+        done, failed, doubted = len(self), len(self.failures), len({doubt.run for doubt in self.doubts})
+        said = [plural(done, "run") if done == self.count else f"{done} of {plural(self.count, 'run')}"]
+        said += [f"{failed} failed"] if failed else []
+        said += [f"{doubted} in doubt"] if doubted else []
+        return f'Runs("{self.name}", {", ".join(said)}: {", ".join(self._of("kept"))})'
+
+    def _of(self, what: str) -> list[str]:
+        return [column.name for column in self.columns.values() if column.what == what]
+
+    def _repr_html_(self) -> str:
+        rows = [(name, column.what, column.unit, *self._ends(column)) for name, column in self.columns.items()]
+        failed = [(str(fault.run), fault.kind, fault.reason) for fault in self.failures]
+        more = [folded(f"failures ({len(failed)})", table(("run", "kind", "reason"), failed))] if failed else []
+        said = line(self.name, repr(self).partition(", ")[2].removesuffix(")"))
+        return cell(said, table(("", "", "unit", "least", "mean", "most"), rows), *more)
+
+    def _ends(self, column: Column) -> tuple[Any, ...]:
+        """Least, mean and largest number of a column, or the size of its arrays."""
+        if column.text or column.shape != ():
+            return "", "" if column.shape is None else " × ".join(map(str, column.shape)), ""
+        values = self[column.name]
+        finite = values[np.isfinite(values)]
+        return (finite.min(), finite.mean(), finite.max()) if finite.size else ("", "", "")
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A row for each run: what is varied, what is kept, and why it failed ("" where it did not); components of an array are
+        "name[0]" or "name[0, 1]". E416, an ImportError too, where pandas is not installed."""
+        required("a data frame", "pandas")
+        import pandas
+
+        runs, columns = self[RUN], dict[str, Any]()
+        for name in self.columns:
+            values = self[name]
+            for place in np.ndindex(values.shape[1:]):
+                columns[f"{name}[{', '.join(map(str, place))}]" if place else name] = values[(slice(None), *place)]
+        reasons = {fault.run: f"{fault.kind}: {fault.reason}" for fault in self.failures}
+        columns[FAILURE] = [reasons.get(int(run), "") for run in runs]
+        return pandas.DataFrame(columns, index=pandas.Index(runs, name=RUN))
+
+    def to_xarray(self) -> xarray.Dataset:
+        """What is kept over the axes of the sweep, with units (`attrs["units"]`): of crossed values, an axis for each name; else
+        "run". A course has "t" besides. Runs that failed or are not stored are nan. E416 where xarray is not installed."""
+        required("a data set", "xarray")
+        import xarray
+
+        return xarray.Dataset(*over_axes(self), {"model": self.name})
+
+
+def _plain(value: np.ndarray) -> Any:
+    """A number of Python's, or the array."""
+    return value if np.ndim(value) else value.item()
+
+
+def load_runs(path: str | os.PathLike[str]) -> Runs:
+    """The runs of a store, also of one that is still being written, or was left unfinished; `FileError` E364 where it is none."""
+    return Runs(Path(path))

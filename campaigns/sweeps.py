@@ -1,0 +1,145 @@
+"""Sweeps that are killed: each run is stored once, and equal to that of a sweep which nobody killed.
+
+A process sweeps a motor by Monte Carlo and is killed with all its workers (SIGKILL) after a random count of runs, again and
+again, until nothing is left to run: `python -m campaigns.sweeps --count 20000 --kills 20 --seed 1`. Needs a system with SIGKILL.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import multiprocessing
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from pathlib import Path
+
+from bondgraph import GY, J1, Graph, I, R, Se
+from bondgraph.sweeps import last, normal, peak, sweep
+
+ROOT = Path(__file__).parents[1]
+EXECUTORS = ("threads", "processes")
+PATIENCE = 600.0
+"""Wall time (s) without a new run after which a sweep is called a hang."""
+
+
+def motor() -> Graph:
+    """A motor that is switched on; some in twenty have a winding that cannot be."""
+    graph, winding, rotor = Graph("motor"), J1("winding loop", domain="electrical"), J1("rotor speed", domain="rotation")
+    graph.connect(Se("supply", 12.0), winding).connect(winding, R("winding", 1.0)).connect(winding, I("coil", inductance=0.01))
+    armature = GY("armature", 0.1)
+    graph.connect(winding, armature).connect(armature, rotor)
+    return graph.connect(rotor, I("rotor", 1e-3)).connect(rotor, R("bearing", 1e-4))
+
+
+def run(store: Path, count: int, executor: str) -> None:
+    """One sweep, or what is left of it."""
+    drawn = {"winding.resistance": normal(1.0, 0.6), "rotor.inertia": normal(1e-3, 1e-4)}
+    keep = {"speed": last("rotor.flow"), "current": peak("coil.flow"), "course": "rotor.flow"}
+    with _executor(executor) as chosen:
+        sweep(motor, drawn, 0.1, keep=keep, runs=count, seed=7, samples=0.02, store=store, executor=chosen, progress=False)
+
+
+@contextlib.contextmanager
+def _executor(name: str) -> Iterator[Executor | None]:
+    if name == "threads":
+        yield None
+    else:
+        with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+            yield pool
+
+
+def begun(store: Path, count: int, executor: str) -> subprocess.Popen[bytes]:
+    """A process, and all that it will start, in a group of its own."""
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-m", "campaigns.sweeps", "--store", str(store), "--count", str(count), "--executor", executor]
+    return subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, start_new_session=True)
+
+
+def _reading(store: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0)
+
+
+def stored(store: Path) -> int:
+    """How many runs are stored, while somebody else writes."""
+    with contextlib.suppress(sqlite3.OperationalError), contextlib.closing(_reading(store)) as reading:
+        return int(reading.execute("SELECT COUNT(*) FROM runs").fetchone()[0])
+    return 0
+
+
+def killed(store: Path, count: int, kills: int, executor: str, rng: random.Random) -> list[int]:
+    """Kill a sweep so many times and let it end; the counts of runs that were stored where it was killed."""
+    places, goals = [], sorted(rng.sample(range(1, 9 * count // 10), kills))
+    for goal in goals:
+        process = begun(store, count, executor)
+        met, since = stored(store), time.monotonic()
+        while met < goal and process.poll() is None:
+            time.sleep(rng.uniform(0.0, 0.02))
+            now = stored(store)
+            met, since = now, (time.monotonic() if now > met else since)
+            if time.monotonic() - since > PATIENCE:
+                raise RuntimeError(f"no run more than {met} in {PATIENCE:.0f} s")
+        time.sleep(rng.uniform(0.0, 0.1))
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        places.append(stored(store))
+    process = begun(store, count, executor)
+    if process.wait() != 0:
+        raise RuntimeError(f"the sweep ended with {process.returncode}")
+    return places
+
+
+def content(store: Path) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of a store, and what SQLite says of its state."""
+    with contextlib.closing(_reading(store)) as reading:
+        found = {
+            table: reading.execute(f"SELECT * FROM {table} ORDER BY run").fetchall() for table in ("runs", "failures", "doubts")
+        }
+        return {**found, "integrity": reading.execute("PRAGMA integrity_check").fetchall()}
+
+
+def wrong(store: Path, reference: Path, count: int) -> list[str]:
+    """What is wrong with a store that was killed, beside one that was not."""
+    found, known = content(store), content(reference)
+    said = [] if found["integrity"] == [("ok",)] else [f"the file is damaged: {found['integrity'][:3]}"]
+    numbers = [row[0] for row in found["runs"]]
+    said += [] if numbers == list(range(count)) else [f"{len(numbers)} rows of {len(set(numbers))} runs, not {count}"]
+    return said + [f"{table} differ" for table in ("runs", "failures", "doubts") if found[table] != known[table]]
+
+
+def campaign(count: int, kills: int, seed: int, executor: str, folder: Path) -> tuple[list[int], list[str]]:
+    """Where a sweep of so many runs was killed, and what is wrong with what it left."""
+    store, reference = folder / "killed.db", folder / "reference.db"
+    places = killed(store, count, kills, executor, random.Random(seed))
+    run(reference, count, "threads")
+    return places, wrong(store, reference, count)
+
+
+def main() -> int:
+    """1 where something was wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=20_000, help="runs (default %(default)d)")
+    parser.add_argument("--kills", type=int, default=20, help="how often it is killed (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--executor", choices=EXECUTORS, default="threads")
+    parser.add_argument("--store", type=Path, help="only sweep, into this file")
+    given = parser.parse_args()
+    if given.store is not None:
+        run(given.store, given.count, given.executor)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        places, found = campaign(given.count, given.kills, given.seed, given.executor, Path(folder))
+    print(f"killed after {', '.join(map(str, places))} of {given.count} runs: {'; '.join(found) or 'each once, equal bytes'}")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""A motor whose parts have tolerances: how fast, and how soon, will the motors of a series be?
+
+Winding, inductance, magnet and bearing are drawn from what their makers promise; every draw is a run. What theory says of the
+mean parts stands beside: the steady speed u k / (k^2 + R b).
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from bondgraph import GY, J1, Graph, I, R, Se, sweep
+from bondgraph.run.outcome.result import Result
+from bondgraph.sweeps import Runs, last, normal, peak, uniform
+
+VOLTAGE, MAGNET, WINDING, BEARING = 12.0, 0.05, 1.0, 1e-4  # V, N m/A, Ohm, N m s
+STEADY = VOLTAGE * MAGNET / (MAGNET**2 + WINDING * BEARING)  # rad/s
+
+
+def motor() -> Graph:
+    """A direct-current motor that is switched on."""
+    graph, loop, shaft = Graph("motor"), J1("winding loop", domain="electrical"), J1("shaft", domain="rotation")
+    graph.connect(Se("supply", VOLTAGE), loop).connect(loop, R("winding", WINDING)).connect(loop, I("coil", inductance=1e-3))
+    magnet = GY("magnet", MAGNET)
+    graph.connect(loop, magnet).connect(magnet, shaft)
+    return graph.connect(shaft, I("rotor", 2e-5)).connect(shaft, R("bearing", BEARING))
+
+
+def rise(result: Result) -> float:
+    """Time at which the motor has nine tenths of its speed, s."""
+    speed = result["rotor.flow"]
+    return float(np.interp(0.9 * speed[-1], speed, result.t))
+
+
+def series(count: int = 500, store: Path | None = None) -> Runs:
+    """Motors of a series: speed at the end (rad/s), largest current (A), time to nine tenths of the speed (s)."""
+    parts = {
+        "winding.resistance": normal(WINDING, 0.03),
+        "coil.inductance": uniform(0.8e-3, 1.2e-3),
+        "magnet.ratio": normal(MAGNET, 0.001),
+        "bearing.resistance": uniform(0.5 * BEARING, 1.5 * BEARING),
+    }
+    keep = {"speed": last("rotor.flow"), "current": peak("coil.flow"), "rise": rise}
+    return sweep(motor(), parts, 0.1, keep=keep, runs=count, seed=1, store=store)
+
+
+if __name__ == "__main__":
+    from bondgraph.output.sheet import styled
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("demo/tolerances"))
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    runs = series(store=out / "runs.db")
+    low, high = np.percentile(runs["speed"], [2.5, 97.5])
+    print(f"{len(runs)} motors: 95 of 100 turn at {low:.1f} to {high:.1f} rad/s; the mean parts at {STEADY:.1f} rad/s")
+    print(f"  current at most {runs['current'].max():.2f} A, speed reached within {1e3 * runs['rise'].max():.1f} ms")
+    with styled():
+        import matplotlib.pyplot as plt
+
+        figure, axes = plt.subplots(figsize=(7.0, 4.9), layout="constrained")
+        dots = axes.scatter(1e3 * runs["rise"], runs["speed"], c=runs["magnet.ratio"], s=8)
+        axes.set(xlabel="time to nine tenths of the speed (ms)", ylabel="speed (rad/s)", title="500 motors of a series")
+        figure.colorbar(dots, label="magnet (V s/rad)")
+        figure.savefig(out / "motors.png")
+    print(f"  picture in {out / 'motors.png'}")

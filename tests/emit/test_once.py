@@ -1,0 +1,44 @@
+"""What is made once in a process: threads that ask at the same time wait for one of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from bondgraph.emit.once import OnceProperty, once
+
+
+def by_function(make: Callable[[], object]) -> Callable[[], object]:
+    return once(make)
+
+
+def by_property(make: Callable[[], object]) -> Callable[[], object]:
+    class Holder:
+        made = OnceProperty(lambda self: make())
+
+    holder = Holder()
+    return lambda: holder.made
+
+
+@pytest.mark.parametrize("through", [by_function, by_property])
+def test_nothing_is_made_twice(through) -> None:
+    count, together = [], threading.Barrier(8)
+
+    def make() -> object:
+        count.append(1)
+        time.sleep(0.01)  # others ask meanwhile
+        return object()
+
+    ask = through(make)
+
+    def asked() -> object:
+        together.wait()
+        return ask()
+
+    with ThreadPoolExecutor(8) as threads:
+        found = [future.result() for future in [threads.submit(asked) for _ in range(8)]]
+    assert len(count) == 1 and len(set(map(id, found))) == 1

@@ -1,0 +1,88 @@
+"""Procedures: what the writer records, and its text, which people read."""
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bondgraph.emit.instructions import PRIMITIVES
+from bondgraph.emit.llvm import compile_procedures
+from bondgraph.emit.llvm_procedures import module_text
+from bondgraph.emit.procedure import Procedure, Record
+
+GOLDEN = Path(__file__).parent / "golden"
+FIELDS = {"values": (0, "ptr"), "count": (1, "i64"), "total": (2, "double"), "report": (3, "ptr")}
+
+
+def largest():
+    """The largest of some numbers; it is reported where it is not below 1.5."""
+    write = Procedure("largest", {"c": "ptr"}, internal=True)
+    record, found = Record(write["c"], FIELDS), write.local(0.0)
+    with write.loop(record.get("count")) as i:
+        found.set(write.intrinsic("maxnum", found.get(), record.get("values")[i]))
+    record.set("total", found.get())
+    with write.when(record.get("report").is_given() & ~(found.get() < 1.5)):
+        write.call(record.get("report"), [found.place, write.value(3, "i32")], "i32")
+    write.give()
+    return write
+
+
+def halves():
+    """How often it can be halved before it is below a limit, or -1 where that is none."""
+    write = Procedure("halves", {"c": "ptr", "least": "double"}, "i64")
+    with write.when(~(write["least"] > 0.0)):
+        write.give(-1)
+    write.call("largest", [write["c"]])
+    left, count = write.local(write["c"][2]), write.local(0, "i64")
+    with write.repeat() as (_, done):
+        with write.when(left.get() < write["least"]):
+            write.jump(done)
+        left.set(left.get() / 2.0)
+        count.set(count.get() + 1)
+    write.give(count.get())
+    return write
+
+
+@pytest.mark.parametrize("ending, printed", [("ll", module_text)])
+def test_text_is_as_it_was_looked_at(ending, printed, update_golden):
+    path, text = GOLDEN / f"procedures.{ending}", printed([largest(), halves()])
+    if update_golden:
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), "pytest tests/emit --update-golden, then read the diff"
+
+
+def test_machine_code_of_procedures():
+    library = compile_procedures([largest(), halves()])
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_double)(library.address("halves"))
+    told = []
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_double), ctypes.c_int32)
+    report = kind(lambda value, number: told.append((value[0], number)) or 0)
+    values, table = np.array([0.25, 9.0, 3.0]), np.zeros(4, dtype=np.int64)
+    table[:2] = values.ctypes.data, 3
+    assert [function(table.ctypes.data, least) for least in (1.0, 10.0, 0.0)] == [4, 0, -1]
+    table[3] = ctypes.cast(report, ctypes.c_void_p).value
+    values[1] = 1.0
+    assert function(table.ctypes.data, 1.0) == 2 and told == [(3.0, 3)]
+    assert table.view(float)[2] == 3.0
+
+
+def test_every_primitive_has_a_form_in_every_language():
+    letters = ("{x}", "{y}", "{z}")
+    for name, primitive in PRIMITIVES.items():
+        assert name == primitive.name
+        for text in (primitive.llvm, primitive.c):
+            assert [letter in text for letter in letters] == [k < len(primitive.takes) for k in range(3)], (name, text)
+
+
+def test_operands_of_another_kind_are_refused():
+    write = Procedure("f", {"count": "i64", "size": "double", "values": "ptr"})
+    assert (write["count"] + 2).kind == "i64"
+    with pytest.raises(TypeError):
+        write["count"] + 0.5
+    with pytest.raises(KeyError):
+        write["values"] + write["count"]
+    with pytest.raises(TypeError, match='"add double" takes double, double, not double, i64'):
+        write["size"] + write["count"]
+    with pytest.raises(TypeError, match='"select double" takes i1, double, double, not i1, i64, double'):
+        write.select(write["count"] > 0, write["count"], 0.0)

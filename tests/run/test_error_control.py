@@ -1,0 +1,149 @@
+"""Error control in machine code gives what its reference in Python gives, to the last bit."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from bondgraph.emit.kernel import address_of
+from bondgraph.run import couplings as reference
+from bondgraph.run.bound import Bound
+from bondgraph.run.couplings import Couplings, Structures
+from bondgraph.run.error_control import weighing
+from bondgraph.run.error_control.fields import SEEN
+from bondgraph.run.error_control.shared_weights import SharedWeights
+from bondgraph.run.error_control.weights import Weights
+from screws import scalars as s
+from tests.run.problems import bumper, oscillator, program, top
+
+ARRAYS = ("size", "floor", "noise", "speed", "scale", "_squares")
+NUMBERS = ("energy", "_spread", "patience", "_boost", "_boosted")
+
+
+def loud():
+    """x'' = -x, its force and its power the small differences of large numbers; a third state only follows."""
+    return program(
+        lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], 1e-3 * (x[0] - x[2])],
+        (3, 1, 0),
+        powers=lambda t, x, p, m: [(p[0] + x[1] * x[1]) - p[0], s.sin(t) * x[0]],
+        roles=("dissipated", "supplied"),
+        energies=lambda t, x, p, m: [0.5 * x[0] * x[0], 0.5 * x[1] * x[1]],
+    )
+
+
+def still():
+    """Motion that a symmetry forbids: a position that noise of its velocity moves, and an angle without energy."""
+    return program(
+        lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], x[1], -x[3]],
+        (4, 1, 0),
+        energies=lambda t, x, p, m: [0.5 * x[0] * x[0], 0.5 * x[1] * x[1], 0.5 * x[3] * x[3]],
+    )
+
+
+def broken():
+    """Rates, powers and energies that are no numbers at some of the states."""
+    return program(
+        lambda t, x, p, m: [s.log(x[1]) - x[0], p[0] / x[0], s.sin(1e3 * t) * x[1]],
+        (3, 1, 0),
+        powers=lambda t, x, p, m: [s.log(x[0])],
+        roles=("dissipated",),
+        energies=lambda t, x, p, m: [s.sqrt(x[0]), 0.5 * x[1] * x[1]],
+    )
+
+
+PROGRAMS = {
+    "oscillator": (oscillator, [577.0**2, 80.0]),
+    "top": (top, [1.0, 2.0, 3.0]),
+    "bumper": (bumper, [1e4, 3.0]),
+    "loud": (loud, [1e5]),
+    "still": (still, [1e5]),
+    "broken": (broken, [2.0]),
+}
+
+
+def assert_same(own: Weights, machine: Weights) -> None:
+    for name in (*ARRAYS, *NUMBERS):
+        np.testing.assert_array_equal(getattr(own, name), getattr(machine, name), err_msg=name)
+
+
+@pytest.mark.parametrize("atol", [None, 1e-6])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
+    """Starts from zero, states that grow and fall by decades, modes that come and go, doubts that bear fruit and that do not."""
+    make, p = PROGRAMS[name]
+    made = make()
+    bound, random = Bound(made, np.array(p), 3.0, 1.0), np.random.default_rng(4)
+    absolute = None if atol is None else np.full(made.states, atol)
+    pair = [kind(bound, 1e-7, absolute, 0.01) for kind in (Weights, SharedWeights)]
+    x, noisy = np.zeros(made.states), 0
+    for k in range(12):
+        t, m, q = 0.1 * k, random.integers(0, 2, made.modes).astype(float), random.normal(size=bound.quadratures)
+        h, relative = 10.0 ** random.uniform(-6.0, -2.0), 10.0 ** random.uniform(-16.0, -9.0)
+        steps = [("begin", (t, x, q, m)), ("renew", (t, x, m))]
+        steps += [("question", (t, x, m, h, relative, implicit)) for implicit in (False, True)]
+        for step, given in [*steps, ("relax", (t, x, m, 1e-3 * h, relative))]:
+            for own in pair:
+                getattr(own, step)(*given)
+            assert_same(*pair)
+            noisy += int(pair[0].noise.any())
+        x = np.where(random.random(made.states) < 0.3, 0.0, random.normal(size=made.states) * 10.0 ** random.uniform(-9, 1))
+    assert noisy > 0 or name not in ("loud", "still"), "there is noise to be compared"
+
+
+def test_of_many_modes_the_earliest_are_forgotten():
+    made = program(lambda t, x, p, m: [s.cos(t) - x[0] * (1.0 + m[0])], (1, 0, 1))
+    bound = Bound(made, np.zeros(0))
+    pair = [kind(bound, 1e-7, None, 0.01) for kind in (Weights, SharedWeights)]
+    for mode in [*range(SEEN + 9), *range(SEEN, -1, -1), 3, 3, 2]:
+        for own in pair:
+            own.begin(0.01 * mode, np.ones(1), np.zeros(0), np.array([float(mode)]))
+        assert_same(*pair)
+
+
+def machine(name: str, couplings: Couplings, *arrays: np.ndarray) -> None:
+    """A procedure of `balancing`."""
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (2 + len(arrays)))(weighing.machine_code().address(name))
+    function(couplings.structure.table.address, address_of(couplings.values), *map(address_of, arrays))
+
+
+def fastest(couplings: Couplings) -> np.ndarray:
+    rates, work = couplings.diagonal.copy(), np.empty(3 * len(couplings.diagonal))
+    machine("fastest", couplings, rates, work)
+    return rates
+
+
+def carried(couplings: Couplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    reached, work = scales.copy(), np.empty(len(scales) + len(couplings.values))
+    machine("carry", couplings, speed, reached, work)
+    return reached
+
+
+def coupled(matrix):
+    """Couplings by a Jacobian (n, n)."""
+    columns, rows = np.nonzero(matrix.T)
+    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
+    return Structures(indptr, rows).couplings(matrix[rows, columns])
+
+
+@pytest.mark.parametrize("density", [0.03, 0.1, 0.3, 0.9])
+def test_machine_code_balances_as_its_reference_does_to_the_last_bit(density):
+    random = np.random.default_rng(0)
+    for _ in range(25):
+        n = int(random.integers(1, 30))
+        made = coupled((random.random((n, n)) < density) * 10.0 ** random.uniform(-8.0, 8.0, (n, n)))
+        speed = reference.fastest(made)
+        assert np.array_equal(fastest(made), speed)
+        floor, start = np.maximum(speed, 1e-3), np.where(random.random(n) < 0.3, random.random(n), 0.0)
+        assert np.array_equal(carried(made, floor, start), reference.carried(made, floor, start))
+
+
+def test_couplings_out_of_all_proportion_are_the_same_bits():
+    random = np.random.default_rng(1)
+    for largest in (90.0, 190.0, 307.0):
+        for _ in range(20):
+            n = int(random.integers(2, 20))
+            made = coupled((random.random((n, n)) < 0.4) * 10.0 ** random.uniform(-largest, largest, (n, n)))
+            with np.errstate(all="ignore"):
+                assert np.array_equal(fastest(made), reference.fastest(made))

@@ -1,0 +1,129 @@
+"""Loops that take turns, or run in one loop, give what they give one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, C, Graph, R, Se, equations
+from bondgraph.schedule.build import scheduled
+from bondgraph.schedule.calls import Kind
+from bondgraph.schedule.interpret import numpy_kernel
+from bondgraph.schedule.loops import Access, KernelLoop, Schedule
+from bondgraph.schedule.machine_code import fusion, groups, turns
+from bondgraph.schedule.machine_code.fusion import fused
+from bondgraph.schedule.machine_code.kernels import machine_kernels
+from bondgraph.schedule.machine_code.turns import tiled
+from bondgraph.tape.routine import Routine, listing
+from bondgraph.tape.scalar import Tape
+from tests.schedule.graphs import chain
+
+FEW = 8
+"""Instances of a round here."""
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (turns, groups):
+        monkeypatch.setattr(module, "TILE", FEW)
+
+
+def kind(rng: np.random.Generator, ins: int, outs: int) -> Kind:
+    """Sums of products of all inputs, one for each result, of about the size of the inputs."""
+    tape = Tape()
+    given = tape.inputs("v", ins)
+    found = []
+    for _ in range(outs):
+        total = tape.scalar(0.5)
+        for value in given:
+            total = total * 0.5 + value * float(rng.uniform(-0.5, 0.5))
+        found.append(total)
+    straight = listing(Routine("main", tape, (("v", ins),), tuple(found)))
+    steps = tuple((code, *((rest[1], 0) if code == 1 else rest)) for code, *rest in straight.steps)
+    return Kind(type(straight)(steps, straight.outputs), (1,) * outs)
+
+
+def places(access: Access, count: int) -> set[int]:
+    return {access.start + access.stride * i for i in range(count)}
+
+
+def random_schedule(seed: int) -> Schedule:
+    """Loops over places in a row, most of them near those that loops before them have written."""
+    rng = np.random.default_rng(seed)
+    size, loops = 300, []
+    homes = [("x", 0, 1)]
+    while len(loops) < 6:
+        count, parallel = int(rng.integers(34, 46)) if rng.uniform() < 0.8 else 1, True
+        outs: list[Access] = []
+        for _ in range(int(rng.integers(1, 3))):
+            outs.append(Access(str(rng.choice(["w", "w", "out"])), int(rng.integers(0, 200)), int(rng.integers(1, 3))))
+        ins = []
+        for _ in range(int(rng.integers(1, 4))):
+            block, start, stride = homes[int(rng.integers(len(homes)))]
+            ins.append(Access(block, max(start + int(rng.integers(-3, 4)), 0), stride))
+        used = [(a.block, place) for a in outs for place in places(a, count)]
+        if len(set(used)) < len(used) or any((a.block, place) in set(used) for a in ins for place in places(a, count)):
+            continue
+        loops.append(KernelLoop(kind(rng, len(ins), len(outs)), count, parallel, tuple(ins), tuple(outs)))
+        homes += [(a.block, a.start, a.stride) for a in outs if count > 1]
+    # some of the workspace is read at the end: of the rest nothing need be stored
+    read = [
+        KernelLoop(kind(rng, 1, 1), 1, True, (Access("w", int(rng.integers(size)), 0),), (Access("out", size + k, 0),))
+        for k in range(6)
+    ]
+    clear = [KernelLoop(kind(rng, 0, 1), size, True, (), (Access(block, 0, 1),)) for block in ("w", "out")]
+    return Schedule(f"random{seed}", (("x", size),), size + len(read), (*clear, *loops, *read), np.zeros(0, dtype=np.int32), size)
+
+
+def test_random_loops_give_what_they_give_one_after_the_other(short: None) -> None:
+    made = [random_schedule(seed) for seed in range(40)]
+    kernels = machine_kernels(made)
+    together, dropped = 0, 0
+    for schedule in made:
+        given = tiled(schedule.loops)
+        for number, group in enumerate(given):
+            one = fused(group, [loop for later in given[number + 1 :] for loop in later.loops])
+            together += len(group.loops) > 1
+            dropped += one is not None and len(one.dropped) > 0
+        x = np.random.default_rng(1).normal(size=300)
+        wanted = numpy_kernel(schedule)(x)
+        np.testing.assert_allclose(kernels[schedule.name](x), wanted, rtol=1e-12, atol=1e-13, err_msg=schedule.name)
+    assert together > 15 and dropped > 5
+
+
+def heat(rows: int, columns: int) -> Graph:
+    """A plate of cells that store heat and conduct it to their neighbours, warmed at a corner."""
+    graph, node = Graph("plate"), {}
+    for i in range(rows):
+        for j in range(columns):
+            node[i, j] = J0(f"T{i} {j}")
+            graph.connect(node[i, j], C(f"c{i} {j}", stiffness=1.0 + 0.01 * (i + j)))
+            for k, (a, b) in enumerate(((i - 1, j), (i, j - 1))):
+                if a >= 0 and b >= 0:
+                    flow = J1(f"q{i} {j} {k}")
+                    graph.connect(node[a, b], flow).connect(flow, node[i, j]).connect(flow, R(f"r{i} {j} {k}", 2.0))
+    film = J1("in")
+    graph.connect(Se("warm", 1.0), film).connect(film, R("film", 1.0)).connect(film, node[0, 0])
+    return graph
+
+
+@pytest.mark.parametrize("graph", [chain(60), chain(60, cubic=True), heat(8, 30)], ids=["chain", "cubic chain", "plate"])
+def test_models_give_the_same(short: None, graph: Graph) -> None:
+    system = equations(graph.freeze())
+    made, _, _ = scheduled(system)
+    schedules = [make() for name, make in made.schedules.items() if name not in ("prepare", "outputs")]
+    kernels = machine_kernels(schedules)
+    assert any(len(group.loops) > 1 for schedule in schedules for group in tiled(schedule.loops))
+    rng = np.random.default_rng(2)
+    for schedule in schedules:
+        given = [rng.uniform(0.5, 1.5, n) for n in schedule.sizes]
+        np.testing.assert_allclose(kernels[schedule.name](*given), numpy_kernel(schedule)(*given), rtol=1e-11, atol=1e-12)
+
+
+def test_a_chain_runs_in_one_loop_that_stores_its_results_alone(short: None) -> None:
+    made, _, _ = scheduled(equations(chain(60).freeze()))
+    rates = made.schedules["rates"]()
+    group = max(tiled(rates.loops), key=lambda group: len(group.loops))
+    found = fused(group, [])
+    assert found is not None and len(group.loops) == 3 and list(group.lags) == sorted(group.lags, reverse=True)
+    assert len(found.dropped) == 2 and max(found.carried.values()) <= fusion.CARRIED

@@ -1,0 +1,29 @@
+"""Models that sweeps are tried with, in a module, so that other processes can build them too."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bondgraph import J1, C, Graph, I, R, Se
+from bondgraph.run.outcome.result import Result
+
+
+def oscillator() -> Graph:
+    """A mass on a spring and a damper, pushed."""
+    graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
+    graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
+    return graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
+
+
+def pendulum_in_space() -> Graph:
+    """A mass that three springs hold, of a stiffness each: its state and its parameter are arrays (3,)."""
+    graph, velocity = Graph("space"), J1("velocity", domain="translation", dimension=3)
+    graph.connect(velocity, I("mass", 1.0, dimension=3))
+    energy = {"energy": lambda q, k: 0.5 * (k[0] * q[0] ** 2 + k[1] * q[1] ** 2 + k[2] * q[2] ** 2)}
+    springs = C("springs", **energy, parameters={"k": (4.0, 9.0, 16.0)}, initial=(1.0, 1.0, 1.0))
+    return graph.connect(velocity, springs)
+
+
+def extremes(result: Result) -> np.ndarray:
+    """Least and largest deflection, m (2,)."""
+    return np.array([result["spring.q"].min(), result["spring.q"].max()])

@@ -1,0 +1,145 @@
+"""What is kept of a run: closed forms, laws, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import ModelError, RunError, compile_model
+from bondgraph.sweeps import Measure, events, first_time, integral, last, mean, peak, sweep
+from bondgraph.sweeps.keep import MEASURES
+from examples.bouncing_ball import GRAVITY, HEIGHT, with_restitution
+from tests.sweeps.oscillators import oscillator, pendulum_in_space
+
+FALL = (2.0 * HEIGHT / GRAVITY) ** 0.5
+
+
+@pytest.fixture(scope="module")
+def ball():
+    return compile_model(with_restitution())
+
+
+def kept(model, t_end=1.3, keep=None, **settings):
+    (run,) = sweep(model, [{"ball.inertia": 1.0}], t_end, keep=keep, progress=False, **settings)
+    return run.values
+
+
+def test_a_fall_and_a_bounce_as_by_hand(ball):
+    """From 1 m: 0.45 s down, up again at 0.8 of the pace, to 0.64 m, and down for the second bounce at 1.17 s."""
+    found = kept(
+        ball,
+        keep={
+            "end": last("floor.h"),
+            "top": peak("ball.flow"),
+            "touch": first_time("bounces"),
+            "of the switch": first_time("contact"),
+            "count": events("bounces"),
+            "all": events(),
+            "none": first_time("lifts off"),
+            "time at rest": events("lifts off"),
+        },
+    )
+    up = 0.8 * GRAVITY * FALL
+    since = 1.3 - FALL - 2.0 * up / GRAVITY
+    assert found["end"] == pytest.approx(0.8 * up * since - 0.5 * GRAVITY * since**2, rel=1e-6)
+    assert found["top"] == pytest.approx(up, rel=1e-6)
+    assert found["touch"] == found["of the switch"] == pytest.approx(FALL, rel=1e-7)
+    assert found["count"] == found["all"] == 2 and np.isnan(found["none"]) and found["time at rest"] == 0
+
+
+@pytest.mark.parametrize("samples", [0.1, 0.013, FALL / 3.0])
+def test_an_integral_takes_both_sides_of_a_jump(ball, samples):
+    """That of a velocity is the way, exactly, for it is linear between bounces, wherever samples lie."""
+    found = kept(ball, keep={"way": integral("ball.flow"), "mean": mean("ball.flow"), "end": last("floor.h")}, samples=samples)
+    assert found["way"] == pytest.approx(found["end"] - HEIGHT, abs=1e-7)
+    assert found["mean"] == pytest.approx(found["way"] / 1.3, rel=1e-12)
+
+
+def test_kept_is_what_a_result_says(ball):
+    result = ball.simulate(1.3, progress=False, samples=0.1)
+    found = kept(ball, keep={"course": "floor.h", "own": lambda run: run.ledger.in_play}, samples=0.1)
+    np.testing.assert_array_equal(found["course"], result["floor.h"])
+    assert found["own"] == result.ledger.in_play
+
+
+def test_arrays_and_components_have_their_shapes_and_units():
+    keep = {"q": last("springs.q"), "one": peak("springs.q[1]"), "way": integral("mass.flow"), "course": "springs.q"}
+    runs = sweep(
+        compile_model(pendulum_in_space(), backend="numpy"),
+        {"springs.k": [4.0, 9.0, 16.0]},
+        1.0,
+        keep=keep,
+        samples=0.25,
+        progress=False,
+    )
+    assert [runs[name].shape for name in keep] == [(1, 3), (1,), (1, 3), (1, 5, 3)]
+    np.testing.assert_allclose(runs["q"][0], np.cos([2.0, 3.0, 4.0]), atol=1e-6)
+    data = runs.to_xarray()
+    assert [data[name].attrs.get("units", "") for name in keep] == ["m", "m", "m", "m"]
+    assert data["course"].dims == ("run", "t", "course 1")
+
+
+def test_every_measure_has_a_word():
+    made = {each("x").what for each in (last, peak, mean, integral, first_time, events)}
+    assert made | {"course"} == set(MEASURES)
+    assert repr(last("spring.q")) == "last('spring.q')" and repr(events()) == "events()"
+
+
+WRONG = [
+    ("spring.qq", 'did you mean "spring.q"'),
+    (last("spring.stiffness"), "is a parameter: what is varied is kept anyway"),
+    (first_time("bounces"), 'no event "bounces"'),
+    (5.0, "float is neither a name nor a function"),
+    (Measure("peak", "springs.q"), r"no scalar: its shape is \(3,\)"),
+]
+
+
+@pytest.mark.parametrize(("wanted", "words"), WRONG, ids=[str(wanted) for wanted, _ in WRONG])
+def test_what_cannot_be_kept_is_refused(wanted, words):
+    model = compile_model(pendulum_in_space() if "springs" in str(wanted) else oscillator(), backend="numpy")
+    with pytest.raises(ModelError, match=f"(?s)E362.*{words}"):
+        sweep(model, [{"mass.inertia": 1.0}], 1.0, keep={"it": wanted}, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [("run", "spring.q"), ("failure", "spring.q"), ("spring.stiffness", "spring.q"), (1, "spring.q")]
+)
+def test_a_name_that_is_taken_is_refused(name, given):
+    with pytest.raises(ModelError, match=r"E362.*names another column"):
+        sweep(oscillator(), {"spring.stiffness": [1.0]}, 1.0, keep={name: given}, progress=False)
+
+
+@pytest.mark.parametrize("keep", [{}, None, "spring.q"])
+def test_nothing_named_is_refused(keep):
+    with pytest.raises(ModelError, match=r"E362.*must be named"):
+        sweep(oscillator(), {"spring.stiffness": [1.0]}, 1.0, keep=keep, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda run: run["nothing"], "UnknownName: no quantity"),
+        (lambda run: "much", "it gives str"),
+        (lambda run: np.zeros(1 + int(run["spring.stiffness"] > 25.0)), r"of shape \(\d,\) in run \d, and of \(\d,\) in others"),
+    ],
+)
+def test_a_function_that_fails_ends_the_sweep_and_says_why(function, words):
+    with pytest.raises(ModelError, match=f"(?s)E365.*{words}"):
+        sweep(oscillator(), {"spring.stiffness": [20.0, 30.0]}, 1.0, keep={"own": function}, progress=False)
+
+
+def test_settings_of_a_run_are_settings_of_a_sweep():
+    assert kept(oscillator_of_inertia(), 1.0, {"n": lambda run: len(run.t)}, samples=0.1)["n"] == 11
+    for wrong, code in (
+        ({"rtoll": 1e-6}, "E322"),
+        ({"strict": True}, "E322"),
+        ({"rtol": 2.0}, "E302"),
+        ({"samples": -1.0}, "E303"),
+    ):
+        with pytest.raises(RunError, match=code):
+            sweep(oscillator(), {"spring.stiffness": [1.0]}, 1.0, keep={"q": last("spring.q")}, progress=False, **wrong)
+
+
+def oscillator_of_inertia():
+    """`kept` varies "ball.inertia"."""
+    return with_restitution()

@@ -1,0 +1,348 @@
+"""Sweeps: each run as `simulate` gives it, each once, whoever runs it and however often it was interrupted."""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+import sqlite3
+import threading
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, RunEndedWarning, RunError, Transition, compile_model
+from bondgraph.errors import FileError
+from bondgraph.sweeps import driving, last, load_runs, normal, peak, sweep, uniform
+from bondgraph.sweeps.store import Store, distinct
+from bondgraph.sweeps.tasks import quiet
+from tests.sweeps.oscillators import extremes, oscillator
+
+DRAWN = {"spring.stiffness": normal(50.0, 10.0), "damper.resistance": normal(3.0, 2.0), "spring.q": uniform(-0.1, 0.1)}
+KEPT = {"q": last("spring.q"), "top": peak("spring.q"), "ends": extremes, "course": "spring.q"}
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    return compile_model(oscillator())
+
+
+def drawn(model, runs=40, **more):
+    return sweep(model, DRAWN, 1.0, keep=KEPT, runs=runs, seed=2, samples=0.25, **{"progress": False, **more})
+
+
+@pytest.fixture(scope="module")
+def reference(compiled):
+    """In memory, by threads."""
+    return drawn(compiled)
+
+
+def content(runs):
+    """Everything that runs hold, to the last bit."""
+    columns = {name: runs[name].tobytes() for name in ("run", *runs.names())}
+    return columns, [(fault.run, fault.kind, fault.reason) for fault in runs.failures]
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_what_simulate_gives(compiled, reference):
+    failed = {fault.run: fault for fault in reference.failures}
+    assert 0 < len(failed) < 10 and reference.complete and len(reference) == 40
+    for run in reference:
+        if run.run in failed:
+            assert run.failure is failed[run.run] or run.failure == failed[run.run]
+            assert all(np.isnan(value).all() for value in run.values.values()), run
+            with pytest.raises(ModelError, match="E119"):
+                compiled.simulate(1.0, parameters=run.parameters, initial=run.initial)
+            continue
+        result = compiled.simulate(1.0, parameters=run.parameters, initial=run.initial, samples=0.25, progress=False)
+        assert run.values["q"] == result["spring.q"][-1] and run.values["top"] == result.peak("spring.q")[1]
+        np.testing.assert_array_equal(run.values["ends"], extremes(result))
+        np.testing.assert_array_equal(run.values["course"], result["spring.q"])
+
+
+def test_a_run_that_fails_keeps_its_reason(reference):
+    fault = reference.failures[0]
+    assert fault.kind == "E119" and 'R "damper": resistance must be positive' in fault.reason
+    assert reference["damper.resistance"][fault.run] < 0.0
+    table = reference.to_dataframe()
+    assert table["failure"][fault.run].startswith("E119: R") and (table["failure"] == "").sum() == 40 - len(reference.failures)
+
+
+def ended() -> Graph:
+    """A mass that flies off, until a rope of 1 m is tight; of its switch the end of the run is a part."""
+    graph, v = Graph("rope"), J1("v", domain="translation")
+    graph.connect(v, I("mass", 1.0)).connect(v, C("rope", stiffness=1e-3)).connect(v, R("air", 0.1))
+    broken = Transition("whole", "whole", lambda q: q - 1.0, ("rope.q",), kind="breaks", error="the rope broke")
+    return graph.add_automaton(Automaton("rope state", ("whole",), "whole", (broken,)))
+
+
+def test_failures_and_doubts_of_runs_are_kept_without_a_warning(recwarn):
+    runs = sweep(ended(), {"mass.p": [0.1, 3.0]}, 2.0, keep={"q": last("rope.q")}, progress=False)
+    (fault,) = runs.failures
+    assert (fault.run, fault.kind) == (1, "ended") and "the rope broke" in fault.reason and 0.3 < fault.time < 0.4
+    assert np.isfinite(runs["q"]).tolist() == [True, False]
+    graph, v = Graph("free"), J1("v", domain="translation")
+    graph.connect(v, I("mass", 1.0)).connect(v, C("spring", stiffness=4.0))
+    loose = {"atol": 1e-2, "rtol": 1e-9, "progress": False}
+    doubtful = sweep(graph, {"spring.q": [1.0]}, 50.0, keep={"q": last("spring.q")}, **loose)
+    (doubt,) = doubtful.doubts
+    assert doubt.run == 0 and "energy account" in doubt.reason and doubt.suspect in ("mass", "spring")
+    assert np.isfinite(doubtful["q"]).all() and "1 in doubt" in repr(doubtful)
+    assert not recwarn.list
+
+
+def test_columns_tables_and_data_sets(compiled):
+    given = {"spring.stiffness": [20.0, 50.0, 80.0], "damper.resistance": [1.0, 5.0], "mass.inertia": 2.0}
+    runs = sweep(compiled, given, 1.0, keep=KEPT, samples=0.5, progress=False)
+    assert repr(runs) == 'Runs("oscillator", 6 runs: q, top, ends, course)' and runs.names() == (*given, *KEPT)
+    data = runs.to_xarray()
+    assert data["q"].dims == ("spring.stiffness", "damper.resistance") and data["q"].attrs == {"units": "m"}
+    assert data["course"].dims == ("spring.stiffness", "damper.resistance", "t") and data["t"].values.tolist() == [0.0, 0.5, 1.0]
+    at = data.sel({"spring.stiffness": 50.0, "damper.resistance": 5.0})
+    assert float(at["q"]) == runs["q"][3]
+    np.testing.assert_array_equal(at["course"], runs["course"][3])
+    table = runs.to_dataframe()
+    assert list(table.columns[:4]) == [*given, "q"] and "course[2]" in table and table.index.name == "run"
+    np.testing.assert_array_equal(table["ends[1]"], runs["ends"][:, 1])
+    assert "spring.stiffness" in runs._repr_html_() and "failures" not in runs._repr_html_()
+    with pytest.raises(KeyError, match='did you mean "top"'):
+        runs["topp"]
+    assert "q" in runs and "run" in runs and "p" not in runs
+
+
+def test_the_cell_of_a_notebook_lists_failures(reference):
+    text = reference._repr_html_()
+    assert f"failures ({len(reference.failures)})" in text and "resistance must be positive" in text and "5" in text
+
+
+def test_names_that_differ_by_the_size_of_letters_are_columns_of_their_own():
+    graph, v = Graph("g"), J1("v")
+    graph.connect(v, I("m", 1.0)).connect(v, R("M", 1.0)).connect(v, C("c", stiffness=1.0, initial=1.0))
+    runs = sweep(graph, [{"m.inertia": 2.0}], 1.0, keep={"x": last("c.q"), "X": peak("c.q")}, progress=False)
+    assert runs["X"] == 1.0 and runs["x"] < 1.0
+    assert distinct(["a", "A", "run", "a (2)"]) == {"a": "a", "A": "A (2)", "run": "run (2)", "a (2)": "a (2) (2)"}
+
+
+# --- stores ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_store_is_gone_on_with_and_nothing_runs_twice(compiled, reference, tmp_path, monkeypatch):
+    met = []
+    counted = {**KEPT, "ends": lambda run: met.append(1) or extremes(run)}
+
+    def go():
+        return sweep(compiled, DRAWN, 1.0, keep=counted, runs=40, seed=2, samples=0.25, store=tmp_path / "a.db", progress=False)
+
+    add, calls = Store.add, []
+
+    def interrupted(self, *given):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        add(self, *given)
+
+    monkeypatch.setattr(driving, "CHUNK", 0.0)  # each chunk is one run
+    monkeypatch.setattr(Store, "add", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        go()
+    part = load_runs(tmp_path / "a.db")
+    assert 3 <= len(part) < 40 and not part.complete and f"{len(part)} of 40 runs" in repr(part)
+    assert re.search(rf"{len(part)} of 40 runs are stored in .*a\.db: the same call goes on", caught.value.__notes__[0])
+    monkeypatch.undo()
+    before, done = len(met), set(part["run"])
+    whole = go()
+    assert len(met) - before == 40 - len(done) - sum(fault.run not in done for fault in whole.failures)
+    assert content(whole) == content(reference)
+    assert content(go()) == content(load_runs(tmp_path / "a.db")) == content(reference)
+    assert len(met) - before <= 40
+
+
+def test_an_interrupt_without_a_store_says_what_is_lost(compiled, monkeypatch):
+    monkeypatch.setattr(Store, "add", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        drawn(compiled)
+    assert 'with store="runs.db"' in caught.value.__notes__[0]
+
+
+def test_a_store_is_an_ordinary_database(compiled, reference, tmp_path):
+    path = tmp_path / "runs.db"
+    drawn(compiled, store=path)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["runs.db"]
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    rows = connection.execute('SELECT run, "spring.stiffness", q FROM runs ORDER BY run').fetchall()
+    assert [row[0] for row in rows] == list(range(40))
+    assert [row[1] for row in rows] == reference["spring.stiffness"].tolist()
+    np.testing.assert_array_equal(np.array([np.nan if row[2] is None else row[2] for row in rows]), reference["q"])
+    connection.close()
+
+
+CHANGES = {
+    "another end": ({"t_end": 2.0}, r"t_end: 1\.0, not 2\.0"),
+    "another setting": ({"rtol": 1e-6}, 'setting "rtol"'),
+    "another seed": ({"seed": 1}, 'values of "spring.stiffness": not the same'),
+    "more runs": ({"runs": 41}, "count of runs: 40, not 41"),
+    "other values kept": ({"keep": {"q": peak("spring.q")}}, "kept as \"q\": last\\('spring.q'\\), not peak"),
+    "another model": ({"model": lambda: oscillator().connect(J1("other"), I("more", 1.0)) and changed()}, "model: not the same"),
+}
+
+
+def changed():
+    graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
+    graph.connect(velocity, I("mass", inertia=2.0)).connect(velocity, R("damper", resistance=5.0))
+    return graph.connect(
+        velocity, C("spring", energy=lambda q, stiffness: 0.5 * stiffness * q**2 + q**4, parameters={"stiffness": 50.0})
+    )
+
+
+@pytest.fixture(scope="module")
+def stored(compiled, tmp_path_factory):
+    path = tmp_path_factory.mktemp("store") / "runs.db"
+    drawn(compiled, store=path)
+    return path
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_store_of_another_plan_is_refused_and_stays_as_it_was(compiled, stored, reference, change):
+    given, words = CHANGES[change]
+    asked = {"model": compiled, "t_end": 1.0, "keep": KEPT, "runs": 40, "seed": 2, "samples": 0.25, **given}
+    with pytest.raises(ModelError, match=f"(?s)E363.*{words}"):
+        sweep(asked.pop("model"), DRAWN, asked.pop("t_end"), store=stored, progress=False, **asked)
+    assert content(load_runs(stored)) == content(reference)
+
+
+def test_the_order_of_names_is_no_other_plan(compiled, stored, reference):
+    turned = [dict(reversed(each.items())) for each in (DRAWN, KEPT)]
+    runs = sweep(compiled, turned[0], 1.0, keep=turned[1], runs=40, seed=2, samples=0.25, store=stored, progress=False)
+    assert content(runs) == content(reference)
+
+
+@pytest.mark.parametrize("kind", ["text", "another database", "folder", "newer"])
+def test_what_is_no_store_is_refused(compiled, tmp_path, kind):
+    path = tmp_path / "runs.db"
+    if kind == "text":
+        path.write_text("this is no database, and long enough to be seen as none" * 20)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        connection = sqlite3.connect(path)
+        connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value)" if kind == "newer" else "CREATE TABLE birds (name)")
+        if kind == "newer":
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", [("format", "screwbond-runs"), ("version", 99)])
+        connection.commit()
+        connection.close()
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(FileError, match="E364"):
+        drawn(compiled, store=path)
+    with pytest.raises(FileError, match="E364"):
+        load_runs(path)
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path):
+    with pytest.raises(FileError, match="E364"):
+        load_runs(tmp_path / "none.db")
+    assert not list(tmp_path.iterdir())
+
+
+# --- executors -------------------------------------------------------------------------------------------------------
+
+
+def test_threads_processes_and_dask_give_equal_bytes(reference):
+    """Not only values: also failures, and arrays of a function of the user's. A model goes to processes as a function."""
+    with ThreadPoolExecutor(3) as threads:
+        assert content(drawn(oscillator(), executor=threads)) == content(reference)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
+        assert driving.workers_of(processes) == 2
+        assert content(drawn(oscillator, executor=processes)) == content(reference)
+
+
+def test_a_cluster_of_dask_gives_equal_bytes(reference):
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed: a sweep on a cluster of Dask")
+    cluster = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None, "processes": True}
+    with distributed.LocalCluster(**cluster) as local, distributed.Client(local) as client:
+        executor = client.get_executor(pure=False)
+        assert driving.workers_of(executor) == 2
+        assert content(drawn(oscillator, executor=executor)) == content(reference)
+
+
+def test_what_cannot_go_to_processes_is_refused(compiled):
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as processes:
+        with pytest.raises(ModelError, match="E366 other processes cannot have this model"):
+            sweep(compiled, DRAWN, 1.0, keep={"q": last("spring.q")}, runs=2, executor=processes, progress=False)
+        with pytest.raises(ModelError, match='E366 other processes cannot have the function of "own"'):
+            sweep(oscillator, DRAWN, 1.0, keep={"own": lambda run: 0.0}, runs=2, executor=processes, progress=False)
+
+
+class Broken(Executor):
+    """Its workers die at the third task."""
+
+    def __init__(self):
+        self.sent = 0
+
+    def submit(self, function, /, *given):
+        self.sent += 1
+        future = Future()
+        if self.sent < 3:
+            future.set_result(function(*given))
+        else:
+            future.set_exception(RuntimeError("killed by the system"))
+        return future
+
+
+def test_a_worker_that_dies_leaves_what_is_done(compiled, reference, tmp_path):
+    with pytest.raises(RunError, match=r"(?s)E367.*RuntimeError: killed by the system.*the same call again"):
+        drawn(compiled, executor=Broken(), store=tmp_path / "runs.db")
+    assert 0 < len(load_runs(tmp_path / "runs.db")) < 40
+    assert content(drawn(compiled, store=tmp_path / "runs.db")) == content(reference)
+
+
+def test_an_executor_that_takes_nothing_is_said(compiled):
+    ended = ThreadPoolExecutor(1)
+    ended.shutdown()
+    with pytest.raises(RunError, match=r"E367.*\n.*after shutdown"):
+        drawn(compiled, executor=ended)
+
+
+class Watched(ThreadPoolExecutor):
+    """Counts chunks under way."""
+
+    most, now, sizes = 0, 0, ()
+
+    def submit(self, function, /, *given):
+        self.now += 1
+        self.most, self.sizes = max(self.most, self.now), (*self.sizes, len(given[2]))
+        future = super().submit(function, *given)
+        future.add_done_callback(lambda _: setattr(self, "now", self.now - 1))
+        return future
+
+
+def test_few_chunks_are_under_way_and_they_grow(compiled, reference):
+    with Watched(2) as executor:
+        assert content(drawn(compiled, executor=executor)) == content(reference)
+    assert executor.most <= 4 and executor.sizes[0] == 1 and max(executor.sizes) > 1
+
+
+def test_warnings_are_quiet_as_long_as_anybody_runs(recwarn):
+    """Filters belong to all threads: one that leaves while another is inside must not bring them back."""
+    import warnings
+
+    entered, leave = threading.Event(), threading.Event()
+
+    def other():
+        with quiet():
+            entered.set()
+            leave.wait(20.0)
+
+    with quiet():
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert entered.wait(20.0)
+    warnings.warn("inside of the other", RunEndedWarning, stacklevel=1)
+    leave.set()
+    thread.join()
+    with pytest.warns(RunEndedWarning, match="after"):
+        warnings.warn("after", RunEndedWarning, stacklevel=1)
+    assert not [w for w in recwarn.list if "inside" in str(w.message)]
