@@ -20,7 +20,7 @@ from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.derivatives import decide_rates, tied, with_derivatives
 from bondgraph.tracing.easing import Snags
 from bondgraph.tracing.linear.closures import Closures, closures_of, positions_held
-from bondgraph.tracing.linear.equations import Equations, equations_of
+from bondgraph.tracing.linear.equations import SparseEquations, equations_of
 from bondgraph.tracing.linear.modewise import SharedMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import along_the_motion
 from bondgraph.tracing.newton import Pursuit, pursue, rates_of_guesses
@@ -131,7 +131,7 @@ def _early(ground: Ground, given: Values) -> Traced | Snags:
     return Snags(curved=tuple(curved)) if curved else Traced(ground, values, tuple(pursuits))
 
 
-def _linear(ground: Ground, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> Equations | None:
+def _linear(ground: Ground, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> SparseEquations | None:
     """The equations by which residuals vanish; None where their derivatives depend on the unknowns themselves."""
     unknown = {scalar.index for scalar in w}
     found = equations_of(ground, residuals, w)

@@ -21,7 +21,7 @@ from typing import Any
 from bondgraph.assembly.system import LoweredTransition
 from bondgraph.tracing.instants.instant import Instant, Missing, followed_states, instant_of, largest
 from bondgraph.tracing.linear.closures import positions_held
-from bondgraph.tracing.linear.equations import Equations
+from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.modewise import SINGULAR_CASES, Solved, chosen, solve_in_modes
 from bondgraph.tracing.linear.reactions import in_an_impulse
 from bondgraph.tracing.on_tape.ground import Acting, Ground
@@ -90,7 +90,7 @@ def impulse_of(ground: Ground, acting: Acting, event: LoweredTransition | None, 
 
     held = positions_held(ground.system)
 
-    def solved(equations: Equations, off: Sequence[Any]) -> list[Any]:
+    def solved(equations: SparseEquations, off: Sequence[Any]) -> list[Any]:
         found = solve_in_modes(ground, equations, [-f for f in off], ideal, held, cases)
         return _none_into_contradictions(ground, found)
 
@@ -135,7 +135,7 @@ def _iterated(
     change: list[Any],
     instant: Instant,
     missing: Missing,
-    solved: Callable[[Equations, Sequence[Any]], list[Any]],
+    solved: Callable[[SparseEquations, Sequence[Any]], list[Any]],
     whole: Any,
     least: Any,
 ) -> tuple[list[Any], list[Any]]:

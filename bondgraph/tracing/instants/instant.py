@@ -13,7 +13,7 @@ from bondgraph.assembly.system import LoweredTransition, Unknown
 from bondgraph.model.ops import REBOUND, TIME_DERIVATIVE
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
-from bondgraph.tracing.linear.equations import Equations, equations_of
+from bondgraph.tracing.linear.equations import SparseEquations, equations_of
 from bondgraph.tracing.on_tape.ground import Acting, Ground
 from bondgraph.tracing.on_tape.values import Entries, partials, scalars_of, shaped, shapes_of, through
 from screws.scalars import absolute, maximum, where
@@ -31,7 +31,7 @@ class Instant:
     event: LoweredTransition | None
     """None stands for all that change modes alone: the modes are then those after it."""
     before: Sequence[Any]
-    equations: Equations
+    equations: SparseEquations
     """A, in terms of states and modes."""
     action: Entries
     """B, (state, unknown) -> scalar at this event."""
@@ -50,7 +50,7 @@ class Instant:
             places[ground.inputs["m"][event.slot].index] = tape.constant(float(event.target if mode is None else mode))
         return list(substitute(tape, scalars, places))
 
-    def equations_at(self, state: Sequence[Any]) -> Equations:
+    def equations_at(self, state: Sequence[Any]) -> SparseEquations:
         """A at some states."""
         return self.equations.through(functools.partial(self.at, state))
 
@@ -110,7 +110,7 @@ class Missing:
         flows = {u.element: (self.values[u.vanishing], self.values[f"{u.element}.restitution"]) for u in colliding}
         self.rebound = {path: at(scalars_of(REBOUND(flow, part) - flow)) for path, (flow, part) in flows.items()}
 
-    def __call__(self, state: Sequence[Any], impulses: Sequence[Any], equations: Equations | None) -> list[Any]:
+    def __call__(self, state: Sequence[Any], impulses: Sequence[Any], equations: SparseEquations | None) -> list[Any]:
         system, out = self.instant.ground.system, list[Any]()
         named = {u.element: name for u in system.unknowns if (name := self._sought(u))}
         sizes = {path: len(scalars_of(self.values[name])) for path, name in named.items()}
@@ -134,7 +134,7 @@ class Missing:
         name = unknown.vanishing if path in self.instant.impact else unknown.stopped
         return "" if unknown.algebraic and path not in self.instant.acting.decided else name
 
-    def _acted(self, impulses: Sequence[Any], equations: Equations | None) -> list[Any]:
+    def _acted(self, impulses: Sequence[Any], equations: SparseEquations | None) -> list[Any]:
         """A W; nothing without A, where W is zero."""
         totals: list[Any] = [0.0] * len(impulses)
         for (i, j), value in ({} if equations is None else equations.entries).items():

@@ -14,7 +14,7 @@ from typing import Any
 from bondgraph.assembly.system import Closing, System
 from bondgraph.model.ops import STABILISED
 from bondgraph.tracing.linear.definite import Repeating
-from bondgraph.tracing.linear.equations import Equations
+from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.on_tape.values import Values, owners_of, scalars_of
 
 
@@ -27,7 +27,7 @@ class Closures:
     scalars: tuple[Any, ...]
 
 
-def closures_of(system: System, values: Values, equations: Equations, repeating: Sequence[Repeating]) -> Closures | None:
+def closures_of(system: System, values: Values, equations: SparseEquations, repeating: Sequence[Repeating]) -> Closures | None:
     """The constraints among the unknowns of a system with values in place; None without any."""
     owners = owners_of(system, system.unknowns)
     flows = [(u.element, s) for u in system.unknowns if u.reason == "constraint" for s in scalars_of(values[u.vanishing])]

@@ -29,7 +29,7 @@ SPARSER = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class SparseEquations:
     """A w = b for `count` unknowns w; `steps` is the larger matrix, whose first rows and columns are these; None where it is no
     better, and then `size` is the count of its rows. `offsets` are its right side for what the tape computes: those of the steps
     themselves, so that b, of which large terms may leave little, is never formed."""
@@ -45,10 +45,10 @@ class Equations:
         """A, (equation, unknown) -> scalar; of those with steps not to be asked for without need."""
         return self.matrix()
 
-    def through(self, function: Callable[[Sequence[Any]], Sequence[Any]]) -> Equations:
+    def through(self, function: Callable[[Sequence[Any]], Sequence[Any]]) -> SparseEquations:
         """With all entries passed through a function, and those left out that become zero: for a right side of its own."""
         steps = None if self.steps is None else nonzero(through(function, self.steps))
-        return Equations(self.count, lambda: nonzero(through(function, self.entries)), steps, self.size)
+        return SparseEquations(self.count, lambda: nonzero(through(function, self.entries)), steps, self.size)
 
     @property
     def scalars(self) -> list[Any]:
@@ -56,12 +56,12 @@ class Equations:
         return list((self.entries if self.steps is None else self.steps).values())
 
 
-def given_equations(entries: Entries, count: int) -> Equations:
+def given_equations(entries: Entries, count: int) -> SparseEquations:
     """Equations by their matrix."""
-    return Equations(count, lambda: entries)
+    return SparseEquations(count, lambda: entries)
 
 
-def equations_of(ground: Ground, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> Equations:
+def equations_of(ground: Ground, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> SparseEquations:
     """The equations by which residuals vanish, in terms of unknowns w. Whether they are linear is for the caller to ask."""
     tape = ground.tape
     columns, _ = dependence(residuals, list(w))
@@ -69,8 +69,8 @@ def equations_of(ground: Ground, residuals: Sequence[Any], w: Sequence[TapeScala
     if operations > SPARSER * len(w):
         steps, offsets = _steps(tape, residuals, w)
         if operations > SPARSER * len(steps):
-            return Equations(len(w), lambda: partials(residuals, w), steps, len(offsets), offsets)
-    return Equations(len(w), lambda: partials(residuals, w))
+            return SparseEquations(len(w), lambda: partials(residuals, w), steps, len(offsets), offsets)
+    return SparseEquations(len(w), lambda: partials(residuals, w))
 
 
 def _steps(
@@ -81,16 +81,16 @@ def _steps(
     seeds = {scalar.index: column for column, scalar in enumerate(w)}
     order = [position for position in active_nodes(tape, roots, seeds) if position not in seeds]
     active = seeds.keys() | set(order)
-    own = {position: _Row.of(tape, position, active) for position in order}
+    own = {position: _Combination.of(tape, position, active) for position in order}
     users = Counter([*roots, *(a for row in own.values() for a in row.slopes)])
-    rows: dict[int, _Row] = {}
-    passing: dict[int, _Row] = {}
+    rows: dict[int, _Combination] = {}
+    passing: dict[int, _Combination] = {}
     for position, row in own.items():
         row = row.with_steps(tape, passing)
         single = len(row.slopes) == 1 and users[position] == 1  # follows from one and is used once: no step of its own
         (passing if single else rows)[position] = row
     one, zero = tape.constant(1.0), tape.constant(0.0)
-    ends = [_Row({root: one}, zero).with_steps(tape, passing) for root in roots]
+    ends = [_Combination({root: one}, zero).with_steps(tape, passing) for root in roots]
     place = {position: len(w) + k for k, position in enumerate(rows)} | seeds
     found = {(i, place[a]): c for i, end in enumerate(ends) for a, c in end.slopes.items()}
     found |= {(place[position], place[position]): one for position in rows}
@@ -100,29 +100,29 @@ def _steps(
 
 
 @dataclass(frozen=True)
-class _Row:
+class _Combination:
     """What a step is: the sum of others by their slopes, and an offset; all as positions on the tape."""
 
     slopes: Mapping[int, int]
     offset: int
 
     @staticmethod
-    def of(tape: Tape, position: int, active: Collection[int]) -> _Row:
+    def of(tape: Tape, position: int, active: Collection[int]) -> _Combination:
         """That of a node, in terms of those that are active."""
         code, *arguments = tape.nodes[position]
         found: dict[int, int] = {}
         for argument, slope in slopes(tape, position):
             if argument in active:
                 found[argument] = tape.add(found[argument], slope) if argument in found else slope
-        return _Row(found, tape.apply(code, *[tape.constant(0.0) if a in active else a for a in arguments]))
+        return _Combination(found, tape.apply(code, *[tape.constant(0.0) if a in active else a for a in arguments]))
 
-    def with_steps(self, tape: Tape, known: Mapping[int, _Row]) -> _Row:
+    def with_steps(self, tape: Tape, known: Mapping[int, _Combination]) -> _Combination:
         """With some of the steps put in."""
         found, offset = dict[int, int](), self.offset
         for argument, slope in self.slopes.items():
-            inner = known.get(argument, _Row({argument: tape.constant(1.0)}, tape.constant(0.0)))
+            inner = known.get(argument, _Combination({argument: tape.constant(1.0)}, tape.constant(0.0)))
             offset = tape.add(offset, tape.multiply(slope, inner.offset))
             for a, factor in inner.slopes.items():
                 term = tape.multiply(slope, factor)
                 found[a] = tape.add(found[a], term) if a in found else term
-        return _Row(found, offset)
+        return _Combination(found, offset)

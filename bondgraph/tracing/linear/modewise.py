@@ -18,7 +18,7 @@ import numpy as np
 from bondgraph.assembly.system import System
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.definite import Repeating, solve_repeating
-from bondgraph.tracing.linear.equations import Equations
+from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal import Ideal
 from bondgraph.tracing.linear.indeterminate import Shared
 from bondgraph.tracing.linear.one_mode import Alike, regular, singular_at, singular_part, singular_somewhere
@@ -74,7 +74,7 @@ class Solved:
 
 def solve_in_modes(
     ground: Ground,
-    equations: Equations,
+    equations: SparseEquations,
     right: Sequence[Any],
     ideal: Callable[[], Ideal] | None = None,
     positions: Collection[int] = (),
@@ -122,7 +122,7 @@ def solve_in_modes(
 
 
 def _parts_left(
-    ground: Ground, equations: Equations, right: Sequence[Any], solution: list[Any]
+    ground: Ground, equations: SparseEquations, right: Sequence[Any], solution: list[Any]
 ) -> Iterator[tuple[list[int], list[int], Entries]]:
     """(equations, unknowns) of the parts of a system without steps, with entries among which are theirs. Of one with steps, those
     parts that have no one order of pivots; what the others decide is put into the solution."""
