@@ -157,7 +157,7 @@ class Compiled(Frozen):
     @property
     def bonds(self) -> tuple[BondVariables, ...]:
         """Every bond, with its ends and the names, units and dimension of its effort and flow; see `Result.bond_values`."""
-        return self.program.bonds
+        return tuple(self.program.bonds)
 
     def report(self) -> str:
         """Strokes, storages in derivative causality, algebraic loops, constraints and modes, and why, for reading."""
