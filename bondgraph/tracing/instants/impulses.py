@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondgraph.assembly.system import LoweredTransition
-from bondgraph.tracing.instants.instant import Instant, Missing, followed_states, instant_of, largest
+from bondgraph.tracing.instants.instant import Instant, Remaining, followed_states, instant_of, largest
 from bondgraph.tracing.linear.closures import positions_held
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.modewise import SINGULAR_CASES, Solved, chosen, solve_in_modes
@@ -81,7 +81,7 @@ def impulse_of(ground: Ground, acting: Acting, event: LoweredTransition | None, 
     """The impulse of an event, or of all that are `alike`, from the states before it (after its resets), in the modes after it;
     `SingularSystem` or `SingularMode` where its equations have no solution."""
     instant = instant_of(ground, acting, event, before)
-    missing = Missing(instant)
+    missing = Remaining(instant)
     equations, off = instant.equations_at(before), missing(before, [0.0] * len(acting.w), None)
     ideal = functools.cache(lambda: in_an_impulse(ground, acting, functools.partial(instant.at, before), instant.action))
     jumping = {ground.inputs["x"][i].index for i, _ in instant.action}
@@ -134,7 +134,7 @@ def answers(other: LoweredTransition, event: LoweredTransition | None) -> bool:
 def _iterated(
     change: list[Any],
     instant: Instant,
-    missing: Missing,
+    missing: Remaining,
     solved: Callable[[SparseEquations, Sequence[Any]], list[Any]],
     whole: Any,
     least: Any,

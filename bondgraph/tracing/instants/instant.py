@@ -94,7 +94,7 @@ def instant_of(ground: Ground, acting: Acting, event: LoweredTransition | None, 
     return replace(moving, action=through(functools.partial(moving.at, before), moving.action))
 
 
-class Missing:
+class Remaining:
     """What impulses W have not removed yet, at the states that they lead to, one number for each row of A."""
 
     def __init__(self, instant: Instant):
