@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, prepared, tree, two_eggs, walls
+from benchmarks import chain, delta, events, hand, mujoco_ellipsoids, piles, prepared, tree, two_eggs, walls
 from benchmarks.command import run_command
 
 MAINS = {
@@ -18,6 +18,7 @@ MAINS = {
     "ellipsoids": mujoco_ellipsoids.main,
     "piles": piles.main,
     "prepared": prepared.main,
+    "events": events.main,
 }
 
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from bondgraph.assembly.system import Unknown
 from bondgraph.model.ops import TIME_DERIVATIVE
-from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.directions import along_changes, work
+from bondgraph.tape.differentiate import active_nodes, derivatives_along, jacobian
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.on_tape.ground import Ground, along
 from bondgraph.tracing.on_tape.jumps import first_jump
@@ -95,15 +94,32 @@ def with_derivatives(
 def _along_the_motion(ground: Ground, groups: Sequence[Sequence[Any]], rates: Sequence[Any]) -> list[list[Any]]:
     """Time derivatives of some groups of scalars: by their Jacobians, or all in one sweep where that is much less work."""
     every, inputs = [scalar for group in groups for scalar in group], [*ground.inputs["x"], ground.inputs["t"][0]]
-    jacobian, sweep = work(ground.tape, every, inputs)
-    if jacobian > SWEEP * sweep:
-        found = list[Any](along_changes(ground.tape, every, inputs, [*rates, 1.0]))
+    separate, sweep = _work(ground, every, inputs)
+    if separate > SWEEP * sweep:
+        moving = [(a, {0: b}) for a, b in zip(inputs, [*rates, 1.0], strict=True) if ground.tape.scalar(b).value != 0.0]
+        found = list(derivatives_along(every, [a for a, _ in moving], [b for _, b in moving], 1)[:, 0])
     elif len(groups) >= MANY:
         found = along(ground.slopes(every), rates, [0.0] * len(every))
     else:
         return [along(ground.slopes(group), rates, [0.0] * len(group)) for group in groups]
     left = iter(found)
     return [[next(left) for _ in group] for group in groups]
+
+
+def _work(ground: Ground, outputs: Sequence[Any], inputs: Sequence[TapeScalar]) -> tuple[int, int]:
+    """Multiplications of the Jacobian of `outputs` by `inputs`, by forward accumulation, and of one sweep along the motion."""
+    tape, seeds = ground.tape, {variable.index: column for column, variable in enumerate(inputs)}
+    below: dict[int, int] = {}
+    separate = sweep = 0
+    for position in active_nodes(tape, [tape.scalar(output).index for output in outputs], seeds):
+        mask = 1 << seeds[position] if position in seeds else 0
+        for argument in () if position in seeds else tape.nodes[position][1:]:
+            if argument in below:
+                mask |= below[argument]
+                separate += below[argument].bit_count()
+                sweep += 1
+        below[position] = mask
+    return separate, sweep
 
 
 def _where_decided(given: Yielding, flat: Sequence[Any], slope: Sequence[Any]) -> list[Any]:
