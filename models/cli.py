@@ -19,6 +19,7 @@ from models.maze.command import MAZE
 from models.studies.commands import Command, parser_of
 from models.studies.drawing import DIAGRAM
 from models.studies.scripts import EXAMPLES
+from models.sweeping.command import SWEEP
 from models.two_bodies.command import CONTACT
 
 
@@ -44,8 +45,9 @@ def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | N
         said = str(error)
     except MemoryError:
         said = "there is not enough memory; fewer points, or fewer samples"
-    except KeyboardInterrupt:
-        print("screwbond: interrupted, nothing is written", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        said = "; ".join(getattr(interrupt, "__notes__", ())) or "nothing is written"
+        print(f"screwbond: interrupted, {said}", file=sys.stderr)
         return 130
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
@@ -92,7 +94,7 @@ def _info(_: Any) -> int:
 
 
 INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
-COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, DIAGRAM, EXAMPLES, INFO)
+COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, SWEEP, DIAGRAM, EXAMPLES, INFO)
 """Every command."""
 
 
