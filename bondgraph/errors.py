@@ -47,11 +47,18 @@ def caller_place() -> Place | None:
     """The innermost line on the call stack that does not belong to this project's packages."""
     frame = sys._getframe(1)
     while frame is not None:
-        file, function = frame.f_code.co_filename, frame.f_code.co_name
-        if not (_is_own(file) or (file, function) == ("<string>", "__init__")):  # the second: of a dataclass
-            return Place(file, frame.f_lineno)
+        code = frame.f_code
+        file = code.co_filename
+        if not (_is_own(file) or (file == "<string>" and code.co_name == "__init__")):  # the second: of a dataclass
+            return _place(file, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+@functools.lru_cache(maxsize=10_000)
+def _place(file: str, line: int) -> Place:
+    """The place of a line; loops make many things at one."""
+    return Place(file, line)
 
 
 def caller_depth() -> int:

@@ -33,7 +33,7 @@ ROOMS = {
         ("passes", "render", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "export", "piles", "stepping", "sweeps"),
+        ("analysis", "export", "piles", "prepared", "stepping", "sweeps"),
     ),
     "models": (
         ("connections", "studies", "visuals"),
@@ -55,7 +55,7 @@ SHORTCUTS = {
         "bondgraph.render.diagram",
         "bondgraph.run.outcome.result",
     ),
-    "bondgraph.compile.compiled": ("bondgraph.analysis.derivatives", "bondgraph.analysis.linear"),
+    "bondgraph.compile.compiled": ("bondgraph.analysis.derivatives", "bondgraph.analysis.linear", "bondgraph.prepared.runs"),
 }
 """Methods for convenience: `graph.compile()` is a function of a higher floor, called with the graph, and nothing else."""
 

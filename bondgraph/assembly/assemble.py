@@ -1,4 +1,4 @@
-"""Assembly: Model and Causality -> System, one element at a time, unsorted and with aliases still in place.
+"""Assembly: Model and Causality -> System, one element at a time, unsorted and with several names for one value.
 
 Names: a bond's variables are `<bond>:effort` and `<bond>:flow`; a one-port's are also `<element>.effort` and
 `<element>.flow`, a two-port's `<element>.1.effort` ...; a junction's common variable is `<junction>.flow` or `.effort`.
@@ -26,11 +26,11 @@ from bondgraph.assembly.draft import (
 )
 from bondgraph.assembly.ideal import constraint, switch
 from bondgraph.assembly.inertial import inertial_field
-from bondgraph.assembly.junctions import junction
+from bondgraph.assembly.patterns import Patterns
 from bondgraph.assembly.storages import storage, storages_that_cannot_follow
+from bondgraph.assembly.structure import gyrator, junction, reaction, skew_gyrator, transformer
 from bondgraph.assembly.system import Clock, System
 from bondgraph.assembly.transitions import dependent_resets, events_of
-from bondgraph.assembly.two_ports import gyrator, reaction, skew_gyrator, transformer
 from bondgraph.assembly.units import parameter_unit
 from bondgraph.causality.assign import Causality
 from bondgraph.errors import raise_if_any, refusal
@@ -53,16 +53,16 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
     raise_if_any(model.name, storages_that_cannot_follow(model, causality))
     raise_if_any(model.name, dependent_resets(model, causality))
     draft = Assembly(model, causality)
-    for path, element in model.elements.items():
-        for name, parameter in element.parameters.items():
-            for own, value in numbers_of(name, parameter).items():
-                unit = parameter.unit or parameter_unit(model, path, name, value)
-                draft.declare(f"{path}.{own}", np.shape(value), unit, element.symbols.get(own, ""))
-                draft.parameters[f"{path}.{own}"] = np.asarray(value, dtype=float)
-            if isinstance(parameter.value, laws.ByMode):
-                _by_mode(draft, path, name, parameter)
-        writer = (writers or {}).get(type(element.law)) or writer_of(element)
+    own = dict(writers or {})
+
+    def write(draft: Assembly, path: str, element: Element) -> None:
+        _declare_parameters(draft, path, element)
+        writer = own.get(type(element.law)) or writer_of(element)
         writer(draft, path, element)
+
+    patterns = Patterns(model, causality, frozenset(own))
+    for path, element in model.elements.items():
+        patterns.write(draft, path, element, write)
     events = events_of(draft)
     return System(
         model.name,
@@ -78,7 +78,18 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
         dict(model.aliases),
         tuple(draft.unknowns),
         clocks=tuple(draft.clocks),
+        same=tuple(draft.equal),
     )
+
+
+def _declare_parameters(draft: Assembly, path: str, element: Element) -> None:
+    for name, parameter in element.parameters.items():
+        for own, value in numbers_of(name, parameter).items():
+            unit = parameter.unit or parameter_unit(draft.model, path, name, value)
+            draft.declare(f"{path}.{own}", np.shape(value), unit, element.symbols.get(own, ""))
+            draft.parameters[f"{path}.{own}"] = np.asarray(value, dtype=float)
+        if isinstance(parameter.value, laws.ByMode):
+            _by_mode(draft, path, name, parameter)
 
 
 def writer_of(element: Element) -> Writer:

@@ -24,6 +24,8 @@ class Assembly:
     model: Model
     causality: Causality
     statements: list[Statement] = field(default_factory=list)
+    equal: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs of names of one value."""
     values: dict[str, Value] = field(default_factory=dict)
     states: list[State] = field(default_factory=list)
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -36,14 +38,18 @@ class Assembly:
         self.declare("time", (), "s", "t")
         for automaton in self.model.automata.values():
             self.declare(f"{automaton.name}.mode", (), "")
+        known: dict[tuple[int, int, str | None], tuple[Value, Value]] = {}
         for bond in self.model.bonds:
-            self.declare(effort(bond), bond.shape, bond.domain.effort_unit, "", bond.frame)
-            self.declare(flow(bond), bond.shape, bond.domain.flow_unit, "", bond.frame)
+            kind = bond.dimension, id(bond.domain), bond.frame
+            if kind not in known:
+                of_effort, of_flow = bond.domain.effort_unit, bond.domain.flow_unit
+                known[kind] = Value(bond.shape, of_effort, "", bond.frame), Value(bond.shape, of_flow, "", bond.frame)
+            self.values[f"{bond.name}:effort"], self.values[f"{bond.name}:flow"] = known[kind]
 
     def declare(
         self, name: str, shape: tuple[int, ...] | None, unit: str = "", symbol: str = "", frame: str | None = None
     ) -> str:
-        self.values[name] = Value(name, shape, unit, symbol, frame)
+        self.values[name] = Value(shape, unit, symbol, frame)
         return name
 
     def bond_at(self, path: str) -> Bond:
@@ -56,14 +62,18 @@ class Assembly:
         return tuple(map(known.index, states))
 
     def write(self, element: str, op: Op, outs: str | tuple[str, ...], *args: str) -> None:
-        """Append one statement."""
-        self.statements.append(Statement((outs,) if isinstance(outs, str) else outs, op, args, element))
+        """Append one statement; of one that gives a value as it is, that both names are those of one value."""
+        given = (outs,) if isinstance(outs, str) else outs
+        if op is IDENTITY:
+            self.equal.append((given[0], args[0]))
+        else:
+            self.statements.append(Statement(given, op, args, element))
 
     def same(self, element: str, alias: str, value: str, symbol: str = "") -> None:
         """`alias` is another name of `value`."""
         known = self.values[value]
-        self.values.setdefault(alias, Value(alias, known.shape, known.unit, symbol, known.frame))
-        self.write(element, IDENTITY, alias, value)
+        self.values.setdefault(alias, Value(known.shape, known.unit, symbol, known.frame))
+        self.equal.append((alias, value))
 
 
 def effort(bond: Bond) -> str:
@@ -125,7 +135,7 @@ def declare_state(
     full = f"{path}.{name}"
     draft.declare(full, shape, spec.unit, spec.symbol)
     hint = 0.0 if spec.nominal is None else spec.nominal
-    draft.states.append(State(full, _filled(spec.initial, shape), _filled(hint, shape), rate, held=held))
+    draft.states.append(State(full, filled(spec.initial, shape), filled(hint, shape), rate, held=held))
 
 
 def keep_state(draft: Assembly, path: str, name: str, spec: StateSpec) -> None:
@@ -135,7 +145,8 @@ def keep_state(draft: Assembly, path: str, name: str, spec: StateSpec) -> None:
     declare_state(draft, path, name, spec, spec.shape, rate, held=True)
 
 
-def _filled(value: Any, shape: tuple[int, ...]) -> np.ndarray:
+def filled(value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A number or array as floats of a shape."""
     numbers = np.asarray(value, dtype=float)
     return numbers if numbers.shape == shape else np.broadcast_to(numbers, shape)
 

@@ -16,9 +16,8 @@ from bondgraph.output.brief import brief
 
 @dataclass(frozen=True)
 class Value:
-    """A named quantity: shape, unit, and how it is written in a paper."""
+    """What a named quantity is: shape, unit, and how it is written in a paper. Quantities that are alike share one."""
 
-    name: str
     shape: tuple[int, ...] | None
     """None until the statements have been evaluated once."""
     unit: str = ""
@@ -207,6 +206,8 @@ class System:
     """Algebraic loops, once the statements are sorted; they do not overlap."""
     clocks: tuple[Clock, ...] = ()
     """In the order in which those that tick together do so."""
+    same: tuple[tuple[str, str], ...] = ()
+    """Pairs of names of one value, until these have become one name."""
     closing: Closing | None = None
     indeterminate: tuple[Indeterminate, ...] = ()
     """Modes in which ideal elements share an effort or flow, once the statements are traced."""

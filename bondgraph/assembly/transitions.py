@@ -1,14 +1,15 @@
-"""Transitions of automata in terms of values: guards, resets, and impulses where constraints begin to hold."""
+"""Transitions of automata in terms of values: guards, resets, and impulses where constraints begin to hold; and in words."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from bondgraph.assembly.draft import Assembly
-from bondgraph.assembly.system import LoweredTransition
+from bondgraph.assembly.system import LoweredTransition, Statement
 from bondgraph.causality.assign import Causality
 from bondgraph.errors import Problem
 from bondgraph.model.automata import Automaton, Transition
+from bondgraph.model.element import Element
 from bondgraph.model.laws import Storing, Switched
 from bondgraph.model.model import Model
 from bondgraph.model.ops import as_op, constant
@@ -69,3 +70,19 @@ def dependent_resets(model: Model, causality: Causality) -> list[Problem]:
         for target, _, _ in transition.resets
         if target in dependent
     ]
+
+
+def owner_of(statement: Statement, model: Model) -> Element | Automaton | None:
+    """The element or automaton that a statement belongs to."""
+    return model.elements.get(statement.element) or model.automata.get(statement.element)
+
+
+def transition_in_words(statement: Statement, model: Model) -> str:
+    """`guard of its transition from off to on`, or what that sets; "" for a statement of an element."""
+    automaton = model.automata.get(statement.element)
+    number, _, what = statement.outs[0].removeprefix(f"{statement.element}:").partition(" ")
+    if automaton is None or not number.isdigit() or int(number) >= len(automaton.transitions):
+        return ""
+    edge = automaton.transitions[int(number)]
+    role = "guard" if what == "guard" else f"reset of {what}"
+    return f"{role} of its transition from {edge.source} to {edge.target}"

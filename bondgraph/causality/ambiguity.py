@@ -29,9 +29,10 @@ def first_integral(element: Element) -> tuple[int | bool, ...]:
     linear follows less well than a linear one. What is still alike has the same motion either way.
     """
     law = element.law_as(Storing)
-    start = real(law.follows[1].initial)
+    initial = law.follows[1].initial
+    start = initial if isinstance(initial, float) else real(initial)
     rank, *rest = law.ease
-    return (rank, not (start is not None and bool(np.any(start))), *rest)
+    return (rank, start is None or not np.any(start), *rest)
 
 
 def setters(

@@ -11,7 +11,7 @@ written; where a switched junction would make physics of such a choice, the grap
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.causality.ambiguity import ambiguous_junctions, first_integral, setters
@@ -67,8 +67,9 @@ def openings(model: Model) -> dict[str, tuple[str, ...]]:
 def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     """The causality of a model, and which bonds could set the common variable of each switched junction."""
     strokes = Strokes(model, lambda path: ordered_bonds(model, path))
+    asking = _asking(model)
     problems: dict[str, Problem] = {}
-    for path, bond, into_element in _asking(model, Wish.MUST):
+    for path, bond, into_element in asking[Wish.MUST]:
         if path in problems:
             continue
         try:
@@ -77,14 +78,17 @@ def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
             problems[path] = describe(model, strokes, clash)
     raise_if_any(model.name, list(problems.values()))
     fixed = len(strokes.trail)
-    forced_by, chosen, denied = _complete(model, strokes)
+    wishes = [
+        (strokes.index[bond.name], into == (bond.head.element == path), by) for path, bond, into, by in _wishes(model, asking)
+    ]
+    forced_by, chosen, denied = _complete(model, strokes, wishes)
 
     def others_with(bond: int, into_head: bool) -> int | None:
         """Wishes that would be denied if this stroke were demanded too; None where that is impossible."""
         strokes.undo(fixed)
         try:
             strokes.assign(bond, into_head, FREE)
-            return len(_complete(model, strokes)[2])
+            return len(_complete(model, strokes, wishes)[2])
         except (Clash, ModelError):
             return None
 
@@ -95,13 +99,14 @@ def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     return causality, setters(model, strokes, denied, FREE, others_with)
 
 
-def _complete(model: Model, strokes: Strokes) -> tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]:
+def _complete(
+    model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]
+) -> tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]:
     """Decide all strokes that are open: who denied which wish, the free choices, and the elements whose wish was denied:
     storages in derivative causality, and resistors against their only relation."""
-    wishes = [(strokes.index[bond.name], into == (bond.head.element == path), by) for path, bond, into, by in _wishes(model)]
     forced_by, chosen = _search(model, strokes, wishes)
     denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
-    return forced_by, chosen, tuple(path for path in model.elements if path in denied)
+    return forced_by, chosen, tuple(path for path in model.elements if path in denied) if denied else ()
 
 
 @dataclass
@@ -173,28 +178,33 @@ def ordered_bonds(model: Model, path: str) -> tuple[Bond, ...]:
     return tuple(sorted(bonds, key=place))
 
 
-def _asking(model: Model, wish: Wish) -> Iterator[tuple[str, Bond, bool]]:
-    """(element, bond, effort into the element) of those that ask for a causality so strongly."""
+Asking = Mapping[Wish, Sequence[tuple[str, Bond, bool]]]
+"""How strongly a causality is asked for -> (element, bond, effort into the element) of those who do."""
+
+
+def _asking(model: Model) -> Asking:
+    found: dict[Wish, list[tuple[str, Bond, bool]]] = {wish: [] for wish in Wish}
     for path, element in model.elements.items():
+        law = element.law
+        if isinstance(law, Junction):  # it takes whatever its bonds decide
+            continue
         for place, bond in enumerate(ordered_bonds(model, path)):
-            demand = element.law.demand(place)
-            if demand is not None and demand.wish is wish:
-                yield path, bond, demand.effort_in
+            demand = law.demand(place)
+            if demand is not None:
+                found[demand.wish].append((path, bond, demand.effort_in))
+    return found
 
 
-def _wishes(model: Model) -> Iterator[tuple[str, Bond, bool, str]]:
+def _wishes(model: Model, asking: Asking) -> Iterator[tuple[str, Bond, bool, str]]:
     """(element, bond, effort into the element, who is denied it) in the order in which they are heard; at last effort into
     1-junctions, whichever way an arrow points."""
-    for path, bond, into in sorted(_asking(model, Wish.INTEGRAL), key=lambda own: first_integral(model.elements[own[0]])):
+    for path, bond, into in sorted(asking[Wish.INTEGRAL], key=lambda own: first_integral(model.elements[own[0]])):
         yield path, bond, into, path
-    for path, bond, into in _asking(model, Wish.AS_GIVEN):
+    for path, bond, into in asking[Wish.AS_GIVEN]:
         yield path, bond, into, path
-    for path, bond, into in _asking(model, Wish.RATHER):
+    for path, bond, into in asking[Wish.RATHER]:
         yield path, bond, into, FREE
+    ones = {path for path, element in model.elements.items() if isinstance(element.law, Junction) and element.law.type == 1}
     for bond in model.bonds:
-        ones = [end.element for end in bond.ends if _is_one_junction(model.elements[end.element].law)]
-        yield ones[0] if len(ones) == 1 else bond.head.element, bond, True, FREE
-
-
-def _is_one_junction(law: object) -> bool:
-    return isinstance(law, Junction) and law.type == 1
+        tail, head = bond.tail.element, bond.head.element
+        yield tail if tail in ones and head not in ones else head, bond, True, FREE

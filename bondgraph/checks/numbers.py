@@ -21,6 +21,8 @@ from bondgraph.quantities import real
 def check_numbers(model: Model) -> Iterator[Problem]:
     """Parameters, start values, nominal sizes and structural ratios are finite numbers; nominal sizes are positive."""
     for path, element in model.elements.items():
+        if _plain(element):
+            continue
         for name, value in _given_numbers(element):
             if isinstance(value, float) and 0.0 < value < math.inf:
                 continue
@@ -33,6 +35,21 @@ def check_numbers(model: Model) -> Iterator[Problem]:
                 title = f'{element.kind} "{path}": {name} is {_short(value)}'
                 cures = ("the number without quotes" if isinstance(value, str) else "check where this value comes from",)
                 yield Problem("E113", title, (f"it must be {wanted}",), (element.place,), cures)
+
+
+def _plain(element: Element) -> bool:
+    """Whether all numbers of an element are finite scalars, and nothing else is given."""
+    law = element.law
+    if isinstance(law, Transformer):
+        return False
+    for parameter in element.parameters.values():
+        value = parameter.value
+        if not isinstance(value, float) or not math.isfinite(value):
+            return False
+    for spec in law.states().values():
+        if spec.nominal is not None or not isinstance(spec.initial, float) or not math.isfinite(spec.initial):
+            return False
+    return True
 
 
 def _given_numbers(element: Element) -> Iterator[tuple[str, Any]]:
@@ -56,10 +73,12 @@ def check_energies(model: Model) -> Iterator[Problem]:
     """Linear storages hold positive energy and linear resistors take power: positive, or symmetric and positive
     definite (semidefinite where zero makes sense)."""
     for path, element in model.elements.items():
+        if not is_linear(element):
+            continue
         numbers = [
             (own, known.positive, given)
             for key, parameter in element.parameters.items()
-            if (known := COEFFICIENTS.get(key.partition(" in ")[0])) is not None and is_linear(element)
+            if (known := COEFFICIENTS.get(key.partition(" in ")[0])) is not None
             for own, given in numbers_of(key, parameter).items()
         ]
         for name, strict, given in numbers:
@@ -117,8 +136,11 @@ def is_positive(value: np.ndarray, strict: bool) -> bool:
 def check_sizes(model: Model) -> Iterator[Problem]:
     """Start values and the parameters of linear elements have the dimension of the bond."""
     for path, element in model.elements.items():
-        law, bonds = element.law, model.bonds_at(path)
-        if len(element.ports) != 1 or len(bonds) != 1:
+        law = element.law
+        if len(element.ports) != 1 or not isinstance(law, (Storage, Resistor, InertialField)):
+            continue
+        bonds = model.bonds_at(path)
+        if len(bonds) != 1 or (not isinstance(law, InertialField) and _plain(element)):
             continue
         n = bonds[0].dimension
         vector: list[tuple[int, ...]] = [(n,)] if n > 1 else []

@@ -20,7 +20,9 @@ def check_parts(model: Model) -> Iterator[Problem]:
 def check_junctions(model: Model) -> Iterator[Problem]:
     """Every junction joins at least two bonds; at one that is a port of a graph, one may be all."""
     for path, element in model.elements.items():
-        bonds = len(model.bonds_at(path)) if isinstance(element.law, Junction) else 2
+        if not isinstance(element.law, Junction):
+            continue
+        bonds = len(model.bonds_at(path))
         if bonds < (1 if path in model.exposed else 2):
             title = f'junction {element.kind} "{path}" has {bonds} bond' + ("" if bonds == 1 else "s")
             cures = ("connect more elements to it, or connect its neighbour directly",)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bondgraph.errors import Problem
 from bondgraph.model.element import Element
-from bondgraph.model.laws import SignalBlock
+from bondgraph.model.laws import Junction, SignalBlock
 from bondgraph.model.model import Model
 from bondgraph.quantities import UNITS, symbols_of, unknown_unit
 
@@ -19,6 +19,9 @@ def check_units(model: Model) -> Iterator[Problem]:
     own = frozenset(symbol for unit in given for symbol in symbols_of(unit))
     sound: set[str] = set()
     for path, element in model.elements.items():
+        law = element.law
+        if not element.parameters and isinstance(law, Junction):
+            continue
         for name, unit in _units(element):
             if isinstance(unit, str) and unit in sound:
                 continue

@@ -17,27 +17,25 @@ from bondgraph.assembly.execute import evaluate_statements
 from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.compile.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
-from bondgraph.compile.consistency import Keep, fitting_start, foreign_velocities, motion_of, values_of
+from bondgraph.compile.consistency import Keep, fitting_start, motion_of, values_of
 from bondgraph.compile.report import report, report_cell
-from bondgraph.compile.starts import contradicting_starts, contradicting_switches
-from bondgraph.compile.unusable import unusable_parameters
+from bondgraph.compile.starts import contradicting_starts
 from bondgraph.errors import raise_if_any
 from bondgraph.model.copies import Frozen
-from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.output.brief import brief
 from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.program import Program
-from bondgraph.run.settings import known, number
 from bondgraph.run.switching.rounding import nudges
-from bondgraph.run_arguments import SETTINGS, Initial, RunSettings, Startable, StartValues, spelled_settings
+from bondgraph.run_arguments import Initial, RunSettings, Startable, StartValues, spelled_settings
 from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
     from bondgraph.analysis.linear import Linear
     from bondgraph.emit.kernel import Kernel
+    from bondgraph.prepared.runs import PreparedRun
     from bondgraph.run.outcome.result import Result
 
 
@@ -97,13 +95,13 @@ class Compiled(Frozen):
         Raises `ModelError` E321 no dictionaries; E121, E122 unknown names; E124 numbers that do not fit; E213 changes that
         contradict each other.
         """
-        changes, parameters = self._given("initial", changes), self._with_found(changes, parameters)
+        changes, parameters = self._given("initial", changes), self.with_found(changes, parameters)
         x, m, started = self._unchanged_start
         if changes or parameters:
             x, m, _ = self._initial(changes, parameters, started)
         return x.copy(), m.copy()
 
-    def _with_found(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    def with_found(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Changes of parameters, with those that were found with the start values."""
         given, begin = self._given("parameters", parameters), initial.start if isinstance(initial, Startable) else initial
         return {**begin.parameters, **given} if isinstance(begin, StartValues) else given
@@ -145,7 +143,7 @@ class Compiled(Frozen):
         Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial`, E122 for what is no value
         and no part, and E432 where no velocities fit.
         """
-        parameters = self._with_found(initial, parameters)
+        parameters = self.with_found(initial, parameters)
         (x, m), p = self.initial(initial, parameters), self.parameters(parameters)
         found = motion_of(self.model, self.system, self.program, t_start, p, m)
         given = dict(self._given("initial", initial))
@@ -157,7 +155,7 @@ class Compiled(Frozen):
     @property
     def bonds(self) -> tuple[BondVariables, ...]:
         """Every bond, with its ends and the names, units and dimension of its effort and flow; see `Result.bond_values`."""
-        return self.program.bonds
+        return tuple(self.program.bonds)
 
     def report(self) -> str:
         """Strokes, storages in derivative causality, algebraic loops, constraints and modes, and why, for reading."""
@@ -187,22 +185,20 @@ class Compiled(Frozen):
         do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for settings, E322 for
         one that does not exist.
         """
-        from bondgraph.run.simulate import simulate
+        from bondgraph.prepared.runs import run_once
 
-        known(settings, SETTINGS)
-        parameters = self._with_found(initial, parameters)
-        (x0, m0), p = self.initial(initial, parameters), self.parameters(parameters)
-        start = number(settings.get("t_start", 0.0), "E301", "t_start")
-        if not np.isfinite(p).all():
-            numbers = changed_parameters(self.model, self.system, parameters or {})
-            values = self.evaluate(start, x0, p, m0)
-            raise_if_any(self.model.name, unusable_parameters(self.model, self.system, numbers, self.prepare, values))
-        if any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values()):
-            values, near = self.evaluate(start, x0, p, m0), functools.partial(self._near, start, x0, p, m0)
-            raise_if_any(self.model.name, contradicting_switches(self.model, self.system, values, near))
-        if found := motion_of(self.model, self.system, self.program, start, p, m0):
-            raise_if_any(self.model.name, foreign_velocities(self.model, *found, x0))
-        return simulate(self.program, x0, p, m0, t_end, **settings)
+        return run_once(self, t_end, parameters, initial, settings)
+
+    @spelled_settings
+    def prepare_run(self, t_end: float, **settings: Unpack[RunSettings]) -> PreparedRun:
+        """Bind all that runs from `t_start` to `t_end` (s) share, for many of them: `run = compiled.prepare_run(5.0)`, then
+        `run(parameters={"spring.stiffness": 80.0})` is what `simulate` would give, and `run.many` does many at once.
+
+        Raises `RunError` for settings, E322 for one that does not exist.
+        """
+        from bondgraph.prepared.runs import prepared_run
+
+        return prepared_run(self, t_end, settings)
 
     def linearise(
         self,
@@ -219,7 +215,7 @@ class Compiled(Frozen):
 
         return linearise(self, inputs, outputs, t, initial, parameters, modes)
 
-    def _near(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
+    def near(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
         """Every value by name at points that differ from the given one by rounding."""
         return [
             self.evaluate(t, x * (1.0 + by_x), p * (1.0 + by_p), m)

@@ -12,6 +12,7 @@ from bondgraph.assembly.system import LoweredTransition, System
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
+from bondgraph.output.late import LateRow, LateTable
 from bondgraph.run.bonds import bond_variables
 from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
 from bondgraph.tracing.instants.breaks import breaks_of
@@ -55,7 +56,7 @@ def program_of(
         )
         for e in system.events
     )
-    breaks, layout = breaks_of(system), _layout(system)
+    breaks, layout = breaks_of(system), Layout(LateTable(lambda: _slots(system)))
 
     def of_events(word: str) -> tuple[Kernel | None, ...]:
         return tuple(kernels.get(f"{word}_{index}") for index in range(len(system.events)))
@@ -90,7 +91,7 @@ def program_of(
         break_names=() if breaks is None else breaks.elements,
         contacts=tuple(_contact(point, model, layout) for point in model.contacts),
         mode_states={name.removesuffix(".mode"): states for name, (states, _) in system.modes.items()},
-        bonds=bond_variables(model.bonds, system.resolve),
+        bonds=LateRow(lambda: bond_variables(model.bonds, system.resolve)),
         model=model,
     )
 
@@ -150,7 +151,7 @@ def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[Newton
     )
 
 
-def _layout(system: System) -> Layout:
+def _slots(system: System) -> dict[str, Slot]:
     slots: dict[str, Slot] = {}
     groups = (
         ("x", [s.name for s in system.states]),
@@ -166,4 +167,4 @@ def _layout(system: System) -> Layout:
             slots[name] = Slot(block, start, shape, value.unit)
             start += math.prod(shape)
     slots |= {alias: slots[name] for alias, name in system.aliases.items() if name in slots}
-    return Layout(slots)
+    return slots

@@ -10,17 +10,19 @@ from bondgraph.model.element import Element, OnePort, one_port
 from bondgraph.model.laws import Junction
 from bondgraph.model.names import names_of
 
+_ZERO, _ONE = Junction(0), Junction(1)
+
 
 @spelled_out
 def J0(name: str, **port: Unpack[OnePort]) -> Element:
     """0-junction: one common effort, flows balance."""
-    return one_port("0", name, Junction(0), {}, port="any", **port)
+    return one_port("0", name, _ZERO, {}, port="any", **port)
 
 
 @spelled_out
 def J1(name: str, **port: Unpack[OnePort]) -> Element:
     """1-junction: one common flow, efforts balance."""
-    return one_port("1", name, Junction(1), {}, port="any", **port)
+    return one_port("1", name, _ONE, {}, port="any", **port)
 
 
 @spelled_out

@@ -48,12 +48,16 @@ def R(
         how = one_of("R", name, **linear)
         of_domain("R", name, how, domain)
         only_with_formula("R", name, how, "effort", parameters=parameters, signals=signals)
-        by_product, by_inverse = BY_PRODUCT[0], BY_INVERSE[0]
-        ways = (by_product, by_inverse) if COEFFICIENTS[how].makes == "effort" else (by_inverse, by_product)
-        law = Resistor(*ways, linear=True)
+        law = _BY_PRODUCT if COEFFICIENTS[how].makes == "effort" else _BY_INVERSE
         values = {how: linear[how]}
         dimension = dimension or size_of(values[how])
     return one_port("R", name, law, values, paths_of(signals), dimension, domain, symbols, frame)
+
+
+_BY_PRODUCT, _BY_INVERSE = (
+    Resistor(BY_PRODUCT[0], BY_INVERSE[0], linear=True),
+    Resistor(BY_INVERSE[0], BY_PRODUCT[0], linear=True),
+)
 
 
 @spelled_out
@@ -150,6 +154,9 @@ def Sf(
     return _source("Sf", name, "flow", flow, parameters, signals, port)
 
 
+_GIVEN = Op("value", lambda v: v, "#1")
+
+
 def _source(
     kind: str, name: str, gives: Variable, value: Any, parameters: Mapping[str, Any] | None, signals: Signals, port: OnePort
 ) -> Element:
@@ -160,7 +167,7 @@ def _source(
     if value is None:
         return one_port(kind, name, Source(gives), {}, paths_of(signals), **port)
     port["dimension"] = port.get("dimension") or size_of(value)
-    return one_port(kind, name, Source(gives, Op("value", lambda v: v, "#1")), {"value": value}, paths_of(signals), **port)
+    return one_port(kind, name, Source(gives, _GIVEN), {"value": value}, paths_of(signals), **port)
 
 
 def EulerJunction(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bondgraph.assembly.system import System, Value
+from bondgraph.assembly.system import System
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.output.tex import GREEK, escaped
 
@@ -32,7 +32,7 @@ def value_latex(system: System, name: str) -> str:
         return "-" + value_latex(system, name[1:])
     if value is not None and value.symbol:
         same = [other for other in system.values.values() if other.symbol == value.symbol]
-        return value.symbol if len(same) == 1 else _with_owner(value.symbol, value)
+        return value.symbol if len(same) == 1 else _with_owner(value.symbol, name)
     path, _, local = name.rpartition(".")
     if ":" in local:
         bond, _, variable = name.rpartition(":")
@@ -60,8 +60,8 @@ def dotted(letter: str, order: int = 1) -> str:
     return rf"{dots}{{{letter[0]}}}{letter[1:]}" if letter[:1].isalpha() else rf"{slope} {letter}"
 
 
-def _with_owner(symbol: str, value: Value) -> str:
-    owner = value.name.partition(":")[0] if ":" in value.name else value.name.rpartition(".")[0]
+def _with_owner(symbol: str, name: str) -> str:
+    owner = name.partition(":")[0] if ":" in name else name.rpartition(".")[0]
     return rf"\left({symbol}\right)_{{{text(owner)}}}"
 
 

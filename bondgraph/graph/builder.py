@@ -18,6 +18,7 @@ from bondgraph.model.names import is_name, names_of
 from bondgraph.output.cells import cell, code, line
 from bondgraph.output.lookup import unknown
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
+from bondgraph.tape.collection import paused_collection
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
@@ -114,7 +115,9 @@ class Graph(Draft):
         ends = []
         for end in (tail, head):
             reference = end if isinstance(end, PortRef) else PortRef(end, "")
-            self.add(reference.owner)
+            part = reference.owner
+            if not isinstance(part, (Element, Graph)) or self.parts.get(part.name) is not part:
+                self.add(part)
             ends.append(reference)
         self.links.append(Link(ends[0], ends[1], caller_place()))
         return self
@@ -212,6 +215,7 @@ class Graph(Draft):
             title = f'"{self.name}" has two {_PLURALS[what]} called "{name}"'
             self.problems.append(Problem("E101", title, places=(first, caller_place()), cures=("give one of them another name",)))
 
+    @paused_collection()
     def freeze(self) -> Model:
         """Resolve nested graphs, ports and signals; check everything; return the frozen model.
 

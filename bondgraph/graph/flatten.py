@@ -111,9 +111,14 @@ def _prefix(path: str) -> str:
 
 def signals_of(path: str, element: Element) -> list[str]:
     """Every signal that an element offers by name: `<path>.<local>`; one that is listed twice is ambiguous."""
-    names = [name for key, parameter in element.parameters.items() for name in {key: None} | numbers_of(key, parameter)]
+    names = []
+    for key, parameter in element.parameters.items():
+        names.append(key)
+        if isinstance(parameter.value, ByMode):
+            names += numbers_of(key, parameter)
     names += element.law.signals([port.name for port in element.ports])
-    return [f"{path}.{name}" for name in names]
+    start = f"{path}."
+    return [start + name for name in names]
 
 
 def _signal_names(scopes: list[Scope], elements: dict[str, Element], problems: list[Problem]) -> set[str]:
@@ -130,7 +135,11 @@ def _signal_names(scopes: list[Scope], elements: dict[str, Element], problems: l
         if isinstance(element.law, SignalBlock):
             names.update(signals_of(path, element))
             continue
-        for signal in signals_of(path, element):
+        given = signals_of(path, element)
+        if names.isdisjoint(given) and len(set(given)) == len(given):
+            names.update(given)
+            continue
+        for signal in given:
             add(signal, f'{element.kind} "{path}" has a value of this name already', element.place, "parameter")
     for scope in scopes:
         for name, automaton in own_automata(scope.graph).items():

@@ -5,7 +5,7 @@ What one end of a bond leaves open, the other decides, and junctions carry it on
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,57 +39,59 @@ class _Draft:
 def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Problem]) -> tuple[Bond, ...]:
     """Bonds of all graphs, with the problems of ends and unlike properties appended to `problems`."""
     for path, element in flat.items():
-        problems += _unsound_dimensions(path, element)
-    free: dict[str, list[Port]] = {path: list(element.ports) for path, element in flat.items()}
+        for port in element.ports:
+            if port.dimension is not None:
+                problems += _unsound_dimensions(path, element, port)
+    free = {path: list(element.ports) for path, element in flat.items() if not isinstance(element.law, Junction)}
     drafts: list[_Draft] = []
-    names = Counter[str]()
+    counts: dict[str, int] = {}
     for scope in scopes:
         for link in scope.graph.links:
             label = f"{_label(scope.prefix, link.tail)} -> {_label(scope.prefix, link.head)}"
-            found = [_end(scope, end, label, flat, free, link.place, problems) for end in (link.tail, link.head)]
-            if found[0] is None or found[1] is None:
+            one = _end(scope, link.tail, label, flat, free, link.place, problems)
+            other = _end(scope, link.head, label, flat, free, link.place, problems)
+            if one is None or other is None:
                 continue
-            (tail, tail_port), (head, head_port) = found[0], found[1]
+            tail, head = one[0], other[0]
             if tail.element == head.element:
                 title = f'a bond joins {flat[tail.element].kind} "{tail.element}" to itself'
                 problems.append(Problem("E126", title, (f"bond: {label}",), (link.place,), ("connect it to another element",)))
                 continue
-            names[label] += 1
-            name = label if names[label] == 1 else f"{label} ({names[label]})"
-            drafts.append(_Draft(name, (tail, head), (tail_port, head_port), link.place))
+            count = counts[label] = counts.get(label, 0) + 1
+            name = label if count == 1 else f"{label} ({count})"
+            drafts.append(_Draft(name, (tail, head), (one[1], other[1]), link.place))
     cures = ("connect it to a junction, or remove the element",)
     for path, ports in free.items():
         element = flat[path]
-        for port in ports if not isinstance(element.law, Junction) else ():
+        for port in ports:
             title = f'port "{port.name}" of {element.kind} "{path}" is not connected'
             problems.append(Problem("E104", title, places=(element.place,), cures=cures))
     dimensions = _spread("dimension", "E103", drafts, flat, problems)
     domains = _spread("domain", "E105", drafts, flat, problems)
     frames = _spread("frame", "E109", drafts, flat, problems)
     bonds = []
-    for draft in drafts:
-        domain, frame = domains.get(draft.name) or GENERIC, frames.get(draft.name)
-        given = dimensions.get(draft.name) or domain.dimension
+    for index, draft in enumerate(drafts):
+        domain, frame = domains.get(index) or GENERIC, frames.get(index)
+        given = dimensions.get(index) or domain.dimension
         size = given if isinstance(given, int) else 1
         bonds.append(Bond(draft.name, *draft.ends, size, domain, str(frame) if frame else None, draft.place))
     return tuple(bonds)
 
 
-def _unsound_dimensions(path: str, element: Element) -> Iterator[Problem]:
-    """Ports whose dimension is neither open nor a positive integer that their domain allows (E103)."""
-    for port in element.ports:
-        n, domain = port.dimension, port.domain
-        fixed = domain.dimension if domain else None
-        if n is None or (isinstance(n, int) and not isinstance(n, bool) and n > 0 and fixed in (None, n)):
-            continue
-        asks = f"bonds of domain {domain.name} have dimension {fixed}" if domain and fixed else "it must be 1, 2, 3 ..."
-        cures = ("another dimension" + (", or a domain whose bonds may have it" if fixed else ""),)
-        yield Problem("E103", f'{element.kind} "{path}" asks for dimension {n}', (asks,), (element.place,), cures)
+def _unsound_dimensions(path: str, element: Element, port: Port) -> Iterator[Problem]:
+    """A port whose dimension is no positive integer that its domain allows (E103)."""
+    n, domain = port.dimension, port.domain
+    fixed = domain.dimension if domain else None
+    if isinstance(n, int) and not isinstance(n, bool) and n > 0 and fixed in (None, n):
+        return
+    asks = f"bonds of domain {domain.name} have dimension {fixed}" if domain and fixed else "it must be 1, 2, 3 ..."
+    cures = ("another dimension" + (", or a domain whose bonds may have it" if fixed else ""),)
+    yield Problem("E103", f'{element.kind} "{path}" asks for dimension {n}', (asks,), (element.place,), cures)
 
 
 def _label(prefix: str, reference: PortRef) -> str:
-    port = f".{reference.name}" if reference.name else ""
-    return f"{prefix}{reference.owner.name}{port}"
+    name = reference.name
+    return f"{prefix}{reference.owner.name}.{name}" if name else f"{prefix}{reference.owner.name}"
 
 
 def _end(
@@ -116,13 +118,14 @@ def _end(
     if not _holds(graph, owner):
         return None
     element_path = path + owner.name
-    if element_path not in flat:  # of a graph that contains itself: E114 says so
+    element = flat.get(element_path)
+    if element is None:  # of a graph that contains itself: E114 says so
         return None
-    element = flat[element_path]
-    if isinstance(element.law, Junction):
+    left = free.get(element_path)
+    if left is None:
         return End(element_path, label), element.ports[0]
-    candidates = [port for port in free[element_path] if not name or port.name == name]
-    if not candidates:
+    port = next((port for port in left if not name or port.name == name), None) if left else None
+    if port is None:
         details, cure = [f"bond: {label}"], "put a 0- or 1-junction where several bonds meet"
         own = [port.name for port in element.ports]
         if name and own and name not in own:
@@ -134,8 +137,7 @@ def _end(
             title = f'{element.kind} "{element_path}" has no free port for another bond'
         problems.append(Problem("E112", title, tuple(details), (element.place, place), (cure,)))
         return None
-    port = candidates[0]
-    free[element_path].remove(port)
+    left.remove(port)
     return End(element_path, port.name), port
 
 
@@ -144,17 +146,22 @@ def _holds(graph: Draft, part: Element | Draft) -> bool:
     return graph.parts.get(part.name) is part
 
 
-def _spread(attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]) -> dict[str, Any]:
-    """Value of one attribute for every bond: given at an end, or carried through junctions (and 1:n elements)."""
+def _spread(attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]) -> dict[int, Any]:
+    """Value of one attribute for every bond, by its place: given at an end, or carried through junctions (and 1:n elements)."""
     values: dict[int, tuple[object, str]] = {}
     queue: deque[int] = deque()
     told: set[tuple[str, str]] = set()
+    silent: set[int] = set()  # ports, by identity: many elements share one
     for index, draft in enumerate(drafts):
+        tail, head = draft.ports
+        if id(tail) in silent and id(head) in silent:
+            continue
         for end, port in zip(draft.ends, draft.ports, strict=True):
             given = getattr(port, attribute)
             if given is None and attribute == "dimension" and port.domain is not None:
                 given = port.domain.dimension
             if given is None:
+                silent.add(id(port))
                 continue
             if index in values and values[index][0] != given:
                 problems.append(_clash(attribute, code, draft, values[index], (given, end.element), flat))
@@ -186,7 +193,7 @@ def _spread(attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Ele
                 if other not in values:
                     values[other] = values[index]
                     queue.append(other)
-    return {drafts[index].name: value for index, (value, _) in values.items()}
+    return {index: value for index, (value, _) in values.items()}
 
 
 def _keeps_dimension(element: Element) -> bool:

@@ -52,6 +52,8 @@ def value_of(given: Any) -> Any:
 
 def size_of(value: Any) -> int | None:
     """Bond dimension that a start value or source value implies; None where a scalar fits every dimension."""
+    if value is None or type(value) is float:
+        return None
     shape = shape_of(value)
     return shape[0] if shape else None
 
@@ -97,6 +99,8 @@ def only_with_formula(kind: str, name: str, how: str, formula: str, **given: Any
 
 def start_of(initial: Any, dimension: int | None) -> Any:
     """Start value as floats, a scalar spread over a vector bond; what is no number is left for the checks."""
+    if type(initial) is float and dimension in (None, 1):
+        return np.float64(initial)
     start = real(initial)
     if start is None:
         return initial
@@ -122,12 +126,13 @@ def spelled_out(function: F) -> F:
     *own, rest = inspect.signature(function).parameters.values()
     keywords = function.__globals__[rest.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
     more = [_keyword(name, kind.__forward_arg__) for name, kind in keywords.items()]
-    known = [parameter.name for parameter in (*own, *more)]
+    names = [parameter.name for parameter in (*own, *more)]
+    known = frozenset(names)
 
     @functools.wraps(function)
     def checked(*arguments: Any, **given: Any) -> Any:
-        for word in given.keys() - set(known):
-            near = "".join(f". Did you mean {other!r}?" for other in difflib.get_close_matches(word, known, n=1))
+        for word in given.keys() - known if given else ():
+            near = "".join(f". Did you mean {other!r}?" for other in difflib.get_close_matches(word, names, n=1))
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {word!r}{near}")
         return function(*arguments, **given)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar
@@ -102,9 +103,16 @@ def one_port(
 ) -> Element:
     """Element of one kind of port, in the domain and frame of that port; `parameters` are plain values or `Parameter`s."""
     found = domain_of(domain, name)
-    ports = (Port(port, dimension, found, frame),)
+    is_open = dimension is None and found is None and frame is None
+    ports = _open_port(port) if is_open else (Port(port, dimension, found, frame),)
     values, read = parameters_of(parameters), names_of(signals, "signals")
     return Element(kind, name, law, ports, values, read, dict(symbols or {}), found, frame, caller_place())
+
+
+@functools.cache
+def _open_port(name: str) -> tuple[Port]:
+    """The port of an element of which its bond decides everything; a large model has many."""
+    return (Port(name),)
 
 
 def named(elements: Sequence[Element], most: int = 12) -> str:

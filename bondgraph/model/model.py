@@ -181,8 +181,10 @@ class Model(Frozen):
     def _incidence(self) -> Mapping[str, tuple[Bond, ...]]:
         found: dict[str, list[Bond]] = {}
         for bond in self.bonds:
-            for path in dict.fromkeys(end.element for end in bond.ends):
-                found.setdefault(path, []).append(bond)
+            tail, head = bond.tail.element, bond.head.element
+            found.setdefault(tail, []).append(bond)
+            if head != tail:
+                found.setdefault(head, []).append(bond)
         return {path: tuple(bonds) for path, bonds in found.items()}
 
     def network(self) -> nx.MultiDiGraph:

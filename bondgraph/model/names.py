@@ -17,6 +17,8 @@ def names_of(given: str | Iterable[str], argument: str = "names") -> tuple[str, 
     """
     if isinstance(given, str):
         return (given,)
+    if isinstance(given, tuple) and not given:
+        return ()
     found = tuple(given) if isinstance(given, Iterable) else (given,)
     if not all(isinstance(name, str) for name in found):
         raise refused(argument, given, "names, as text, or one alone", f'{argument}=("spring.q", "time")')

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.owners import owner_of, transition_in_words
 from bondgraph.assembly.system import Statement, System
+from bondgraph.assembly.transitions import owner_of, transition_in_words
 from bondgraph.checks.relations import contradictions
 from bondgraph.errors import Problem, ScrewbondError, raise_if_any
 from bondgraph.model.element import Element
@@ -66,22 +66,26 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 def _run(statement: Statement, system: System, model: Model, values: dict[str, Any]) -> Problem | None:
     """Evaluate one statement into `values`; the problem it shows, if any."""
+    outs = statement.outs
     try:
         arguments = [values[arg] for arg in statement.args]
     except KeyError:
         return None  # a value it needs has failed already
     try:
-        results = statement.op(*arguments)
-        results = (results,) if len(statement.outs) == 1 else tuple(results)
+        results = statement.op.function(*arguments)
+        if isinstance(results, float) and len(outs) == 1 and system.values[outs[0]].shape in ((), None):
+            values[outs[0]] = results
+            return None
+        results = (results,) if len(outs) == 1 else tuple(results)
         shapes = [_shape(result) for result in results]
     except (ScrewbondError, ArithmeticError):
         return None  # says nothing about shapes; other start values may do
     except Exception as error:  # whatever a user's formula raises is the user's to see, with its element
         return _failed(statement, model, arguments, error)
-    if len(results) != len(statement.outs):
-        title = f"{_owner(statement, model)}: {statement.op.name} gives {len(results)} results for {len(statement.outs)} names"
+    if len(results) != len(outs):
+        title = f"{_owner(statement, model)}: {statement.op.name} gives {len(results)} results for {len(outs)} names"
         return _problem("E128", title, statement, model, arguments)
-    for name, result, shape in zip(statement.outs, results, shapes, strict=True):
+    for name, result, shape in zip(outs, results, shapes, strict=True):
         needed = system.values[name].shape
         if needed is not None and shape != needed:
             title = f"{_owner(statement, model)}: {_plain(name)} has shape {shape}, and needs {needed}"

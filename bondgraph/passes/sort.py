@@ -39,7 +39,7 @@ def _with_loops(system: System, needs: list[list[int]]) -> System:
         if len(members) == 1 and not graph.has_edge(members[0], members[0]):
             ordered.append(system.statements[members[0]])
             continue
-        size = {n: sum(_size(values[out], divisors) for out in system.statements[n].outs) for n in members}
+        size = {n: sum(_size(out, values[out], divisors) for out in system.statements[n].outs) for n in members}
         cut, order = tear(members, dict(enumerate(needs)), size)
         begin, unknowns, residuals = len(ordered), [], []
         used = {arg for n in members for arg in system.statements[n].args}
@@ -50,8 +50,7 @@ def _with_loops(system: System, needs: list[list[int]]) -> System:
                     if out not in used:
                         continue
                     given, rest = f"{out}:computed", f"{out}:residual"
-                    values[given] = replace(values[out], name=given, symbol="")
-                    values[rest] = replace(values[out], name=rest, symbol="")
+                    values[given] = values[rest] = replace(values[out], symbol="")
                     unknowns.append(Unknown(out, rest, statement.element, "algebraic loop"))
                     # The difference itself where it is known: beside a large unknown its digits would be lost.
                     apart = statement.args[1:] if statement.op is SOUGHT else (given, out)
@@ -69,8 +68,8 @@ UNWANTED = 100
 its scalar ratio, is better not torn. A guess for it would begin at zero."""
 
 
-def _size(value: Value, divisors: Collection[str]) -> int:
-    return UNWANTED if value.shape is None or value.name in divisors else math.prod(value.shape)
+def _size(name: str, value: Value, divisors: Collection[str]) -> int:
+    return UNWANTED if value.shape is None or name in divisors else math.prod(value.shape)
 
 
 def _order(needs: list[list[int]]) -> list[int] | None:

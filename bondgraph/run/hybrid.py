@@ -26,8 +26,6 @@ from bondgraph.run.switching.settling import How, Settled, rest, settle
 from bondgraph.run.switching.together import Together
 from bondgraph.run.ticks import Ticks
 
-# After so many steps a run is given up that would need so many times its largest count of steps at its pace.
-_PATIENCE, _HOPELESS = 100_000, 1e6
 # How far ahead guards are looked at after an event, at most, in lengths of the run; in lengths of the leg before; at least, in
 # times that can be told apart.
 _PROBE, _OF_LEG, _TOLD = 1e-9, 1e-3, 16.0 * EPSILON
@@ -183,11 +181,10 @@ class Hybrid:
 
     def _too_many(self, steps: int) -> str:
         """What to say of a run that takes too many steps, or has made so little way that it certainly will."""
-        most = self.settings.max_steps
+        most, way = self.settings.max_steps, self.t / self.settings.span
         if steps > most:
             return f"more than {most} steps of integration"
-        way = self.t / self.settings.span
-        if steps < _PATIENCE or way * most * _HOPELESS > steps:
+        if not legs.endless(steps, most, way):
             return ""
         total = f"about {steps / way:.1g} steps" if way > 0.0 else "no end of steps"
         return f"{steps} steps have made {way:.1g} of the way: to its end the run would take {total}, not {most}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -310,7 +310,7 @@ class Program:
     break_names: tuple[str, ...] = ()
     contacts: tuple[RunContact, ...] = ()
     mode_states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    bonds: tuple[BondVariables, ...] = ()
+    bonds: Sequence[BondVariables] = ()
     model: Model | None = None
 
     def __post_init__(self) -> None:

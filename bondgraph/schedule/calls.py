@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bondgraph.tape.routine import Listing
 
@@ -19,8 +20,7 @@ class Kind:
     sizes: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Call:
+class Call(NamedTuple):
     """One instance: a kind, the values that it reads and the values that it gives."""
 
     kind: Kind
@@ -49,7 +49,7 @@ class Book:
 
     def results(self, kind: Kind, fixed: bool = False) -> tuple[int, ...]:
         """New values for the results of a call."""
-        return tuple(self.value(size, fixed) for size in kind.sizes)
+        return tuple([self.value(size, fixed) for size in kind.sizes])
 
 
 @dataclass(frozen=True, eq=False)

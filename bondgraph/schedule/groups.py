@@ -6,7 +6,7 @@ Equal groups - the same formulas on arguments of the same shapes, joined in the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bondgraph.schedule.kernels import TracedGroup, traced
 from bondgraph.schedule.statements import StatementTable
@@ -19,8 +19,7 @@ _DEEPEST = 12
 """Statements that are computed again for one narrow value."""
 
 
-@dataclass(frozen=True, eq=False)
-class Group:
+class Group(NamedTuple):
     """One instance of a traced group: its arguments that vary, those of parameters, and the values that it gives."""
 
     traced: TracedGroup
@@ -40,7 +39,7 @@ def groups(
     args, outs, fixed = table.args, table.outs, table.book.fixed
     wish = set(wanted)
     reader: dict[int, int] = {}
-    member: dict[int, int] = {}
+    member = [_SHARED] * len(args)
     count: list[int] = []
     heads: list[int] = []
     need = set(wish)
@@ -48,8 +47,11 @@ def groups(
         results = outs[index]
         if need.isdisjoint(results) or fixed[results[0]]:
             continue
-        homes = {reader[value] for value in results if value in reader}
-        home = next(iter(homes)) if len(homes) == 1 else _SHARED
+        if len(results) == 1:
+            home = reader.get(results[0], _SHARED)
+        else:
+            homes = {reader[value] for value in results if value in reader}
+            home = next(iter(homes)) if len(homes) == 1 else _SHARED
         if home == _SHARED or count[home] >= LARGEST:
             home = len(heads)
             heads.append(index)
@@ -63,8 +65,7 @@ def groups(
                 need.add(value)
                 if reader.setdefault(value, home) != home:
                     reader[value] = _SHARED
-    walks = ((_Walk(table, member, number, wish, need, sources), head) for number, head in enumerate(heads))
-    return [walk.group(head, kernels) for walk, head in reversed(list(walks))]
+    return _walk(table, member, heads, wish, need, sources, kernels)[::-1]
 
 
 def narrow(table: StatementTable, wanted: set[int]) -> dict[int, tuple[int, ...]]:
@@ -79,66 +80,64 @@ def narrow(table: StatementTable, wanted: set[int]) -> dict[int, tuple[int, ...]
     for args, outs in zip(table.args, table.outs, strict=True):
         if not outs or fixed[outs[0]] or not wanted.isdisjoint(outs):
             continue
-        level = 1 + sum(depth.get(value, 0) for value in args)
-        origin = tuple(dict.fromkeys(v for value in args if not fixed[value] for v in found.get(value, (value,))))
-        if level <= _DEEPEST and sum(sizes[value] for value in origin) <= sum(sizes[value] for value in outs):
+        level = 1 + sum([depth[value] for value in args if value in depth])
+        if level > _DEEPEST:
+            continue
+        origin = tuple(dict.fromkeys([v for value in args if not fixed[value] for v in found.get(value, (value,))]))
+        if sum([sizes[value] for value in origin]) <= sum([sizes[value] for value in outs]):
             for value in outs:
                 found[value], depth[value] = origin, level
     return found
 
 
-@dataclass(eq=False)
-class _Walk:
-    """Depth first through one group from its head: steps, arguments and stores in an order that equal groups share."""
+def _walk(
+    table: StatementTable,
+    member: Sequence[int],
+    heads: Sequence[int],
+    wish: set[int],
+    need: set[int],
+    sources: Mapping[int, tuple[int, ...]],
+    kernels: dict[object, TracedGroup],
+) -> list[Group]:
+    """Each group by its head, depth first: steps, arguments and stores in an order that equal groups share."""
+    args, outs, formulas, producer = table.args, table.outs, table.formulas, table.producer
+    fixed, shapes, ops = table.book.fixed, table.shapes, table.ops
+    known: dict[int, tuple[int, int]]
+    arguments: list[int]
+    steps: list[tuple[int, tuple[tuple[int, int], ...], int]]
+    stores: list[tuple[int, int]]
+    given: list[int]
 
-    table: StatementTable
-    member: dict[int, int]
-    number: int
-    wish: set[int]
-    need: set[int]
-    sources: Mapping[int, tuple[int, ...]]
-    known: dict[int, tuple[int, int]] = field(default_factory=dict)
-    arguments: list[int] = field(default_factory=list)
-    steps: list[tuple[int, tuple[tuple[int, int], ...], int]] = field(default_factory=list)
-    stores: list[tuple[int, int]] = field(default_factory=list)
-    outs: list[int] = field(default_factory=list)
-
-    def visit(self, index: int, head: bool) -> None:
-        table, known = self.table, self.known
+    def visit(index: int, number: int, stored: set[int]) -> None:
         references = []
-        for value in table.args[index]:
+        for value in args[index]:
             place = known.get(value)
             if place is None:
-                before = table.producer.get(value)
-                if before is not None and self.inside(value, before):
-                    self.visit(before, False)
+                before = producer.get(value)
+                if before is not None and (member[before] == number or fixed[value] or value in sources):
+                    visit(before, number, wish)
+                    place = known[value]
                 else:
-                    known[value] = (-1, len(self.arguments))
-                    self.arguments.append(value)
-                place = known[value]
+                    place = known[value] = (-1, len(arguments))
+                    arguments.append(value)
             references.append(place)
-        step = len(self.steps)
-        results = table.outs[index]
-        self.steps.append((table.formulas[index], tuple(references), len(results)))
-        stored = self.need if head else self.wish
+        step = len(steps)
+        results = outs[index]
+        steps.append((formulas[index], tuple(references), len(results)))
         for k, value in enumerate(results):
             known[value] = (step, k)
             if value in stored:
-                self.stores.append((step, k))
-                self.outs.append(value)
+                stores.append((step, k))
+                given.append(value)
 
-    def inside(self, value: int, producer: int) -> bool:
-        """Whether the group computes a value itself."""
-        return self.table.book.fixed[value] or value in self.sources or self.member.get(producer) == self.number
-
-    def group(self, head: int, kernels: dict[object, TracedGroup]) -> Group:
-        self.visit(head, True)
-        fixed, shapes = self.table.book.fixed, self.table.shapes
-        arguments = tuple([(fixed[value], shapes[value]) for value in self.arguments])
-        key = (tuple(self.steps), arguments, tuple(self.stores))
+    found = []
+    for number, head in enumerate(heads):
+        known, arguments, steps, stores, given = {}, [], [], [], []
+        visit(head, number, need)
+        key = (tuple(steps), tuple([(fixed[value], shapes[value]) for value in arguments]), tuple(stores))
         kernel = kernels.get(key)
         if kernel is None:
-            ops = self.table.ops
-            kernel = kernels[key] = traced([(ops[f], given, n) for f, given, n in self.steps], arguments, self.stores)
-        varying = tuple([value for value in self.arguments if not fixed[value]])
-        return Group(kernel, varying, tuple([value for value in self.arguments if fixed[value]]), tuple(self.outs))
+            kernel = kernels[key] = traced([(ops[f], of, n) for f, of, n in steps], key[1], stores)
+        varying = tuple([value for value in arguments if not fixed[value]])
+        found.append(Group(kernel, varying, tuple([value for value in arguments if fixed[value]]), tuple(given)))
+    return found

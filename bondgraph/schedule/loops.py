@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -67,22 +68,23 @@ def schedule(
     size = _place(order, book.sizes, address)
     tables = _Tables()
     loops = []
+    at = address.__getitem__
     for batch in order:
         ins, outs = (
             tuple(
-                tables.access(base.get(column[0], "w"), [address[value] for value in column])
+                tables.access(base.get(column[0], "w"), np.fromiter(map(at, column), dtype=np.int32, count=len(column)))
                 for column in zip(*rows, strict=True)
             )
             for rows in ([call.ins for call in batch.calls], [call.outs for call in batch.calls])
         )
         loops.append(KernelLoop(batch.calls[0].kind, len(batch.calls), batch.parallel, ins, outs))
     if plan.copies:
-        source = tables.access("p", [homes[value][1] for value, _ in plan.copies])
-        target = tables.access("out", [place for _, place in plan.copies])
+        source = tables.access("p", np.array([homes[value][1] for value, _ in plan.copies], dtype=np.int32))
+        target = tables.access("out", np.array([place for _, place in plan.copies], dtype=np.int32))
         loops.append(KernelLoop(_COPY, len(plan.copies), True, (source,), (target,)))
     for number, places in plan.numbers.items():
         kind = Kind(Listing(((op.CONSTANT, number),), (0,)), (1,))
-        loops.append(KernelLoop(kind, len(places), True, (), (tables.access("out", places),)))
+        loops.append(KernelLoop(kind, len(places), True, (), (tables.access("out", np.array(places, dtype=np.int32)),)))
     joined = np.concatenate(tables.parts) if tables.parts else np.zeros(0, dtype=np.int32)
     return Schedule(plan.name, tuple(blocks), plan.n_out, tuple(loops), joined, size)
 
@@ -108,17 +110,17 @@ class _Tables:
         self.parts: list[np.ndarray] = []
         self.length = 0
 
-    def access(self, block: str, places: Sequence[int]) -> Access:
+    def access(self, block: str, places: np.ndarray) -> Access:
         """An argument at these places: plain strides where they are regular, else a table."""
+        first = int(places[0])
         if len(places) == 1:
-            return Access(block, places[0], 0)
-        array = np.array(places, dtype=np.int32)
-        steps = np.diff(array)
+            return Access(block, first, 0)
+        steps = np.diff(places)
         if np.all(steps == steps[0]):
-            return Access(block, places[0], int(steps[0]))
-        self.parts.append(array)
-        self.length += len(array)
-        return Access(block, places[0], 0, self.length - len(array))
+            return Access(block, first, int(steps[0]))
+        self.parts.append(places)
+        self.length += len(places)
+        return Access(block, first, 0, self.length - len(places))
 
 
 def _place(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]) -> int:
@@ -127,8 +129,7 @@ def _place(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]
     last: dict[int, int] = {}
     for number, batch in enumerate(order):
         for call in batch.calls:
-            for value in call.ins:
-                last[value] = number
+            last.update(dict.fromkeys(call.ins, number))
     free: dict[int, list[int]] = {}
     leaving: dict[int, list[tuple[int, int]]] = {}
     length = 0
@@ -143,9 +144,8 @@ def _place(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]
             else:
                 start = length
                 length += room
-            for k, value in enumerate(column):
-                address[value] = start + k * size
-            end = max((last.get(value, number) for value in column), default=number)
+            address.update(zip(column, itertools.count(start, size), strict=False))
+            end = max([last.get(value, number) for value in column], default=number)
             leaving.setdefault(end, []).append((room, start))
         for room, start in leaving.pop(number, ()):
             free.setdefault(room, []).append(start)

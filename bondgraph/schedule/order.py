@@ -39,15 +39,15 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     producer = {out: index for index, call in enumerate(calls) for out in call.outs}
     users: list[list[int]] = [[] for _ in calls]
     missing = [0] * len(calls)
-    for index, call in enumerate(calls):
-        for before in {producer[value] for value in call.ins if value in producer}:
+    lanes: dict[tuple[object, ...], int] = {}
+    lane: list[int] = []
+    look = base.get
+    for index, (kind, ins, outs) in enumerate(calls):
+        befores = [producer[value] for value in ins if value in producer]
+        for before in befores if len(befores) < 2 else set(befores):
             users[before].append(index)
             missing[index] += 1
-    lanes: dict[tuple[object, ...], int] = {}
-    look = base.get
-    lane = [
-        lanes.setdefault((call.kind, *[look(v) for v in call.ins], *[look(v) for v in call.outs]), len(lanes)) for call in calls
-    ]
+        lane.append(lanes.setdefault((kind, *[look(value) for value in ins + outs]), len(lanes)))
     remaining = [0] * len(lanes)
     for number in lane:
         remaining[number] += 1
@@ -96,7 +96,8 @@ def _heights(users: list[list[int]], missing: list[int]) -> list[int]:
             count[after] -= 1
             if not count[after]:
                 order.append(after)
-    height = [0] * len(users)
+    height = [1] * len(users)
     for index in reversed(order):
-        height[index] = 1 + max((height[after] for after in users[index]), default=0)
+        if users[index]:
+            height[index] = 1 + max([height[after] for after in users[index]])
     return height

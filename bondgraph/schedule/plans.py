@@ -95,7 +95,7 @@ def derivatives(shop: Workshop, name: str, found: Found, states: Sequence[int]) 
         column += book.sizes[state]
     for group in found.groups:
         active = tuple([value in slopes for value in group.varying])
-        if not any(active):
+        if True not in active:
             continue
         where, cut = group.traced.derivative(active)
         before = shop.prepare(cut.prepare, group.fixed)
@@ -159,6 +159,12 @@ def _sums(shop: Workshop, row: dict[int, list[tuple[Scalar, Scalar]]], calls: li
     """The derivatives of one scalar from its products by column; new sums go to `calls`, and to `known` to be found again."""
     found = {}
     for by, products in row.items():
+        if len(products) == 1:
+            (f, a), (g, b) = products[0]
+            if a < 0 or b < 0:
+                if f * g or max(a, b) >= 0:
+                    found[by] = (f * g, max(a, b))
+                continue
         number = 0.0
         terms: list[tuple[float, list[int]]] = []
         for (f, a), (g, b) in products:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 
+from bondgraph.assembly.identity import formula_key
 from bondgraph.assembly.system import System
 from bondgraph.model.ops import TIME_DERIVATIVE, Op
-from bondgraph.schedule.identity import formula_key
 from bondgraph.schedule.kernels import traced
 from bondgraph.tape import opcodes
 
@@ -25,17 +25,17 @@ def is_large(system: System) -> bool:
     """
     if system.loops or system.unknowns or any(s.op is TIME_DERIVATIVE for s in system.statements):
         return False  # implicit equations are solved on the tape
-    if any(value.shape is None for value in system.values.values()):
+    values = system.values
+    alike = Counter([(id(s.op), tuple([id(values[arg]) for arg in s.args]), len(s.outs)) for s in system.statements])
+    ops = {id(s.op): s.op for s in system.statements}
+    shapes = {id(value): value.shape for value in values.values()}
+    if None in shapes.values():
         return False
-    shapes = {name: value.shape or () for name, value in system.values.items()}
-    known: dict[int, Op] = {}
     first: dict[Hashable, Op] = {}
+    same = {known: first.setdefault(formula_key(op), op) for known, op in ops.items()}
     kinds: Counter[tuple[Op, tuple[tuple[int, ...], ...], int]] = Counter()
-    for s in system.statements:
-        op = known.get(id(s.op))
-        if op is None:
-            op = known[id(s.op)] = first.setdefault(formula_key(s.op), s.op)
-        kinds[op, tuple([shapes[arg] for arg in s.args]), len(s.outs)] += 1
+    for (op, args, results), count in alike.items():
+        kinds[same[op], tuple([shapes[arg] or () for arg in args]), results] += count
     if len(system.statements) < REPEATED * len(kinds):
         return False
     return sum(count * _steps(*kind) for kind, count in kinds.items()) > LONG

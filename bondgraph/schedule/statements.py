@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bondgraph.assembly.identity import formula_key
 from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import IDENTITY, Op
 from bondgraph.schedule.calls import Book
-from bondgraph.schedule.identity import formula_key
 
 _DEEPEST = 24
 """Statements in a row that are computed in `prepare`: each group that reads their result traces them again."""
@@ -49,9 +49,9 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
     shapes: dict[int, tuple[int, ...]] = {}
 
     def declare(name: str, shape: tuple[int, ...], fixed: bool, home: tuple[str, int] | None) -> int:
-        numbers[name] = book.value(math.prod(shape), fixed, home)
-        shapes[numbers[name]] = shape
-        return numbers[name]
+        number = numbers[name] = book.value(math.prod(shape) if shape else 1, fixed, home)
+        shapes[number] = shape
+        return number
 
     declare("time", (), False, ("t", 0))
     start = 0
@@ -72,8 +72,9 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
     outs: list[tuple[int, ...]] = []
     formulas: list[int] = []
     producer: dict[int, int] = {}
-    depth: dict[int, int] = {}
-    for statement in (*system.statements, *extra):
+    depth: dict[int, int] = {}  # of values that depend on parameters only
+    varies, values = {value for value, fixed in enumerate(book.fixed) if not fixed}, system.values
+    for place, statement in enumerate((*system.statements, *extra)):
         formula = known.get(id(statement.op))
         if formula is None:
             formula = keys.setdefault(formula_key(statement.op), len(keys))
@@ -81,14 +82,19 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
             if formula == len(ops):
                 ops.append(statement.op)
         given = tuple([numbers[arg] for arg in statement.args])
-        level = 1 + max([depth.get(value, 0) for value in given], default=0)
-        fixed = level < _DEEPEST and all(book.fixed[value] for value in given)
+        level = 0
+        if varies.isdisjoint(given):
+            level = 1 + max([depth.get(value, 0) for value in given], default=0)
+        fixed = 0 < level < _DEEPEST
         results = []
         for out in statement.outs:
-            value = system.values.get(out)
+            value = values.get(out)
             number = declare(out, (value.shape if value else None) or (), fixed, None)
-            producer[number] = len(args)
-            depth[number] = level if fixed else 0
+            producer[number] = place
+            if fixed:
+                depth[number] = level
+            else:
+                varies.add(number)
             results.append(number)
         args.append(given)
         outs.append(tuple(results))

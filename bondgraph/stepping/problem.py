@@ -138,14 +138,14 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
     aliases = dict(system.aliases)
     for name, value in ((_NEVER, -1.0), (_NOTHING, 0.0)):
         statements.append(Statement((name,), constant(value), (), STEP))
-        values[name] = Value(name, ())
+        values[name] = Value(())
     for contact in contacts:
         slips = (2,)
         shapes = ((), slips if len(contact.slip) == 2 else ())
         for name, shape in zip(force_names(contact), shapes, strict=True):
             aliases.pop(name, None)
             statements.append(Statement((f"{name}'",), zeros(shape), (), contact.path))
-            values[name], values[f"{name}'"] = Value(name, shape, "N"), Value(f"{name}'", shape, "N/s")
+            values[name], values[f"{name}'"] = Value(shape, "N"), Value(shape, "N/s")
             states.append(State(name, np.zeros(shape), np.zeros(shape), f"{name}'"))
         filled = dict(zip(contact.stepped, force_names(contact), strict=False))
         statements = [replace(s, op=IDENTITY, args=(filled[s.outs[0]],)) if s.outs[0] in filled else s for s in statements]
@@ -153,10 +153,10 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
             name = f"{contact.path}.wrench"
             del aliases[name]
             statements.append(Statement((name,), _wrench_of(contact), force_names(contact), contact.path))
-            values[name] = Value(name, (6,), "N m, N")
+            values[name] = Value((6,), "N m, N")
         slot = len(modes)
         modes[f"{contact.path}.mode"] = MODES, OPEN
-        values[f"{contact.path}.mode"] = Value(f"{contact.path}.mode", ())
+        values[f"{contact.path}.mode"] = Value(())
         for source in range(3):
             for target in range(3):
                 if source != target:

@@ -12,7 +12,8 @@ def paused_collection() -> Iterator[None]:
     """No search for circular garbage inside; also a decorator.
 
     Records of a model are kept, so the search finds nothing; measured among the million records of a chain of 10,000
-    sections it takes half of the time.
+    sections it takes half of the time. What is made inside counts as old at once, which spares the search among it that would
+    follow; unless somebody has frozen objects, which this would thaw.
     """
     active = gc.isenabled()
     gc.disable()
@@ -20,4 +21,7 @@ def paused_collection() -> Iterator[None]:
         yield
     finally:
         if active:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

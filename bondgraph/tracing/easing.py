@@ -41,8 +41,8 @@ def _with_guesses(system: System, curved: Iterable[Loop]) -> System:
             known = system.values[unknown.value]
             shape = known.shape or ()
             name = f"{unknown.value}~"
-            values[name] = replace(known, name=name, symbol="")
-            values[f"{name}'"] = replace(known, name=f"{name}'", symbol="", unit="")
+            values[name] = replace(known, symbol="")
+            values[f"{name}'"] = replace(known, symbol="", unit="")
             near = np.broadcast_to(NEAR_REST if known.near is None else known.near, shape).astype(float)
             spread = np.ones(shape) if known.near is None else np.maximum(np.abs(near), np.abs(near).max() * NEAR_REST)
             states.append(State(name, near, np.zeros(shape), f"{name}'", spread))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from bondgraph.assembly.owners import owner_of, transition_in_words
 from bondgraph.assembly.system import Loop, System, Unknown
+from bondgraph.assembly.transitions import owner_of, transition_in_words
 from bondgraph.errors import Place, Problem
 from bondgraph.model.automata import Automaton
 from bondgraph.model.domains import GENERIC, Domain

@@ -55,7 +55,7 @@ def _completed(traced: Traced) -> Traced:
     )
     system = replace(
         system,
-        values=values | {event.guard: Value(event.guard, ()) for event, _ in ends},
+        values=values | {event.guard: Value(()) for event, _ in ends},
         states=states,
         closing=None if traced.closures is None else traced.closures.closing,
         events=(*system.events, *(event for event, _ in ends)),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from bondgraph.assembly.identity import formula_key
 from bondgraph.model.ops import Op, combine, constant
 from bondgraph.schedule.calls import Call, Kind
-from bondgraph.schedule.identity import formula_key
 from bondgraph.schedule.order import batches, needed
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing

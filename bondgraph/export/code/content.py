@@ -150,9 +150,9 @@ def _valued(system: System, wanted: Sequence[str]) -> list[tuple[str, tuple[int,
     for alias, target in system.aliases.items():
         if ":" not in alias and not alias.startswith("-"):
             also.setdefault(target, []).append(alias)
-    values = [system.values[name] for name in wanted]
+    values = [(name, system.values[name]) for name in wanted]
     more = [f"; also {', '.join(sorted(also[name])[:2])}" if name in also else "" for name in wanted]
-    return [(value.name, value.shape or (), value.unit, words) for value, words in zip(values, more, strict=True)]
+    return [(name, value.shape or (), value.unit, words) for (name, value), words in zip(values, more, strict=True)]
 
 
 def _options(states: Sequence[str]) -> str:

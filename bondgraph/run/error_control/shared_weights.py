@@ -76,7 +76,7 @@ class SharedWeights(Weights):
             table.point("couple", kernel.address or 0)
         self._structures, self._held, self._meet = structures, *_meeting(structures)
         table.point("meet", ctypes.cast(self._meet, ctypes.c_void_p).value or 0)
-        self.addresses = {name: library.address(f"weights_{name}") for name in ("begin", "renew", "question", "relax")}
+        self.addresses = {name: library.address(f"weights_{name}") for name in ("reset", "begin", "renew", "question", "relax")}
         whole, real, address = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
         of_step = ctypes.CFUNCTYPE(None, address, real, address, address, real, real, whole)
         self._begin = ctypes.CFUNCTYPE(None, address, real, address, address, address)(self.addresses["begin"])

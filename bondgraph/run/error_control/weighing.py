@@ -2,7 +2,7 @@
 
 `weights_begin` (w, t, x, q, m), `weights_renew` (w, t, x, m), `weights_question` and `weights_relax` (w, t, x, m, h, relative,
 implicit) are what `weights.Weights` has under these names: the same operations in the same order, so that both give the same
-bits.
+bits. `weights_reset` (w) makes them as they are before a run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STEP = {**_AT, "h": "double", "relative": "double", "implicit": "i64"}
 def procedures() -> list[Procedure]:
     """All of them, with those of `balancing`, `driving` and `scatter`."""
     own = [_energies(), _measure_powers(), _known_modes(), _renew(), _begin(), _per_square(), _rests(), _at_rest()]
-    own += [_carried(), _listen(), _question(), _relax()]
+    own += [_carried(), _listen(), _question(), _relax(), _reset()]
     return [*balancing.procedures(), *driving.procedures(), *scatter.procedures(), *own]
 
 
@@ -297,5 +297,27 @@ def _relax() -> Procedure:
     record = record_of(write)
     record.set("boost", larger(write, record.get("boost") * 0.5, write.value(1.0, "double")))
     write.call("listen", [write[name] for name in _STEP], "i64")
+    write.give()
+    return write
+
+
+def _reset() -> Procedure:
+    """What `Weights` are when they are made."""
+    write = Procedure("weights_reset", {"w": "ptr"})
+    record = record_of(write)
+    n, width = record.get("n"), record.get("n") + record.get("quadratures")
+    for name in ("size", "floor", "noise", "exceeded", "speed"):
+        with write.loop(width) as i:
+            record.get(name)[i] = 0.0
+    with write.loop(n) as i:
+        record.get("scale")[i] = 0.0
+        record.get("squares")[i] = -1.0
+    for name in ("energy", "spread"):
+        record.set(name, 0.0)
+    for name in ("boost", "boosted"):
+        record.set(name, 1.0)
+    for name in ("seen_count", "seen_next", "modes_known", "resting"):
+        record.set(name, 0)
+    record.set("patience", PATIENCE[0])
     write.give()
     return write

@@ -9,6 +9,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.weights import Weights
 from bondgraph.run.integrators.clocked import Clocked
 from bondgraph.run.integrators.leg import Integrator, Selection, Tolerances
+from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
 
@@ -28,11 +29,11 @@ def sundials_reason() -> str:
     return "" if usable else text
 
 
-def choose(bound: Bound, settings: Settings) -> Selection:
+def choose(program: Program, settings: Settings) -> Selection:
     """Solver and method for a run; E307 where what was asked for is not installed, E304 for sparse algebra without a Jacobian."""
     method, solver = settings.method, settings.solver
     if solver == "auto":
-        if method in ("radau", "lsoda") or not bound.program.is_machine_code:
+        if method in ("radau", "lsoda") or not program.is_machine_code:
             solver = "scipy"
         elif method in ("adams", "bdf"):
             solver = "sundials" if not sundials_reason() else "scipy"
@@ -40,13 +41,13 @@ def choose(bound: Bound, settings: Settings) -> Selection:
             solver = "machine code"
         if solver == "scipy" and method == "adams":
             method = "lsoda"
-    if solver in ("machine code", "sundials") and not bound.program.is_machine_code:
+    if solver in ("machine code", "sundials") and not program.is_machine_code:
         title = f"{solver} needs compiled kernels, and these are interpreted"
         raise RunError(Problem("E307", title, cures=("pip install llvmlite", 'solver="scipy"')))
     if solver == "sundials" and (reason := sundials_reason()):
         cures = ("pip install scikit-sundae", 'solver="scipy"', 'method="dop853"')
         raise RunError(Problem("E307", "SUNDIALS cannot be used here", (reason,), cures=cures))
-    if settings.linear == "sparse" and bound.program.jacobian is None:
+    if settings.linear == "sparse" and program.jacobian is None:
         raise RunError(Problem("E304", "sparse algebra needs a Jacobian, and the program has none", cures=('linear="dense"',)))
     if method == "auto":
         method = "bdf" if solver == "sundials" else "dop853"

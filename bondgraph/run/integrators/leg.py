@@ -57,6 +57,15 @@ class Effort:
         return Effort(*map(operator.add, astuple(self), astuple(other)))
 
 
+PATIENCE, HOPELESS = 100_000, 1e6
+"""After so many steps a run is given up that would need so many times its largest count of steps at its pace."""
+
+
+def endless(steps: int, most: int, way: float) -> bool:
+    """Whether so many steps for that part of the way are too many, or will certainly be."""
+    return steps > most or (steps >= PATIENCE and way * most * HOPELESS <= steps)
+
+
 class Integrator(Protocol):
     """A method of integration bound to one program and one run."""
 

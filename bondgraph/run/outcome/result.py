@@ -134,7 +134,7 @@ class Result:
     @property
     def bonds(self) -> tuple[BondVariables, ...]:
         """Every bond, with its ends and the names, units and dimension of its effort and flow."""
-        return self.program.bonds
+        return tuple(self.program.bonds)
 
     def bond_values(self, bond: str) -> BondValues:
         """Effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name is a KeyError that lists

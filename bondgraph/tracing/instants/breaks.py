@@ -33,6 +33,8 @@ class Breaks:
 
 def breaks_of(system: System) -> Breaks | None:
     """All breaks of a system whose shapes are known; None where there are none."""
+    if not system.clocks and not system.events and not any("time" in s.args for s in system.statements):
+        return None
     cone = _Cone(system)
     found: dict[tuple[int, int], tuple[Root, str]] = {}
     for element, root in cone.roots():

@@ -34,10 +34,11 @@ class Dop853(Integrator):
         width = self._n + bound.quadratures
         lengths = dict.fromkeys(("y", "y_new", "y_stage"), width)
         table = table_of(FIELDS, bound, tolerances, weights, **lengths, k=EXTENDED * width, f=DENSE * width)
-        self._table = table
+        self.table = table
         table.point("weights", weights.table.address)
         for name, address in weights.addresses.items():
             table.point(f"weights_{name}", address)
+        table["mode_count"] = bound.program.modes
         table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
         table["budget"], table["renewal"], table["watch"] = _BUDGET, RENEWALS[0], watch_stiffness
         if ticks is not None:
@@ -58,18 +59,18 @@ class Dop853(Integrator):
             "breaks": ticks.breaks,
         }
         for name, array in arrays.items():
-            self._table.point(name, array)
-        self._table["clock_count"], self._table["once"] = len(ticks), ticks.once
+            self.table.point(name, array)
+        self.table["clock_count"], self.table["once"] = len(ticks), ticks.once
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        arrays, n = self._table.arrays, self._n
+        arrays, n = self.table.arrays, self._n
         arrays["y"][:n], arrays["y"][n:] = x, q
         arrays["m"][:], arrays["levels"][:] = m, levels
         self._weights.begin(t, x, q, m)
-        self._table["t"], self._table["fresh"] = t, 1
+        self.table["t"], self.table["fresh"] = t, 1
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
-        table, n = self._table, self._n
+        table, n = self.table, self._n
         table.point("times", times)
         table.point("rows", rows)
         table["samples"], table["written"], table["stop"], table["tried"] = len(times), 0, stop, 0
@@ -84,10 +85,10 @@ class Dop853(Integrator):
 
     def _call(self) -> tuple[float, int]:
         begin = time.perf_counter()
-        status = int(self._function(self._table.address))
+        status = int(self._function(self.table.address))
         return time.perf_counter() - begin, status
 
     def effort(self) -> Effort:
-        table = self._table
+        table = self.table
         steps, rejected, rates = (int(table[name]) for name in ("steps", "rejected", "rate_count"))
         return Effort(steps, rejected, rates, 0, int(table["guard_calls"]), self._seconds, int(table["noisy_steps"]))

@@ -23,8 +23,9 @@ STAGES, EXTENDED, DENSE = 12, 16, 7
 # periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
 FIELDS = with_shared(
     "rates_and_powers y y_new y_stage k f periods tick_offsets following tick_index tick_kernels breaks"
-    " weights weights_begin weights_renew weights_question weights_relax",
-    "width budget watch stiff mild rate_count rejected clock_count doubts renewal noisy is_landing landings tried once cornered",
+    " weights weights_reset weights_begin weights_renew weights_question weights_relax",
+    "width budget watch stiff mild rate_count rejected clock_count doubts renewal noisy is_landing landings tried once cornered"
+    " mode_count",
     "span horizon h_max grow landing",
 )
 

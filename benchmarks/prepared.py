@@ -1,0 +1,128 @@
+"""Prepared runs: what a run costs beyond its steps, against model size; a sweep against its right-hand sides, and threads.
+
+`python -m benchmarks.prepared [--quick] [--json FILE]`
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.chain import chain
+from benchmarks.command import run_command
+from benchmarks.timing import median, processor, table
+from bondgraph import J1, C, Graph, I, R, Se, compile_model
+from bondgraph.compile.compiled import Compiled
+from bondgraph.prepared.runs import PreparedRun
+from models.delta import DeltaParameters, DeltaRobot
+
+SECTIONS = (1, 10, 100, 1000)
+RUNS, ROUNDS = 400, 7
+
+
+def circuit() -> Graph:
+    """A source, a resistor and a capacitor."""
+    return (
+        Graph("rc").connect(Se("u", 1.0), loop := J1("loop")).connect(loop, R("r", 100.0)).connect(loop, C("c", capacitance=1e-4))
+    )
+
+
+def motor() -> Graph:
+    """A winding and a rotor as one circuit of two storages."""
+    graph, current = Graph("winding"), J1("current")
+    graph.connect(Se("supply", 12.0), current).connect(current, R("r", 3.0)).connect(current, I("l", inertia=5e-3))
+    return graph.connect(current, C("c", capacitance=1e-5))
+
+
+def _cpu(call: Callable[[], Any], inner: int, rounds: int) -> float:
+    """Median CPU seconds of a call."""
+    call()
+    found = []
+    for _ in range(rounds):
+        begin = time.process_time()
+        for _ in range(inner):
+            call()
+        found.append((time.process_time() - begin) / inner)
+    return median(found)
+
+
+def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[str, float]:
+    """CPU seconds of a run: `simulate`, by `go`, and as one of many, whose loop in machine code is the steps and nothing else."""
+    run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
+    x, p, m = run.start()
+    copies = np.tile(p, (inner, 1))
+    ends = run.many(copies, x, m, threads=1, watch=False)
+    return {
+        "n": len(x),
+        "steps": float(ends.steps[0]),
+        "simulate": _cpu(lambda: compiled.simulate(t_end, samples=[t_end], progress=False), max(inner // 10, 1), rounds),
+        "go": _cpu(lambda: run.go(p, x, m), inner, rounds),
+        "many": _cpu(lambda: run.many(copies, x, m, threads=1, watch=False), 1, rounds) / inner,
+    }
+
+
+def sweep(run: PreparedRun, name: str, runs: int, rounds: int) -> dict[str, float]:
+    """CPU seconds per run of a sweep over one parameter and of its right-hand sides alone, and wall seconds by threads."""
+    compiled = run.compiled
+    values = compiled.parameters[name].value * np.linspace(0.9, 1.1, runs)
+    p, x, m = run.points({name: values})
+    ends = run.many(p, x, m, threads=1, watch=False)
+    found: dict[str, list[float]] = {"points": [], "many": [], "rates": [], "wall 1": [], "wall 2": []}
+    count, samples = int(ends.rates.sum()) // runs, np.repeat(ends.x[:1], 1000, axis=0)
+    kernel, out, start = compiled.program.rates, np.empty_like(samples), np.zeros(1)
+    for _ in range(rounds):
+        begin = time.process_time()
+        run.points({name: values})
+        found["points"].append((time.process_time() - begin) / runs)
+        for threads in (1, 2):
+            begin, clock = time.process_time(), time.perf_counter()
+            run.many(p, x, m, threads=threads, watch=False)
+            found[f"wall {threads}"].append((time.perf_counter() - clock) / runs)
+            if threads == 1:
+                found["many"].append((time.process_time() - begin) / runs)
+        begin = time.process_time()
+        for _ in range(10):
+            kernel.many(start, samples, p[0], m[0], out=out)
+        found["rates"].append((time.process_time() - begin) / 10_000 * count)
+    ratios = {"core": np.array(found["rates"]) / np.array(found["many"]), "threads": np.array(found["wall 1"]) / found["wall 2"]}
+    return {name: median(seconds) for name, seconds in found.items()} | {key: median(each) for key, each in ratios.items()}
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
+    """Measure, print, and write to a file where asked."""
+    return run_command(__doc__, arguments, _run)
+
+
+def _run(quick: bool) -> dict[str, Any]:
+    rounds, inner = (2, 20) if quick else (ROUNDS, 200)
+    robot = DeltaRobot(DeltaParameters.fit()).compiled
+    models = {"rc": (compile_model(circuit()), 0.1), "winding": (compile_model(motor()), 0.01), "delta": (robot, 1.0)}
+    models |= {f"chain of {count}": (compile_model(chain(count)), 1.0) for count in (SECTIONS[:3] if quick else SECTIONS)}
+    found: dict[str, Any] = {"processor": processor(), "overhead": {}}
+    for name, (compiled, t_end) in models.items():
+        few = max(2, min(inner, 20_000 // compiled.program.states // 10))
+        found["overhead"][name] = overhead(compiled, t_end, few, rounds)
+    run = robot.prepare_run(1.0, samples=[1.0], progress=False)
+    found["sweep"] = sweep(run, "arm 1.mechanism.M2", 50 if quick else RUNS, rounds)
+    rows = [
+        (name, f"{f['n']:.0f}", f"{f['steps']:.0f}", *(f"{f[k] * 1e6:.1f}" for k in ("simulate", "go", "many")), _beyond(f))
+        for name, f in found["overhead"].items()
+    ]
+    head = ("model", "n", "steps", "simulate us", "go us", "many us", "go - many us")
+    print(table(f"CPU time of a run, microseconds ({found['processor']})", head, rows))
+    s = found["sweep"]
+    times = [f"{s[name] * 1e6:.1f}" for name in ("many", "rates", "points")]
+    rows = [("delta robot, 1 s", *times, f"{s['core']:.2f}", f"{s['threads']:.2f}")]
+    print(table("\nA sweep: CPU microseconds per run", ("", "many", "its rates", "points", "rates / many", "2 threads"), rows))
+    return found
+
+
+def _beyond(found: dict[str, float]) -> str:
+    return f"{(found['go'] - found['many']) * 1e6:.1f}"
+
+
+if __name__ == "__main__":
+    main()

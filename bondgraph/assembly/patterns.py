@@ -1,0 +1,210 @@
+"""Patterns: elements that are written alike - the first one's statements in; those of all others, by name alone, out.
+
+Elements are alike where nothing that decides over their statements differs but names and numbers: the law, the formulas, units
+and shapes of parameters, and the surroundings, which are the kinds, directions and causality of the bonds. One of them is
+written for a stand-in, whose names are marks; what that gives is a text with places for the names of every other one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from bondgraph.assembly.draft import Assembly, filled
+from bondgraph.assembly.identity import formula_key
+from bondgraph.assembly.system import Power, State, Statement, Value
+from bondgraph.causality.assign import Causality
+from bondgraph.model import laws
+from bondgraph.model.element import Element
+from bondgraph.model.model import Bond, End, Model
+from bondgraph.model.ops import Op
+
+Names = Sequence[str]
+Pick = Callable[[Names], tuple[str, ...]]
+Write = Callable[[Assembly, str, Element], None]
+
+_ALIKE = (laws.Storage, laws.Resistor, laws.Reaction, laws.Source, laws.Transformer, laws.Gyrator, laws.Junction)
+"""Laws whose statements know of nothing but their element, its bonds and their causality."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """What elements that are alike add to a draft. Numbers are places in the list of all names, those of new values first."""
+
+    text: str
+    """The names, one a line, with a place in each for the part of it that differs."""
+    pick: Callable[[Names], Any]
+    """(path, bonds, signals) -> what goes into these places."""
+    values: tuple[Value, ...]
+    statements: tuple[tuple[Pick, Op, Pick], ...]
+    equal: tuple[tuple[int, int], ...]
+    states: tuple[tuple[int, int, tuple[int, ...], bool], ...]
+    """(state, rate, shape, held)."""
+    parameters: tuple[int, ...]
+    energies: tuple[int, ...]
+    powers: tuple[tuple[int, str], ...]
+
+    def write(self, draft: Assembly, path: str, element: Element, bonds: Names) -> None:
+        """Add what the element at a path says."""
+        names = (self.text % self.pick((path, *bonds, *element.signals))).split("\n")
+        draft.values.update(zip(names, self.values, strict=False))
+        draft.equal += [(names[one], names[other]) for one, other in self.equal]
+        draft.statements += [Statement(outs(names), op, args(names), path) for outs, op, args in self.statements]
+        for place, parameter in zip(self.parameters, element.parameters.values(), strict=True):
+            draft.parameters[names[place]] = np.asarray(parameter.value, dtype=float)
+        for state, rate, shape, held in self.states:
+            spec = element.law_as(laws.Storage).spec
+            hint = 0.0 if spec.nominal is None else spec.nominal
+            draft.states.append(State(names[state], filled(spec.initial, shape), filled(hint, shape), names[rate], held=held))
+        for stored in self.energies:
+            draft.energies.append((path, names[stored]))
+        for power, role in self.powers:
+            draft.powers.append(Power(path, names[power], role))
+
+
+@dataclass(eq=False)
+class Patterns:
+    """Patterns of a model's elements by what they have in common; one is made where a second element is like the first."""
+
+    model: Model
+    causality: Causality
+    own: frozenset[type[laws.Law]]
+    """Laws that are written in another form than usual."""
+    known: dict[Hashable, Pattern | None] = field(default_factory=dict)
+    shared: dict[int, Hashable] = field(default_factory=dict)
+    """Law, by identity -> what it says of statements."""
+    ops: dict[int, int] = field(default_factory=dict)
+    formulas: dict[Hashable, int] = field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
+    """Bond -> number of its kind, which says all of it but its name and its ends."""
+
+    def __post_init__(self) -> None:
+        kinds: dict[Hashable, int] = {}
+        into = self.causality.effort_into_head
+        for bond in self.model.bonds:
+            kind = (bond.dimension, id(bond.domain), bond.frame, into[bond.name])
+            self.kinds[bond.name] = 2 * kinds.setdefault(kind, len(kinds))
+
+    def write(self, draft: Assembly, path: str, element: Element, write: Write) -> None:
+        """Add what the element at a path says to the draft, by the pattern of those like it, if there is one."""
+        bonds = self.model.bonds_at(path)
+        key = self._key(path, element, bonds)
+        if key is None or key not in self.known:
+            self.known[key] = None
+            write(draft, path, element)
+            return
+        pattern = self.known[key]
+        if pattern is None:
+            pattern = self.known[key] = pattern_of(self.model, self.causality, path, element, write)
+        pattern.write(draft, path, element, [bond.name for bond in bonds])
+
+    def _key(self, path: str, element: Element, bonds: Sequence[Bond]) -> Hashable:
+        """What decides over the statements of an element besides names and numbers; None where more does."""
+        law = self.shared.get(id(element.law))
+        if law is None:
+            law = self._law(path, element.law)
+            if law is None:
+                return None
+            if not isinstance(element.law, laws.Storage):
+                self.shared[id(element.law)] = law
+        parameters: list[Hashable] = []
+        for name, parameter in element.parameters.items():
+            value = parameter.value
+            if type(value) is not float:
+                if isinstance(value, laws.ByMode):
+                    return None
+                parameters += np.shape(value)
+            parameters += name, parameter.unit
+        kinds = self.kinds
+        around: list[Hashable] = [kinds[bond.name] + (bond.head.element == path) for bond in bonds]
+        if len(element.ports) > 1:
+            around += [end.port for bond in bonds for end in bond.ends if end.element == path]
+        symbols = tuple(element.symbols.items()) if element.symbols else None
+        return law, tuple(parameters), symbols, len(element.signals), tuple(around)
+
+    def _law(self, path: str, law: laws.Law) -> Hashable:
+        kind = type(law)
+        if kind not in _ALIKE or kind in self.own:
+            return None
+        if isinstance(law, laws.Storage):
+            if path in self.causality.derivative:
+                return None
+            spec, op = law.spec, self._op
+            return (
+                *(kind, law.gives, law.state, law.by_gradient, law.linear, spec.unit, spec.symbol),
+                *(op(law.output), op(law.energy), op(law.rate), None if law.rate is None else spec.shape),
+            )
+        if isinstance(law, laws.Junction):
+            return None if law.automaton is not None else (kind, law.type)
+        if isinstance(law, laws.Resistor):
+            return kind, self._op(law.effort), self._op(law.flow)
+        if isinstance(law, laws.Source):
+            return kind, law.gives, self._op(law.value)
+        if isinstance(law, laws.Reaction):
+            return kind, self._op(law.flow)
+        assert isinstance(law, laws.Ratio)
+        action = law.action if isinstance(law, laws.Transformer) else None
+        products = None if action is None else (self._op(action.forward), self._op(action.transposed))
+        return kind, self._op(law.matrix), law.invertible, products
+
+    def _op(self, op: Op | None) -> int:
+        """Equal for operations that are the same formula, written in the same way."""
+        number = self.ops.get(id(op))
+        if number is None:
+            key = None if op is None else (type(op), op.name, op.latex, op.source, op.note, formula_key(op))
+            number = self.ops[id(op)] = self.formulas.setdefault(key, len(self.formulas))
+        return number
+
+
+def pattern_of(model: Model, causality: Causality, path: str, element: Element, write: Write) -> Pattern:
+    """What an element adds to a draft, with places for names: it is written once more for a stand-in with marks as names."""
+    bonds = model.bonds_at(path)
+    marks = [f"⟦{k}⟧" for k in range(1 + len(bonds) + len(element.signals))]
+    own, named, read = marks[0], marks[1 : 1 + len(bonds)], tuple(marks[1 + len(bonds) :])
+
+    def moved(end: End) -> End:
+        return replace(end, element=own) if end.element == path else end
+
+    like = [replace(b, name=mark, tail=moved(b.tail), head=moved(b.head)) for b, mark in zip(bonds, named, strict=True)]
+    into = {mark: causality.effort_into_head[bond.name] for bond, mark in zip(bonds, named, strict=True)}
+    stand_in = replace(element, name=own, signals=read)
+    alone = replace(model, elements={own: stand_in}, bonds=tuple(like), automata={}, aliases={})
+    draft = Assembly(alone, Causality(into, (), ()))
+    before = len(draft.values)
+    write(draft, own, stand_in)
+
+    new = list(draft.values)[before:]
+    used = [*(n for s in draft.statements for n in (*s.outs, *s.args)), *itertools.chain.from_iterable(draft.equal)]
+    names = list(dict.fromkeys([*new, *used]))
+    at = {name: k for k, name in enumerate(names)}
+    pieces, places = [], []
+    for name in names:
+        mark = next(m for m in marks if m in name)
+        pieces.append("%s".join(part.replace("%", "%%") for part in name.split(mark, 1)))
+        places.append(marks.index(mark))
+    return Pattern(
+        "\n".join(pieces),
+        itemgetter(*places),
+        tuple(draft.values[name] for name in new),
+        tuple((_picking([at[n] for n in s.outs]), s.op, _picking([at[n] for n in s.args])) for s in draft.statements),
+        tuple((at[one], at[other]) for one, other in draft.equal),
+        tuple((at[s.name], at[s.rate], s.initial.shape, s.held) for s in draft.states),
+        tuple(at[name] for name in draft.parameters),
+        tuple(at[value] for _, value in draft.energies),
+        tuple((at[power.value], power.role) for power in draft.powers),
+    )
+
+
+def _picking(places: Sequence[int]) -> Pick:
+    """A function that picks these of several names, as a tuple."""
+    if not places:
+        return lambda names: ()
+    if len(places) == 1:
+        place = places[0]
+        return lambda names: (names[place],)
+    return itemgetter(*places)

@@ -1,0 +1,139 @@
+"""Many runs as they come in, in chunks or one by one: their numbers in; the ends of all in the order of their points out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import Problem, ProblemError, RunError
+from bondgraph.run.outcome.failure import Doubt, Failure
+from bondgraph.run.outcome.result import Result
+from bondgraph.run.program import Program
+from bondgraph.run.repeated.ends import KeptOfRun, RunEnds
+from bondgraph.run.settings import Settings
+
+# Chunks for each thread, that none waits for long at the end; runs in one, at most.
+_CHUNKS, _MOST = 8, 256
+
+
+@dataclass(frozen=True, eq=False)
+class RunBatch:
+    """Runs that were done together: as `loop.FIELDS`."""
+
+    status: np.ndarray
+    ends: np.ndarray
+    times_end: np.ndarray
+    step_counts: np.ndarray
+    rejected_counts: np.ndarray
+    rate_counts: np.ndarray
+    kept: np.ndarray
+    series: np.ndarray
+
+    @staticmethod
+    def of(runs: int, width: int, samples: int, kept: int, series: int) -> RunBatch:
+        """Room for so many."""
+        status, steps, rejected, rates = (np.zeros(runs, dtype=np.int64) for _ in range(4))
+        numbers, courses = np.full((runs, kept), np.nan), np.full((runs, samples, series), np.nan)
+        return RunBatch(status, np.zeros((runs, width)), np.zeros(runs), steps, rejected, rates, numbers, courses)
+
+
+def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Parameters, states and modes of many runs as contiguous rows of floats; E305 where they do not fit."""
+    lengths = (program.parameters, program.states, program.modes)
+    found = [np.atleast_2d(np.ascontiguousarray(given, dtype=float)) for given in (p, x0, m0)]
+    counts = {len(block) for block in found} - {1}
+    fits = all(block.ndim == 2 and block.shape[1] == n for block, n in zip(found, lengths, strict=True))
+    if not fits or len(counts) > 1:
+        shapes = ", ".join(f"{name} {block.shape}" for name, block in zip(("p", "x0", "m0"), found, strict=True))
+        title = f"runs take blocks (runs, {lengths[0]}), (runs, {lengths[1]}) and (runs, {lengths[2]})"
+        raise RunError(Problem("E305", title, (f"given: {shapes}",), cures=("a row for each run, or one for all",)))
+    return found[0], found[1], found[2]
+
+
+def parts(runs: int, crew: int) -> list[slice]:
+    """Chunks of runs for so many threads."""
+    size = max(1, min(_MOST, runs // (_CHUNKS * crew)))
+    return [slice(begin, min(begin + size, runs)) for begin in range(0, runs, size)]
+
+
+class Collected:
+    """Ends of many runs, while they come in.
+
+    `blocks` are x, p and m of all, in rows; `judged` makes the result of one from its own; so many `samples` are wanted.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        settings: Settings,
+        samples: int,
+        judged: Callable[..., Result],
+        blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
+        kept: Sequence[KeptOfRun],
+    ):
+        self._settings, self._judged, self._blocks, self._kept = settings, judged, blocks, kept
+        runs, m = max(map(len, blocks)), blocks[2]
+        quadratures = 0 if program.powers is None else int(program.powers.n_out)
+        widths = {"x": program.states, "m": program.modes, "integrals": quadratures}
+        self._rows = {name: np.full((runs, width), np.nan) for name, width in widths.items()}
+        self._rows["m"][:] = m
+        self._t = np.full(runs, settings.t_start)
+        self._counts = {name: np.zeros(runs, dtype=np.int64) for name in ("steps", "rejected", "rates")}
+        shapes = {own.name: ((samples,) if own.course else ()) + own.slot.shape for own in kept}
+        self._found = {name: np.full((runs, *shape), np.nan) for name, shape in shapes.items()}
+        self._failures: dict[int, Failure] = {}
+        self._doubts: dict[int, tuple[Doubt, ...]] = {}
+        self._refused: dict[int, ProblemError] = {}
+
+    def take(self, batch: RunBatch) -> None:
+        """The runs of a batch that reached their end."""
+        n, done = self._rows["x"].shape[1], batch.status == 0
+        self._rows["x"][done], self._rows["integrals"][done] = batch.ends[done, :n], batch.ends[done, n:]
+        settings = self._settings
+        self._t[done] = settings.t_start + batch.times_end[done]
+        for name, counts in zip(self._counts, (batch.step_counts, batch.rejected_counts, batch.rate_counts), strict=True):
+            self._counts[name][done] = counts[done]
+        at, along = 0, 0
+        for own in self._kept:
+            found, size = self._found[own.name], own.slot.size
+            if own.course:
+                found[done] = batch.series[done, :, along : along + size].reshape(found[done].shape)
+                along += size
+            else:
+                values = batch.kept[done, at : at + size].reshape(found[done].shape)
+                found[done] = values / settings.span if own.what == "mean" else values
+                at += size
+
+    def single(self, run: int) -> None:
+        """A run by itself."""
+        row = [block[run if len(block) > 1 else 0] for block in self._blocks]
+        try:
+            result = self._judged(*row)
+        except ProblemError as refused:
+            self._refused[run] = refused
+            return
+        self._t[run] = result.t[-1]
+        for name, values in self._rows.items():
+            values[run] = getattr(result, name)[-1]
+        for name, counts in self._counts.items():
+            counts[run] = getattr(result.statistics, name)
+        if result.failure is not None:
+            self._failures[run] = result.failure
+        elif result.doubts:
+            self._doubts[run] = result.doubts
+        for own in self._kept:
+            measured = own.measured(result)
+            if own.course:
+                self._found[own.name][run, : len(measured)] = measured
+            else:
+                self._found[own.name][run] = measured
+
+    def ends(self) -> RunEnds:
+        """All of them."""
+        x, m, integrals = (self._rows[name] for name in ("x", "m", "integrals"))
+        steps, rejected, rates = self._counts.values()
+        failures, doubts, refused = self._failures, self._doubts, self._refused
+        return RunEnds(self._t, x, m, integrals, steps, rejected, rates, self._found, failures, doubts, refused)

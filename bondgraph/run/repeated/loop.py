@@ -1,0 +1,171 @@
+"""Many runs in machine code: parameters and start values of each in; ends, counts, and what is kept of each, out.
+
+What a run cannot end by itself here, or what is doubtful at its end, is marked, for the loop in Python to do again and to judge.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
+from bondgraph.run.error_control.fields import finite, larger, size_of
+from bondgraph.run.integrators.explicit.driver import PAUSE, STOP
+from bondgraph.run.integrators.explicit.steps import FIELDS as INTEGRATOR
+from bondgraph.run.integrators.leg import HOPELESS, PATIENCE
+from bondgraph.run.table import fields_of
+
+TOO_MANY, DOUBTFUL = 100, 101
+"""Of a run that takes too many steps, and of one with values that are not finite or an account that does not close, besides what
+the integrator answers."""
+LAST, LARGEST, SMALLEST, INTEGRAL = range(4)
+ROW, OUTPUT, MODE = range(3)
+"""Kinds of what is kept, and whence it comes."""
+
+# p, x, m: of all runs, in rows, `..._stride` apart; ends (runs, width), times_end, status, step_counts, rate_counts (runs,).
+# kinds, sources, places: of each number that is kept, into kept (runs, kept_count); series (runs, samples, series_count).
+_POINTERS = """table begin advance p x m times dates rows ends times_end status step_counts rejected_counts rate_counts
+    outputs out kinds sources places kept before series_sources series_places series signs energies rates powers"""
+_WHOLES = "runs p_count p_stride x_stride m_stride samples kept_count series_count output_count most"
+FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span"))
+
+
+@functools.cache
+def machine_code() -> Library:
+    """The loop as machine code."""
+    return compile_procedures([_examine(), _value(), _keep(), _many()])
+
+
+def _tables(write: Procedure) -> tuple[Record, Record, Record]:
+    """Those of the loop, of the integrator, and of the error control."""
+    record = Record(write["r"], FIELDS)
+    integrator = Record(record.get("table"), INTEGRATOR)
+    return record, integrator, Record(integrator.get("weights"), ERROR_CONTROL)
+
+
+def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> None:
+    with write.loop(count) as i, write.when(~finite(values[i])):
+        write.give(1)
+
+
+def _examine() -> Procedure:
+    """1 where a value is not finite at a sample, or the energy account is off by more than the limit."""
+    write = Procedure("examine", {"r": "ptr"}, "i64", internal=True)
+    record, integrator, weights = _tables(write)
+    n, width, p, m = (integrator.get(name) for name in ("n", "width", "p", "m"))
+    quadratures, storages = weights.get("quadratures"), weights.get("storages")
+    rates, powers, energies = (record.get(name) for name in ("rates", "powers", "energies"))
+    start, worst, in_play = write.local(0.0), write.local(0.0), write.local(0.0)
+    with write.loop(record.get("samples")) as k:
+        row, date = record.get("rows").at(k * width), record.get("dates").at(k)
+        _unless_finite(write, row, width)
+        write.call(integrator.get("rates"), [date, row, p, m, rates])
+        _unless_finite(write, rates, n)
+        with write.when(quadratures > 0):
+            write.call(integrator.get("powers"), [date, row, p, m, powers])
+            _unless_finite(write, powers, quadratures)
+        with write.when(storages > 0):
+            write.call(weights.get("energies"), [date, row, p, m, energies])
+            _unless_finite(write, energies, storages)
+            stored, play = write.local(0.0), write.local(0.0)
+            with write.loop(storages) as i:
+                stored.set(stored.get() + energies[i])
+                play.set(play.get() + size_of(write, energies[i]))
+            with write.when(k.equals(0)):
+                start.set(stored.get())
+            stored.set(stored.get() - start.get())
+            with write.loop(quadratures) as i:
+                work = row[n + i]
+                stored.set(stored.get() + record.get("signs")[i] * work)
+                play.set(play.get() + size_of(write, work))
+            worst.set(larger(write, worst.get(), size_of(write, stored.get())))
+            in_play.set(larger(write, in_play.get(), play.get()))
+    write.give(write.select(worst.get() <= in_play.get() * record.get("limit"), 0, 1, "i64"))
+    return write
+
+
+def _value() -> Procedure:
+    """The number of this source and place, at a sample in this row."""
+    write = Procedure("value", {"r": "ptr", "row": "ptr", "source": "i64", "place": "i64"}, "double", internal=True)
+    record, integrator, _ = _tables(write)
+    source, place = write["source"], write["place"]
+    with write.when(source.equals(ROW)):
+        write.give(write["row"][place])
+    with write.when(source.equals(OUTPUT)):
+        write.give(record.get("out")[place])
+    write.give(integrator.get("m")[place])
+    return write
+
+
+def _keep() -> Procedure:
+    """What is kept of a run, by its samples."""
+    write = Procedure("keep", {"r": "ptr", "run": "i64"}, internal=True)
+    record, integrator, _ = _tables(write)
+    width, p, m = (integrator.get(name) for name in ("width", "p", "m"))
+    samples, count, many = (record.get(name) for name in ("samples", "kept_count", "series_count"))
+    kept, before, times = record.get("kept").at(write["run"] * count), record.get("before"), record.get("times")
+    with write.loop(samples) as k:
+        row = record.get("rows").at(k * width)
+        with write.when(record.get("output_count") > 0):
+            write.call(record.get("outputs"), [record.get("dates").at(k), row, p, m, record.get("out")])
+        with write.loop(count) as j:
+            whence = [record.get(name).load(j, "i64") for name in ("sources", "places")]
+            value = write.call("value", [write["r"], row, *whence], "double")
+            kind = record.get("kinds").load(j, "i64")
+            first = k.equals(0)
+            with write.when(first):
+                kept[j] = write.select(kind.equals(INTEGRAL), 0.0, value)
+            with write.when(~first):
+                with write.when(kind.equals(LAST)):
+                    kept[j] = value
+                with write.when(kind.equals(LARGEST)):
+                    kept[j] = larger(write, kept[j], value)
+                with write.when(kind.equals(SMALLEST)):
+                    kept[j] = write.intrinsic("minnum", kept[j], value)
+                with write.when(kind.equals(INTEGRAL)):
+                    kept[j] = kept[j] + (times[k] - times[k - 1]) * (before[j] + value) * 0.5
+            before[j] = value
+        place = record.get("series").at((write["run"] * samples + k) * many)
+        with write.loop(many) as j:
+            whence = [record.get(name).load(j, "i64") for name in ("series_sources", "series_places")]
+            place[j] = write.call("value", [write["r"], row, *whence], "double")
+    write.give()
+    return write
+
+
+def _many() -> Procedure:
+    """All runs, one after the other."""
+    write = Procedure("run_many", {"r": "ptr"})
+    record, integrator, _ = _tables(write)
+    c, width, count = record.get("table"), integrator.get("width"), record.get("p_count")
+    with write.loop(record.get("runs")) as run:
+        p = record.get("p").at(run * record.get("p_stride"))
+        with write.loop(count) as i:
+            integrator.get("p")[i] = p[i]
+        x, m = (record.get(name).at(run * record.get(f"{name}_stride")) for name in ("x", "m"))
+        write.call(record.get("begin"), [c, x, m, record.get("times"), record.get("rows"), record.get("samples")])
+        status = write.local(PAUSE, "i64")
+        with write.repeat() as (_, done):
+            status.set(write.call(record.get("advance"), [c], "i64"))
+            with write.when(~status.get().equals(PAUSE)):
+                write.jump(done)
+            steps, most = integrator.get("steps"), record.get("most")
+            way = integrator.get("t") / record.get("span") * write.real(most) * HOPELESS
+            with write.when((steps > most) | ((steps >= PATIENCE) & (way <= write.real(steps)))):
+                status.set(TOO_MANY)
+                write.jump(done)
+            integrator.set("tried", 0)
+        with write.when(status.get().equals(STOP)):
+            doubtful = write.call("examine", [write["r"]], "i64")
+            write.call("keep", [write["r"], run])
+            status.set(write.select(doubtful.equals(1), DOUBTFUL, STOP, "i64"))
+        record.get("status").store(run, status.get(), "i64")
+        record.get("times_end")[run] = integrator.get("t")
+        for name, counted in (("step_counts", "steps"), ("rejected_counts", "rejected"), ("rate_counts", "rate_count")):
+            record.get(name).store(run, integrator.get(counted), "i64")
+        end = record.get("ends").at(run * width)
+        with write.loop(width) as i:
+            end[i] = integrator.get("y")[i]
+    write.give()
+    return write

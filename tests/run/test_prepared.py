@@ -1,0 +1,220 @@
+"""Prepared runs and many of them give what single runs give, to the last bit, whatever the count of threads and chunks."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, C, Graph, I, R, RunEndedWarning, Se, compile_model, signals
+from bondgraph.errors import ModelError, RunError
+from bondgraph.output.progress import Progress
+from bondgraph.run.bound import Bound
+from bondgraph.run.hybrid import Hybrid, result_of
+from bondgraph.run.integrators.choose import choose
+from bondgraph.run.repeated.preparation import prepare
+from bondgraph.run.simulate import simulate
+from bondgraph.run.ticks import Ticks
+from screws import scalars as s
+from tests.run.problems import ball, oscillator, program, top
+
+KEEP = {
+    "end": ("last", "spring.q"),
+    "high": ("max", "mass.v"),
+    "low": ("min", "force"),
+    "work": ("integral", "force"),
+    "usual": ("mean", "spring.q"),
+    "course": ("course", "force"),
+}
+
+
+def points(runs: int) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(3)
+    return random.uniform([50.0, 0.0], [400.0, 5.0], (runs, 2)), random.normal(size=(runs, 2))
+
+
+def fails(**options):
+    """x' = p x^2: no finite state from 1 / (p x0) on; a second state that is rounding only where p is 0."""
+    return program(
+        lambda t, x, p, m: [p[0] * x[0] * x[0], -x[1]],
+        (2, 1, 0),
+        energies=lambda t, x, p, m: [0.5 * x[1] * x[1]],
+        powers=lambda t, x, p, m: [x[1] * x[1] * s.where(s.less(p[0], -1.0), 0.5, 1.0)],
+        roles=("dissipated",),
+        **options,
+    )
+
+
+def leg_by_leg(made, x, p, m, t_end, **settings):
+    """A run by the loop in Python."""
+    prepared = prepare(made, t_end, **settings)
+    checked = prepared.numbers(x, p, m)
+    bound = Bound(made, checked.p, checked.t_start, checked.span)
+    run = Hybrid(bound, checked, Ticks(bound, checked.t_start, t_end), Progress("", 1.0, False))
+    choice = choose(made, checked)
+    run.go(choice)
+    return result_of(run, choice, 0.0)
+
+
+@pytest.mark.parametrize("case", ["oscillator", "top"])
+def test_runs_in_machine_code_are_those_of_the_loop_in_python(case):
+    cases = {"oscillator": (oscillator, [1.0, 0.0], [100.0, 1.0]), "top": (top, [0.1, 9, 0.1, 1, 0, 0, 0], [1.0, 2.0, 3.0])}
+    make, x, p = cases[case]
+    made = make()
+    prepared = prepare(made, 3.0, t_start=1.0, progress=False)
+    assert prepared.in_machine_code
+    for factor in (1.0, 1.7, 1.0):  # again in the same arrays
+        expected = leg_by_leg(made, np.array(x) * factor, p, [], 3.0, t_start=1.0)
+        found = prepared.judged(np.array(x) * factor, p, [])
+        for name in ("t", "since", "x", "m", "integrals", "start_energies"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        for name in ("steps", "rejected", "rates", "rounding"):
+            assert getattr(found.statistics, name) == getattr(expected.statistics, name)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_many_runs_are_single_runs_whatever_the_threads(threads):
+    made, (p, x) = oscillator(), points(70)
+    prepared = prepare(made, 2.0, samples=0.1, progress=False)
+    ends = prepared.many(p, x, np.zeros((1, 0)), KEEP, threads=threads)
+    assert ends.ok.all() and len(ends) == 70
+    for k in range(0, 70, 9):
+        run = simulate(made, x[k], p[k], [], 2.0, samples=0.1)
+        np.testing.assert_array_equal(ends.x[k], run.x[-1])
+        np.testing.assert_array_equal(ends.integrals[k], run.integrals[-1])
+        assert (ends.t[k], ends.steps[k], ends.rates[k]) == (2.0, run.statistics.steps, run.statistics.rates)
+        assert ends["end"][k] == run["spring.q"][-1]
+        assert ends["high"][k] == run["mass.v"].max() and ends["low"][k] == run["force"].min()
+        np.testing.assert_array_equal(ends["course"][k], run["force"])
+        assert ends["work"][k] == pytest.approx(np.trapezoid(run["force"], run.t), rel=1e-12)
+        assert ends["usual"][k] == pytest.approx(np.trapezoid(run["spring.q"], run.t) / 2.0, rel=1e-12)
+
+
+def test_what_is_kept_does_not_depend_on_where_it_is_computed():
+    """The same of runs that Python does one by one, since their kernels are interpreted."""
+    p, x = points(5)
+    found = prepare(oscillator(), 1.0, samples=0.1, progress=False).many(p, x, [], KEEP, threads=2)
+    interpreted = prepare(oscillator(machine=False), 1.0, samples=0.1, progress=False, rtol=1e-10)
+    assert not interpreted.in_machine_code
+    near = interpreted.many(p, x, [], KEEP)
+    for name in KEEP:
+        np.testing.assert_allclose(near[name], found[name], rtol=1e-4, atol=1e-5)
+    assert near.ok.all()
+
+
+def test_events_are_had_one_by_one_in_threads():
+    prepared = prepare(ball(), 2.0, progress=False)
+    assert not prepared.in_machine_code
+    heights = np.array([[1.0, 0.0], [2.0, 0.0], [0.5, 1.0]])
+    ends = prepared.many([9.81, 0.7], heights, [0.0], {"top": ("max", "height")}, threads=2)
+    for k, start in enumerate(heights):
+        run = simulate(ball(), start, [9.81, 0.7], [0.0], 2.0)
+        np.testing.assert_array_equal(ends.x[k], run.x[-1])
+        assert ends["top"][k] == run["height"].max()
+
+
+def test_failures_doubts_and_refusals_come_back_by_run():
+    """A state that grows beyond all bounds, powers that do not fit the energy, and a parameter that is no number."""
+    prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
+    p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ends = prepared.many(p, [1.0, 1.0], [], threads=2)
+    assert list(ends.failures) == [1] and list(ends.doubts) == [2] and list(ends.refused) == [3]
+    assert ends.ok.tolist() == [True, False, False, False, True]
+    with pytest.warns(RunEndedWarning):
+        alone = simulate(fails(), [1.0, 1.0], p[1], [], 2.0, samples=0.5)
+    assert str(ends.failures[1]) == str(alone.failure) and np.array_equal(ends.x[1], alone.x[-1])
+    assert ends.refused[3].problem.code == "E309" and np.isnan(ends.x[3]).all()
+
+
+def test_steps_without_end_are_told_as_in_single_runs():
+    prepared = prepare(oscillator(), 1e4, samples=[1e4], max_steps=20_000, progress=False)
+    ends = prepared.many([[1e4, 0.0]], [1.0, 0.0], [])
+    with pytest.warns(RunEndedWarning):
+        alone = simulate(oscillator(), [1.0, 0.0], [1e4, 0.0], [], 1e4, samples=[1e4], max_steps=20_000)
+    assert ends.failures[0].kind == alone.failure.kind == "too many steps"
+
+
+def test_stiff_runs_change_their_method_as_single_runs_do():
+    made = program(lambda t, x, p, m: [-p[0] * (x[0] - s.cos(t))], (1, 1, 0))
+    prepared = prepare(made, 10.0, samples=[10.0], progress=False)
+    ends = prepared.many([[1.0], [1e6]], [0.0], [])
+    for k, rate in enumerate((1.0, 1e6)):
+        run = simulate(made, [0.0], [rate], [], 10.0, samples=[10.0])
+        assert np.array_equal(ends.x[k], run.x[-1]) and ends.steps[k] == run.statistics.steps
+
+
+def test_threads_share_a_prepared_run():
+    prepared = prepare(top(), 1.0, samples=[1.0], progress=False)
+    starts = [np.array([0.1 + k, 9.0, 0.1, 1.0, 0.0, 0.0, 0.0]) for k in range(4)]
+    numbers, none = np.array([1.0, 2.0, 3.0]), np.zeros(0)
+    expected = [prepared.go(numbers, start, none).x for start in starts]
+    wrong = []
+
+    def work(k):
+        for _ in range(50):
+            if not np.array_equal(prepared.go(numbers, starts[k], none).x, expected[k]):
+                wrong.append(k)
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+
+
+def test_refusals():
+    prepared = prepare(oscillator(), 1.0, progress=False)
+    with pytest.raises(RunError, match="E305"):
+        prepared.many(np.ones((3, 2)), np.ones((2, 2)), [])
+    with pytest.raises(RunError, match="E305"):
+        prepared.many(np.ones((3, 1)), np.ones((3, 2)), [])
+    for asked in (("highest", "force"), "force"):
+        with pytest.raises(RunError, match="E345"):
+            prepared.many([1.0, 1.0], [1.0, 1.0], [], {"a": asked})
+    with pytest.raises(KeyError):
+        prepared.many([1.0, 1.0], [1.0, 1.0], [], {"a": ("max", "farce")})
+
+
+def pushed():
+    """A mass at a spring, pushed."""
+    graph, velocity = Graph("pushed"), J1("velocity", domain="translation")
+    graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
+    graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
+    return compile_model(graph)
+
+
+def test_models_by_name():
+    compiled = pushed()
+    run = compiled.prepare_run(3.0, samples=0.05, progress=False)
+    stiffness, start = np.array([20.0, 50.0, 80.0]), np.array([0.0, 0.1, -0.1])
+    ends = run.many(*run.points({"spring.stiffness": stiffness}, {"spring.q": start}), {"high": ("max", "spring.q")})
+    for k in range(3):
+        given = {"parameters": {"spring.stiffness": stiffness[k]}, "initial": {"spring.q": start[k]}}
+        alone, again = compiled.simulate(3.0, samples=0.05, **given), run(**given)
+        assert np.array_equal(alone.x, again.x) and np.array_equal(ends.x[k], alone.x[-1])
+        assert ends["high"][k] == alone["spring.q"].max()
+        x, p, m = run.start(**given)
+        assert np.array_equal(run.go(p, x, m).x, alone.x[-1])
+    with pytest.raises(ModelError, match="E119"):
+        run.points({"damper.resistance": [1.0, -1.0]})
+    with pytest.raises(ModelError, match="E121"):
+        run.points({"spring.softness": [1.0]})
+    with pytest.raises(ModelError, match="E124"):
+        run.points({"spring.stiffness": [1.0, 2.0]}, {"spring.q": [0.0]})
+
+
+def test_models_with_breaks_of_time():
+    graph, loop = Graph("late"), J1("loop")
+    graph.add(signals.step("V", start=0.2, after=5.0))
+    graph.connect(Se("source", lambda u: u, signals="V.y"), loop).connect(loop, R("r", 2.0)).connect(
+        loop, C("c", capacitance=3.0)
+    )
+    compiled = compile_model(graph)
+    run = compiled.prepare_run(1.0, samples=[1.0], progress=False)
+    ends = run.many(*run.points({"r.resistance": [1.0, 2.0]}))
+    assert np.array_equal(ends.x[1], compiled.simulate(1.0, samples=[1.0]).x[-1])
