@@ -128,7 +128,11 @@ def _run(quick: bool) -> dict[str, Any]:
         )
         for name in CASES
     ]
-    print(table(f"CPU microseconds of a stored run, and wall time of one thread over that of two ({found['processor']})", HEAD, rows))
+    print(
+        table(
+            f"CPU microseconds of a stored run, and wall time of one thread over that of two ({found['processor']})", HEAD, rows
+        )
+    )
     return found
 
 

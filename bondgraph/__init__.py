@@ -25,6 +25,7 @@ from bondgraph.elements.two_ports import GY, MGY, MTF, TF
 from bondgraph.errors import ModelError, Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, ScrewbondError
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.fields import multiport
+from bondgraph.interchange import dump_model, load_model, parse_model, save_model
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import DOMAINS, Domain
 from bondgraph.model.element import Element, Port
@@ -46,6 +47,7 @@ __all__ += ["Graph", "Model", "Bond", "Element", "Port", "Parameter", "StateSpec
 __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality", "equations"]
 __all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations"]
 __all__ += ["quasistatic", "simulate", "sweep"]
+__all__ += ["dump_model", "load_model", "parse_model", "save_model"]
 __all__ += ["ModelError", "Problem", "RoundingWarning", "RunDoubtWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
 
 _LATER = {"analysis": "bondgraph.analysis", "export": "bondgraph.export", "render": "bondgraph.render.diagram"}

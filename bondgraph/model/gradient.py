@@ -38,12 +38,16 @@ def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[A
     """Partial derivatives (m, n) of the m scalars of `formula`(x) with respect to the n of x.
 
     What the formula holds besides x counts as constant, even where it depends on x; `others` lists it. On a tape the tape is
-    differentiated, of SymPy expressions the expression, and floats go through a tape of their own.
+    differentiated, of SymPy expressions the expression, and floats go through a tape of their own. A foreign scalar takes part by
+    a method `__partials__(formula, x, others)`.
     """
     held = [*np.asarray(x, dtype=object).flat, *(s for other in others for s in np.asarray(other, dtype=object).flat)]
     tape = next((s.tape for s in held if isinstance(s, TapeScalar)), None)
     if tape is not None:
         return _on_tape(tape, formula, x)
+    foreign = next((s for s in held if hasattr(s, "__partials__")), None)
+    if foreign is not None:
+        return foreign.__partials__(formula, x, others)
     return _symbolic(formula, x) if any(_is_symbolic(s) for s in held) else _in_floats(formula, x)
 
 

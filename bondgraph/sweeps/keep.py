@@ -16,7 +16,8 @@ from bondgraph.errors import Problem, refusal
 from bondgraph.model.units import per_second
 from bondgraph.output.lookup import unknown
 from bondgraph.quantities import real
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.instants.events import Event
+from bondgraph.run.outcome.result import Result, refined_peak
 from bondgraph.run.program import Program
 
 
@@ -59,7 +60,7 @@ class Eventless:
 
     def peak(self, name: str) -> tuple[float, float]:
         """As that of a `Result`."""
-        return refined_peak(self.t, self.courses[name], ())
+        return refined_peak(self.t, self.courses[name], np.zeros(0))
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,7 +180,7 @@ class Kept:
     begins with the samples."""
 
     name: str
-    take: Callable[[Result], object]
+    take: Callable[[Any], object]
     unit: str = ""
     shape: tuple[int, ...] | None = None
     over_time: bool = False
@@ -191,8 +192,8 @@ class Kept:
             return repr(self.take)
         return f"{self.take.__module__}:{getattr(self.take, '__qualname__', type(self.take).__qualname__)}"
 
-    def __call__(self, result: Result) -> np.ndarray:
-        """The numbers of a finished run.
+    def __call__(self, result: Measurable) -> np.ndarray:
+        """The numbers of a finished run, which is a `Result` for functions of the user's.
 
         Raises `ModelError` E365 where a function of the user's fails, or gives no numbers.
         """
@@ -201,17 +202,17 @@ class Kept:
         try:
             given = self.take(result)
         except Exception as error:
-            raise _failed(self, result, f"{type(error).__name__}: {error}") from error
+            raise _failed(self, f"{type(error).__name__}: {error}") from error
         found = real(given)
         if found is None:
-            raise _failed(self, result, f"it gives {type(given).__name__}, which is no number and no array of numbers")
+            raise _failed(self, f"it gives {type(given).__name__}, which is no number and no array of numbers")
         return found
 
 
-def _failed(kept: Kept, result: Result, why: str) -> Exception:
+def _failed(kept: Kept, why: str) -> Exception:
     title = f'what is to be kept as "{kept.name}" cannot be computed'
     cures = ("the function with the result of one run, graph.simulate(...), to see where", "nan where a run has no such number")
-    return refusal("E365", title, *cures, about=result.program.name, why=why, places=())
+    return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 
 def kept_of(given: Mapping[str, Keepable], program: Program, samples: int) -> tuple[tuple[Kept, ...], list[Problem]]:

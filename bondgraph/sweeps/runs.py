@@ -155,8 +155,8 @@ class Runs:
         return (finite.min(), finite.mean(), finite.max()) if finite.size else ("", "", "")
 
     def table(self) -> dict[str, np.ndarray]:
-        """Columns of single numbers and words (runs,) by name: "run", what is varied, what is kept, and "failure", why a run failed
-        ("" where it did not); components of an array are "name[0]" or "name[0, 1]"."""
+        """Columns of single numbers and words (runs,) by name: "run", what is varied, what is kept, and "failure", why a run
+        failed ("" where it did not); components of an array are "name[0]" or "name[0, 1]"."""
         columns = {RUN: self[RUN]}
         for name in self.columns:
             values = self[name]

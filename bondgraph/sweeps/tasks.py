@@ -13,7 +13,8 @@ import numpy as np
 
 from bondgraph.errors import ModelError, Problem, RunError
 from bondgraph.run.outcome.failure import Doubt, Failure
-from bondgraph.sweeps.keep import Eventless, Kept, Measure, needed
+from bondgraph.run.repeated.preparation import PreparedProgram
+from bondgraph.sweeps.keep import Eventless, Kept, Measurable, Measure, needed
 from bondgraph.sweeps.sending import SentModel
 
 T = TypeVar("T")
@@ -64,17 +65,25 @@ def run_chunk(model: SentModel, asked: Asked, runs: np.ndarray, points: Mapping[
     prepared = model.compiled.prepare_run(asked.t_end, **asked.settings, progress=False)  # type: ignore[misc]
     starts, rows = dict[int, Start](), list[Row]()
     for k, run in enumerate(map(int, runs)):
-        given: dict[str, dict[str, Any]] = {"parameters": {}, "initial": {}}
-        for name, values in points.items():
-            given[asked.arguments[name]][name] = str(values[k]) if isinstance(values[k], str) else values[k]
-        found = attempted(run, lambda given=given: prepared.start(**given))
+        found = attempted(run, functools.partial(prepared.start, **_arguments(asked, points, k)))
         if isinstance(found, Fault):
             rows.append(Row(run, None, found))
         else:
             starts[run] = found
-    alone = not prepared.runs.in_machine_code or not all(isinstance(kept.take, Measure) for kept in asked.kept)
-    rows += [_alone(run, start, asked, prepared.runs) for run, start in starts.items()] if alone else _together(starts, asked, prepared)
-    return rows, time.perf_counter() - begin
+    if prepared.runs.in_machine_code and all(isinstance(kept.take, Measure) for kept in asked.kept):
+        rows += _together(starts, asked, prepared.runs)
+    else:
+        rows += [_alone(run, start, asked, prepared.runs) for run, start in starts.items()]
+    order = {int(run): k for k, run in enumerate(runs)}
+    return sorted(rows, key=lambda row: order[row.run]), time.perf_counter() - begin
+
+
+def _arguments(asked: Asked, points: Mapping[str, np.ndarray], k: int) -> dict[str, dict[str, Any]]:
+    """Parameters and start values of one of the points."""
+    given: dict[str, dict[str, Any]] = {"parameters": {}, "initial": {}}
+    for name, values in points.items():
+        given[asked.arguments[name]][name] = str(values[k]) if isinstance(values[k], str) else values[k]
+    return given
 
 
 def attempted(run: int, what: Callable[[], T]) -> T | Fault:
@@ -94,16 +103,14 @@ def _refused(run: int, problem: Problem) -> Fault:
     return Fault(run, problem.code, ": ".join(filter(None, (problem.title, "; ".join(problem.details)))))
 
 
-def _alone(run: int, start: Start, asked: Asked, prepared: Any) -> Row:
+def _alone(run: int, start: Start, asked: Asked, prepared: PreparedProgram) -> Row:
     """A run with its `Result`, for events and for functions of the user's."""
     x, p, m = start
-    result = attempted(run, lambda: prepared.judged(x, p, m))
-    if isinstance(result, Fault):
-        return Row(run, None, result)
-    return _judged(run, result.failure, result.doubts, lambda: tuple(kept(result) for kept in asked.kept))
+    result = attempted(run, functools.partial(prepared.judged, x, p, m))
+    return Row(run, None, result) if isinstance(result, Fault) else _row(run, asked, result, result.failure, result.doubts)
 
 
-def _together(starts: Mapping[int, Start], asked: Asked, prepared: Any) -> list[Row]:
+def _together(starts: Mapping[int, Start], asked: Asked, prepared: PreparedProgram) -> list[Row]:
     """Runs that need no Python, in one call of machine code."""
     if not starts:
         return []
@@ -116,13 +123,13 @@ def _together(starts: Mapping[int, Start], asked: Asked, prepared: Any) -> list[
             rows.append(Row(run, None, _refused(run, ends.refused[k].problem)))
             continue
         courses = {name: of[k] if ways[name] == "course" else of[k][None] for name, of in ends.kept.items()}
-        course = Eventless(prepared.runs.wanted[1], courses)
-        values = functools.partial(lambda course: tuple(kept.take(course) for kept in asked.kept), course)
-        rows.append(_judged(run, ends.failures.get(k), ends.doubts.get(k, ()), values))
+        course = Eventless(prepared.wanted[1], courses)
+        rows.append(_row(run, asked, course, ends.failures.get(k), ends.doubts.get(k, ())))
     return rows
 
 
-def _judged(run: int, failure: Failure | None, doubts: Sequence[Doubt], values: Callable[[], tuple[np.ndarray, ...]]) -> Row:
+def _row(run: int, asked: Asked, finished: Measurable, failure: Failure | None, doubts: Sequence[Doubt]) -> Row:
     if failure is not None:
         return Row(run, None, Fault(run, failure.kind, failure.reason, failure.time, failure.suspect))
-    return Row(run, values(), None, tuple(Fault(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))
+    values = tuple(kept(finished) for kept in asked.kept)
+    return Row(run, values, None, tuple(Fault(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))

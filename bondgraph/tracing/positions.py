@@ -110,7 +110,7 @@ def _problem(traced: Traced, model: Model, found: _Difference) -> Problem:
                 f"position {should:.6g}",
             )
             cures = [f'this entry of MTF "{matrix}"']
-    x = dict(zip(_state_labels(system), found.x, strict=True))
+    x = dict(zip(_state_labels(system), found.x, strict=False))  # after the states come unknowns of loops
     read = [f"{label} = {value:.4g}" for label, value in x.items() if label.partition("[")[0] in names]
     if read:
         details.append(f"for example at {', '.join(read[:8])}")

@@ -21,7 +21,7 @@ from models.sweeping.plan import SweepPlan, read_plan
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Runs a model at many points. Runs that the store has are not run again: after an interrupt, type the same."
+    parser.description = "Runs a model at many points. What the store has is not run again: after an interrupt, type the same."
     parser.add_argument("model", type=Path, metavar="MODEL.json", help="a file of save_model")
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="what is varied, how long is run, what is kept")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, made or gone on with")

@@ -59,6 +59,7 @@ EXECUTED = [
     "sweeps.md",
     "analysis.md",
     "export.md",
+    "interchange.md",
     "stepping.md",
     "motion_and_control.md",
     "delta.md",

@@ -48,9 +48,12 @@ def singular_part(ground: Ground, entries: Entries, right: Sequence[Any]) -> Sin
 
 
 def singular_at(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
-    """At which samples a matrix is singular."""
-    values = np.linalg.svd(matrices_of(equilibrated(numbers, n, n), n), compute_uv=False)
-    return np.asarray(values[:, -1] <= SINGULAR * values[:, 0])
+    """At which samples a matrix is singular, or has entries that are no numbers."""
+    matrices = matrices_of(equilibrated(numbers, n, n), n)
+    found = ~np.isfinite(matrices).all(axis=(1, 2))
+    values = np.linalg.svd(matrices[~found], compute_uv=False)
+    found[~found] = values[:, -1] <= SINGULAR * values[:, 0]
+    return found
 
 
 def singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> bool:

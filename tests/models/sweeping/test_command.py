@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from models.cli import main
 
 PLAN = {
     "t_end": 0.1,
-    "vary": {"winding.resistance": {"normal": [1.0, 0.6]}, "supply.value": [6.0, 12.0]},
+    "vary": {"winding.resistance": {"normal": [0.5, 0.6]}, "supply.value": [6.0, 12.0]},
     "runs": 20,
     "seed": 5,
     "keep": {"speed": {"last": "rotor.flow"}, "course": "rotor.flow"},
@@ -38,7 +39,7 @@ def command(files, *more):
 def test_a_sweep_from_files_is_that_of_a_script(files, capsys):
     assert command(files, "--out", str(files / "table.csv")) == 0
     told = capsys.readouterr().out
-    points = {"winding.resistance": normal(1.0, 0.6), "supply.value": [6.0, 12.0]}
+    points = {"winding.resistance": normal(0.5, 0.6), "supply.value": [6.0, 12.0]}
     keep = {"speed": last("rotor.flow"), "course": "rotor.flow"}
     known = sweep(motor(), points, 0.1, keep=keep, runs=20, seed=5, samples=0.05, progress=False)
     np.testing.assert_array_equal(load_runs(files / "runs.db")["course"], known["course"])
@@ -81,7 +82,7 @@ def test_what_is_wrong_is_one_message_and_nothing_is_run(files, capsys, change, 
     (files / "plan.json").write_text(json.dumps({**PLAN, **change}), encoding="utf-8")
     assert command(files) == 2
     said = capsys.readouterr().err
-    assert code in said and "created at" not in said
+    assert code in said and not re.search(r"created at (?!plan\.json)", said)
     assert not (files / "runs.db").exists()
 
 

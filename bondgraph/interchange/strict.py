@@ -1,0 +1,71 @@
+"""A text in; the JSON object that it holds out, within limits: no key twice, no number that JSON has not, no depth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from bondgraph.errors import ModelError, refusal
+
+LARGEST = 64_000_000
+"""Bytes of a file."""
+DEEPEST = 32
+"""Brackets inside one another."""
+
+
+def refused(code: str, file: str, path: str, why: str, cure: str = "") -> ModelError:
+    """The error of a file of a model: what is wrong, and where in it."""
+    cures = (cure,) if cure else ("save_model writes such files; what was changed by hand is the first to look at",)
+    title = f"{path}: {why}" if path else why
+    return refusal(code, title, *cures, about=file, places=())
+
+
+def strict_json(text: str, file: str) -> dict[str, Any]:
+    """The object that a text holds; E351 where it is none, or beyond the limits."""
+    if len(text) > LARGEST:
+        raise refused("E351", file, "", f"the file has more than {LARGEST} characters", "a smaller model")
+
+    def pairs(entries: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(entries)
+        if len(found) < len(entries):
+            keys = [key for key, _ in entries]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise refused("E351", file, "", f"the key {twice[:60]!r} stands twice in one object")
+        return found
+
+    def constant(word: str) -> NoReturn:
+        raise refused("E351", file, "", f'JSON has no number {word}; such numbers are texts, "{word.lower()}"')
+
+    try:
+        content = json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=_whole)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise refused("E351", file, "", f"the file is not JSON: {error.msg} in {where}") from None
+    except (RecursionError, OverflowError):
+        raise refused("E351", file, "", f"its brackets are nested more than {DEEPEST} deep, or a number is too long") from None
+    if not isinstance(content, dict):
+        raise refused("E351", file, "", "it holds no object {...}")
+    if _is_deep(content):
+        raise refused("E351", file, "", f"its brackets are nested more than {DEEPEST} deep")
+    return content
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 40:
+        raise OverflowError
+    return int(digits)
+
+
+def _is_deep(content: Any) -> bool:
+    level = [content]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return False
+    return True

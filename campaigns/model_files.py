@@ -1,0 +1,167 @@
+"""Mutated files of models: each is refused with a code, or is a model that compiles, or is refused by the compiler with a code.
+
+No traceback, no hang, no great memory: `python -m campaigns.model_files --count 10000 --seed 1`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import os
+import random
+import re
+import resource
+import signal
+import sys
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from bondgraph import ScrewbondError, compile_model
+from bondgraph.interchange import dump_model, parse_model
+from campaigns.mutations import mutated
+from campaigns.processes import each
+from campaigns.small_models import SMALL
+
+LONGEST = 60
+"""Processor time (s) after which reading and compiling a file is called a hang; nothing in the suite depends on it."""
+MEMORY = 3 << 30
+"""Bytes of addresses that a trial may take."""
+
+
+@functools.cache
+def seed_text(name: str) -> str:
+    """The file of a small model."""
+    return dump_model(SMALL[name]())
+
+
+def mutant(name: str, seed: int, number: int) -> bytes:
+    """The mutated file of a number, whatever came before it: as any JSON file, or with an eye to what is in this one."""
+    rng = random.Random(f"{name} {seed} {number}")
+    data = seed_text(name).encode()
+    return mutated(data, rng) if rng.random() < 0.5 else exchanged(data, rng)
+
+
+def exchanged(data: bytes, rng: random.Random) -> bytes:
+    """A file in which values stand where others of their own kind stood, or numbers have moved on by one: most of them are read
+    much further than those of blind changes."""
+    whole = json.loads(data)
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        table: dict[type, list[tuple[Any, Any]]] = {}
+        for home, key in _homes(whole):
+            table.setdefault(type(home[key]), []).append((home, key))
+        places = table[rng.choice(sorted(table, key=lambda kind: kind.__name__))]
+        (home, key), (other, place) = rng.choice(places), rng.choice(places)
+        value = home[key]
+        if rng.random() < 0.5 and isinstance(value, (int, float)) and not isinstance(value, bool):
+            home[key] = rng.choice((value + 1, value - 1, 0, -value, 10 * value, 1000, 10**6, 2**31, 10**15))
+        elif rng.random() < 0.3:
+            del home[key]
+        else:
+            home[key] = json.loads(json.dumps(other[place]))
+    return json.dumps(whole).encode()
+
+
+def _homes(whole: Any) -> list[tuple[Any, Any]]:
+    """(container, key or index) of every value inside a JSON value, deep ones as often as shallow ones are few."""
+    found, rest = [], [whole]
+    while rest:
+        here = rest.pop()
+        inside: list[Any] = list(here) if isinstance(here, dict) else list(range(len(here))) if isinstance(here, list) else []
+        found += [(here, key) for key in inside]
+        rest += [here[key] for key in inside]
+    return found
+
+
+def trial(job: tuple[str, int, int]) -> tuple[tuple[str, int, int], str, str]:
+    """Read and compile one: (job, "compiled" | "the same" | a code | "wrong", what happened)."""
+    data = mutant(*job)
+    with limited():
+        return job, *outcome(data, job[0])
+
+
+def outcome(data: bytes, name: str) -> tuple[str, str]:
+    """What becomes of a file."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            try:
+                text = data.decode("utf-8")
+            except UnicodeDecodeError:
+                return "E351", ""
+            model = parse_model(text)
+            if text == seed_text(name):
+                return "the same", ""
+            compile_model(model, backend="numpy", progress=False)
+            dump_model(model)
+    except ScrewbondError as error:
+        codes = re.findall(r"^\s*([EG]\d{3}) ", str(error), flags=re.MULTILINE)
+        return (codes[0], "") if codes else ("wrong", f"no code: {error}")
+    except TimeoutError:
+        return "wrong", "it hangs\n" + traceback.format_exc(limit=-6)
+    except BaseException:
+        return "wrong", traceback.format_exc(limit=-6)
+    return "compiled", ""
+
+
+class limited:
+    """Ends what takes too long, or too much memory, with an exception in it."""
+
+    def __enter__(self) -> None:
+        self.memory = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, self.memory[1]))
+        self.handler = signal.signal(signal.SIGVTALRM, _late)
+        signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
+
+    def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+        signal.signal(signal.SIGVTALRM, self.handler)
+        resource.setrlimit(resource.RLIMIT_AS, self.memory)
+
+
+def _late(*_: object) -> None:
+    raise TimeoutError
+
+
+def campaign(
+    count: int, seed: int, *, processes: int = 0, told: Callable[[str], None] = lambda line: None
+) -> tuple[Counter[str], list[tuple[tuple[str, int, int], str]]]:
+    """Outcomes of `count` mutated files, and those that went wrong."""
+    names = list(SMALL)
+    jobs = [(names[number % len(names)], seed, number) for number in range(count)]
+    outcomes, wrong = Counter[str](), []
+    for done, (job, kind, what) in enumerate(each(trial, jobs, processes), start=1):
+        outcomes[kind] += 1
+        if kind == "wrong":
+            wrong.append((job, what))
+            told(f"{job}: {what}")
+        if done % 50 == 0:
+            told(f"{done}/{count} files, {len(wrong)} wrong")
+    return outcomes, wrong
+
+
+def lines(outcomes: Counter[str]) -> Iterator[str]:
+    """The table of a campaign."""
+    for kind, number in outcomes.most_common():
+        yield f"{number:7d}  {kind}"
+
+
+def main() -> int:
+    """Run it; 1 where something went wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
+    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
+    given, _ = parser.parse_known_args()
+    outcomes, wrong = campaign(
+        given.count, given.seed, processes=given.processes, told=lambda line: print(line, file=sys.stderr, flush=True)
+    )
+    print("\n".join(lines(outcomes)))
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

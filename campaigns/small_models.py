@@ -1,0 +1,161 @@
+"""Small graphs that together have every law, every kind of formula and every kind of event: nothing in; graphs by name out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bondgraph import (
+    GY,
+    IC,
+    J0,
+    J1,
+    MTF,
+    TF,
+    X1,
+    Automaton,
+    Block,
+    C,
+    Ce,
+    Constraint,
+    Diode,
+    EulerJunction,
+    Friction,
+    Graph,
+    I,
+    R,
+    Re,
+    Se,
+    Sf,
+    StateSpec,
+    Switch,
+    Transition,
+    by_mode,
+    multiport,
+    signals,
+)
+from screws.scalars import array, cos, exp, log, sin, tanh
+
+
+def drive() -> Graph:
+    """A motor with a rope: all linear elements, a relation of the user's, a table and a sampled controller."""
+    graph, armature, rotor = Graph("drive"), J1("armature", domain="electrical"), J1("rotor", domain="rotation")
+    graph.connect(Se("supply", lambda u, y: u + y, parameters={"u": 2.0}, signals=["control.y"]), armature)
+    graph.connect(armature, R("winding", 4.0)).connect(armature, I("coil", 1e-3))
+    emf, drum, rope = GY("emf", 0.1), TF("drum", 0.05), J0("rope", domain="translation")
+    graph.connect(armature, emf.port("1")).connect(emf.port("2"), rotor).connect(rotor, I("inertia", 1e-3))
+    graph.connect(rotor, R("friction", effort=lambda w, b, s: b * w + s * tanh(w), parameters={"b": 1e-3, "s": 1e-3}))
+    graph.connect(rotor, drum.port("1")).connect(drum.port("2"), rope).connect(rope, C("elastic", stiffness=50.0))
+    graph.add(signals.table("wanted", "time", [0.0, 0.1, 0.3], [0.0, 2.0, 1.0]))
+    graph.add(signals.summation("error", {"wanted.y": 1, "rotor.flow": -1}))
+    graph.add(signals.sampled_pid("control", "error.y", kp=1.0, ki=2.0, period=0.01))
+    return graph
+
+
+def rectifier() -> Graph:
+    """Ideal diode, an ideal switch and a diode by its law: a loop that is not linear."""
+    graph, series, node = Graph("rectifier"), J1("series", domain="electrical"), J0("node", domain="electrical")
+    graph.add(signals.sine("mains", 10.0, 2.0))
+    graph.connect(Se("source", lambda u: u, signals=["mains.y"]), series).connect(series, Diode("diode"))
+    graph.connect(series, R("wire", 1.0)).connect(series, node).connect(node, C("store", capacitance=1e-2))
+    law = {"effort": lambda f, s, v: v * log(f / s + 1.0), "flow": lambda e, s, v: s * (exp(e / v) - 1.0)}
+    load = J1("load", domain="electrical")
+    graph.connect(node, load).connect(load, R("lamp", 50.0)).connect(load, R("led", **law, parameters={"s": 1e-6, "v": 0.5}))
+    key = Transition("open", "closed", lambda t: t - 0.05, ("time",))
+    graph.add_automaton(Automaton("key", ("open", "closed"), "open", (key,)))
+    bleed = J1("bleed", domain="electrical")
+    graph.connect(node, bleed).connect(bleed, Switch("button", automaton="key", closed=["closed"])).connect(
+        bleed, R("bleeder", 100.0)
+    )
+    return graph
+
+
+def bouncing() -> Graph:
+    """A ball on a floor with restitution, where bounces accumulate, with dry friction beside it and a damper by mode."""
+    graph, fall, slide = Graph("bouncing"), J1("fall", domain="translation"), J1("slide", domain="translation")
+    floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.5)
+    bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), accumulates="resting", kind="bounces")
+    lift = Transition("resting", "free", lambda force: -force, ("floor.multiplier",), kind="lifts off")
+    graph.connect(Se("weight", -9.81), fall).connect(fall, I("ball", 1.0)).connect(fall, floor)
+    graph.add_automaton(Automaton("contact", ("free", "resting"), "free", (bounce, lift)))
+    graph.connect(slide, I("puck", 2.0, initial=3.0)).connect(slide, Friction("board", 4.0))
+    return graph.connect(slide, R("air", by_mode("contact", {"free": 0.1, "resting": 0.2})))
+
+
+def pendulum(form: str = "hamiltonian") -> Graph:
+    """A pendulum by its energies, its angle reset by a machine, its torque through a switched junction."""
+    graph, joint = Graph("pendulum"), J1("joint", domain="rotation")
+    arm = IC(
+        "arm",
+        inertia=lambda q, m, L, g: m * L * L * (1.0 + 0.1 * cos(q)),
+        potential=lambda q, m, L, g: m * g * L * (1.0 - cos(q)),
+        form=form,
+        position=1.5,
+        parameters={"m": 2.0, "L": 1.0, "g": 9.81},
+        domain="rotation",
+    )
+    graph.connect(joint, arm)
+    on = X1("clutch", automaton="hand", active=["on"], domain="rotation")
+    graph.connect(joint, on).connect(on, R("brake", 2.0))
+    turn = Transition("off", "on", lambda q: 0.5 - q, ("arm.q",), kind="grips")
+    back = Transition(
+        "on", "off", lambda q: -1.0 - q, ("arm.q",), (("memory.top", lambda q: 2.0 * q, ("arm.q",)),), kind="lets go"
+    )
+    graph.add_automaton(Automaton("hand", ("off", "on"), "off", (turn, back)))
+    graph.add(
+        Block("memory", [("sum", lambda top, q: top + q, ["top", "q"])], inputs={"q": "arm.q"}, states={"top": StateSpec(0.0)})
+    )
+    return graph
+
+
+def rod() -> Graph:
+    """A mass in a plane on a rod, held by its coordinates; and one that follows another through a lever."""
+    graph, place = Graph("rod"), J1("place", dimension=2)
+    graph.connect(place, I("mass", inertia=np.array([1.0, 1.0]), initial=[0.0, 0.5]))
+    graph.connect(Se("weight", [0.0, -9.81]), place).connect(place, C("where", energy=lambda q: 0.0 * q[0], initial=[1.0, 0.0]))
+    held = Constraint("rod", position=lambda q: (q @ q - 1.0) / 2, coordinates={"where.q": 2}, alpha1=6.0, alpha0=9.0)
+    graph.connect(place, held)
+    return graph
+
+
+def lever() -> Graph:
+    """A dependent storage by a nonlinear law, a modulated transformer, a body's Euler junction, and a start that follows."""
+    graph, v1, v2 = Graph("lever"), J1("v1", domain="translation"), J1("v2", domain="translation")
+    ratio = MTF("arm", lambda q: 1.0 / (3.0 + 0.1 * sin(q)), signals=["spring.q"])
+    graph.connect(v1, I("m1", 2.0, initial=1.0)).connect(v1, ratio.port("1")).connect(ratio.port("2"), v2)
+    graph.connect(v2, I("m2", 5.0)).connect(v2, C("spring", energy=lambda q, k: k * q**4 / 4 + q * q, parameters={"k": 3.0}))
+    spin = J1("spin", dimension=3)
+    graph.connect(spin, I("body", np.diag([1.0, 2.0, 3.0]), initial=[0.1, 2.0, 0.3]))
+    turned = EulerJunction("Euler", _tilde, signals=["body.p"], dimension=3)
+    graph.connect(spin, turned)
+    graph.start(lambda p: (0.1 * p,), ["m1.p"], ["spring.q"])
+    return graph
+
+
+def _tilde(p: Any) -> np.ndarray:
+    return array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
+
+
+def mixture() -> Graph:
+    """Species and a reaction; a field of two ports in a nested graph, with exported names."""
+    graph, reaction, reactants = Graph("mixture"), Re("r"), J1("A + B")
+    graph.connect(Ce("A", initial=1.0), reactants).connect(Ce("B", initial=2.0), reactants)
+    graph.connect(reactants, reaction.port("1")).connect(reaction.port("2"), Ce("D", initial=3.0))
+    field = multiport(
+        "C", "plate", lambda x: x[0] * x[0] * (1.0 + x[1] * x[1]), {"a": None, "b": "translation"}, initial=[0.2, 0.3]
+    )
+    charge, motion = J1("charge", domain="electrical"), J1("motion", domain="translation")
+    graph.connect(charge, field.port("a")).connect(motion, field.port("b")).connect(charge, R("lead", 3.0))
+    graph.connect(motion, I("foil", 0.5)).connect(motion, R("gas", 0.2)).connect(
+        Sf("leak", 0.01), J0("corner", domain="electrical")
+    )
+    graph.connect(graph["corner"], R("earth", 10.0))
+    return graph
+
+
+SMALL: dict[str, Callable[[], Graph]] = {
+    made.__name__: made for made in (drive, rectifier, bouncing, pendulum, rod, lever, mixture)
+}
+"""Every graph by name."""

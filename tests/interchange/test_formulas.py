@@ -1,0 +1,148 @@
+"""Formulas as steps: carried out again they do what the formula did, operation by operation, on any scalars."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+
+from bondgraph.interchange.formulas import ARITY, DEEPEST_SLOPES, MOST_ENTRIES, Unsound, formula_of
+from bondgraph.interchange.recording import recorded
+from bondgraph.interchange.replay import FUNCTIONS, Replay
+from bondgraph.model.gradient import partials
+from bondgraph.tape import opcodes
+from bondgraph.tape.routine import Routine, listing
+from bondgraph.tape.scalar import Tape, TraceError
+from screws import scalars
+from screws.jets import Jet
+from screws.linear import solve_spd
+from screws.scalars import absolute, array, atan2, cos, equal, exp, less, maximum, sign, sin, where
+
+
+def branches(x: Any, y: Any) -> Any:
+    chosen = where(less(0.0, x) & ~equal(y, 2.0) | (x != y), sin(x) ** 2, exp(-y))
+    return chosen + maximum(absolute(x), sign(y)) - 2 * atan2(x, y) / (1.0 - -x) + x**0.5 * 3 - 0.0 * y
+
+
+def solved(q: Any, v: Any) -> Any:
+    mass = array([[2.0 + cos(q[1]), 0.5 * q[0]], [0.5 * q[0], 3.0]])
+    return solve_spd(mass, v - q), q @ v
+
+
+def sloped(q: Any, m: Any) -> Any:
+    """A gradient of a gradient, with something from outside in it."""
+    lever = m * sin(q[0])
+
+    def energy(at: Any) -> list[Any]:
+        inner = partials(lambda b: [b[0] ** 3 * lever + b[1] * at[0]], at, (q, m))[0]
+        return [inner[0] * inner[1] + at[0] * at[1] * lever, at[1]]
+
+    return array(list(partials(energy, q, (m,))[0])) + q
+
+
+FORMULAS = {
+    "branches": (branches, ((), ()), 1),
+    "solved": (solved, ((2,), (2,)), 2),
+    "sloped": (sloped, ((2,), ()), 1),
+    "constant": (lambda: np.array([1.0, np.inf, -0.0]), (), 1),
+    "identity": (lambda x: x, ((2, 3),), 1),
+}
+
+
+def on_tape(function: Any, shapes: Any, results: int) -> tuple[Any, Any]:
+    tape = Tape()
+    given = [tape.inputs(f"a{k}", max(int(np.prod(shape)), 1)) for k, shape in enumerate(shapes)]
+    found = function(*(a.reshape(shape) if shape else a[0] for a, shape in zip(given, shapes, strict=True)))
+    several = found if results > 1 else (found,)
+    outputs = tuple(s for value in several for s in np.asarray(value, dtype=object).flat)
+    blocks = tuple((f"a{k}", len(a)) for k, a in enumerate(given))
+    return tape.nodes, listing(Routine("formula", tape, blocks, outputs))
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_on_a_tape_every_node_is_the_same(name: str) -> None:
+    """Not the steps of the result alone: what a tape keeps depends on all that was ever asked of it."""
+    function, shapes, results = FORMULAS[name]
+    replay = Replay(formula_of(json.loads(json.dumps(recorded(function, shapes, results).as_json()))))
+    assert on_tape(replay, shapes, results) == on_tape(function, shapes, results)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_on_floats_it_gives_the_same_up_to_the_order_of_sums(name: str) -> None:
+    function, shapes, results = FORMULAS[name]
+    replay, random = Replay(recorded(function, shapes, results)), np.random.default_rng(1)
+    given = [random.uniform(0.1, 2.0, shape)[()] for shape in shapes]
+    found, expected = replay(*given), function(*given)
+    for one, other in zip(found, expected, strict=True) if results > 1 else ((found, expected),):
+        assert np.shape(one) == np.shape(other)
+        np.testing.assert_allclose(np.asarray(one, dtype=float), other, rtol=1e-13)
+
+
+def test_on_symbols_and_jets() -> None:
+    x, y = sympy.symbols("x y", positive=True)
+    replay = Replay(recorded(lambda a, b: a * sin(b) ** 2 + 3 * partials(lambda at: [at[0] ** 2], array([a]))[0, 0], ((), ())))
+    assert sympy.simplify(replay(x, y) - (x * sympy.sin(y) ** 2 + 6 * x)) == 0
+    product = Replay(recorded(lambda a, b: a * sin(b), ((), ())))
+    jet = product(Jet(2.0, 1.0), Jet(0.5, 0.0, 1.0))
+    assert jet.parts()[:3] == (2.0 * np.sin(0.5), np.sin(0.5), 2.0 * np.cos(0.5))
+
+
+def test_a_number_stands_for_an_array_and_another_shape_does_not() -> None:
+    replay = Replay(recorded(lambda x: 2.0 * x, ((3,),)))
+    assert replay(1.5).tolist() == [3.0, 3.0, 3.0]
+    with pytest.raises(ValueError, match=r"shape \(3,\) is called with shape \(2,\)"):
+        replay(np.zeros(2))
+    with pytest.raises(ValueError, match="1 arguments is called with 2"):
+        replay(np.zeros(3), 1.0)
+
+
+@pytest.mark.parametrize("formula", [lambda x: x if x > 0.0 else -x, lambda x: float(x), lambda x: x + "a", lambda x: np.sin(x)])
+def test_what_no_step_does_is_refused(formula: Any) -> None:
+    with pytest.raises((TraceError, TypeError)):
+        recorded(formula, ((),))
+
+
+def test_steps_are_the_operations_of_the_tape() -> None:
+    """Every instruction is a step, but for inputs, constants and the reciprocal, which only a tape makes."""
+    assert set(ARITY) == set(opcodes.NAMES) - {"constant", "input", "reciprocal"} == set(FUNCTIONS)
+    assert set(scalars.FUNCTIONS) < set(ARITY)
+
+
+GOOD: dict[str, Any] = {"arguments": [[2]], "constants": [0.5], "steps": [["add", 0, 1]], "results": [[[], [2]]]}
+NESTED: list[Any] = ["slopes", [0], [], [["sin", 0]], [3]]
+for _ in range(DEEPEST_SLOPES):
+    NESTED = ["slopes", [0], [], [NESTED], [0]]
+
+
+@pytest.mark.parametrize(
+    ("part", "given", "why"),
+    [
+        ("steps", [["add", 0]], "no step"),
+        ("steps", [["reciprocal", 0]], "no step"),
+        ("steps", [["__import__", 0]], "no step"),
+        ("steps", [["add", 0, 2]], "not there"),
+        ("steps", [["add", 0, -2]], "not there"),
+        ("steps", [["add", 0, 1.0]], "not there"),
+        ("steps", [["add", 0, True]], "not there"),
+        ("steps", [["power", -1, -1]], "constants alone"),
+        ("steps", [["slopes", [], [], [], []]], "with respect to nothing"),
+        ("steps", [NESTED], "inside one another"),
+        ("steps", "add", "no list"),
+        ("arguments", [[-1]], "no shape"),
+        ("arguments", [[MOST_ENTRIES, 2]], "entries"),
+        ("arguments", [[1, 1, 1, 1]], "no shape"),
+        ("constants", ["Infinity"], "no number"),
+        ("constants", [10**30], "no number"),
+        ("results", [], "no result"),
+        ("results", [[[2], [0]]], "has 1 scalars"),
+        ("results", [[[], [3]]], "not there"),
+        ("more", 1, "nothing else"),
+    ],
+)
+def test_what_is_no_formula_says_why(part: str, given: Any, why: str) -> None:
+    formula_of(GOOD)
+    with pytest.raises(Unsound, match=why):
+        formula_of({**GOOD, part: given})

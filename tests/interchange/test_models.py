@@ -1,0 +1,191 @@
+"""Models that were saved and loaded: the same names, equations, pictures and bits."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bondgraph import Compiled, Graph, Model, compile_model, dump_model, equations, load_model, parse_model, save_model, simulate
+from bondgraph.assembly.assemble import ASSEMBLE
+from bondgraph.assembly.system import System
+from bondgraph.export import latex
+from bondgraph.interchange import digest
+from bondgraph.interchange.coherence import PORTS
+from bondgraph.interchange.formulas import formula_of
+from bondgraph.interchange.records import ANYTHING, MODEL, NUMBERS, OPERATIONS, RECORDS, fields_of
+from bondgraph.interchange.replay import Replay
+from bondgraph.interchange.roles import ROLES
+from bondgraph.interchange.shapes import Owner, shapes_of
+from bondgraph.model import laws
+from bondgraph.model.domains import Domain
+from bondgraph.model.mechanics import Mechanics
+from bondgraph.model.ops import Op
+from bondgraph.render.diagram import diagram
+from bondgraph.tape.routine import listing
+from bondgraph.tracing.routines import trace_for_runs
+from campaigns.small_models import SMALL
+from examples import rolling_eggs
+from models import attach_contact, contact, ground, rigid_body
+from screws.surfaces import closed_surface, parametric
+from tests.schedule.graphs import chain
+
+
+@functools.cache
+def pair(name: str) -> tuple[Compiled, Compiled]:
+    """A small model, and the same out of its file; the second takes the machine code of the first, since it is the same."""
+    compiled = compile_model(SMALL[name](), progress=False)
+    return compiled, compile_model(parse_model(dump_model(compiled)), progress=False)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_runs_are_equal_to_the_last_bit(name: str) -> None:
+    first, second = (compiled.simulate(0.5, progress=False) for compiled in pair(name))
+    assert first.names() == second.names()
+    for value in first.names():
+        np.testing.assert_array_equal(first[value], second[value], err_msg=value)
+    assert [(e.time, e.kind) for e in first.events] == [(e.time, e.kind) for e in second.events]
+    np.testing.assert_array_equal(first.ledger.stored, second.ledger.stored)
+    assert len(first.t) > 100 and first.ok
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_what_is_told_of_a_model_is_the_same(name: str) -> None:
+    first, second = pair(name)
+    assert first.report() == second.report()
+    assert str(first.parameters) == str(second.parameters) and str(first.states) == str(second.states)
+    assert first.names() == second.names() and first.bonds == second.bonds
+    assert dump_model(second.model) == dump_model(first.model).replace(' "starts": "fixed",\n', "")
+
+
+@pytest.mark.parametrize("name", ["bouncing", "rod"])
+def test_pictures_and_equations_are_the_same(name: str) -> None:
+    first, second = pair(name)
+    assert diagram(first.model).svg == diagram(second.model).svg
+    assert latex(first) == latex(second)
+
+
+def routines(model: Model) -> tuple[System, dict[str, Any]]:
+    """All that a run computes, step by step, before any machine code."""
+    found, system, differentiate = trace_for_runs(equations(model), lambda traced: None)
+    jacobian, _ = differentiate()
+    cases = {f"{name} {k}": listing(case) for name, r in found.items() for k, case in enumerate(r.cases)}
+    return system, cases | ({} if jacobian is None else {"jacobian": listing(jacobian)})
+
+
+def rolling() -> Graph:
+    """Two eggs with Gauss frames, gravity to a centre, and start values found by a search."""
+    return rolling_eggs.build()[0]
+
+
+def pebble() -> Graph:
+    """A body with a surface of the user's own, which changes its chart, on an own patch."""
+    skin = closed_surface(lambda n, a: (a * n[0], 1.2 * a * n[1], 0.7 * a * n[2]), {"a": 0.05}, "pebble")
+    bowl = parametric(lambda u, v, k: (u, v, k * (u * u + v * v)), (-1, 1), (-1, 1), {"k": 0.3}, inside=(0, 0, -1), name="bowl")
+    floor = ground("floor", surface=bowl)
+    stone = rigid_body("stone", mass=0.1, inertia=(1e-4, 1e-4, 1e-4), surface=skin, position=(0.02, 0.0, 0.05))
+    graph = Graph("pebble")
+    touching = contact("contact", floor, stone, constrained=["v_x", "v_y", "v_z"], normal_stiffness=1e4, tangential_stiffness=1e3)
+    return attach_contact(graph, touching, floor, stone)
+
+
+@pytest.mark.parametrize("build", [rolling, pebble])
+def test_contacts_have_the_same_steps_and_the_same_start(build: Callable[[], Graph]) -> None:
+    graph = build()
+    model, again = graph.freeze(), parse_model(dump_model(graph))
+    assert routines(model)[1] == routines(again)[1]
+    first, second = (compile_model(m, backend="numpy", progress=False) for m in (model, again))
+    for one, other in zip(first.initial(), second.initial(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert dataclasses.replace(model.contacts[0], place=None) == dataclasses.replace(again.contacts[0], place=None)
+
+
+def test_a_large_model_stores_equal_formulas_once() -> None:
+    small, large = (dump_model(chain(sections)) for sections in (20, 200))
+    assert small.count('"steps"') == large.count('"steps"') < 10
+    assert len(large) < 10.5 * len(small) and len(large) / 200 < 3000
+
+
+def test_files_are_the_same_in_every_process_and_read_in_a_fresh_one(tmp_path: Path) -> None:
+    path = save_model(SMALL["rectifier"](), tmp_path / "rectifier.json")
+    written = path.read_text(encoding="utf-8")
+    code = (
+        "import sys; from bondgraph import dump_model, load_model; from bondgraph.interchange import digest;"
+        "model = load_model(sys.argv[1]); assert 'sympy' not in sys.modules; print(digest(dump_model(model)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == digest(written) == hashlib.sha256(written.encode()).hexdigest()[:32]
+    assert list(load_model(path).elements) == list(SMALL["rectifier"]().freeze().elements)
+
+
+def test_start_values_that_follow_are_written_as_found() -> None:
+    graph, written = SMALL["lever"](), dump_model(SMALL["lever"]())
+    model = parse_model(written)
+    assert '"starts": "fixed"' in written and not model.starts
+    assert model.elements["spring"].law.spec.initial == 0.1  # type: ignore[attr-defined]
+    moved, held = (simulate(m, 0.1, initial={"m1.p": 2.0}, progress=False)["spring.q"][0] for m in (graph, model))
+    assert (moved, held) == (0.2, 0.1)
+
+
+# --- completeness --------------------------------------------------------------------------------------------------------
+
+
+def test_every_law_has_roles_and_ports() -> None:
+    assert set(ROLES) == set(PORTS) == set(ASSEMBLE)
+
+
+def reachable(record: type, found: dict[type, None]) -> dict[type, None]:
+    """Every dataclass that a field of a record may hold, by the annotations."""
+    if record in found:
+        return found
+    found[record] = None
+    for form, _ in fields_of(record).values():
+        rest = [form]
+        while rest:
+            inside = list(rest.pop().of)
+            rest += [part for part in inside if not isinstance(part, (type, str))]
+            for kind in inside:
+                if dataclasses.is_dataclass(kind) and isinstance(kind, type) and kind in RECORDS.values():
+                    reachable(kind, found)
+    return found
+
+
+def test_every_field_of_every_record_of_a_model_can_be_written_and_read() -> None:
+    """A field whose annotation no file can hold is a TypeError here; so is a record that is not on the list."""
+    assert set(reachable(Model, {})) | {Domain} >= set(MODEL) - {laws.Action, Mechanics}
+    assert {name for record, name in NUMBERS | ANYTHING} <= {f.name for r in MODEL for f in dataclasses.fields(r)}
+    assert set(OPERATIONS.values()) == {Op, *Op.__subclasses__()}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_roles_of_formulas_are_those_of_the_statements(name: str) -> None:
+    """What a formula was recorded for is what the equations give it: the same values, so the same shapes."""
+    system = equations(SMALL[name]().freeze())
+    model = parse_model(dump_model(SMALL[name]()))
+    loaded = equations(model)
+    met = 0
+    for statement, again in zip(system.statements, loaded.statements, strict=True):
+        assert statement.args == again.args and statement.outs == again.outs
+        if isinstance(again.op.function, Replay):
+            shapes = [loaded.values[argument].shape for argument in again.args]
+            assert list(again.op.function.formula.arguments) == shapes
+            met += 1
+    assert met
+
+
+def test_the_energies_of_a_configuration_are_kept() -> None:
+    model = pair("pendulum")[1].model
+    law = model.elements["arm"].law_as(laws.InertialField)
+    assert law.mechanics is not None and law.mechanics.potential is not None
+    assert law.mechanics.potential(0.0, 2.0, 1.0, 9.81) == 0.0
+    assert Owner(model, "arm").arguments(law.mechanics, "kinetic") == ("arm.q", "arm.v", "arm.m", "arm.L", "arm.g")
+    assert shapes_of(pair("pendulum")[1].system, law.mechanics, "potential", ("arm.q",)) == [()]
+    assert formula_of(law.mechanics.potential.formula.as_json()) == law.mechanics.potential.formula  # type: ignore[attr-defined]

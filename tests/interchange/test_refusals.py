@@ -1,0 +1,173 @@
+"""What cannot be saved, and files that are no models: refused with a code, the part and the user's line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, Block, Graph, I, ModelError, R, Se, compile_model, dump_model, load_model, parse_model
+from bondgraph.interchange import strict
+from bondgraph.model.laws import Law
+from campaigns.small_models import SMALL
+
+
+@dataclass(frozen=True)
+class Memristor(Law):
+    """A law that the language does not have."""
+
+
+def alone(element: Any) -> Graph:
+    graph, v = Graph("alone"), J1("v")
+    return graph.connect(Se("push", 1.0), v).connect(v, I("mass", 2.0)).connect(v, element)
+
+
+def file_of(name: str = "drive") -> dict[str, Any]:
+    return json.loads(dump_model(SMALL[name]()))  # type: ignore[no-any-return]
+
+
+def refused(text: str) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        compile_model(parse_model(text, "m.json"), backend="numpy", progress=False)
+    return caught.value
+
+
+def test_a_law_of_the_users_own_is_refused_by_its_name_and_line() -> None:
+    compiled = compile_model(alone(R("r", 1.0)), backend="numpy")
+    model = compiled.model.elements["r"]
+    object.__setattr__(model, "law", Memristor())
+    with pytest.raises(ModelError, match=r'E350 R "r" cannot be saved') as caught:
+        dump_model(compiled)
+    assert "holds a Memristor" in str(caught.value) and "test_refusals.py" in str(caught.value)
+
+
+def test_a_formula_that_is_no_steps_is_refused_by_its_name_and_line() -> None:
+    graph = alone(R("r", effort=lambda f: f if f > 0.0 else 2.0 * f))
+    with pytest.raises(ModelError, match=r'E350 R "r" cannot be saved') as caught:
+        dump_model(graph)
+    assert "branches on a value" in str(caught.value) and "test_refusals.py" in str(caught.value)
+
+
+def test_a_formula_that_nothing_needs_is_left_out_and_missed_when_it_is_needed() -> None:
+    """The law is read one way; the other is no steps, and an edit that turns the causality needs it."""
+    graph = alone(R("r", effort=lambda f: 3.0 * f, flow=lambda e: e / 3.0 if e > 0.0 else 0.0 * e))
+    content = json.loads(dump_model(graph))
+    assert [entry["why"] for entry in content["operations"] if entry["formula"] is None]
+    model = parse_model(json.dumps(content))
+    compile_model(model, backend="numpy", progress=False)
+    missing = model.elements["r"].law.flow  # type: ignore[attr-defined]
+    with pytest.raises(ModelError, match="E356"):
+        missing(1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("", "E351", "not JSON"),
+        ("[]", "E351", "no object"),
+        ('{"a": 1, "a": 2}', "E351", "stands twice"),
+        ('{"a": NaN}', "E351", "no number NaN"),
+        ('{"a": ' + "9" * 50 + "}", "E351", "too long"),
+        ("[" * 100_000, "E351", "deep"),
+        ('{"a": ' + "[" * 40 + "]" * 40 + "}", "E351", "deep"),
+        ("{}", "E352", "no model"),
+        ('{"format": "screwbond-model", "version": 2}', "E352", "reads version 1"),
+        ('{"format": "screwbond-model", "version": true}', "E352", "reads version 1"),
+        ('{"format": "screwbond-model", "version": 1}', "E352", 'no "formulas"'),
+    ],
+)
+def test_what_is_no_file_of_a_model(text: str, code: str, said: str) -> None:
+    error = refused(text)
+    assert error.problems[0].code == code and said in str(error) and "m.json" in str(error)
+
+
+CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
+    ("E352", "unknown", lambda f: f.update(more=1)),
+    ("E353", "a kind of record", lambda f: f["model"]["elements"]["coil"]["law"].update({"$is": "Memristor"})),
+    ("E353", "a kind of record", lambda f: f["model"]["elements"]["coil"]["law"].update({"$is": "Port"})),
+    ("E353", "a field of Element", lambda f: f["model"]["elements"]["coil"].update(op=1)),
+    ("E353", 'needs "law"', lambda f: f["model"]["elements"]["coil"].pop("law")),
+    ("E353", "a text", lambda f: f["model"].update(name=3)),
+    ("E353", "a list", lambda f: f["model"].update(bonds={})),
+    ("E353", "'effort' or 'flow'", lambda f: f["model"]["elements"]["coil"]["law"].update(gives="power")),
+    ("E353", "operations", lambda f: f["model"]["elements"]["coil"]["law"].update(output=1000)),
+    ("E353", "no known domain", lambda f: f["model"]["bonds"][0].update(domain="magic")),
+    ("E353", "no number", lambda f: f["model"]["elements"]["coil"]["parameters"]["inertia"].update(value=True)),
+    ("E354", "no step", lambda f: next(iter(f["formulas"].values())).update(steps=[["exec", 0]])),
+    ("E354", "no formula", lambda f: f["operations"][0].update(formula="none")),
+    ("E354", "no list", lambda f: f.update(operations={})),
+    ("E355", "no element", lambda f: f["model"]["bonds"][0].update(tail=["nothing", "1"])),
+    ("E355", "of that name", lambda f: f["model"]["bonds"][0].update(tail=["supply", "7"])),
+    ("E355", "dimension", lambda f: f["model"]["bonds"][0].update(dimension=10**9)),
+    ("E355", "does not exist", lambda f: f["model"]["elements"]["supply"].update(signals=["nothing.y"])),
+    ("E355", "arguments", lambda f: f["model"]["elements"]["supply"].update(parameters={})),
+    ("E355", "is called", lambda f: f["model"]["elements"]["coil"].update(name="oil")),
+    ("E113", "coil", lambda f: f["model"]["elements"]["coil"]["parameters"]["inertia"].update(value="inf")),
+    ("E119", "coil", lambda f: f["model"]["elements"]["coil"]["parameters"]["inertia"].update(value=-1.0)),
+]
+
+
+@pytest.mark.parametrize(("code", "said", "change"), CHANGES)
+def test_what_does_not_fit_in_a_file(code: str, said: str, change: Callable[[dict[str, Any]], Any]) -> None:
+    content = file_of()
+    change(content)
+    error = refused(json.dumps(content))
+    assert error.problems[0].code == code and said in str(error)
+
+
+def test_what_was_found_by_the_campaign() -> None:
+    """Each ended in another exception once."""
+    content = file_of("lever")
+    content["model"]["elements"]["m1"]["parameters"] = {"free": {"value": 2.0}}
+    assert refused(json.dumps(content)).problems[0].code == "E355"
+
+
+def test_keys_and_names_that_look_like_those_of_the_format_are_only_names() -> None:
+    """A block whose names are `$is`, `op` and `is`."""
+    named = {"$is": 1.0, "op": 2.0, "is": 3.0}
+    whole = Graph("whole")
+    whole.add(Block("$is", [("y", lambda a, b, c: a + b * c, list(named))], parameters=named))
+    whole.add(Block("integral", [("rate", lambda u: u, ["u"])], inputs={"u": "$is.y"}, states={"x": 0.0}, rates={"x": "rate"}))
+    text = dump_model(whole)
+    loaded = compile_model(parse_model(text), backend="numpy", progress=False)
+    assert loaded.parameters["$is.op"].value == 2.0
+    assert loaded.simulate(1.0, progress=False)["integral.x"][-1] == pytest.approx(7.0, rel=1e-9)
+
+
+def test_numbers_are_exact_and_those_that_json_has_not_are_words() -> None:
+    rough = np.array([0.1 + 0.2, 1e-320, -0.0, 1e308])
+    graph = Graph("numbers")
+    graph.add(Block("b", [("y", lambda a: a, ["a"])], parameters={"a": rough}))
+    graph.add(Block("c", [("y", lambda: np.array([np.inf, -np.inf, 1.0 / 3.0]), [])]))
+    graph.add(Block("i", [("r", lambda u: u[0], ["u"])], inputs={"u": "b.y"}, states={"x": 0.0}, rates={"x": "r"}))
+    model = parse_model(dump_model(graph))
+    assert model.elements["b"].parameters["a"].value.tobytes() == rough.tobytes()
+    found = model.elements["c"].law.equations[0].op()  # type: ignore[attr-defined]
+    assert found.tolist() == [np.inf, -np.inf, 1.0 / 3.0]
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelError, match="E357"):
+        load_model(tmp_path / "nothing.json")
+    with pytest.raises(ModelError, match="E357"):
+        load_model(tmp_path)
+    odd = tmp_path / "odd.json"
+    odd.write_bytes(b"\xff\xfe{}")
+    with pytest.raises(ModelError, match="E351"):
+        load_model(odd)
+    monkeypatch.setattr("bondgraph.interchange.read.LARGEST", 1)
+    with pytest.raises(ModelError, match="E351"):
+        load_model(odd)
+    monkeypatch.setattr(strict, "LARGEST", 1)
+    with pytest.raises(ModelError, match="E351"):
+        parse_model("{}")
+
+
+def test_what_is_no_model_is_not_saved() -> None:
+    with pytest.raises(ModelError, match="E100"):
+        dump_model("drive")  # type: ignore[arg-type]
