@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, prepared, tree, two_eggs
+from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, prepared, sweeps, tree, two_eggs
 from benchmarks.command import run_command
 
 MAINS = {
@@ -16,6 +16,7 @@ MAINS = {
     "hand": hand.main,
     "ellipsoids": mujoco_ellipsoids.main,
     "piles": piles.main,
+    "sweeps": sweeps.main,
     "prepared": prepared.main,
 }
 

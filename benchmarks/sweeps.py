@@ -45,7 +45,7 @@ def delta() -> Graph:
 
 CASES = {
     "motor": Case(motor, "winding.resistance", last("rotor.flow"), 0.1, 2000),
-    "ball, 36 bounces": Case(with_restitution, "ball.inertia", last("floor.h"), 4.0, 200),
+    "ball, 36 bounces": Case(with_restitution, "ball.inertia", last("floor.h"), 4.0, 40),
     "delta robot, 1 s": Case(delta, "arm 1.mechanism.M2", last("arm 1.mechanism.q[0]"), 1.0, 400),
 }
 SAMPLES = 11
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 def _run(quick: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"processor": processor()}
     for name, case in CASES.items():
-        found[name] = measure(case, max(case.runs // 20, 10) if quick else case.runs, 2 if quick else 7)
+        found[name] = measure(case, max(case.runs // 20, 4) if quick else case.runs, 2 if quick else 5)
     rows = [
         (
             name,

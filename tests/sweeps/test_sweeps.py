@@ -12,7 +12,7 @@ import pytest
 
 from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, RunError, Se, Transition, compile_model
 from bondgraph.errors import FileError
-from bondgraph.sweeps import driving, last, load_runs, normal, peak, sweep, uniform
+from bondgraph.sweeps import driving, events, integral, last, load_runs, mean, normal, peak, sweep, uniform
 from bondgraph.sweeps.sending import SentModel
 from bondgraph.sweeps.store import Store, distinct
 from tests.sweeps.oscillators import extremes, oscillator, relaxed
@@ -59,6 +59,18 @@ def test_a_run_is_what_simulate_gives(compiled, reference):
         assert run.values["q"] == result["spring.q"][-1] and run.values["top"] == result.peak("spring.q")[1]
         np.testing.assert_array_equal(run.values["ends"], extremes(result))
         np.testing.assert_array_equal(run.values["course"], result["spring.q"])
+
+
+def test_runs_in_one_call_of_machine_code_are_runs_alone(compiled):
+    """A function of the user's needs a result of each; without one all go together."""
+    measures = {"q": last("spring.q"), "top": peak("spring.q"), "mean": mean("mass.flow"), "way": integral("mass.flow")}
+    measures |= {"course": "damper.effort", "count": events(), "speed": last("mass.flow")}
+    asked = {"runs": 30, "seed": 2, "samples": 0.02, "progress": False}
+    together = sweep(compiled, DRAWN, 1.0, keep=measures, **asked)
+    alone = sweep(compiled, DRAWN, 1.0, keep={**measures, "own": extremes}, **asked)
+    assert together.failures == alone.failures != ()
+    for name in measures:
+        assert together[name].tobytes() == alone[name].tobytes(), name
 
 
 def test_a_run_that_fails_keeps_its_reason(reference):
@@ -253,8 +265,7 @@ RELAXED = {"points": {"spring.stiffness": [20.0, 50.0]}, "keep": {"q": "spring.q
 
 
 def test_threads_and_processes_give_equal_bytes(compiled, reference):
-    """Not only values: also failures, and arrays of a function of the user's. A model goes to processes as data, or as the function
-    that builds it."""
+    """Not only values: also failures, and arrays of a function of the user's. A model goes there as data, or as a function."""
     with ThreadPoolExecutor(3) as threads:
         assert content(drawn(oscillator(), executor=threads)) == content(reference)
         known = sweep(relaxed(), t_end=1.0, executor=threads, **RELAXED)
@@ -262,7 +273,7 @@ def test_threads_and_processes_give_equal_bytes(compiled, reference):
         assert driving.workers_of(processes) == 2
         assert content(drawn(compiled, executor=processes)) == content(reference)
         assert content(sweep(relaxed, t_end=1.0, executor=processes, **RELAXED)) == content(known)
-        with pytest.raises(ModelError, match="(?s)E366 other processes cannot have this model.*functions give its start values"):
+        with pytest.raises(ModelError, match=r"(?s)E366 other processes cannot have this model.*functions give its start values"):
             sweep(relaxed(), t_end=1.0, executor=processes, **RELAXED)
         with pytest.raises(ModelError, match='E366 other processes cannot have the function of "own"'):
             sweep(compiled, DRAWN, 1.0, keep={"own": lambda run: 0.0}, runs=2, executor=processes, progress=False)
