@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, prepared, sweeps, tree, two_eggs
+from benchmarks import chain, delta, events, hand, mujoco_ellipsoids, piles, prepared, sweeps, tree, two_eggs
 from benchmarks.command import run_command
 
 MAINS = {
@@ -18,6 +18,7 @@ MAINS = {
     "piles": piles.main,
     "sweeps": sweeps.main,
     "prepared": prepared.main,
+    "events": events.main,
 }
 
 

@@ -18,6 +18,7 @@ from models.impact.command import IMPACT
 from models.maze.command import MAZE
 from models.studies.commands import Command, parser_of
 from models.studies.drawing import DIAGRAM
+from models.studies.saved import RUN_SAVED, SHOW_SAVED
 from models.studies.scripts import EXAMPLES
 from models.sweeping.command import SWEEP
 from models.two_bodies.command import CONTACT
@@ -94,7 +95,7 @@ def _info(_: Any) -> int:
 
 
 INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
-COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, SWEEP, DIAGRAM, EXAMPLES, INFO)
+COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, RUN_SAVED, SHOW_SAVED, SWEEP, DIAGRAM, EXAMPLES, INFO)
 """Every command."""
 
 

@@ -33,7 +33,7 @@ ROOMS = {
         ("passes", "render", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "export", "interchange", "piles", "prepared", "stepping"),
+        ("analysis", "estimation", "export", "interchange", "piles", "prepared", "stepping"),
         ("sweeps",),
     ),
     "models": (

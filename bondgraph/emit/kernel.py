@@ -57,6 +57,9 @@ class Kernel:
     keep: Any = field(repr=False, default=None)
     steps: Any = field(repr=False, default=None)
 
+    is_made = True
+    """Whether its code is there already."""
+
     @property
     def is_machine_code(self) -> bool:
         """Whether it is compiled, or will be at its first use."""
@@ -188,9 +191,11 @@ class DeferredKernel(Kernel):
 
         def made() -> Kernel:
             with lock:
-                return once()
+                kernel = once()
+                self.__dict__["is_made"] = True
+                return kernel
 
-        self.__dict__.update(name=name, sizes=sizes, n_out=n_out, made=made)
+        self.__dict__.update(name=name, sizes=sizes, n_out=n_out, made=made, is_made=False)
 
     is_machine_code = True  # type: ignore[assignment]  # it is compiled at its first use
     address = property(lambda self: self.made().address)  # type: ignore[assignment]

@@ -9,6 +9,9 @@ import numpy as np
 
 from bondgraph.emit.kernel import address_of
 
+Fields = Mapping[str, tuple[int, str]]
+"""Name -> place and kind."""
+
 
 def fields_of(pointers: Iterable[str], wholes: Iterable[str], reals: Iterable[str] = ()) -> dict[str, tuple[int, str]]:
     """Names of addresses, integers and floats -> place and kind ("ptr", "i64", "double") of each."""

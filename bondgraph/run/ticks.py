@@ -99,7 +99,7 @@ class Ticks:
     def look_ahead(self) -> None:
         """Keep the user's formulas on this side of the next break, whatever the rounding of their time."""
         following = float(np.min(self.following[self.silent], initial=np.inf))
-        self._bound.window[1] = self._beside(following, -1.0)
+        self._bound.window[1] = self._beside(following, -1.0) if following < np.inf else np.inf
 
     def _beside(self, time: float, side: float) -> float:
         on_clock = self._bound.origin + time

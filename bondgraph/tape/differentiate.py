@@ -1,4 +1,4 @@
-"""Outputs and inputs on a tape -> the structurally nonzero derivatives, on the same tape, or their pattern alone.
+"""Outputs and inputs on a tape -> the structurally nonzero derivatives, or those along directions, or their pattern alone.
 
 Forward accumulation carries with every node its derivatives by the inputs that it depends on; it is safe in formulas
 that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes
@@ -7,7 +7,7 @@ through the tape once per output; it is taken where it needs fewer operations an
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,11 +52,40 @@ def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]
     if len(seeds) != len(inputs):
         raise TraceError("the same scalar is listed twice among the variables of a Jacobian")
     order = active_nodes(tape, roots, seeds)
-    accumulate = _reverse if _reverse_is_shorter(tape, order, roots, seeds) else _forward
-    entries = accumulate(tape, order, roots, seeds)
+    if _reverse_is_shorter(tape, order, roots, seeds):
+        entries = _reverse(tape, order, roots, seeds)
+    else:
+        entries = _forward(tape, order, roots, {seed: {column: tape.constant(1.0)} for seed, column in seeds.items()})
     kept = sorted((c, r, v) for (r, c), v in entries.items() if tape.value(v) != 0.0)
     values = tuple(TapeScalar(tape, v) for _, _, v in kept)
     return SparseJacobian(tuple(r for _, r, _ in kept), tuple(c for c, _, _ in kept), values, shape)
+
+
+def derivatives_along(
+    outputs: Sequence[TapeScalar | float],
+    variables: Sequence[TapeScalar],
+    directions: Sequence[Mapping[int, TapeScalar | float]],
+    count: int,
+) -> np.ndarray:
+    """Derivatives of `outputs` along `count` directions at once, an object array (outputs, count): J V without J.
+
+    `directions` holds, for each of the variables, its components in V by the number of the direction; what is left out is
+    zero. At a kink as in `jacobian`. The steps are about those of the outputs, times twice the count of directions, however
+    many variables there are.
+    """
+    found = np.full((len(outputs), count), 0.0, dtype=object)
+    if not len(variables) or not len(outputs):
+        return found
+    tape = variables[0].tape
+    roots = [tape.scalar(output).index for output in outputs]
+    seeded = {
+        variable.index: {column: tape.scalar(part).index for column, part in parts.items()}
+        for variable, parts in zip(variables, directions, strict=True)
+    }
+    order = active_nodes(tape, roots, seeded)
+    for (row, column), value in _forward(tape, order, roots, seeded).items():
+        found[row, column] = TapeScalar(tape, value)
+    return found
 
 
 def compressed_columns(jacobian: SparseJacobian) -> tuple[np.ndarray, np.ndarray]:
@@ -91,7 +120,7 @@ def dependence(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScala
     return indptr, np.array([row for column in columns for row in column], dtype=np.int32)
 
 
-def active_nodes(tape: Nodes, roots: Sequence[int], seeds: dict[int, int]) -> list[int]:
+def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> list[int]:
     """Nodes between `seeds` and `roots`: those that the roots need and that vary with a seed, ascending."""
     active: set[int] = set()
     order = []
@@ -151,12 +180,13 @@ def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:
     return tape.function("less", node[1], tape.constant(0.0)), node[1], node[1], -1
 
 
-def _forward(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, int]) -> dict[tuple[int, int], int]:
-    zero, one, none = tape.constant(0.0), tape.constant(1.0), dict[int, int]()
+def _forward(tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[int, dict[int, int]]) -> dict[tuple[int, int], int]:
+    """Derivatives (row, column) of the roots, where those of the nodes that are `seeded` are given by column."""
+    zero, none = tape.constant(0.0), dict[int, int]()
     derivatives: dict[int, dict[int, int]] = {}
     for position in order:
-        if position in seeds:
-            derivatives[position] = {seeds[position]: one}
+        if position in seeded:
+            derivatives[position] = seeded[position]
             continue
         node = tape.nodes[position]
         if node[0] in op.SELECTS:

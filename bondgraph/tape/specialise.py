@@ -35,6 +35,35 @@ def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapp
     return tuple(TapeScalar(tape, new.get(root, root)) for root in roots)
 
 
+def appended(
+    tape: Tape, outputs: Sequence[TapeScalar | float], block: str, more: Sequence[str]
+) -> tuple[Tape, tuple[TapeScalar, ...]]:
+    """The same outputs on a new tape whose input block `block` is followed, within it, by the inputs of the blocks `more`."""
+    target, names = Tape(), list(tape.blocks)
+    starts = {names.index(block): 0}
+    length = tape.blocks[block]
+    for name in more:
+        starts[names.index(name)] = length
+        length += tape.blocks[name]
+    for name, n in tape.blocks.items():
+        if name not in more:
+            target.inputs(name, length if name == block else n)
+    numbers = list(target.blocks)
+    roots = [tape.scalar(output).index for output in outputs]
+    new: dict[int, int] = {}
+    for position in reachable(tape, roots):
+        code, *arguments = tape.nodes[position]
+        if code > op.INPUT:
+            new[position] = target.place((code, *(new[a] for a in arguments)))
+        elif code == op.INPUT:
+            number, place = arguments
+            name = block if number in starts else names[number]
+            new[position] = target.place((op.INPUT, numbers.index(name), starts.get(number, 0) + place))
+        else:
+            new[position] = target.place((code, *arguments))
+    return target, tuple(TapeScalar(target, new[root]) for root in roots)
+
+
 @dataclass(frozen=True)
 class Hoisted:
     """The same outputs on a new tape whose parameter block is longer by `prepared`."""

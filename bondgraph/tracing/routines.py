@@ -114,7 +114,7 @@ def trace_for_runs(
     if inspect is not None:
         inspect(traced)
     system, tape, p = traced.ground.system, traced.ground.tape, traced.ground.inputs["p"]
-    outputs = _outputs(traced)
+    outputs = outputs_of(traced)
     everything = [scalar for group in outputs.values() for scalar in group]
     hoisted = hoist(tape, everything)
     blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
@@ -130,8 +130,8 @@ def trace_for_runs(
     return routines, system, functools.partial(_differentiated, plain)
 
 
-def _outputs(traced: Traced) -> dict[str, list[Any]]:
-    """The scalars of every routine."""
+def outputs_of(traced: Traced) -> dict[str, list[Any]]:
+    """The scalars of every routine by its name."""
     ground, system, values, m = traced.ground, traced.ground.system, traced.values, traced.ground.inputs["m"]
 
     def states(changed: Iterable[tuple[str, str]]) -> list[Any]:

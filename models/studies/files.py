@@ -5,7 +5,7 @@
 | .npz | arrays by name |
 | .json | what JSON can say; numbers that are not finite become null |
 | .csv | a `Table` |
-| .tex | text |
+| .tex, .txt | text |
 | .svg | a drawing, as of `bondgraph.render.diagram` |
 """
 
@@ -43,6 +43,7 @@ WRITERS: dict[str, Callable[[Path, Any], object]] = {
     ".json": lambda path, content: path.write_text(json_text(content), encoding="utf-8"),
     ".csv": write_table,
     ".tex": lambda path, text: path.write_text(text, encoding="utf-8"),
+    ".txt": lambda path, text: path.write_text(text, encoding="utf-8"),
     ".svg": lambda path, drawing: drawing.write(path),
 }
 """How the content of a file is written, by the ending of its name."""

@@ -58,6 +58,7 @@ EXECUTED = [
     "runs.md",
     "sweeps.md",
     "analysis.md",
+    "estimation.md",
     "export.md",
     "interchange.md",
     "stepping.md",

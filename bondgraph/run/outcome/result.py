@@ -36,7 +36,8 @@ class Statistics:
     ----------
     solver, method : "machine code", "dop853"; after a change of method "dop853, bdf".
     steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
-    events : count of transitions; ticks : count of clock ticks; programs : of quadratic programs, in steps with rigid contacts.
+    events : count of transitions; handed_back : instants of events that Python settled, and not machine code.
+    ticks : count of clock ticks; programs : of quadratic programs, in steps with rigid contacts.
     wall_time : of the whole call, s; integration_time : spent inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     rounding : steps whose tolerance lay below the rounding of the rates, the rtol that these reached, and of which states.
@@ -55,6 +56,7 @@ class Statistics:
     local_rtol: float
     ticks: int = 0
     programs: int = 0
+    handed_back: int = 0
     rounding: Rounding = field(default_factory=Rounding)
 
     @property

@@ -116,7 +116,18 @@ def test_every_field_is_declared_and_described(record: type) -> None:
 
 def test_tasks() -> None:
     """Every command but `diagram`, `examples` and `info` is a study, and each of its files has a writer, or is a picture."""
-    assert {command.name for command in COMMANDS} == {"contact", "delta", "diagram", "examples", "hand", "impact", "info", "maze"}
+    assert {command.name for command in COMMANDS} == {
+        "contact",
+        "delta",
+        "diagram",
+        "examples",
+        "hand",
+        "impact",
+        "info",
+        "maze",
+        "run",
+        "show",
+    }
     for name, task in ALL_TASKS.items():
         assert task.help and len(set(task.names)) == len(task.names) and SUMMARY in task.names, name
         assert {Path(file).suffix for file in (*task.files, SUMMARY)} <= set(WRITERS), name

@@ -1,0 +1,106 @@
+"""What errors of sensitivities are measured against: sizes of states and how far they are driven in; the weights of a step out.
+
+An error of a number of S = dx/dp counts beside that number, or beside the largest of its column, all in parts of the sizes of
+their states; one of x as in the run itself. So neither units nor the values of parameters matter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bondgraph.run.bound import Bound
+from bondgraph.run.error_control.noise import rounding
+from bondgraph.run.error_control.weights import Weights
+
+PART = 0.1
+"""Of the largest of a column: errors are compared with so much of it where a number is smaller."""
+
+NOTHING = 1e-13
+"""Part of the size of a state: what moves it by less does not act."""
+
+COLLECTED, MORE, FRUITFUL, PATIENCE = 8.0, 64.0, 0.1, (4, 4096)
+"""Of the rounding of rates what a step collects, how much more where doubts return, and from which part of the tolerance it
+matters; how many rejected steps are a doubt."""
+
+
+class Allowances(Weights):
+    """Weights of x and S, (n (1 + k),), in the arrays that integrators share.
+
+    Parameters
+    ----------
+    bound : x and S as a program; own : the model itself, whose natural scales x has.
+    met : states of the run (samples, n); driven : how large a column may be expected to be before it has been (k,), in parts of
+        the sizes of its states.
+    """
+
+    def __init__(self, bound: Bound, own: Weights, met: np.ndarray, driven: np.ndarray):
+        super().__init__(bound, 1.0, None, 1.0)
+        self._own, self._driven = own, driven
+        for x in met:
+            own.see(x)
+        self._count = met.shape[1]
+        self._more = 1.0
+
+    @property
+    def known(self) -> np.ndarray:
+        """How large each state of the model has been, or is by its couplings (n,)."""
+        return np.maximum(self._own.known, self._own.floor[: self._count])
+
+    def see(self, x: np.ndarray) -> None:
+        """x and S have been there."""
+        super().see(x)
+        self._own.see(x[: self._count])
+
+    def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
+        """A leg begins."""
+        self.see(x)
+        n = self._count
+        self._own.begin(t, x[:n], np.zeros(len(self._own.size) - n), m)
+        self._weigh()
+
+    def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
+        """Look at the natural scales anew."""
+        self._own.renew(t, x[: self._count], m)
+        self._weigh()
+
+    def question(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
+        """Steps of length h are rejected: new scales, and is the tolerance below the rounding of the rates?"""
+        self.renew(t, x, m)
+        if self.noise.any():
+            self._more = min(2.0 * self._more, MORE)
+        fruitful = self._hear(t, x, m, h, relative)
+        self.patience = PATIENCE[0] if fruitful else min(2 * self.patience, PATIENCE[1])
+
+    def relax(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
+        """Measure the noise anew after it has been in use for long."""
+        self._more = max(0.5 * self._more, 1.0)
+        self._hear(t, x, m, h, relative)
+
+    def _hear(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float) -> bool:
+        """Measure the noise of all rates; keep it only where it matters for a step of length h."""
+        known = np.maximum(self.size, self.floor)
+        noise = COLLECTED * np.sqrt(len(x)) * self._more * rounding(self._bound, t, x, m, known, h)
+        matters = bool(np.any(h * noise > FRUITFUL * relative * known))
+        self.noise[:] = noise if matters else 0.0
+        return matters
+
+    def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
+        """Whether the rounding of steps was more than that part of what a number of S counts beside; of columns that are not
+        themselves rounding, where all of what is varied, `numbers` (k,), would change nothing."""
+        n = self._count
+        with np.errstate(all="ignore"):
+            blurred = self.exceeded[n:] > rtol * np.maximum(self.size, self.floor)[n:]
+            acting = (self._shares() * np.abs(numbers) > NOTHING) | (numbers == 0.0)
+        return bool(np.any(blurred.reshape(-1, n)[acting]))
+
+    def _shares(self) -> np.ndarray:
+        """The largest of each column so far, in parts of the sizes of its states (k,)."""
+        n, known = self._count, self.known
+        moving = known > 0.0
+        found: np.ndarray = np.max(self.size[n:].reshape(-1, n)[:, moving] / known[moving], axis=1, initial=0.0)
+        return found
+
+    def _weigh(self) -> None:
+        n = self._count
+        self.floor[:n] = self._own.floor[:n]
+        self.floor[n:] = PART * np.outer(np.maximum(self._shares(), self._driven), self.known).ravel()

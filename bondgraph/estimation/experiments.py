@@ -1,0 +1,117 @@
+"""Experiments: what was measured, and how it was made, in; the same checked, and what a run says beside it, out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bondgraph.compile.compiled import Compiled
+from bondgraph.errors import ModelError, refusal
+from bondgraph.output.brief import brief
+from bondgraph.quantities import real
+from bondgraph.run_arguments import Initial
+
+Measured = Mapping[str, Sequence[Any]]
+"""Name of a quantity -> times (s), values, and, where it is known, the standard deviation of their noise."""
+
+
+@brief
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment with a model.
+
+    Parameters
+    ----------
+    data : name -> (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard deviation of the noise, one number or
+        one for each value.
+    parameters, initial : what was different in this experiment, as in `simulate`; not what is estimated.
+    t_start : the time at which it began, s.
+    """
+
+    data: Measured
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    initial: Initial | None = None
+    t_start: float = 0.0
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A measured quantity of one experiment.
+
+    Parameters
+    ----------
+    name : of the quantity; unit : of its numbers, "" where nobody knows.
+    t : times (samples,); at : their places among all samples of the experiment.
+    y : values (samples, numbers); sigma : of the same shape, None where it is to be estimated.
+    """
+
+    name: str
+    unit: str
+    t: np.ndarray
+    at: np.ndarray
+    y: np.ndarray
+    sigma: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An experiment, checked: its channels, and the times at which a run is sampled (samples,)."""
+
+    experiment: Experiment
+    channels: tuple[Channel, ...]
+    samples: np.ndarray
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is measured."""
+        return tuple(channel.name for channel in self.channels)
+
+
+def trials_of(compiled: Compiled, given: Measured | Experiment | Sequence[Experiment | Measured]) -> tuple[Trial, ...]:
+    """Experiments, checked. `ModelError` E376 for data that do not fit."""
+    alone = isinstance(given, (Experiment, Mapping))
+    listed = [given] if alone else list(given)  # type: ignore[arg-type]
+    made = [
+        each if isinstance(each, Experiment) else Experiment(each) for each in listed if isinstance(each, (Experiment, Mapping))
+    ]
+    if not made or len(made) < len(listed) or not all(experiment.data for experiment in made):
+        raise _unfit(compiled, "no data", "they are a dictionary of (t, y) or (t, y, sigma) by name, or a list of experiments")
+    return tuple(_trial(compiled, experiment) for experiment in made)
+
+
+def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
+    found = []
+    for name, entry in experiment.data.items():
+        layout = compiled.program.layout
+        try:
+            slot = layout[name]
+        except KeyError as unknown:
+            raise _unfit(compiled, f'"{name}" is no quantity of the model', str(unknown.args[0])) from None
+        arrays = [real(part) for part in entry] if isinstance(entry, Sequence) and len(entry) in (2, 3) else [None]
+        if any(array is None for array in arrays):
+            raise _unfit(compiled, f'the data of "{name}" are no numbers', "they are (t, y) or (t, y, sigma)")
+        t, y, *rest = (np.asarray(array, dtype=float) for array in arrays)
+        if t.ndim != 1 or not len(t) or y.shape != (len(t), *slot.shape):
+            raise _unfit(
+                compiled, f'the data of "{name}" have shapes {t.shape} and {y.shape}', f"{(len(t), *slot.shape)} is needed"
+            )
+        sigma = np.broadcast_to(rest[0], y.shape) if rest and np.ndim(rest[0]) in (0, y.ndim) else None
+        if rest and (sigma is None or not np.all(np.isfinite(sigma)) or not np.all(sigma > 0.0)):
+            raise _unfit(compiled, f'the standard deviation of "{name}" is not positive', "one number, or one for each value")
+        if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
+            raise _unfit(compiled, f'the data of "{name}" are not all finite', "leave out what was not measured")
+        if t.min() < experiment.t_start:
+            raise _unfit(compiled, f'the data of "{name}" begin at {t.min():g} s', f"the run begins at {experiment.t_start:g} s")
+        found.append((name, slot.unit, t, y.reshape(len(t), -1), None if sigma is None else sigma.reshape(len(t), -1)))
+    samples = np.unique(np.concatenate([[experiment.t_start], *(t for _, _, t, _, _ in found)]))
+    if len(samples) < 2:
+        raise _unfit(compiled, "all data are at the start", "a run needs data after it")
+    channels = [Channel(name, unit, t, np.searchsorted(samples, t), y, sigma) for name, unit, t, y, sigma in found]
+    return Trial(experiment, tuple(channels), samples)
+
+
+def _unfit(compiled: Compiled, title: str, why: str) -> ModelError:
+    return refusal("E376", title, '{"rotor.flow": (t, y, sigma)}', about=compiled.model.name, why=why)

@@ -1,0 +1,128 @@
+"""Estimates from noisy data: `python -m campaigns.estimates --count 100 --seed 0`.
+
+Data are runs at known numbers with noise of a seed. Of the estimates at all seeds the true numbers lie within the ellipsoid of
+95 per cent in some 95 per cent; fewer than `LEAST` would come by chance once in a thousand campaigns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph import GY, J1, Compiled, Graph, I, R, Se, compile_model
+from bondgraph.estimation import Experiment, estimate
+from campaigns.processes import each
+from examples.bouncing_ball import with_restitution
+from models.delta import DeltaParameters, DeltaRobot
+
+
+@dataclass(frozen=True)
+class Study:
+    """A model, its true numbers with the bounds of the search, and what is measured with which noise.
+
+    `data` : name -> (sample times, standard deviation); `parameters` : of the experiment.
+    """
+
+    compiled: Compiled
+    truth: Mapping[str, float]
+    bounds: Mapping[str, tuple[float, float]]
+    data: Mapping[str, tuple[np.ndarray, float]]
+    parameters: Mapping[str, Any]
+
+
+def motor() -> Study:
+    """Speed and current of a motor that starts."""
+    graph, armature, rotor = Graph("motor"), J1("armature", domain="electrical"), J1("rotor", domain="rotation")
+    emf = GY("emf", 0.00954)
+    graph.connect(Se("supply", 5.0), armature).connect(armature, R("winding", resistance=4.0)).connect(
+        armature, I("coil", 1.5e-5)
+    )
+    graph.connect(armature, emf).connect(emf, rotor).connect(rotor, I("inertia", 1e-6)).connect(rotor, R("friction", 1e-6))
+    t = np.linspace(0.0, 0.1, 51)[1:]
+    truth = {"winding.resistance": 4.0, "emf.ratio": 0.00954, "inertia.inertia": 1e-6}
+    return Study(compile_model(graph), truth, _around(truth), {"rotor.flow": (t, 2.0), "armature.flow": (t, 0.02)}, {})
+
+
+def ball() -> Study:
+    """Height of a ball through its bounces."""
+    truth = {"weight.value": -9.81, "floor.restitution": 0.8, "floor.h": 1.0}
+    bounds = {"weight.value": (-12.0, -8.0), "floor.restitution": (0.6, 0.95), "floor.h": (0.8, 1.2)}
+    return Study(compile_model(with_restitution()), truth, bounds, {"floor.h": (np.linspace(0.0, 2.0, 81)[1:], 5e-3)}, {})
+
+
+def delta() -> Study:
+    """Motor angles of a delta robot that one motor moves."""
+    truth = {"arm 1.mechanism.M1": 0.4, "arm 1.mechanism.M3": 0.1, "arm 1.damping.resistance": 0.04}
+    compiled = compile_model(DeltaRobot(DeltaParameters.fit()).graph())
+    data = {"y": (np.linspace(0.0, 0.6, 31)[1:], 2e-3)}
+    return Study(compiled, truth, _around(truth), data, {"motor 1.torque": 1.0})
+
+
+def _around(truth: Mapping[str, float]) -> dict[str, tuple[float, float]]:
+    return {name: (0.3 * value, 3.0 * value) for name, value in truth.items()}
+
+
+STUDIES: Mapping[str, Callable[[], Study]] = {"motor": motor, "ball": ball, "delta": delta}
+
+
+@functools.cache
+def study(name: str) -> Study:
+    """A study and its clean run, made once in a process."""
+    return STUDIES[name]()
+
+
+@functools.cache
+def clean(name: str) -> Mapping[str, np.ndarray]:
+    """What would be measured without noise."""
+    own = study(name)
+    times = np.unique(np.concatenate([t for t, _ in own.data.values()]))
+    result = own.compiled.simulate(times[-1], samples=times, parameters=own.parameters, progress=False)
+    return {name: result[name][np.searchsorted(result.t, t)] for name, (t, _) in own.data.items()}
+
+
+def distance(case: tuple[str, int]) -> tuple[float, bool]:
+    """Of the estimate at a seed: how far the truth is from it, in standard deviations, and whether its ellipsoid holds it."""
+    name, seed = case
+    own, rng = study(name), np.random.default_rng(seed)
+    data = {
+        channel: (t, clean(name)[channel] + s * rng.normal(size=clean(name)[channel].shape), s)
+        for channel, (t, s) in own.data.items()
+    }
+    found = estimate(own.compiled, own.bounds, Experiment(data, parameters=own.parameters), progress=False)
+    return found.distance(own.truth), found.covers(own.truth)
+
+
+def least(count: int) -> int:
+    """Of so many estimates with a chance of 95 per cent each, fewer come about once in a thousand times."""
+    chances = np.cumsum([math.comb(count, k) * 0.95**k * 0.05 ** (count - k) for k in range(count + 1)])
+    return int(np.searchsorted(chances, 1e-3))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """1 where too few ellipsoids hold the truth."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=0)
+    parser.add_argument("--study", choices=list(STUDIES), action="append")
+    given = parser.parse_args(arguments)
+    found = 0
+    for name in given.study or STUDIES:
+        cases = [(name, given.seed + k) for k in range(given.count)]
+        rows = list(each(distance, cases, given.processes))
+        held, mean = sum(holds for _, holds in rows), float(np.mean([far**2 for far, _ in rows]))
+        bad = held < least(given.count)
+        said = f"{held} of {given.count} ellipsoids hold the truth; mean square distance {mean:.2f}, for 3 numbers"
+        print(f"{name}: {said}{', which is too few' if bad else ''}", flush=True)
+        found |= bad
+    return int(found)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,108 @@
+"""The commands `screwbond run` and `show`: a file of a model in; a run of it with its files, or its report and graph, out."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bondgraph import Compiled, compile_model, load_model
+from bondgraph.errors import refusal
+from bondgraph.interchange.formulas import Unsound, number_of
+from bondgraph.output.files import shown
+from bondgraph.run.outcome.result import Result
+from models.studies.commands import add_solver, study_command
+from models.studies.files import graph_files
+from models.studies.runs import account, ending, wall_times
+from models.studies.tasks import Outcome, Task
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model, and what is changed of its parameters and start values, by name."""
+
+    compiled: Compiled
+    changes: dict[str, Any]
+
+
+def read_saved(options: Namespace) -> Asked:
+    """The model of a file, compiled. Raises `ModelError` E358 for a script; as `load_model` and `compile_model`; E359 for changes
+    that are none."""
+    path = Path(options.model)
+    if path.suffix in (".py", ".ipynb"):
+        cures = (f"python {shown(path)}", 'save_model(graph, "model.json") in it, and the command with that file')
+        why = "a file of a model is data, and nothing in it is executed"
+        raise refusal("E358", f"{shown(path)} is a script", *cures, about=shown(path), why=why, places=())
+    compiled = compile_model(load_model(path))
+    return Asked(compiled, dict(_change(compiled, text) for text in getattr(options, "set", None) or ()))
+
+
+def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
+    """A change in words, "winding.resistance=3" or "body.p=[0, 1, 2]"."""
+    name, sign, value = text.partition("=")
+    try:
+        given = json.loads(value) if sign else None
+        numbers = [number_of(entry) for entry in (given if isinstance(given, list) else [given])]
+    except (ValueError, Unsound, RecursionError):
+        cure = '--set winding.resistance=3, --set "body.p=[0, 1, 2]"'
+        raise refusal("E359", f"{text[:80]!r} changes nothing", cure, about=compiled.model.name, places=()) from None
+    return name.strip(), np.array(numbers) if isinstance(given, list) else numbers[0]
+
+
+def run_saved(asked: Asked, options: Namespace) -> Outcome:
+    """Run a model with its changes: parameters are told from start values by their names."""
+    compiled = asked.compiled
+    parameters = {
+        name: value for name, value in asked.changes.items() if compiled.system.resolve(name) in compiled.system.parameters
+    }
+    initial = {name: value for name, value in asked.changes.items() if name not in parameters}
+    result = compiled.simulate(options.t_end, parameters=parameters, initial=initial, rtol=options.rtol, method=options.method)
+    summary = {
+        "name": compiled.model.name,
+        **ending(result),
+        "changed": {name: np.asarray(value).tolist() for name, value in asked.changes.items()},
+        "events": dict(Counter(event.kind for event in result.events)),
+        **account(result, wall_times(compiled, result)),
+    }
+    files = {
+        "trajectory.npz": _arrays(result),
+        "events.json": [{"t": event.time, "kind": event.kind} for event in result.events],
+        "report.txt": compiled.report() + "\n",
+        **graph_files(compiled),
+    }
+    figures = f"  {len(result.events)} events, {result.statistics.steps} steps, ledger {result.ledger.relative_residual:.1e}"
+    return Outcome(summary, files, [f"{compiled.model.name}: {result.t[-1]:g} s", figures], failure=result.failure)
+
+
+def _arrays(result: Result) -> dict[str, np.ndarray]:
+    return {"t": result.t} | {name: np.asarray(result[name]) for name in result.names()}
+
+
+def show_saved(asked: Asked, options: Namespace) -> Outcome:
+    """The report of a model, and its graph."""
+    compiled = asked.compiled
+    named = {"parameters": list(compiled.parameters), "states": list(compiled.states)}
+    files = {"report.txt": compiled.report() + "\n", **graph_files(compiled)}
+    return Outcome({"name": compiled.model.name, **named}, files, compiled.report().splitlines())
+
+
+def _model(parser: ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL.json", help="a file of save_model")
+
+
+def _settings(group: Any) -> None:
+    group.add_argument("--t-end", type=float, required=True, metavar="S", help="end of the run, s")
+    group.add_argument("--set", action="append", metavar="NAME=NUMBER", help="a parameter or a start value; more than one")
+    add_solver(group, 1e-7)
+
+
+GRAPH = ("report.txt", "graph.svg", "equations.tex")
+RUN = Task("run a model that was saved", read_saved, run_saved, ("trajectory.npz", "events.json", *GRAPH), arguments=_settings)
+SHOW = Task("write the report and the graph of a model that was saved", read_saved, show_saved, GRAPH)
+RUN_SAVED = study_command("run", RUN, arguments=_model)
+SHOW_SAVED = study_command("show", SHOW, arguments=_model)
