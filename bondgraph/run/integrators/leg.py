@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -68,7 +68,7 @@ class Effort:
     noisy: int = 0
 
     def __add__(self, other: Effort) -> Effort:
-        return Effort(*map(operator.add, astuple(self), astuple(other)))
+        return Effort(*map(operator.add, _NUMBERS(self), _NUMBERS(other)))
 
 
 PATIENCE, HOPELESS = 100_000, 1e6
@@ -78,6 +78,9 @@ PATIENCE, HOPELESS = 100_000, 1e6
 def endless(steps: int, most: int, way: float) -> bool:
     """Whether so many steps for that part of the way are too many, or will certainly be."""
     return steps > most or (steps >= PATIENCE and way * most * HOPELESS <= steps)
+
+
+_NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 
 class Integrator(Protocol):
