@@ -46,7 +46,8 @@ class FieldTable:
 
     def lay(self, lengths: Mapping[str, int], dtype: type = float) -> None:
         """Let fields point to arrays of zeros of these lengths (numbers of 8 bytes), side by side."""
-        block, start = np.zeros(sum(lengths.values()), dtype=dtype), 0
+        block: np.ndarray = np.zeros(sum(lengths.values()), dtype=dtype)
+        start = 0
         address = address_of(block)
         for name, length in lengths.items():
             self.arrays[name] = block[start : start + length]

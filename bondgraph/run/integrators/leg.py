@@ -71,6 +71,8 @@ class Effort:
         return Effort(*map(operator.add, _NUMBERS(self), _NUMBERS(other)))
 
 
+_NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
+
 PATIENCE, HOPELESS = 100_000, 1e6
 """After so many steps a run is given up that would need so many times its largest count of steps at its pace."""
 
@@ -78,9 +80,6 @@ PATIENCE, HOPELESS = 100_000, 1e6
 def endless(steps: int, most: int, way: float) -> bool:
     """Whether so many steps for that part of the way are too many, or will certainly be."""
     return steps > most or (steps >= PATIENCE and way * most * HOPELESS <= steps)
-
-
-_NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 
 class Integrator(Protocol):
