@@ -1,5 +1,5 @@
-"""Settings shared by all tests: how Hypothesis samples, a switch that writes golden files anew, and what could not be tried for
-want of a program."""
+"""Settings shared by all tests: how Hypothesis samples, what could not be tried for want of a program; a switch that writes
+golden files anew, and one that has a C compiler make the procedures of the solvers."""
 
 import gc
 import os
@@ -10,22 +10,29 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.twin_runs import compared
-
 # Deadlines measure the machine, not the code; derandomised runs fail for a change of the code only.
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+MADE = pytest.StashKey[list[int]]()
+"""How many procedures a C compiler has made each time."""
+_COMPARED = pytest.StashKey[dict[str, int]]()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew, for a look at their diff")
+    parser.addoption("--procedures-by", metavar="COMPILER", help="have the solvers' procedures made from C: gcc, 'clang -O3'")
     parser.addoption(
         "--both-loops", action="store_true", help="compare every run with the reference loop over events, bit for bit"
     )
 
 
-_COMPARED = pytest.StashKey[dict[str, int]]()
+def pytest_configure(config: pytest.Config) -> None:
+    if compiler := config.getoption("--procedures-by"):
+        from tests.compilers import replace_procedures
+
+        config.stash[MADE] = replace_procedures(compiler)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -34,6 +41,8 @@ def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
     if not request.config.getoption("--both-loops"):
         yield
         return
+    from tests.twin_runs import compared  # not before a C compiler has taken the place of LLVM
+
     with compared() as told:
         yield
         request.config.stash[_COMPARED] = dict(told)
@@ -50,9 +59,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Skipped tests are told with their reasons: who has no browser knows what nobody has looked at."""
-    told = terminalreporter.config.stash.get(_COMPARED, None)
+    if (made := config.stash.get(MADE, None)) is not None:
+        terminalreporter.write_line(f"{sum(made)} procedures in C, {len(made)} texts, by {config.getoption('--procedures-by')}")
+    told = config.stash.get(_COMPARED, None)
     if told is not None:
         terminalreporter.write_line(f"compared with the reference loop: {told}")
     reasons = Counter(str(report.longrepr[-1]) for report in terminalreporter.stats.get("skipped", ()))

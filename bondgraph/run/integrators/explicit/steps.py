@@ -52,8 +52,8 @@ def _combination(name: str, weights: Mapping[int, float], on_top: bool = True) -
 
 
 def combinations() -> list[Procedure]:
-    """stage1 ... stage15, solution, dense3 ... dense6."""
-    made = [_combination(f"stage{s}", table.A[s]) for s in range(1, EXTENDED)]
+    """stage1 ... stage15, but for the one that is the solution; solution, dense3 ... dense6."""
+    made = [_combination(f"stage{s}", table.A[s]) for s in range(1, EXTENDED) if s != STAGES]
     made.append(_combination("solution", table.B))
     made += [_combination(f"dense{3 + row}", table.D[row], on_top=False) for row in range(4)]
     return made
