@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from benchmarks import chain, delta, events, hand, mujoco_ellipsoids, piles, prepared, tree, two_eggs
+from benchmarks import chain, delta, events, hand, mujoco_ellipsoids, piles, prepared, tree, two_eggs, walls
 from benchmarks.command import run_command
 
 MAINS = {
     "two eggs": two_eggs.main,
     "chain": chain.main,
     "tree": tree.main,
+    "walls": walls.main,
     "delta": delta.main,
     "hand": hand.main,
     "ellipsoids": mujoco_ellipsoids.main,

@@ -173,11 +173,19 @@ def _kind(given: Any) -> str:
     return f"a {type(given).__name__} of shape {np.shape(given)}"
 
 
-def machine_kernel(name: str, sizes: tuple[int, ...], n_out: int, address: int, loop: int, keep: Any) -> Kernel:
-    """A kernel from the addresses of its code and of its loop; `keep` owns them."""
+def machine_kernel(name: str, sizes: tuple[int, ...], n_out: int, address: int, loop: int, keep: Any, own: bool = True) -> Kernel:
+    """A kernel from the addresses of its code and of its loop, which may be its `own` or takes the code as its last argument;
+    `keep` owns them."""
     pointers = [ctypes.c_void_p] * (len(sizes) + 1)
     function = ctypes.CFUNCTYPE(None, *pointers)(address)
-    many = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_int64] * len(sizes), *pointers)(loop)
+    strides = [ctypes.c_int64] * (1 + len(sizes))
+    if own:
+        return Kernel(name, sizes, n_out, address, function, ctypes.CFUNCTYPE(None, *strides, *pointers)(loop), keep)
+    each = ctypes.CFUNCTYPE(None, *strides, *pointers, ctypes.c_void_p)(loop)
+
+    def many(*arguments: int) -> None:
+        each(*arguments, address)
+
     return Kernel(name, sizes, n_out, address, function, many, keep)
 
 
