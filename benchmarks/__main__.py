@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from benchmarks import chain, delta, events, front_end, hand, mujoco_ellipsoids, piles, prepared, tree, two_eggs, walls
+from benchmarks import chain, delta, events, front_end, hand, mujoco_ellipsoids, piles, prepared, sweeps, tree, two_eggs, walls
 from benchmarks.command import run_command
 
 MAINS = {
@@ -18,6 +18,7 @@ MAINS = {
     "hand": hand.main,
     "ellipsoids": mujoco_ellipsoids.main,
     "piles": piles.main,
+    "sweeps": sweeps.main,
     "prepared": prepared.main,
     "events": events.main,
 }

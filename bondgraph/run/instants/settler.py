@@ -68,36 +68,16 @@ class Settler:
         }
         for name, numbers in reals.items():
             table.point(name, np.array(numbers, dtype=float))
-        for name in (
-            "ready",
-            "resets",
-            "supplies",
-            "pushes",
-            "firm",
-            "asked",
-            "bounce",
-            "open",
-            "rising",
-            "once",
-            "left",
-            "marked",
-            "rested",
-            "resting",
-        ):
-            table.point(name, np.zeros(count, dtype=np.int64))
-        for name in ("x_here", "x_after", "x_shift", "x_shifted", "x_near", "x_ahead", "speed", "speed_later"):
-            table.point(name, np.zeros(n))
-        for name in ("was", "now", "zero", "soon", "change", "least", "still", "levels_begun"):
-            table.point(name, np.zeros(count))
-        for name in ("m_here", "m_after"):
-            table.point(name, np.zeros(modes))
         most = max((len(loop.states) for loop in program.loops), default=0)
-        lengths = {"near": 2 * PAIRS * count, "near_now": 2 * PAIRS * count, "speed_near": 2 * PAIRS * n, "pushed": count + n}
-        lengths |= {"newton": 2 * most, "newton_step": most, "newton_start": most, "overwritten": most_noted}
-        for name, length in lengths.items():
-            table.point(name, np.zeros(length))
-        for name in ("watched", "noted_of", "counted"):
-            table.point(name, np.zeros(most_noted, dtype=np.int64))
+        flags = "ready resets supplies pushes firm asked bounce open rising once left marked rested resting"
+        table.lay(
+            {**dict.fromkeys(flags.split(), count), **dict.fromkeys(("watched", "noted_of", "counted"), most_noted)}, np.int64
+        )
+        lengths = dict.fromkeys(["x_here", "x_after", "x_shift", "x_shifted", "x_near", "x_ahead", "speed", "speed_later"], n)
+        lengths |= dict.fromkeys(["was", "now", "zero", "soon", "change", "least", "still", "levels_begun"], count)
+        lengths |= {"m_here": modes, "m_after": modes, "near": 2 * PAIRS * count, "near_now": 2 * PAIRS * count}
+        lengths |= {"speed_near": 2 * PAIRS * n, "pushed": count + n, "overwritten": most_noted}
+        table.lay({**lengths, "newton": 2 * most, "newton_step": most, "newton_start": most})
         room = max(_FEWEST, BYTES // (8 * log.layout.width)) + 2 * most_noted
         self._rows = np.empty((room, log.layout.width))
         table.point("log", self._rows)

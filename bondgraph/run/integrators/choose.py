@@ -101,7 +101,7 @@ def settle_function() -> Callable[[int], int]:
 
 
 def build(
-    bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, weights: Weights, settler: Settler | None
+    bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, weights: Weights, settler: Settler | None = None
 ) -> Integrator:
     """The integrator of a choice. Clocks tick inside the machine code; around the others, and where a tick must solve
     algebraic loops, in Python."""

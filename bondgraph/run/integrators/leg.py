@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -68,8 +68,10 @@ class Effort:
     noisy: int = 0
 
     def __add__(self, other: Effort) -> Effort:
-        return Effort(*map(operator.add, astuple(self), astuple(other)))
+        return Effort(*map(operator.add, _NUMBERS(self), _NUMBERS(other)))
 
+
+_NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 PATIENCE, HOPELESS = 100_000, 1e6
 """After so many steps a run is given up that would need so many times its largest count of steps at its pace."""

@@ -189,7 +189,7 @@ class Result:
         values = np.asarray(self[name], dtype=float)
         if values.ndim != 1:
             raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
-        time, value = _refined(self.t, values, self.events.times)
+        time, value = refined_peak(self.t, values, self.events.times)
         for side in self.at_events(name) if self.events else ():
             top = int(np.argmax(side))
             if (side[top], -self.events.times[top]) > (value, -time):
@@ -272,7 +272,7 @@ _OFF = 0.25
 """Distance from the parabola, in its second differences, from which it is not trusted: a sine with ten samples a turn has 0.2."""
 
 
-def _refined(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
+def refined_peak(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
     """Time and value of the largest sample, or of the top of the parabola through it and its neighbours."""
     top = int(np.argmax(values))
     sample = float(t[top]), float(values[top])
