@@ -5,18 +5,22 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from benchmarks import chain, delta, hand, mujoco_ellipsoids, piles, prepared, tree, two_eggs
+from benchmarks import chain, delta, events, front_end, hand, mujoco_ellipsoids, piles, prepared, sweeps, tree, two_eggs, walls
 from benchmarks.command import run_command
 
 MAINS = {
     "two eggs": two_eggs.main,
     "chain": chain.main,
+    "front end": front_end.main,
     "tree": tree.main,
+    "walls": walls.main,
     "delta": delta.main,
     "hand": hand.main,
     "ellipsoids": mujoco_ellipsoids.main,
     "piles": piles.main,
+    "sweeps": sweeps.main,
     "prepared": prepared.main,
+    "events": events.main,
 }
 
 

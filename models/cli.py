@@ -20,6 +20,7 @@ from models.studies.commands import Command, parser_of
 from models.studies.drawing import DIAGRAM
 from models.studies.saved import RUN_SAVED, SHOW_SAVED
 from models.studies.scripts import EXAMPLES
+from models.sweeping.command import SWEEP
 from models.two_bodies.command import CONTACT
 
 
@@ -45,8 +46,9 @@ def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | N
         said = str(error)
     except MemoryError:
         said = "there is not enough memory; fewer points, or fewer samples"
-    except KeyboardInterrupt:
-        print("screwbond: interrupted, nothing is written", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        said = "; ".join(getattr(interrupt, "__notes__", ())) or "nothing is written"
+        print(f"screwbond: interrupted, {said}", file=sys.stderr)
         return 130
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
@@ -93,7 +95,7 @@ def _info(_: Any) -> int:
 
 
 INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
-COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, RUN_SAVED, SHOW_SAVED, DIAGRAM, EXAMPLES, INFO)
+COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, RUN_SAVED, SHOW_SAVED, SWEEP, DIAGRAM, EXAMPLES, INFO)
 """Every command."""
 
 

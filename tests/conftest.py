@@ -1,9 +1,10 @@
-"""Settings shared by all tests: how Hypothesis samples, a switch that writes golden files anew, and what could not be tried for
-want of a program."""
+"""Settings shared by all tests: how Hypothesis samples, what could not be tried for want of a program; a switch that writes
+golden files anew, and one that has a C compiler make the procedures of the solvers."""
 
 import gc
 import os
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,9 +15,37 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+MADE = pytest.StashKey[list[int]]()
+"""How many procedures a C compiler has made each time."""
+_COMPARED = pytest.StashKey[dict[str, int]]()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew, for a look at their diff")
+    parser.addoption("--procedures-by", metavar="COMPILER", help="have the solvers' procedures made from C: gcc, 'clang -O3'")
+    parser.addoption(
+        "--both-loops", action="store_true", help="compare every run with the reference loop over events, bit for bit"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if compiler := config.getoption("--procedures-by"):
+        from tests.compilers import replace_procedures
+
+        config.stash[MADE] = replace_procedures(compiler)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where asked for, every run of any test is compared with its reference in Python."""
+    if not request.config.getoption("--both-loops"):
+        yield
+        return
+    from tests.twin_runs import compared  # not before a C compiler has taken the place of LLVM
+
+    with compared() as told:
+        yield
+        request.config.stash[_COMPARED] = dict(told)
 
 
 @pytest.fixture
@@ -30,8 +59,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Skipped tests are told with their reasons: who has no browser knows what nobody has looked at."""
+    if (made := config.stash.get(MADE, None)) is not None:
+        terminalreporter.write_line(f"{sum(made)} procedures in C, {len(made)} texts, by {config.getoption('--procedures-by')}")
+    told = config.stash.get(_COMPARED, None)
+    if told is not None:
+        terminalreporter.write_line(f"compared with the reference loop: {told}")
     reasons = Counter(str(report.longrepr[-1]) for report in terminalreporter.stats.get("skipped", ()))
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} not tried: {reason.removeprefix('Skipped: ')}", yellow=True, bold=True)

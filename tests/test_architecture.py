@@ -38,7 +38,7 @@ ROOMS = {
     ),
     "models": (
         ("connections", "studies", "visuals"),
-        ("bodies", "planar_looks"),
+        ("bodies", "planar_looks", "sweeping"),
         ("chains", "contacts", "gravity", "joints", "planar", "springs"),
         ("pictures",),
         ("maze", "motion", "two_bodies", "urdf"),

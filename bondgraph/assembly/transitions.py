@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from bondgraph.assembly.draft import Assembly
@@ -18,10 +17,7 @@ from bondgraph.model.ops import as_op, constant
 
 def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
     """All transitions of all automata, with statements for their guards and resets."""
-    events, switched = [], dict[str | None, list[Switched]]()
-    for element in draft.model.elements.values():
-        if isinstance(element.law, Switched):
-            switched.setdefault(element.law.automaton, []).append(element.law)
+    events, switched = [], _switched(draft.model)
     for slot, automaton in enumerate(draft.model.automata.values()):
         place = automaton.states.index
         for index, edge in enumerate(_edges(automaton)):
@@ -36,7 +32,7 @@ def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
             kind = edge.kind or f"{automaton.name}: {edge.source} to {edge.target}"
             ends = place(edge.source), place(edge.target)
             event = LoweredTransition(automaton.name, slot, *ends, guard, tuple(resets), kind, edge.internal, edge.error)
-            impulse = bool(edge.impact) or _begins(switched.get(automaton.name, ()), edge)
+            impulse = bool(edge.impact) or any(law.stops(edge.source, edge.target) for law in switched.get(automaton.name, ()))
             rest = None if edge.accumulates is None else place(edge.accumulates)
             events.append(replace(event, impulse=impulse, impact=tuple(edge.impact), accumulates=rest))
     return tuple(events)
@@ -52,9 +48,13 @@ def _edges(automaton: Automaton) -> tuple[Transition, ...]:
     return tuple(found)
 
 
-def _begins(laws: Sequence[Switched], transition: Transition) -> bool:
-    """Whether something that an impulse must bring to rest begins to hold at a transition of the automaton of these laws."""
-    return any(law.stops(transition.source, transition.target) for law in laws)
+def _switched(model: Model) -> dict[str, list[Switched]]:
+    """Automaton -> what holds in some of its states alone."""
+    found: dict[str, list[Switched]] = {}
+    for element in model.elements.values():
+        if isinstance(element.law, Switched) and element.law.automaton is not None:
+            found.setdefault(element.law.automaton, []).append(element.law)
+    return found
 
 
 def dependent_resets(model: Model, causality: Causality) -> list[Problem]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from bondgraph.errors import refusal
 from bondgraph.tape.collection import paused_collection
-from bondgraph.tape.routine import Alternatives, Routine, chosen
+from bondgraph.tape.preset import Code, Preset
+from bondgraph.tape.routine import Routine, chosen
 from bondgraph.tracing.routines import Pattern
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or seldom: not worth a compiler."""
 
 
-def kernels_of(routines: Mapping[str, Routine | Alternatives] | Scheduled, backend: str) -> dict[str, Kernel]:
+def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[str, Kernel]:
     """Kernels by name, in machine code or interpreted; E123 for an unknown backend."""
     if backend not in BACKENDS:
         raise refusal("E123", f'backend "{backend}" is unknown', about="compile", why=f"known: {', '.join(BACKENDS)}", places=())
@@ -34,7 +35,7 @@ def kernels_of(routines: Mapping[str, Routine | Alternatives] | Scheduled, backe
         from bondgraph.schedule.build import kernels_in_loops
 
         return kernels_in_loops(routines, _is_compiled(backend))
-    from bondgraph.emit.numpy import numpy_kernel
+    from bondgraph.emit.numpy import numpy_kernel, preset_kernel
 
     wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
     if _is_compiled(backend):
@@ -52,19 +53,19 @@ def kernels_of(routines: Mapping[str, Routine | Alternatives] | Scheduled, backe
             make = functools.partial(alone, name)
             kernels[name] = DeferredKernel(name, wanted[name].sizes, len(wanted[name].outputs), make)
         return kernels | {name: numpy_kernel(wanted[name]) for name in INTERPRETED & set(wanted)}
-    return {name: numpy_kernel(routine) for name, routine in wanted.items()}
+    found = {name: numpy_kernel(routine) for name, routine in wanted.items() if not isinstance(routine, Preset)}
+    presets = {name: routine for name, routine in wanted.items() if isinstance(routine, Preset)}
+    return found | {name: preset_kernel(routine, found[routine.shared.name]) for name, routine in presets.items()}
 
 
-def outputs_of(
-    routines: Mapping[str, Routine | Alternatives] | Scheduled, backend: str, slots: Sequence[Slot]
-) -> tuple[Kernel, tuple[int, ...]]:
+def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Sequence[Slot]) -> tuple[Kernel, tuple[int, ...]]:
     """A kernel of the outputs in these slots alone, and where it gives each of them."""
     if not isinstance(routines, Mapping):
         from bondgraph.schedule.build import chosen_in_loops
 
         return chosen_in_loops(routines, [slot.start for slot in slots], _is_compiled(backend))
     places = [place for slot in slots for place in range(slot.start, slot.stop)]
-    own = chosen(routines["outputs"], "chosen", places)
+    own = chosen(routines["outputs"].reference, "chosen", places)
     starts = tuple(itertools.accumulate((slot.size for slot in slots[:-1]), initial=0))
     if _is_compiled(backend):
         from bondgraph.emit.llvm import compile_routines
@@ -95,9 +96,7 @@ def jacobian_of(
 
 @paused_collection()
 def couplings_of(
-    routines: Mapping[str, Routine | Alternatives] | Scheduled,
-    jacobian: Callable[[], tuple[Kernel | None, Pattern]],
-    backend: str,
+    routines: Mapping[str, Code] | Scheduled, jacobian: Callable[[], tuple[Kernel | None, Pattern]], backend: str
 ) -> tuple[Kernel | None, Pattern]:
     """The derivatives of the rates as error control asks for them, a few dozen times in a run: not worth a compiler. What
     has no straight line of steps, or no machine code at all, takes those of `jacobian`."""

@@ -45,7 +45,7 @@ from bondgraph.passes.sort import sort_statements
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 from bondgraph.schedule.size import is_large
 from bondgraph.tape.collection import paused_collection
-from bondgraph.tape.routine import Alternatives, Routine
+from bondgraph.tape.preset import Code
 from bondgraph.tracing.on_tape.values import Untraceable
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
@@ -162,9 +162,7 @@ def _without_law(model: Model) -> list[Problem]:
     ]
 
 
-def _routines(
-    model: Model, system: System
-) -> tuple[Mapping[str, Routine | Alternatives] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
+def _routines(model: Model, system: System) -> tuple[Mapping[str, Code] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
     """Routines or schedules, the system with all that was found while tracing it, and what makes its Jacobian."""
     try:
         if is_large(system):

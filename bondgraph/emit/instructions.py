@@ -6,7 +6,8 @@ those of 32-bit integers alone are 4 bytes wide.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -67,10 +68,11 @@ class Applied(NamedTuple):
 
 
 class Called(NamedTuple):
-    """A call of a procedure by its name, or of a function by its address; what it gives."""
+    """A call of a procedure by its name, or of a function by its address; the kind of what it gives ("void"), and its name."""
 
     function: str | Term
     operands: tuple[Term, ...]
+    gives: str
     result: Name | None
 
 
@@ -142,3 +144,33 @@ def _table() -> Iterator[Primitive]:
 
 PRIMITIVES: Mapping[str, Primitive] = MappingProxyType({primitive.name: primitive for primitive in _table()})
 """All of them by name."""
+
+
+def needed(instructions: Sequence[Instruction]) -> tuple[list[Instruction], Counter[str]]:
+    """Instructions without those whose results nobody uses, and how often each name is used."""
+    uses: Counter[str] = Counter()
+    kept: list[Instruction] = []
+    for instruction in reversed(instructions):
+        match instruction:
+            case Applied(primitive, _, result) if primitive.pure and result and not uses[result.name]:
+                continue
+            case Called(_, _, _, result) if result and not uses[result.name]:
+                kept.append(instruction._replace(result=None))
+            case _:
+                kept.append(instruction)
+        uses.update(operand.name for operand in _operands(instruction) if not isinstance(operand, Literal))
+    return kept[::-1], uses
+
+
+def _operands(instruction: Instruction) -> tuple[Term, ...]:
+    match instruction:
+        case Applied(_, operands, _):
+            return operands
+        case Called(function, operands, _, _):
+            return operands if isinstance(function, str) else (function, *operands)
+        case Fork(condition, _, _):
+            return (condition,)
+        case Return(value) if value is not None:
+            return (value,)
+        case _:
+            return ()

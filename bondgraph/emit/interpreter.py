@@ -18,7 +18,7 @@ from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.llvm import Library, compile_procedures
 from bondgraph.emit.once import once
-from bondgraph.emit.procedure import Procedure
+from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.emit.text import DECLARATIONS, function_text
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import active_nodes, dependence, slopes
@@ -189,21 +189,45 @@ def _interpret() -> Procedure:
         step = write["steps"].at(k * _FIELDS, "i64")
         for argument in range(_RESULT):
             work[argument] = values[step.load(1 + argument, "i64")]
-        code = step.load(0, "i64")
-        for number in _ARGUMENTS:
-            with write.when(code.equals(number)):
-                write.call(f"rule_{op.NAMES[number]}", [work, work.at(_RESULT)])
+        _dispatch(write, step.load(0, "i64"), list(_ARGUMENTS), work)
         values[write["first"] + k] = work[_RESULT]
         row = step.load(4, "i64")
         with write.when(row > 0):
             by = [work[_RESULT + 1 + argument] for argument in range(_RESULT)]
-            sources = [rows.at(step.load(5 + argument, "i64") * width) for argument in range(_RESULT)]
-            target = rows.at(row * width)
-            with write.loop(width) as column:
-                terms = []
-                for slope, derivative in zip(by, [source[column] for source in sources], strict=True):
-                    nothing = slope.equals(0.0) | derivative.equals(0.0)
-                    terms.append(write.select(nothing, 0.0, slope * derivative))
-                target[column] = terms[0] + terms[1] + terms[2]
+            given = [step.load(5 + argument, "i64") for argument in range(_RESULT)]
+            target, vary = rows.at(row * width), [place > 0 for place in given]
+            sources = [rows.at(place * width) for place in given]
+            # What does not vary adds nothing; zero is added all the same, for the sign of a zero.
+            with write.when(~vary[1] & ~vary[2]):
+                _add_up(write, target, list(zip(by, sources, strict=True))[:1], width)
+            with write.when(vary[1] & ~vary[2]):
+                _add_up(write, target, list(zip(by, sources, strict=True))[:2], width)
+            with write.when(vary[2]):
+                _add_up(write, target, list(zip(by, sources, strict=True)), width)
     write.give()
     return write
+
+
+def _dispatch(write: Procedure, code: Temporary, known: list[int], work: Temporary) -> None:
+    """The rule of an instruction, found by halves."""
+    if len(known) == 1:
+        write.call(f"rule_{op.NAMES[known[0]]}", [work, work.at(_RESULT)])
+        return
+    middle = len(known) // 2
+    later = code >= known[middle]
+    with write.when(~later):
+        _dispatch(write, code, known[:middle], work)
+    with write.when(later):
+        _dispatch(write, code, known[middle:], work)
+
+
+def _add_up(write: Procedure, target: Temporary, terms: list[tuple[Temporary, Temporary]], width: Temporary) -> None:
+    """Derivatives of a step by all columns: of each argument the slope and the row of its derivatives."""
+    with write.loop(width) as column:
+        total = write.value(0.0, "double")
+        for number, (slope, source) in enumerate(terms):
+            derivative = source[column]
+            nothing = slope.equals(0.0) | derivative.equals(0.0)
+            term = write.select(nothing, 0.0, slope * derivative)
+            total = term if number == 0 else total + term
+        target[column] = total + 0.0 if len(terms) < _RESULT else total

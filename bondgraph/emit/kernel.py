@@ -57,6 +57,9 @@ class Kernel:
     keep: Any = field(repr=False, default=None)
     steps: Any = field(repr=False, default=None)
 
+    is_made = True
+    """Whether its code is there already."""
+
     @property
     def is_machine_code(self) -> bool:
         """Whether it is compiled, or will be at its first use."""
@@ -170,11 +173,19 @@ def _kind(given: Any) -> str:
     return f"a {type(given).__name__} of shape {np.shape(given)}"
 
 
-def machine_kernel(name: str, sizes: tuple[int, ...], n_out: int, address: int, loop: int, keep: Any) -> Kernel:
-    """A kernel from the addresses of its code and of its loop; `keep` owns them."""
+def machine_kernel(name: str, sizes: tuple[int, ...], n_out: int, address: int, loop: int, keep: Any, own: bool = True) -> Kernel:
+    """A kernel from the addresses of its code and of its loop, which may be its `own` or takes the code as its last argument;
+    `keep` owns them."""
     pointers = [ctypes.c_void_p] * (len(sizes) + 1)
     function = ctypes.CFUNCTYPE(None, *pointers)(address)
-    many = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_int64] * len(sizes), *pointers)(loop)
+    strides = [ctypes.c_int64] * (1 + len(sizes))
+    if own:
+        return Kernel(name, sizes, n_out, address, function, ctypes.CFUNCTYPE(None, *strides, *pointers)(loop), keep)
+    each = ctypes.CFUNCTYPE(None, *strides, *pointers, ctypes.c_void_p)(loop)
+
+    def many(*arguments: int) -> None:
+        each(*arguments, address)
+
     return Kernel(name, sizes, n_out, address, function, many, keep)
 
 
@@ -188,9 +199,11 @@ class DeferredKernel(Kernel):
 
         def made() -> Kernel:
             with lock:
-                return once()
+                kernel = once()
+                self.__dict__["is_made"] = True
+                return kernel
 
-        self.__dict__.update(name=name, sizes=sizes, n_out=n_out, made=made)
+        self.__dict__.update(name=name, sizes=sizes, n_out=n_out, made=made, is_made=False)
 
     is_machine_code = True  # type: ignore[assignment]  # it is compiled at its first use
     address = property(lambda self: self.made().address)  # type: ignore[assignment]

@@ -12,9 +12,10 @@ from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.llvm_procedures import module_text
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_symbols, link, object_code
 from bondgraph.emit.procedure import Procedure
-from bondgraph.emit.text import DECLARATIONS, HEAP, choice_text, function_text, loop_text, split_text
+from bondgraph.emit.text import DECLARATIONS, HEAP, choice_text, function_text, loop_text, preset_text, shared_text, split_text
 from bondgraph.errors import Problem
 from bondgraph.output.brief import brief
+from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import Alternatives, Routine, listing, reachable
 
 __all__ = ["CompileError", "Library", "compile_ir", "compile_procedures", "compile_routines", "have_llvm", "routines_text"]
@@ -38,12 +39,13 @@ class Library:
     """Compiled functions; their addresses hold as long as the library, or a kernel of it, is referenced.
 
     `addresses` maps the name of a function to where it starts in memory; `routines` holds the lengths of the blocks
-    and the count of outputs of those that are kernels.
+    and the count of outputs of those that are kernels; `each` the loops of those that have none of their own.
     """
 
     addresses: Mapping[str, int]
     routines: Mapping[str, tuple[tuple[int, ...], int]] = field(default_factory=dict)
     keep: tuple[Any, ...] = field(repr=False, compare=False, default=())
+    each: Mapping[str, str] = field(default_factory=dict)
 
     def address(self, name: str) -> int:
         """Where the function `name` starts; `CompileError` E394 if there is no such function."""
@@ -52,21 +54,29 @@ class Library:
     def kernel(self, name: str) -> Kernel:
         """The routine `name` as a callable; `CompileError` E394 if there is no such routine."""
         sizes, outputs = _known("compiled routine", name, self.routines)
-        return machine_kernel(name, sizes, outputs, self.addresses[name], self.addresses[f"{name}.many"], self)
+        own = name not in self.each
+        loop = self.addresses[f"{name}.many" if own else self.each[name]]
+        return machine_kernel(name, sizes, outputs, self.addresses[name], loop, self, own)
 
 
-def routines_text(routines: Sequence[Routine | Alternatives], whole: int = WHOLE, part: int = PART) -> str:
+def routines_text(routines: Sequence[Code], whole: int = WHOLE, part: int = PART) -> str:
     """The module that `compile_routines` compiles, for reading."""
     return _module(routines, whole, part)[0]
 
 
-def _module(routines: Sequence[Routine | Alternatives], whole: int, part: int) -> tuple[str, int]:
+def _module(routines: Sequence[Code], whole: int, part: int) -> tuple[str, int]:
     """The text and the count of steps in it."""
     texts = [DECLARATIONS]
     steps = 0
-    beginnings = _beginnings(routines)
+    presets = [routine for routine in routines if isinstance(routine, Preset)]
+    own = [routine for routine in routines if not isinstance(routine, Preset)]
+    for one in {preset.shared.name: preset for preset in presets}.values():
+        length = one.sizes[one.number]
+        texts.append(shared_text(one.shared.name, len(one.blocks), one.number, length, one.sizes, len(one.outputs)))
+    texts += [preset_text(one.name, len(one.blocks), one.shared.name, one.given, one.zeros) for one in presets]
+    beginnings = _beginnings(own)
     served = {beginning.name for beginning in beginnings.values()}
-    for routine in routines:
+    for routine in own:
         texts.append(loop_text(routine.name, routine.sizes, len(routine.outputs)))
         if routine.name in served:
             continue
@@ -105,11 +115,11 @@ def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine
     return found
 
 
-def compile_routines(routines: Sequence[Routine | Alternatives], quick: int = QUICK) -> Library:
+def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     """Machine code for this processor, from the cache on disk if it was compiled before.
 
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
-    Of more than `quick` steps the code is not optimised.
+    Of more than `quick` steps the code is not optimised. What a `Preset` shares is among the routines.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
     """
@@ -120,9 +130,11 @@ def compile_routines(routines: Sequence[Routine | Alternatives], quick: int = QU
     text, steps = _module(routines, WHOLE, PART)
     # measured: after the tape's rules LLVM's passes bring no speed, and at -O2 take six to nine times the compile time
     code = object_code(text, passes=0, level=1 if steps <= quick else 0)
-    tracker, addresses = link(code, [f for name in names for f in (name, f"{name}.many")], {})
+    each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, Preset)}
+    exported = dict.fromkeys(f for name in names for f in (name, each.get(name, f"{name}.many")))
+    tracker, addresses = link(code, exported, {})
     shapes = {routine.name: (routine.sizes, len(routine.outputs)) for routine in routines}
-    return Library(addresses, shapes, (tracker,))
+    return Library(addresses, shapes, (tracker,), each)
 
 
 def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[Any, ...] = (), quick: bool = False) -> Library:

@@ -41,10 +41,10 @@ def _line(instruction: Instruction) -> str:
         case Applied(primitive, operands, result):
             texts = dict(zip("xyz", map(_text, operands), strict=False))
             return f"  {_given(result)}{primitive.llvm.format_map(texts)}"
-        case Called(function, operands, result):
+        case Called(function, operands, gives, result):
             target = f"@{function}" if isinstance(function, str) else _text(function)
             passed = ", ".join(f"{operand.kind} {_text(operand)}" for operand in operands)
-            return f"  {_given(result)}call {'void' if result is None else result.kind} {target}({passed})"
+            return f"  {_given(result)}call {gives} {target}({passed})"
         case Target(label):
             return f"{label}:"
         case Jump(label):

@@ -6,14 +6,29 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.tape.interpret import interpreter
-from bondgraph.tape.routine import Alternatives, Routine, listing
+from bondgraph.tape.preset import Code, Preset
+from bondgraph.tape.routine import listing
 
 
-def numpy_kernel(routine: Routine | Alternatives) -> Kernel:
+def numpy_kernel(routine: Code) -> Kernel:
     """The routine as a kernel that needs no compiler."""
     execute = interpreter(listing(routine.reference))
 
     def function(*blocks_and_out: np.ndarray) -> None:
         execute(blocks_and_out[:-1], blocks_and_out[-1])
+
+    return Kernel(routine.name, routine.sizes, len(routine.outputs), None, function)
+
+
+def preset_kernel(routine: Preset, shared: Kernel) -> Kernel:
+    """The routine by the kernel of what it shares."""
+    place, number = routine.given
+
+    def function(*blocks_and_out: np.ndarray) -> None:
+        blocks, out = list(blocks_and_out[:-1]), blocks_and_out[-1]
+        blocks[routine.number] = blocks[routine.number].copy()
+        blocks[routine.number][..., place] = number
+        shared.function(*blocks, out)
+        out[..., list(routine.zeros)] = 0.0
 
     return Kernel(routine.name, routine.sizes, len(routine.outputs), None, function)

@@ -209,7 +209,7 @@ class Procedure:
         """Call a procedure by its name, or a function by its address."""
         given = self._new("" if result == "void" else result)
         target = function if isinstance(function, str) else function.operand
-        self._record(Called(target, tuple(o.operand for o in operands), given))
+        self._record(Called(target, tuple(o.operand for o in operands), result, given))
         return Temporary(self, given or Literal("i64", 0))
 
     def _label(self, name: str) -> None:

@@ -231,6 +231,30 @@ def choice_text(
     return define(f"void @{name}", [passed], [*lines, "done:"])
 
 
+def shared_text(shared: str, blocks: int, block: int, length: int, sizes: tuple[int, ...], outputs: int) -> str:
+    """What routines of other numbers have of the function `shared` in common: `shared.with`, which calls it with a copy of one
+    block (length,) in which one number is another; and `shared.each`, which calls any of them for each of many samples."""
+    own = _passed(blocks, "out").replace(f"%b{block}", "%own")
+    lines = [
+        f"%own = alloca double, i64 {max(length, 1)}, align 64",
+        f"call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %b{block}, i64 {8 * length}, i1 false)",
+        "%place = getelementptr inbounds double, ptr %own, i64 %at",
+        "store double %number, ptr %place",
+        f"call void @{shared}({own})",
+    ]
+    given = [_passed(blocks, "out"), "i64 %at", "double %number"]
+    return define(f"internal void @{shared}.with", given, lines, " noinline") + loop_text(shared, sizes, outputs, "each")
+
+
+def preset_text(name: str, blocks: int, shared: str, given: tuple[int, float], zeros: Sequence[int]) -> str:
+    """The function `name` that calls `shared` with one number of a block `given`, and leaves some outputs at zero."""
+    passed = _passed(blocks, "out")
+    lines = [f"call void @{shared}.with({passed}, i64 {given[0]}, double {given[1]!r})"]
+    for k, place in enumerate(zeros):
+        lines += [f"%a{k} = getelementptr inbounds double, ptr %out, i64 {place}", f"store double 0.0, ptr %a{k}"]
+    return define(f"void @{name}", [passed], lines)
+
+
 def split_text(blocks: int, both: str, name: str, beginning: str, counts: Sequence[int]) -> str:
     """The function `name` of as many outputs as `counts` together, and the function `beginning` of the first of them, by the
     function `both` that writes these to `out` and the others to `rest`."""
@@ -242,10 +266,12 @@ def split_text(blocks: int, both: str, name: str, beginning: str, counts: Sequen
     )
 
 
-def loop_text(name: str, sizes: tuple[int, ...], outputs: int) -> str:
-    """The function `name.many` that calls `name` for each of many samples; a stride of 0 keeps a block."""
-    count = len(sizes)
+def loop_text(name: str, sizes: tuple[int, ...], outputs: int, suffix: str = "many") -> str:
+    """The function `name.many` that calls `name` for each of many samples; a stride of 0 keeps a block. With another suffix it
+    calls the function that is its last argument."""
+    count, callee = len(sizes), f"@{name}" if suffix == "many" else "%function"
     parameters = ["i64 %samples", *(f"i64 %stride{i}" for i in range(count)), *(f"ptr %b{i}" for i in range(count)), "ptr %out"]
+    parameters += [] if suffix == "many" else ["ptr %function"]
     lines = ["%some = icmp sgt i64 %samples, 0", "br i1 %some, label %body, label %done", "body:"]
     lines.append("%k = phi i64 [0, %entry], [%next, %body]")
     for i in range(count):
@@ -253,6 +279,6 @@ def loop_text(name: str, sizes: tuple[int, ...], outputs: int) -> str:
         lines.append(f"%q{i} = getelementptr double, ptr %b{i}, i64 %d{i}")
     lines += [f"%e = mul i64 %k, {outputs}", "%o = getelementptr double, ptr %out, i64 %e"]
     passed = ", ".join([*(f"ptr %q{i}" for i in range(count)), "ptr %o"])
-    lines += [f"call void @{name}({passed})", "%next = add i64 %k, 1", "%more = icmp slt i64 %next, %samples"]
+    lines += [f"call void {callee}({passed})", "%next = add i64 %k, 1", "%more = icmp slt i64 %next, %samples"]
     lines += ["br i1 %more, label %body, label %done", "done:"]
-    return define(f"void @{name}.many", parameters, ["br label %entry", "entry:", *lines])
+    return define(f"void @{name}.{suffix}", parameters, ["br label %entry", "entry:", *lines])

@@ -149,7 +149,7 @@ class _Following:
         own = weights_of(self.bound, self.rtol, None, self.max_step)
         self.allowances: Allowances = allowances_of(bound, own, result.x, self._driven(bound))
         ticks = Ticks(bound, self.bound.origin, self.bound.origin + self.end)
-        return build(bound, settings, Selection(solver, method), ticks, self.allowances)
+        return build(bound, settings, Selection(solver, method), ticks, self.allowances, None)
 
     def _driven(self, bound: Bound) -> np.ndarray:
         """How far each number that is varied drives the states in a longest step, in parts of their sizes (k,): the most that is

@@ -27,7 +27,8 @@ def names_of(given: str | Iterable[str], argument: str = "names") -> tuple[str, 
 
 def is_name(name: str) -> bool:
     """Whether generated names stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
-    return bool(name.strip()) and not set(name) & set(".:'") and not name.startswith("-") and "->" not in name
+    marked = "." in name or ":" in name or "'" in name or "->" in name or name.startswith("-")
+    return not marked and bool(name.strip())
 
 
 def need_name(kind: str, name: object) -> None:

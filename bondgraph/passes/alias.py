@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bondgraph.assembly.system import Statement, System
+from bondgraph.assembly.system import Power, State, Statement, System
 from bondgraph.model.ops import NEGATE
 
 Names = dict[str, str]
@@ -20,9 +20,8 @@ def remove_aliases(system: System) -> System:
     """
     kept = _merged(system)
     negatives = _negatives(system, kept)
-    final = {name: negatives.get(root, root) for name, root in kept.items()}
-    merged = dict(final)
-    final |= negatives
+    merged = {name: negatives.get(root, root) for name, root in kept.items()} if negatives else kept
+    final = {**merged, **negatives} if negatives else merged
     get = final.get
     statements: dict[tuple[str, ...], Statement] = {}
     for s in system.statements:
@@ -40,10 +39,10 @@ def remove_aliases(system: System) -> System:
         statements=tuple(statements.values()),
         same=(),
         values=values,
-        states=tuple([replace(s, rate=final[s.rate]) if s.rate in final else s for s in system.states]),
+        states=tuple([State(s.name, s.initial, s.nominal, get(s.rate, s.rate), s.spread, s.held) for s in system.states]),
         events=tuple(replace(e, guard=get(e.guard, e.guard), resets=both(e.resets)) for e in system.events),
         energies=tuple([(path, get(value, value)) for path, value in system.energies]),
-        powers=tuple([replace(p, value=final[p.value]) if p.value in final else p for p in system.powers]),
+        powers=tuple([Power(p.element, final[p.value], p.role) if p.value in final else p for p in system.powers]),
         clocks=tuple(replace(c, updates=both(c.updates)) for c in system.clocks),
         aliases=merged | {name: get(target, target) for name, target in system.aliases.items()},
         unknowns=tuple(
@@ -62,31 +61,32 @@ def remove_aliases(system: System) -> System:
 
 def _merged(system: System) -> Names:
     """Every name that does not stay, in the order in which they go, and the one that stays in its place."""
-    parent: Names = {}
-    fixed = {s.name for s in system.states} | set(system.parameters) | set(system.modes) | {"time"}
-    ranks = {  # how a name is preferred: the lowest stays, of equal ones the first in the alphabet
-        name: (4 * (name not in fixed) + 2 * (not value.symbol) + (":" in name or name[-1] == "'")) * _LONGEST + len(name)
-        for name, value in system.values.items()
-    }
+    names = list(system.values)
+    number = dict(zip(names, range(len(names)), strict=True))
+    free = bytearray(b"\1") * len(names)
+    for fixed in ([s.name for s in system.states], system.parameters, system.modes, ("time",)):
+        for name in fixed:
+            free[number[name]] = 0
+    ranks = [  # how a name is preferred: the lowest stays, of equal ones the first in the alphabet
+        (4 * own + 2 * (not value.symbol) + (":" in name or name[-1] == "'")) * _LONGEST + len(name)
+        for name, value, own in zip(names, system.values.values(), free, strict=True)
+    ]
+    parent = list(range(len(names)))
 
-    def root_of(name: str) -> str:
-        root = name
-        while root in parent:
-            root = parent[root]
-        while name != root:
-            parent[name], name = root, parent[name]
-        return root
+    def root_of(place: int) -> int:
+        while parent[place] != place:
+            parent[place] = place = parent[parent[place]]
+        return place
 
+    gone = []
     for one, other in system.same:
-        a = root_of(one) if one in parent else one
-        b = root_of(other) if other in parent else other
+        a, b = root_of(number[one]), root_of(number[other])
         if a != b:
             above, below = ranks[a], ranks[b]
-            if above < below or (above == below and a < b):
-                parent[b] = a
-            else:
-                parent[a] = b
-    return {name: root_of(name) if root in parent else root for name, root in parent.items()}
+            keep, drop = (a, b) if above < below or (above == below and names[a] < names[b]) else (b, a)
+            parent[drop] = keep
+            gone.append(drop)
+    return {names[place]: names[root_of(place)] for place in gone}
 
 
 _LONGEST = 2**32

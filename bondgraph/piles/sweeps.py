@@ -19,16 +19,13 @@ import ctypes
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondgraph.emit.kernel import address_of
+from bondgraph.emit.llvm import Library, compile_procedures
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Temporary
-
-if TYPE_CHECKING:
-    from bondgraph.emit.llvm import Library
 
 __all__ = ["Contacts", "Impulses", "settle"]
 
@@ -119,8 +116,6 @@ def _function() -> ctypes._CFunctionType:
 
 @once
 def _library() -> Library:
-    from bondgraph.emit.llvm import compile_procedures
-
     return compile_procedures(procedures())
 
 

@@ -54,7 +54,8 @@ class Bound:
 
     def clock(self, t: np.ndarray | float) -> np.ndarray:
         """Times since the start on the clock of the formulas, inside the window."""
-        return np.minimum(np.maximum(self.origin + np.asarray(t, dtype=float), self.window[0]), self.window[1])
+        # Where no break is left, the window's end may be no number.
+        return np.asarray(np.fmax(np.fmin(self.origin + np.asarray(t, dtype=float), self.window[1]), self.window[0]))
 
     def breaks(self) -> list[tuple[str, float, float]]:
         """Times at which formulas jump or bend, on their own clock: (element, time, period), s."""

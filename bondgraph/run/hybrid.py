@@ -10,8 +10,9 @@ from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.instants.events import Events
 from bondgraph.run.instants.log import Log
+from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators import leg as legs
-from bondgraph.run.integrators.choose import build, sundials_reason, tolerances, weights_of
+from bondgraph.run.integrators.choose import build, settle_function, settling, sundials_reason, tolerances, weights_of
 from bondgraph.run.integrators.leg import Effort, Integrator, Selection
 from bondgraph.run.outcome.doubts import first_lost
 from bondgraph.run.outcome.failure import Failure, cause, describe, fastest_rate
@@ -20,15 +21,11 @@ from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.switching.accumulation import Watch
 from bondgraph.run.switching.course import Courses
-from bondgraph.run.switching.crossings import EPSILON
 from bondgraph.run.switching.passages import Passage
-from bondgraph.run.switching.settling import How, Settled, rest, settle
+from bondgraph.run.switching.settling import OF_LEG, PROBE, TOLD, How, Settled, rest, settle
 from bondgraph.run.switching.together import Together
 from bondgraph.run.ticks import Ticks
 
-# How far ahead guards are looked at after an event, at most, in lengths of the run; in lengths of the leg before; at least, in
-# times that can be told apart.
-_PROBE, _OF_LEG, _TOLD = 1e-9, 1e-3, 16.0 * EPSILON
 # Collisions whose times, or states, differ by so little are one event: parts of rtol.
 _WITHIN = 1e-3
 
@@ -36,10 +33,11 @@ _WITHIN = 1e-3
 class Hybrid:
     """A run in progress: where it is, and what it has met. Its times are those since the start, s.
 
-    `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,).
+    `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code settles events on its
+    way (`instants`), except in a `reference`; `handed_back` counts those that are settled here.
     """
 
-    def __init__(self, bound: Bound, settings: Settings, ticks: Ticks, bar: Progress):
+    def __init__(self, bound: Bound, settings: Settings, ticks: Ticks, bar: Progress, reference: bool = False):
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
         self.weights = weights_of(bound, settings.rtol, settings.atol, settings.max_step)
         self.courses = Courses(bound, settings.span)
@@ -51,23 +49,47 @@ class Hybrid:
         self.log = Log(bound.program, settings.t_start)
         self.failure: Failure | None = None
         self.effort, self.methods = Effort(), list[str]()
-        self.probe = _PROBE * settings.span
+        self.probe = PROBE * settings.span
+        self.handed_back = 0
+        self._reference = reference
+        self._settler: Settler | None = None
 
     def go(self, choice: Selection) -> None:
         """On from the start to the end, or to a failure."""
         if self.ticks.due(self.t):
             _, self.x = self.ticks.tick(self.t, self.x, self.m)
-        settled = self.settle((), self.probe)
+        levels = self._start(choice)
         self.samples.start(self.x, self.q, self.m)
         going: Selection | None = choice
         while going is not None and self.failure is None:
             self.methods.append(going.method)
-            integrator = build(self.bound, self.settings, going, self.ticks, self.weights)
+            integrator = build(self.bound, self.settings, going, self.ticks, self.weights, self._settler)
             try:
-                going, settled = self._integrate(integrator, going, settled)
+                going, levels = self._integrate(integrator, going, levels)
             finally:
                 self.effort = self.effort + integrator.effort()
                 integrator.close()
+
+    def _start(self, choice: Selection) -> np.ndarray:
+        """Settle what is due at the start; levels (k,) of the guards."""
+        if not self._reference:
+            watching = self.courses, self.watch
+            self._settler = settling(self.bound, self.settings, choice, self.ticks, watching, self.log, self.samples)
+        found = None if self._settler is None else self._settler.start(settle_function(), self.x, self.m)
+        if found is None:
+            return self._settle_here((), self.t)
+        self.x, self.q, self.m = found
+        assert self._settler is not None
+        return self._settler.begun[1]
+
+    def _settle_here(self, fired: tuple[int, ...], begun: float) -> np.ndarray:
+        """Settle an event at the end of a leg that began at `begun`; levels (k,) of the guards."""
+        probe = min(self.probe, OF_LEG * (self.t - begun)) if self.t > begun else self.probe
+        settled = self.settle(fired, max(probe, TOLD * (abs(self.settings.t_start) + self.t)))
+        self.handed_back += bool(self.bound.program.transitions)
+        if self._settler is not None:
+            self._settler.taken(settled.passages)
+        return settled.levels
 
     def settle(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> Settled:
         """Take the transitions that are due, `fired` first, and go on in a state that is consistent; `rested` are those that have
@@ -150,34 +172,35 @@ class Hybrid:
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
         self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect)
 
-    def _integrate(self, integrator: Integrator, choice: Selection, settled: Settled) -> tuple[Selection | None, Settled]:
-        """Legs until the end, a failure, or a change of method (returned)."""
+    def _integrate(self, integrator: Integrator, choice: Selection, levels: np.ndarray) -> tuple[Selection | None, np.ndarray]:
+        """Legs until the end, a failure, or a change of method; that, and the `levels` (k,) with which the last one began."""
         settings, samples = self.settings, self.samples
         restart, begun = True, self.t
         while self.failure is None:
             if restart:
-                integrator.restart(self.t, self.x, self.q, self.m, settled.levels)
+                integrator.restart(self.t, self.x, self.q, self.m, levels)
                 begun = self.t
             leg = integrator.advance(settings.times[samples.written :], samples.left, settings.span)
             self.t, self.x, self.q = leg.t, leg.x, leg.q
+            if leg.onset is not None:
+                begun, self.m, levels = leg.onset.time, leg.onset.m, leg.onset.levels
             self.courses.see(samples.left[: leg.written, : len(self.x)])
-            samples.add(leg.written, self.m)
+            samples.add(leg.written, self.m, leg.held)
             self.bar.show(self.t, f"t = {self.t:.6g} s, {len(self.log)} events")
             restart = leg.status == legs.EVENT
             if leg.status == legs.STOP:
-                return None, settled
+                return None, levels
             if leg.status == legs.STIFF:
                 if sundials_reason():
-                    return replace(choice, watch_stiffness=False), settled
-                return Selection("sundials", "bdf"), settled
+                    return replace(choice, watch_stiffness=False), levels
+                return Selection("sundials", "bdf"), levels
             if leg.status == legs.FAILED:
                 self._fail(*cause(self.bound, leg.reason, self.t, self.x, self.m, settings.span, self.weights.known))
             elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):
                 self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
             elif restart:
-                probe = min(self.probe, _OF_LEG * (self.t - begun)) if self.t > begun else self.probe
-                settled = self.settle(leg.fired, max(probe, _TOLD * (abs(settings.t_start) + self.t)))
-        return None, settled
+                levels = self._settle_here(leg.fired, begun)
+        return None, levels
 
     def _too_many(self, steps: int) -> str:
         """What to say of a run that takes too many steps, or has made so little way that it certainly will."""
@@ -218,6 +241,7 @@ def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
         jacobians=effort.jacobians,
         guards=effort.guards,
         events=len(run.log),
+        handed_back=run.handed_back,
         ticks=run.ticks.count,
         wall_time=wall_time,
         integration_time=effort.seconds,

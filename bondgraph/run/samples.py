@@ -22,9 +22,9 @@ class SampleRows:
         """Rows that are still to be filled."""
         return self.rows[self.written :]
 
-    def add(self, count: int, m: np.ndarray) -> None:
-        """So many of the rows that were left have been filled, in these modes."""
-        self.modes[self.written : self.written + count] = m
+    def add(self, count: int, m: np.ndarray, held: int = 0) -> None:
+        """So many of the rows that were left have been filled, in these modes but for the first, whose modes are `held`."""
+        self.modes[self.written + held : self.written + count] = m
         self.written += count
 
     @property

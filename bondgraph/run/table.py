@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from bondgraph.emit.kernel import address_of
+
+Fields = Mapping[str, tuple[int, str]]
+"""Name -> place and kind."""
 
 
 def fields_of(pointers: Iterable[str], wholes: Iterable[str], reals: Iterable[str] = ()) -> dict[str, tuple[int, str]]:
@@ -15,6 +17,10 @@ def fields_of(pointers: Iterable[str], wholes: Iterable[str], reals: Iterable[st
     kinds = (("ptr", pointers), ("i64", wholes), ("double", reals))
     named = [(name, kind) for kind, names in kinds for name in names]
     return {name: (place, kind) for place, (name, kind) in enumerate(named)}
+
+
+_HALF = 1 << 63
+"""Addresses from here on are negative as signed integers."""
 
 
 class FieldTable:
@@ -36,7 +42,17 @@ class FieldTable:
         if isinstance(target, np.ndarray):
             self.arrays[name] = target
             target = address_of(target)
-        self._whole[self._fields[name][0]] = struct.unpack("q", struct.pack("Q", target))[0]
+        self._whole[self._fields[name][0]] = target if target < _HALF else target - 2 * _HALF
+
+    def lay(self, lengths: Mapping[str, int], dtype: type = float) -> None:
+        """Let fields point to arrays of zeros of these lengths (numbers of 8 bytes), side by side."""
+        block: np.ndarray = np.zeros(sum(lengths.values()), dtype=dtype)
+        start = 0
+        address = address_of(block)
+        for name, length in lengths.items():
+            self.arrays[name] = block[start : start + length]
+            self.point(name, address + 8 * start)
+            start += length
 
     def __getitem__(self, name: str) -> float | int:
         index, kind = self._fields[name]

@@ -74,17 +74,19 @@ def narrow(table: StatementTable, wanted: set[int]) -> dict[int, tuple[int, ...]
     A Jacobian is better off without them: derivatives by a matrix and from there by the pose behind it are many products,
     derivatives by the pose are few.
     """
-    sizes, fixed = table.book.sizes, table.book.fixed
+    size, fixed = table.book.sizes.__getitem__, table.book.fixed
     found: dict[int, tuple[int, ...]] = {}
     depth: dict[int, int] = {}
     for args, outs in zip(table.args, table.outs, strict=True):
         if not outs or fixed[outs[0]] or not wanted.isdisjoint(outs):
             continue
-        level = 1 + sum([depth[value] for value in args if value in depth])
-        if level > _DEEPEST:
-            continue
-        origin = tuple(dict.fromkeys([v for value in args if not fixed[value] for v in found.get(value, (value,))]))
-        if sum([sizes[value] for value in origin]) <= sum([sizes[value] for value in outs]):
+        level, sources = 1, dict[int, None]()
+        for value in args:
+            level += depth.get(value, 0)
+            if not fixed[value]:
+                sources.update(dict.fromkeys(found.get(value, (value,))))
+        if level <= _DEEPEST and sum(map(size, sources)) <= sum(map(size, outs)):
+            origin = tuple(sources)
             for value in outs:
                 found[value], depth[value] = origin, level
     return found
@@ -104,6 +106,8 @@ def _walk(
     fixed, shapes, ops = table.book.fixed, table.shapes, table.ops
     known: dict[int, tuple[int, int]]
     arguments: list[int]
+    varying: list[int]
+    of_parameters: list[int]
     steps: list[tuple[int, tuple[tuple[int, int], ...], int]]
     stores: list[tuple[int, int]]
     given: list[int]
@@ -120,6 +124,7 @@ def _walk(
                 else:
                     place = known[value] = (-1, len(arguments))
                     arguments.append(value)
+                    (of_parameters if fixed[value] else varying).append(value)
             references.append(place)
         step = len(steps)
         results = outs[index]
@@ -132,12 +137,12 @@ def _walk(
 
     found = []
     for number, head in enumerate(heads):
-        known, arguments, steps, stores, given = {}, [], [], [], []
+        known, arguments, varying, of_parameters, steps, stores, given = {}, [], [], [], [], [], []
         visit(head, number, need)
-        key = (tuple(steps), tuple([(fixed[value], shapes[value]) for value in arguments]), tuple(stores))
+        kinds = tuple(zip(map(fixed.__getitem__, arguments), map(shapes.__getitem__, arguments), strict=True))
+        key = (tuple(steps), kinds, tuple(stores))
         kernel = kernels.get(key)
         if kernel is None:
-            kernel = kernels[key] = traced([(ops[f], of, n) for f, of, n in steps], key[1], stores)
-        varying = tuple([value for value in arguments if not fixed[value]])
-        found.append(Group(kernel, varying, tuple([value for value in arguments if fixed[value]]), tuple(given)))
+            kernel = kernels[key] = traced([(ops[f], of, n) for f, of, n in steps], kinds, stores)
+        found.append(Group(kernel, tuple(varying), tuple(of_parameters), tuple(given)))
     return found

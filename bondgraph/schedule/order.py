@@ -25,7 +25,9 @@ def needed(calls: Sequence[Call], results: Iterable[int]) -> list[Call]:
         index = stack.pop()
         if not wanted[index]:
             wanted[index] = True
-            stack += [producer[value] for value in calls[index].ins if value in producer]
+            for value in calls[index].ins:
+                if value in producer:
+                    stack.append(producer[value])
     return [call for call, use in zip(calls, wanted, strict=True) if use]
 
 
@@ -41,13 +43,13 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     missing = [0] * len(calls)
     lanes: dict[tuple[object, ...], int] = {}
     lane: list[int] = []
-    look = base.get
+    look, made = base.get, producer.get
     for index, (kind, ins, outs) in enumerate(calls):
-        befores = [producer[value] for value in ins if value in producer]
-        for before in befores if len(befores) < 2 else set(befores):
-            users[before].append(index)
-            missing[index] += 1
-        lane.append(lanes.setdefault((kind, *[look(value) for value in ins + outs]), len(lanes)))
+        for before in set(map(made, ins)):
+            if before is not None:
+                users[before].append(index)
+                missing[index] += 1
+        lane.append(lanes.setdefault((kind, *map(look, ins), *map(look, outs)), len(lanes)))
     remaining = [0] * len(lanes)
     for number in lane:
         remaining[number] += 1
@@ -58,7 +60,7 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
             ready[lane[index]].append(index)
     left = len(calls)
     found: list[Batch] = []
-    tallest = [max((height[i] for i in part), default=-1) for part in ready]
+    tallest = [max(map(height.__getitem__, part), default=-1) for part in ready]
     open_lanes = {number for number, part in enumerate(ready) if part}
     while left:
         chosen = max(open_lanes, key=lambda k: (len(ready[k]) == remaining[k], tallest[k], -k))
@@ -83,7 +85,7 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
         tallest[chosen] = -1
         remaining[chosen] -= len(batch)
         left -= len(batch)
-        found.append(Batch(tuple(calls[index] for index in batch), parallel))
+        found.append(Batch(tuple(map(calls.__getitem__, batch)), parallel))
     return found
 
 
@@ -99,5 +101,5 @@ def _heights(users: list[list[int]], missing: list[int]) -> list[int]:
     height = [1] * len(users)
     for index in reversed(order):
         if users[index]:
-            height[index] = 1 + max([height[after] for after in users[index]])
+            height[index] = 1 + max(map(height.__getitem__, users[index]))
     return height

@@ -42,7 +42,7 @@ class Workshop:
             return ()
         call = self.prepared.get((kind, ins))
         if call is None:
-            call = self.prepared[kind, ins] = Call(kind, ins, self.book.results(kind, True))
+            call = self.prepared[kind, ins] = Call(kind, ins, self.table.book.results(kind, True))
         return call.outs
 
 
@@ -75,7 +75,7 @@ def find(shop: Workshop, wanted: Sequence[int], for_derivatives: bool = False) -
         cut = group.traced.value
         assert cut.main is not None
         before = shop.prepare(cut.prepare, group.fixed)
-        calls.append(Call(cut.main, (*[group.varying[k] for k in cut.reads], *before), group.outs))
+        calls.append(Call(cut.main, (*map(group.varying.__getitem__, cut.reads), *before), group.outs))
     return Found(tuple(found), tuple(calls), results, place)
 
 
@@ -102,7 +102,7 @@ def derivatives(shop: Workshop, name: str, found: Found, states: Sequence[int]) 
         here: tuple[int, ...] = ()
         if cut.main is not None:
             here = book.results(cut.main)
-            calls.append(Call(cut.main, (*[group.varying[k] for k in cut.reads], *before), here))
+            calls.append(Call(cut.main, (*map(group.varying.__getitem__, cut.reads), *before), here))
         rows: list[dict[int, list[tuple[Scalar, Scalar]]]] = [{} for _ in range(sum(group.traced.sizes))]
         for (row, argument, component), (what, which) in zip(where, cut.results, strict=True):
             if what == CONSTANT:

@@ -89,7 +89,11 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
         results = []
         for out in statement.outs:
             value = values.get(out)
-            number = declare(out, (value.shape if value else None) or (), fixed, None)
+            shape = (value.shape if value is not None else None) or ()
+            number = numbers[out] = len(book.sizes)
+            shapes[number] = shape
+            book.sizes.append(math.prod(shape) if shape else 1)
+            book.fixed.append(fixed)
             producer[number] = place
             if fixed:
                 depth[number] = level

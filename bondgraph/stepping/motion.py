@@ -9,16 +9,14 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel, address_of
+from bondgraph.emit.llvm import Library, compile_procedures
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
-
-if TYPE_CHECKING:
-    from bondgraph.emit.llvm import Library
 
 Motion = Callable[[float, float], Any]
 """(start of a step, its length), s: moves the state that it was made for."""
@@ -65,8 +63,6 @@ def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: 
 
 @once
 def _library() -> Library:
-    from bondgraph.emit.llvm import compile_procedures
-
     return compile_procedures(procedures())
 
 

@@ -23,7 +23,7 @@ from bondgraph.sweeps.points import FAILURE, RUN, Points, points_of
 from bondgraph.sweeps.runs import Runs
 from bondgraph.sweeps.sending import SentModel, Source, sent_model
 from bondgraph.sweeps.store import Store, distinct
-from bondgraph.sweeps.tasks import Asked, Row, quiet, run_chunk
+from bondgraph.sweeps.tasks import Asked, Row, run_chunk
 
 OWN = frozenset({"progress", "strict"})
 """Settings of a run that a sweep decides."""
@@ -110,7 +110,7 @@ def _fill(store: Store, model: SentModel, points: Points, asked: Asked, executor
         bar.show(before + done, note + (f", {failed} failed" if failed else ""))
 
     bar = Progress(f'sweep of "{model.compiled.model.name}"', len(points), wanted, already=before)
-    with bar, quiet(), executor_or_threads(executor) as chosen:
+    with bar, executor_or_threads(executor) as chosen:
         drive(chosen, left, submit, take)
 
 

@@ -6,8 +6,9 @@ peak('rotor.flow')
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,8 +16,51 @@ from bondgraph.errors import Problem, refusal
 from bondgraph.model.units import per_second
 from bondgraph.output.lookup import unknown
 from bondgraph.quantities import real
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.instants.events import Event
+from bondgraph.run.outcome.result import Result, refined_peak
 from bondgraph.run.program import Program
+
+
+class Measurable(Protocol):
+    """What measures are taken of: a `Result`, or courses without events."""
+
+    @property
+    def t(self) -> np.ndarray:
+        """Sample times (k,), s."""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What happened."""
+
+    def __getitem__(self, name: str) -> np.ndarray: ...
+
+    def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """A quantity before and after every event."""
+
+    def peak(self, name: str) -> tuple[float, float]:
+        """Time and value of the largest value."""
+
+
+@dataclass(frozen=True)
+class Eventless:
+    """A run in which nothing happens at one instant: sample times (k,), and by name values (k, *shape), or (1, *shape) where the
+    last is enough."""
+
+    t: np.ndarray
+    courses: Mapping[str, np.ndarray]
+    events: tuple[Event, ...] = ()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.courses[name]
+
+    def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """None before, none after."""
+        none = np.zeros((0, *self.courses[name].shape[1:]))
+        return none, none
+
+    def peak(self, name: str) -> tuple[float, float]:
+        """As that of a `Result`."""
+        return refined_peak(self.t, self.courses[name], np.zeros(0))
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,9 +73,14 @@ class Measure:
     def __repr__(self) -> str:
         return f"{self.what}({repr(self.of) if self.of else ''})"
 
-    def __call__(self, result: Result) -> np.ndarray:
+    @property
+    def kind(self) -> MeasureKind:
+        """How it is taken."""
+        return MEASURES[self.what]
+
+    def __call__(self, result: Measurable) -> np.ndarray:
         """The number, or the array, of a finished run."""
-        return np.asarray(MEASURES[self.what].take(result, self.of), dtype=float)
+        return np.asarray(self.kind.take(result, self.of), dtype=float)
 
 
 Keepable = str | Measure | Callable[[Result], object]
@@ -70,15 +119,17 @@ def events(event: str = "") -> Measure:
 
 @dataclass(frozen=True)
 class MeasureKind:
-    """How a kind of measure is taken: result and name -> numbers; its unit from that of the quantity; what it can be of."""
+    """How a kind of measure is taken: result and name -> numbers; its unit from that of the quantity; what it can be of;
+    whether the end is enough."""
 
-    take: Callable[[Result, str], object]
+    take: Callable[[Any, str], object]
     unit: Callable[[str], str] = lambda unit: unit
     of_event: bool = False
     scalar: bool = False
+    at_end: bool = False
 
 
-def _happened(result: Result, event: str) -> list[float]:
+def _happened(result: Any, event: str) -> list[float]:
     known = (each for each in result.events if not each.internal)
     return [each.time for each in known if not event or event in _names(result.program, each.transitions)]
 
@@ -87,7 +138,7 @@ def _names(program: Program, transitions: tuple[int, ...]) -> set[str]:
     return {word for k in transitions for word in (program.transitions[k].name, program.transitions[k].kind)}
 
 
-def _integral(result: Result, name: str) -> np.ndarray:
+def _integral(result: Measurable, name: str) -> np.ndarray:
     """A sample at the time of an event is one of its two sides."""
     at = np.array([event.time for event in result.events])
     own = ~np.isin(result.t, at)
@@ -98,13 +149,13 @@ def _integral(result: Result, name: str) -> np.ndarray:
     return np.asarray(np.trapezoid(values[order], t[order], axis=0))
 
 
-def _span(result: Result) -> float:
-    return float(result.since[-1] - result.since[0])
+def _span(result: Measurable) -> float:
+    return float(result.t[-1] - result.t[0])
 
 
 MEASURES: Mapping[str, MeasureKind] = {
     "course": MeasureKind(lambda result, name: result[name]),
-    "last": MeasureKind(lambda result, name: result[name][-1]),
+    "last": MeasureKind(lambda result, name: result[name][-1], at_end=True),
     "peak": MeasureKind(lambda result, name: result.peak(name)[1], scalar=True),
     "mean": MeasureKind(lambda result, name: _integral(result, name) / _span(result)),
     "integral": MeasureKind(_integral, lambda unit: per_second(unit, -1)),
@@ -114,13 +165,22 @@ MEASURES: Mapping[str, MeasureKind] = {
 """Every measure."""
 
 
+def needed(measures: Sequence[Measure]) -> dict[str, str]:
+    """For each quantity whether its "last" value is enough, or its "course" is needed."""
+    found = dict[str, str]()
+    for measure in measures:
+        enough = measure.kind.at_end and found.get(measure.of, "last") == "last"
+        found[measure.of] = "last" if enough else "course"
+    return found
+
+
 @dataclass(frozen=True)
 class Kept:
     """A column of numbers: its name, how they are taken, their unit, and their shape where it is known beforehand; whether that
     begins with the samples."""
 
     name: str
-    take: Callable[[Result], object]
+    take: Callable[[Any], object]
     unit: str = ""
     shape: tuple[int, ...] | None = None
     over_time: bool = False
@@ -132,8 +192,8 @@ class Kept:
             return repr(self.take)
         return f"{self.take.__module__}:{getattr(self.take, '__qualname__', type(self.take).__qualname__)}"
 
-    def __call__(self, result: Result) -> np.ndarray:
-        """The numbers of a finished run.
+    def __call__(self, result: Measurable) -> np.ndarray:
+        """The numbers of a finished run, which is a `Result` for functions of the user's.
 
         Raises `ModelError` E365 where a function of the user's fails, or gives no numbers.
         """
@@ -142,17 +202,17 @@ class Kept:
         try:
             given = self.take(result)
         except Exception as error:
-            raise _failed(self, result, f"{type(error).__name__}: {error}") from error
+            raise _failed(self, f"{type(error).__name__}: {error}") from error
         found = real(given)
         if found is None:
-            raise _failed(self, result, f"it gives {type(given).__name__}, which is no number and no array of numbers")
+            raise _failed(self, f"it gives {type(given).__name__}, which is no number and no array of numbers")
         return found
 
 
-def _failed(kept: Kept, result: Result, why: str) -> Exception:
+def _failed(kept: Kept, why: str) -> Exception:
     title = f'what is to be kept as "{kept.name}" cannot be computed'
     cures = ("the function with the result of one run, graph.simulate(...), to see where", "nan where a run has no such number")
-    return refusal("E365", title, *cures, about=result.program.name, why=why, places=())
+    return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 
 def kept_of(given: Mapping[str, Keepable], program: Program, samples: int) -> tuple[tuple[Kept, ...], list[Problem]]:

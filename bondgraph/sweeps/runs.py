@@ -154,20 +154,23 @@ class Runs:
         finite = values[np.isfinite(values)]
         return (finite.min(), finite.mean(), finite.max()) if finite.size else ("", "", "")
 
-    def to_dataframe(self) -> pandas.DataFrame:
-        """A row for each run: what is varied, what is kept, and why it failed ("" where it did not); components of an array are
-        "name[0]" or "name[0, 1]". E416, an ImportError too, where pandas is not installed."""
-        required("a data frame", "pandas")
-        import pandas
-
-        runs, columns = self[RUN], dict[str, Any]()
+    def table(self) -> dict[str, np.ndarray]:
+        """Columns of single numbers and words (runs,) by name: "run", what is varied, what is kept, and "failure", why a run
+        failed ("" where it did not); components of an array are "name[0]" or "name[0, 1]"."""
+        columns = {RUN: self[RUN]}
         for name in self.columns:
             values = self[name]
             for place in np.ndindex(values.shape[1:]):
                 columns[f"{name}[{', '.join(map(str, place))}]" if place else name] = values[(slice(None), *place)]
         reasons = {fault.run: f"{fault.kind}: {fault.reason}" for fault in self.failures}
-        columns[FAILURE] = [reasons.get(int(run), "") for run in runs]
-        return pandas.DataFrame(columns, index=pandas.Index(runs, name=RUN))
+        return columns | {FAILURE: np.array([reasons.get(int(run), "") for run in columns[RUN]], dtype=str)}
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """The table by the number of the run. E416, an ImportError too, where pandas is not installed."""
+        required("a data frame", "pandas")
+        import pandas
+
+        return pandas.DataFrame(self.table()).set_index(RUN)
 
     def to_xarray(self) -> xarray.Dataset:
         """What is kept over the axes of the sweep, with units (`attrs["units"]`): of crossed values, an axis for each name; else

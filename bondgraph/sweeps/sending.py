@@ -1,39 +1,50 @@
-"""The model that workers run: as it is in this process; as data, compiled once, in others."""
+"""The model that workers run: as it is in this process; as a text, compiled once, in others."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.errors import no_model, refusal
+from bondgraph.compile.pipeline import Compilable, compile_model, compiled_form
+from bondgraph.errors import ModelError, no_model, refusal
+from bondgraph.interchange import dump_model, parse_model
 
 Source = Compilable | Callable[[], Compilable]
-"""What a sweep takes: a graph, a model, a compiled model, or a function of a module that builds one."""
+"""What a sweep takes: a graph, a model, a compiled model, or a function that builds one."""
 
 _MOST = 4
 """Compiled models that a worker keeps."""
-_here: dict[str, SentModel] = {}
+_here: dict[tuple[str, str], SentModel] = {}
 _lock = threading.Lock()
 
 
 class SentModel:
-    """A compiled model and its fingerprint; another process gets the function that builds it, and compiles what that gives."""
+    """A compiled model and its fingerprint.
+
+    Another process gets its text, and compiles that; or, where the model has none, the function that builds it.
+    """
 
     def __init__(self, compiled: Compiled, build: Callable[[], Compilable] | None = None):
-        self.compiled, self.build, self.fingerprint = compiled, build, fingerprint(compiled)
+        self.compiled, self.build = compiled, build
+        self.backend = "llvm" if compiled.program.rates.is_machine_code else "numpy"
+        self.text, self.why = _text(compiled)
+        self.fingerprint = _digest(_without_places(json.loads(self.text))) if self.text else _by_numbers(compiled)
 
     def __reduce__(self) -> tuple[Callable[..., SentModel], tuple[object, ...]]:
-        if self.build is None:
-            about = self.compiled.model.name
-            cures = ("sweep(function, ...), with a function of a module that builds the graph", "executor=None, for threads")
-            title = "other processes cannot have this model"
-            raise refusal("E366", title, *cures, about=about, why="it holds formulas", places=())
-        return arrived, (self.build, self.fingerprint)
+        if self.text and not self.compiled.system.starts:
+            return arrived_text, (self.text, self.backend, self.fingerprint)
+        if self.build is not None:
+            return arrived_function, (self.build, self.fingerprint)
+        why = self.why or ("functions give its start values, which a text holds as they were found",)
+        cures = ("sweep(function, ...), with a function of a module that builds the graph", "executor=None, for threads")
+        name = self.compiled.model.name
+        raise refusal("E366", "other processes cannot have this model", *cures, about=name, why=why, places=())
 
 
 def sent_model(model: Source, *, progress: bool) -> SentModel:
@@ -46,29 +57,58 @@ def sent_model(model: Source, *, progress: bool) -> SentModel:
     return SentModel(compiled_form(model, "sweep", progress=progress))
 
 
-def arrived(build: Callable[[], Compilable], known: str) -> SentModel:
-    """The model in a worker, compiled when it comes for the first time; E366 where it turns out as another one there."""
+def arrived_text(text: str, backend: str, fingerprint: str) -> SentModel:
+    """The model in a worker, compiled when it comes for the first time."""
+    return _once(fingerprint, backend, lambda: SentModel(compile_model(parse_model(text), backend=backend, progress=False)))
+
+
+def arrived_function(build: Callable[[], Compilable], fingerprint: str) -> SentModel:
+    """The same; E366 where it turns out as another one here."""
+    found = _once(fingerprint, "", lambda: sent_model(build, progress=False))
+    if found.fingerprint != fingerprint:
+        cure = "a function that builds the same graph at every call, of the same file on every machine"
+        name = found.compiled.model.name
+        raise refusal("E366", "the function builds another model in a worker", cure, about=name, places=())
+    return found
+
+
+def _once(fingerprint: str, backend: str, make: Callable[[], SentModel]) -> SentModel:
     with _lock:
-        if known not in _here:
-            found = sent_model(build, progress=False)
-            if found.fingerprint != known:
-                name = found.compiled.model.name
-                cure = "a function that builds the same graph at every call, of the same file on every machine"
-                raise refusal("E366", "the function builds another model in a worker", cure, about=name, places=())
+        if (fingerprint, backend) not in _here:
+            found = make()
             while len(_here) >= _MOST:
                 del _here[next(iter(_here))]
-            _here[known] = found
-        return _here[known]
+            _here[fingerprint, backend] = found
+        return _here[fingerprint, backend]
 
 
-def fingerprint(compiled: Compiled) -> str:
-    """A digest of a model: names, units, shapes, numbers, and what its equations give near its start."""
+def _text(compiled: Compiled) -> tuple[str, tuple[str, ...]]:
+    """The model as text; "" and why, where it has a law of the user's that no text holds."""
+    try:
+        return dump_model(compiled), ()
+    except ModelError as error:
+        return "", tuple(line for problem in error.problems for line in (problem.title, *problem.details))
+
+
+def _without_places(value: Any) -> Any:
+    """The same without lines of source files: who writes one above the model changes no run."""
+    if isinstance(value, dict):
+        return {key: _without_places(one) for key, one in value.items() if not (key == "place" and isinstance(one, list))}
+    return [_without_places(one) for one in value] if isinstance(value, list) else value
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
+
+
+def _by_numbers(compiled: Compiled) -> str:
+    """A digest of names, units, shapes, numbers, and of what the equations give near the start."""
     system, program = compiled.system, compiled.program
     (x, m), p = compiled.initial(), compiled.parameters()
     named = sorted((name, value.unit, value.shape) for name, value in system.values.items())
-    parts = [repr((compiled.model.name, named, sorted(system.modes.items()))).encode(), x.tobytes(), p.tobytes(), m.tobytes()]
+    parts = [repr((compiled.model.name, named, sorted(system.modes.items()))), x.tolist(), p.tolist(), m.tolist()]
     for at in (x, x + 0.1 * program.typical):
         for kernel in (program.rates, program.guards, program.powers, program.energies):
             with np.errstate(all="ignore"):
-                parts.append(b"" if kernel is None else kernel(0.0, at, p, m).tobytes())
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+                parts.append([] if kernel is None else kernel(0.0, at, p, m).tolist())
+    return _digest(parts)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import math
-import threading
 import time
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from bondgraph.compile.compiled import Compiled
-from bondgraph.errors import ModelError, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError
-from bondgraph.run.outcome.result import Result
-from bondgraph.sweeps.keep import Kept
+from bondgraph.errors import ModelError, Problem, RunError
+from bondgraph.run.outcome.failure import Doubt, Failure
+from bondgraph.run.repeated.preparation import PreparedProgram
+from bondgraph.sweeps.keep import Eventless, Kept, Measurable, Measure, needed
 from bondgraph.sweeps.sending import SentModel
+
+T = TypeVar("T")
+Start = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""States, parameters and modes of a run, in the order of the kernels."""
 
 OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
 """Refusals of a run that follow from its numbers; all others would meet every run."""
@@ -60,65 +62,74 @@ def run_chunk(model: SentModel, asked: Asked, runs: np.ndarray, points: Mapping[
     Raises `ModelError` E365 for what is kept, `RunError` for settings.
     """
     begin = time.perf_counter()
-    with quiet():
-        rows = [_row(model.compiled, asked, int(run), {name: of[k] for name, of in points.items()}) for k, run in enumerate(runs)]
-    return rows, time.perf_counter() - begin
+    prepared = model.compiled.prepare_run(asked.t_end, **asked.settings, progress=False)  # type: ignore[misc]
+    starts, rows = dict[int, Start](), list[Row]()
+    for k, run in enumerate(map(int, runs)):
+        found = attempted(run, functools.partial(prepared.start, **_arguments(asked, points, k)))
+        if isinstance(found, Fault):
+            rows.append(Row(run, None, found))
+        else:
+            starts[run] = found
+    if prepared.runs.in_machine_code and all(isinstance(kept.take, Measure) for kept in asked.kept):
+        rows += _together(starts, asked, prepared.runs)
+    else:
+        rows += [_alone(run, start, asked, prepared.runs) for run, start in starts.items()]
+    order = {int(run): k for k, run in enumerate(runs)}
+    return sorted(rows, key=lambda row: order[row.run]), time.perf_counter() - begin
 
 
-def _row(compiled: Compiled, asked: Asked, run: int, point: Mapping[str, Any]) -> Row:
+def _arguments(asked: Asked, points: Mapping[str, np.ndarray], k: int) -> dict[str, dict[str, Any]]:
+    """Parameters and start values of one of the points."""
+    given: dict[str, dict[str, Any]] = {"parameters": {}, "initial": {}}
+    for name, values in points.items():
+        given[asked.arguments[name]][name] = str(values[k]) if isinstance(values[k], str) else values[k]
+    return given
+
+
+def attempted(run: int, what: Callable[[], T]) -> T | Fault:
+    """What a function gives, or what the numbers of a run forbid; refusals that would meet every run are raised."""
     try:
-        result = simulated(compiled, asked, point)
+        return what()
     except ModelError as error:
         first = error.problems[0]
-        return Row(run, None, Fault(run, first.code, ": ".join([first.title, "; ".join(first.details)]).removesuffix(": ")))
+        return _refused(run, first)
     except RunError as error:
         if error.problem.code not in OF_A_RUN:
             raise
-        return Row(run, None, Fault(run, error.problem.code, ": ".join([error.problem.title, *error.problem.details])))
-    if result.failure is not None:
-        failure = result.failure
+        return _refused(run, error.problem)
+
+
+def _refused(run: int, problem: Problem) -> Fault:
+    return Fault(run, problem.code, ": ".join(filter(None, (problem.title, "; ".join(problem.details)))))
+
+
+def _alone(run: int, start: Start, asked: Asked, prepared: PreparedProgram) -> Row:
+    """A run with its `Result`, for events and for functions of the user's."""
+    x, p, m = start
+    result = attempted(run, functools.partial(prepared.judged, x, p, m))
+    return Row(run, None, result) if isinstance(result, Fault) else _row(run, asked, result, result.failure, result.doubts)
+
+
+def _together(starts: Mapping[int, Start], asked: Asked, prepared: PreparedProgram) -> list[Row]:
+    """Runs that need no Python, in one call of machine code."""
+    if not starts:
+        return []
+    x, p, m = (np.array(blocks) for blocks in zip(*starts.values(), strict=True))
+    ways = needed([kept.take for kept in asked.kept if isinstance(kept.take, Measure) and not kept.take.kind.of_event])
+    ends = prepared.many(p, x, m, {name: (way, name) for name, way in ways.items()}, threads=1)
+    rows = []
+    for k, run in enumerate(starts):
+        if k in ends.refused:
+            rows.append(Row(run, None, _refused(run, ends.refused[k].problem)))
+            continue
+        courses = {name: of[k] if ways[name] == "course" else of[k][None] for name, of in ends.kept.items()}
+        course = Eventless(prepared.wanted[1], courses)
+        rows.append(_row(run, asked, course, ends.failures.get(k), ends.doubts.get(k, ())))
+    return rows
+
+
+def _row(run: int, asked: Asked, finished: Measurable, failure: Failure | None, doubts: Sequence[Doubt]) -> Row:
+    if failure is not None:
         return Row(run, None, Fault(run, failure.kind, failure.reason, failure.time, failure.suspect))
-    doubts = tuple(Fault(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in result.doubts)
-    return Row(run, tuple(kept(result) for kept in asked.kept), None, doubts)
-
-
-def simulated(compiled: Compiled, asked: Asked, point: Mapping[str, Any]) -> Result:
-    """One run; what its numbers forbid is raised."""
-    given: dict[str, dict[str, Any]] = {"parameters": {}, "initial": {}}
-    for name, value in point.items():
-        given[asked.arguments[name]][name] = str(value) if isinstance(value, str) else value
-    return compiled.simulate(asked.t_end, **given, **{**asked.settings, "progress": False})  # type: ignore[arg-type]
-
-
-class _Quiet:
-    """Warnings of single runs are left out as long as anybody here runs some: filters of warnings belong to all threads."""
-
-    def __init__(self) -> None:
-        self.lock, self.users, self.filters = threading.Lock(), 0, contextlib.ExitStack()
-
-    def enter(self) -> None:
-        with self.lock:
-            if self.users == 0:
-                self.filters.enter_context(warnings.catch_warnings())
-                for kind in (RunEndedWarning, RunDoubtWarning, RoundingWarning):
-                    warnings.simplefilter("ignore", kind)
-            self.users += 1
-
-    def leave(self) -> None:
-        with self.lock:
-            self.users -= 1
-            if self.users == 0:
-                self.filters.close()
-
-
-_QUIET = _Quiet()
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """A block in which runs do not warn that they ended early or are in doubt: their rows say so."""
-    _QUIET.enter()
-    try:
-        yield
-    finally:
-        _QUIET.leave()
+    values = tuple(kept(finished) for kept in asked.kept)
+    return Row(run, values, None, tuple(Fault(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +12,12 @@ import numpy as np
 
 from bondgraph.assembly.system import Indeterminate, LoweredTransition, System, Value
 from bondgraph.tape.differentiate import compressed_columns, jacobian
+from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tape.specialise import hoist, specialise
 from bondgraph.tracing.easing import Snags, eased
 from bondgraph.tracing.instants.collisions import colliding, collision_table
-from bondgraph.tracing.instants.impulses import impulse_of, is_impulse
+from bondgraph.tracing.instants.impulses import alike, answers, impulse_of, impulsive
 from bondgraph.tracing.instants.painleve import paradoxes
 from bondgraph.tracing.linear.modewise import chosen
 from bondgraph.tracing.linear.reactions import reaction_names
@@ -95,7 +96,7 @@ Pattern = tuple[np.ndarray, np.ndarray]
 """Sparsity of a matrix in compressed columns: (indptr, indices)."""
 
 
-def trace(system: System) -> tuple[dict[str, Routine | Alternatives], System, Pattern]:
+def trace(system: System) -> tuple[dict[str, Code], System, Pattern]:
     """All routines of a system by name, the system with all shapes known, and the sparsity of the Jacobian."""
     routines, system, differentiate = trace_for_runs(system)
     routines["jacobian"], pattern = differentiate()
@@ -104,7 +105,7 @@ def trace(system: System) -> tuple[dict[str, Routine | Alternatives], System, Pa
 
 def trace_for_runs(
     system: System, inspect: Callable[[Traced], None] | None = None
-) -> tuple[dict[str, Routine | Alternatives], System, Callable[[], tuple[Routine, Pattern]]]:
+) -> tuple[dict[str, Code], System, Callable[[], tuple[Routine, Pattern]]]:
     """Routines of a system without its Jacobian, which not every run needs and which may take longer than all others.
 
     Returns the routines by name (blocks t, x, p, m; `prepare` has p alone), the system with all shapes known, and what
@@ -118,11 +119,12 @@ def trace_for_runs(
     everything = [scalar for group in outputs.values() for scalar in group]
     hoisted = hoist(tape, everything)
     blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
-    routines: dict[str, Routine | Alternatives] = {"prepare": Routine("prepare", tape, (("p", len(p)),), hoisted.prepared)}
+    routines: dict[str, Code] = {"prepare": Routine("prepare", tape, (("p", len(p)),), hoisted.prepared)}
     start = 0
     for name, group in outputs.items():
         routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
         start += len(group)
+    routines |= _presets(traced, routines)
     plain = routines["rates"]
     assert isinstance(plain, Routine)
     for name in ("rates", "rates_and_powers"):
@@ -150,18 +152,25 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
     if traced.closures is not None:
         outputs["closures"] = list(traced.closures.scalars)
     outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
+    jumping, shared = _jumping(traced)
+
+    def impulse(event: LoweredTransition | None, before: list[Any], words: Sequence[str]) -> dict[str, list[Any]]:
+        assert traced.acting is not None
+        with refusing(system, system.unknowns):
+            found = impulse_of(ground, traced.acting, event, before)
+        parts = {words[0]: found.after}
+        if any(ground.tape.scalar(push).value != 0.0 for push in found.pushes):
+            parts[words[1]] = [*found.pushes, *before]
+        if any(ground.tape.scalar(energy).value != 0.0 for energy in found.supplied):
+            parts[words[2]] = found.supplied
+        return parts
+
+    outputs |= impulse(None, states(()), JUMPS) if shared else {}
     for index, event in enumerate(system.events):
-        jumped = states(event.resets)
-        if traced.acting is not None and is_impulse(ground, traced.acting, event):
-            with refusing(system, system.unknowns):
-                impulse = impulse_of(ground, traced.acting, event, jumped)
-            outputs[f"reset_{index}"] = impulse.after
-            if any(ground.tape.scalar(push).value != 0.0 for push in impulse.pushes):
-                outputs[f"push_{index}"] = [*impulse.pushes, *jumped]
-            if any(ground.tape.scalar(energy).value != 0.0 for energy in impulse.supplied):
-                outputs[f"supply_{index}"] = impulse.supplied
+        if index in jumping and index not in shared:
+            outputs |= impulse(event, states(event.resets), [f"{word}_{index}" for word in JUMPS])
         elif event.resets:
-            outputs[f"reset_{index}"] = jumped
+            outputs[f"reset_{index}"] = states(event.resets)
     together = colliding(system)
     if together is not None and traced.acting is not None:
         table = collision_table(ground, traced.acting, together)
@@ -170,6 +179,32 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
         if clock.updates:
             outputs[f"tick_{index}"] = states(clock.updates)
     return outputs
+
+
+JUMPS = ("reset", "push", "supply")
+"""What the impulse of an event gives, by the first word of its routines."""
+
+
+def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:
+    """Events with an impulse, by number, and those of them that share one."""
+    if traced.acting is None:
+        return frozenset(), frozenset()
+    found = impulsive(traced.ground, traced.acting)
+    return frozenset(found), frozenset(alike(traced.ground, traced.acting, found))
+
+
+def _presets(traced: Traced, routines: Mapping[str, Code]) -> dict[str, Code]:
+    """Routines of the events that share an impulse: it, in the modes after the event."""
+    found, events = dict[str, Code](), traced.ground.system.events
+    for index in sorted(_jumping(traced)[1]):
+        event = events[index]
+        own = tuple(k for k, other in enumerate(events) if answers(other, None) and not answers(other, event))
+        for word in JUMPS:
+            shared = routines.get(word)
+            if isinstance(shared, Routine):
+                after, name = (event.slot, float(event.target)), f"{word}_{index}"
+                found[name] = Preset(name, shared, "m", after, own if word == "push" else ())
+    return found
 
 
 def _differentiated(rates: Routine) -> tuple[Routine, Pattern]:
@@ -182,7 +217,7 @@ CASES = 8
 """At most so many combinations of internal modes get code of their own."""
 
 
-def _by_chart(system: System, routine: Routine | Alternatives) -> Routine | Alternatives:
+def _by_chart(system: System, routine: Code) -> Code:
     """Code of its own for every combination of internal modes (charts), which then costs nothing at run time.
 
     Two closed surfaces in contact have four combinations; measured, the two-egg model gains a sixth.

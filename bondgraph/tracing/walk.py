@@ -8,6 +8,7 @@ solved by Newton's method, straight-line like all else (`newton`). Where a syste
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,11 +20,12 @@ from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.derivatives import decide_rates, tied, with_derivatives
 from bondgraph.tracing.easing import Snags
 from bondgraph.tracing.linear.closures import Closures, closures_of, positions_held
+from bondgraph.tracing.linear.equations import SparseEquations, equations_of
 from bondgraph.tracing.linear.modewise import SharedMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import along_the_motion
 from bondgraph.tracing.newton import Pursuit, pursue, rates_of_guesses
 from bondgraph.tracing.on_tape.ground import Acting, Ground
-from bondgraph.tracing.on_tape.values import Entries, Values, carry_out, owners_of, partials, placed, residuals_of, shapes_of
+from bondgraph.tracing.on_tape.values import Values, carry_out, owners_of, placed, residuals_of, shapes_of
 from bondgraph.tracing.refusals import Unsolvable, refusing
 
 
@@ -76,10 +78,10 @@ def _with_late(ground: Ground, given: Values) -> Traced | Snags:
             raise Unsolvable("index", list(dict.fromkeys(u for some in met.values() for u in some)), None, list(met))
         return Snags(tied=frozenset(easy))
     values, yielding = with_derivatives(ground, first.values, sought, {})
-    decided = {element: found.conditions for element, found in yielding.items() if found.slopes is not None}
+    decided = {element: found.conditions for element, found in yielding.items() if found.still is not None}
     acting = Acting(tuple(w), tuple(owners), values, decided)
-    entries = partials(residuals_of(values, unknowns), w)
-    if _are_curved(ground, entries, w):
+    equations = _linear(ground, residuals_of(values, unknowns), w)
+    if equations is None:
         raise Unsolvable("nonlinear", unknowns, None)
 
     def at(scalars: Sequence[Any]) -> Traced:
@@ -88,11 +90,11 @@ def _with_late(ground: Ground, given: Values) -> Traced | Snags:
         return replace(found, values=with_derivatives(ground, found.values, {}, yielding)[0])
 
     right = [-r for r in residuals_of(at([0.0] * len(w)).values, unknowns)]
-    ideal, held = along_the_motion(ground, acting), positions_held(system)
+    ideal, held = functools.cache(functools.partial(along_the_motion, ground, acting)), positions_held(system)
     with refusing(system, unknowns):
-        solved = solve_in_modes(ground, entries, right, ideal, held)
+        solved = solve_in_modes(ground, equations, right, ideal, held)
     found = at(solved.values)
-    closures = closures_of(system, found.values, entries, solved.repeating)
+    closures = closures_of(system, found.values, equations, solved.repeating)
     return replace(found, acting=acting, closures=closures, modes=solved.modes)
 
 
@@ -115,12 +117,12 @@ def _early(ground: Ground, given: Values) -> Traced | Snags:
         inner = carried_out(step, w, unknowns)
         solution: Sequence[Any] | None = None
         if not loop.guesses:
-            entries = partials(residuals_of(inner, unknowns), w)
-            curved += [loop] if _are_curved(ground, entries, w) else []
-            if not curved:
+            equations = _linear(ground, residuals_of(inner, unknowns), w)
+            curved += [loop] if equations is None else []
+            if equations is not None and not curved:
                 right = [-r for r in residuals_of(carried_out(step, [0.0] * len(w), unknowns), unknowns)]
                 with refusing(system, unknowns, loop):
-                    solution = solve_in_modes(ground, entries, right).values
+                    solution = solve_in_modes(ground, equations, right).values
         elif not curved:
             with refusing(system, unknowns, loop):
                 pursuits.append(pursue(ground, loop, w, residuals_of(inner, unknowns), values))
@@ -129,6 +131,10 @@ def _early(ground: Ground, given: Values) -> Traced | Snags:
     return Snags(curved=tuple(curved)) if curved else Traced(ground, values, tuple(pursuits))
 
 
-def _are_curved(ground: Ground, entries: Entries, w: Sequence[TapeScalar]) -> bool:
-    """Whether derivatives of residuals depend on the unknowns themselves."""
-    return bool({scalar.index for scalar in w} & ground.reached(list(entries.values())))
+def _linear(ground: Ground, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> SparseEquations | None:
+    """The equations by which residuals vanish; None where their derivatives depend on the unknowns themselves."""
+    unknown = {scalar.index for scalar in w}
+    found = equations_of(ground, residuals, w)
+    if found.steps is not None and unknown & ground.reached(found.scalars):
+        found = replace(found, steps=None)  # what is bent on the way may be straight in the end
+    return None if unknown & ground.reached(found.scalars) else found

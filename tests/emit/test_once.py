@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
+import bondgraph
 from bondgraph.emit.once import OnceProperty, once
 
 
@@ -42,3 +45,14 @@ def test_nothing_is_made_twice(through) -> None:
     with ThreadPoolExecutor(8) as threads:
         found = [future.result() for future in [threads.submit(asked) for _ in range(8)]]
     assert len(count) == 1 and len(set(map(id, found))) == 1
+
+
+def test_no_machine_code_is_made_without_a_lock() -> None:
+    """Two threads would each make it, and one of them keep addresses in what is forgotten."""
+    root = Path(bondgraph.__file__).parent
+    found = [
+        str(path)
+        for path in root.rglob("*.py")
+        if re.search(r"@functools\.(lru_)?cache.*\n(@.*\n)*def \w+\(.*-> Library:", path.read_text())
+    ]
+    assert not found

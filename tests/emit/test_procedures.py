@@ -1,18 +1,26 @@
-"""Procedures: what the writer records, and its text, which people read."""
+"""Procedures: what the writer records, its texts in LLVM's language and in C, which people read, and the code made of them."""
 
 import ctypes
+import functools
+import platform
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bondgraph.emit.c_procedures import source_text
 from bondgraph.emit.instructions import PRIMITIVES
 from bondgraph.emit.llvm import compile_procedures
 from bondgraph.emit.llvm_procedures import module_text
 from bondgraph.emit.procedure import Procedure, Record
+from tests.compilers import COMPILERS, by_compiler, needed
 
 GOLDEN = Path(__file__).parent / "golden"
 FIELDS = {"values": (0, "ptr"), "count": (1, "i64"), "total": (2, "double"), "report": (3, "ptr")}
+
+
+MAKERS = [pytest.param(compile_procedures, id="llvm")]
+MAKERS += [pytest.param(functools.partial(by_compiler, name), id=name) for name in COMPILERS]
 
 
 def largest():
@@ -44,7 +52,7 @@ def halves():
     return write
 
 
-@pytest.mark.parametrize("ending, printed", [("ll", module_text)])
+@pytest.mark.parametrize("ending, printed", [("ll", module_text), ("c", source_text)])
 def test_text_is_as_it_was_looked_at(ending, printed, update_golden):
     path, text = GOLDEN / f"procedures.{ending}", printed([largest(), halves()])
     if update_golden:
@@ -52,8 +60,9 @@ def test_text_is_as_it_was_looked_at(ending, printed, update_golden):
     assert text == path.read_text(encoding="utf-8"), "pytest tests/emit --update-golden, then read the diff"
 
 
-def test_machine_code_of_procedures():
-    library = compile_procedures([largest(), halves()])
+@pytest.mark.parametrize("make", MAKERS)
+def test_machine_code_of_procedures(make):
+    library = make([largest(), halves()])
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_double)(library.address("halves"))
     told = []
     kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_double), ctypes.c_int32)
@@ -65,6 +74,58 @@ def test_machine_code_of_procedures():
     values[1] = 1.0
     assert function(table.ctypes.data, 1.0) == 2 and told == [(3.0, 3)]
     assert table.view(float)[2] == 3.0
+
+
+def over_pairs(name, function):
+    """A procedure that writes a function of each x and y of many."""
+    write = Procedure(name, {"x": "ptr", "y": "ptr", "out": "ptr noalias", "n": "i64"})
+    with write.loop(write["n"]) as i:
+        write["out"][i] = function(write, write["x"][i], write["y"][i])
+    write.give()
+    return write
+
+
+FUNCTIONS = {
+    "power": lambda write, x, y: write.intrinsic("pow", x, y),
+    "cube": lambda write, x, y: write.intrinsic("pow", x, 3.0),
+    "root": lambda write, x, y: write.intrinsic("sqrt", x),
+    "less": lambda write, x, y: write.intrinsic("minnum", x, y),
+    "more": lambda write, x, y: write.intrinsic("maxnum", x, y),
+    "positive": lambda write, x, y: write.intrinsic("maxnum", x, 0.0),
+    "not_negative": lambda write, x, y: write.intrinsic("maxnum", 0.0, x),
+    "fused": lambda write, x, y: x * y + x * x,
+    "infinite": lambda write, x, y: write.select(x > y, float("inf"), write.select(x.equals(x), float("-inf"), float("nan"))),
+}
+EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 5e-324, 1.7976931348623157e308)
+
+
+@needed
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="other processors choose the other zero of two")
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_functions_of_numbers_have_equal_bits(compiler):
+    """Of usual numbers and of all pairs of unusual ones; what is no number may be written in several ways."""
+    rng = np.random.default_rng(0)
+    x, y = (np.concatenate([rng.normal(size=2000) ** 9, grid.ravel()]) for grid in np.meshgrid(EXTREMES, EXTREMES))
+    procedures = [over_pairs(name, function) for name, function in FUNCTIONS.items()]
+    native, made = compile_procedures(procedures), by_compiler(compiler, procedures)
+    for name in FUNCTIONS:
+        found = []
+        for library in (native, made):
+            out = np.empty(len(x))
+            function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64)(library.address(name))
+            function(x.ctypes.data, y.ctypes.data, out.ctypes.data, len(x))
+            found.append(np.where(np.isnan(out), np.nan, out))
+        assert found[0].tobytes() == found[1].tobytes(), name
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_whole_numbers_wrap_around_and_32_bits_keep_their_sign(make):
+    write = Procedure("f", {"default": "ptr", "n": "i64"}, "i64")  # what is called like a word of C gets another name there
+    write["default"].store(1, write["n"] * 3 + (2**62 - 1), "i32")
+    write.give(write["default"].load(1, "i32") - write["n"] * 2)
+    library, place, given = make([write]), np.zeros(2, dtype=np.int32), 2**62 + 5
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(library.address("f"))
+    assert function(place.ctypes.data, given) == 14 - 2 * given and place.tolist() == [0, 14]
 
 
 def test_every_primitive_has_a_form_in_every_language():

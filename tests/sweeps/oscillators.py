@@ -24,6 +24,11 @@ def pendulum_in_space() -> Graph:
     return graph.connect(velocity, springs)
 
 
+def relaxed() -> Graph:
+    """The same, whose spring begins where a function says."""
+    return oscillator().start(lambda push, stiffness: (push / stiffness,), ["push.value", "spring.stiffness"], ["spring.q"])
+
+
 def extremes(result: Result) -> np.ndarray:
     """Least and largest deflection, m (2,)."""
     return np.array([result["spring.q"].min(), result["spring.q"].max()])

@@ -5,18 +5,17 @@ from __future__ import annotations
 import multiprocessing
 import re
 import sqlite3
-import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, RunEndedWarning, RunError, Transition, compile_model
+from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, RunError, Se, Transition, compile_model
 from bondgraph.errors import FileError
-from bondgraph.sweeps import driving, last, load_runs, normal, peak, sweep, uniform
+from bondgraph.sweeps import driving, events, integral, last, load_runs, mean, normal, peak, sweep, uniform
+from bondgraph.sweeps.sending import SentModel
 from bondgraph.sweeps.store import Store, distinct
-from bondgraph.sweeps.tasks import quiet
-from tests.sweeps.oscillators import extremes, oscillator
+from tests.sweeps.oscillators import extremes, oscillator, relaxed
 
 DRAWN = {"spring.stiffness": normal(50.0, 10.0), "damper.resistance": normal(3.0, 2.0), "spring.q": uniform(-0.1, 0.1)}
 KEPT = {"q": last("spring.q"), "top": peak("spring.q"), "ends": extremes, "course": "spring.q"}
@@ -60,6 +59,18 @@ def test_a_run_is_what_simulate_gives(compiled, reference):
         assert run.values["q"] == result["spring.q"][-1] and run.values["top"] == result.peak("spring.q")[1]
         np.testing.assert_array_equal(run.values["ends"], extremes(result))
         np.testing.assert_array_equal(run.values["course"], result["spring.q"])
+
+
+def test_runs_in_one_call_of_machine_code_are_runs_alone(compiled):
+    """A function of the user's needs a result of each; without one all go together."""
+    measures = {"q": last("spring.q"), "top": peak("spring.q"), "mean": mean("mass.flow"), "way": integral("mass.flow")}
+    measures |= {"course": "damper.effort", "count": events(), "speed": last("mass.flow")}
+    asked = {"runs": 30, "seed": 2, "samples": 0.02, "progress": False}
+    together = sweep(compiled, DRAWN, 1.0, keep=measures, **asked)
+    alone = sweep(compiled, DRAWN, 1.0, keep={**measures, "own": extremes}, **asked)
+    assert together.failures == alone.failures != ()
+    for name in measures:
+        assert together[name].tobytes() == alone[name].tobytes(), name
 
 
 def test_a_run_that_fails_keeps_its_reason(reference):
@@ -250,30 +261,50 @@ def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path):
 # --- executors -------------------------------------------------------------------------------------------------------
 
 
-def test_threads_processes_and_dask_give_equal_bytes(reference):
-    """Not only values: also failures, and arrays of a function of the user's. A model goes to processes as a function."""
+RELAXED = {"points": {"spring.stiffness": [20.0, 50.0]}, "keep": {"q": "spring.q"}, "samples": 0.5, "progress": False}
+
+
+def test_threads_and_processes_give_equal_bytes(compiled, reference):
+    """Not only values: also failures, and arrays of a function of the user's. A model goes there as data, or as a function."""
     with ThreadPoolExecutor(3) as threads:
         assert content(drawn(oscillator(), executor=threads)) == content(reference)
+        known = sweep(relaxed(), t_end=1.0, executor=threads, **RELAXED)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
         assert driving.workers_of(processes) == 2
-        assert content(drawn(oscillator, executor=processes)) == content(reference)
+        assert content(drawn(compiled, executor=processes)) == content(reference)
+        assert content(sweep(relaxed, t_end=1.0, executor=processes, **RELAXED)) == content(known)
+        with pytest.raises(ModelError, match=r"(?s)E366 other processes cannot have this model.*functions give its start values"):
+            sweep(relaxed(), t_end=1.0, executor=processes, **RELAXED)
+        with pytest.raises(ModelError, match='E366 other processes cannot have the function of "own"'):
+            sweep(compiled, DRAWN, 1.0, keep={"own": lambda run: 0.0}, runs=2, executor=processes, progress=False)
 
 
-def test_a_cluster_of_dask_gives_equal_bytes(reference):
+def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
     distributed = pytest.importorskip("distributed", reason="distributed is not installed: a sweep on a cluster of Dask")
     cluster = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None, "processes": True}
     with distributed.LocalCluster(**cluster) as local, distributed.Client(local) as client:
         executor = client.get_executor(pure=False)
         assert driving.workers_of(executor) == 2
-        assert content(drawn(oscillator, executor=executor)) == content(reference)
+        assert content(drawn(compiled, executor=executor)) == content(reference)
 
 
-def test_what_cannot_go_to_processes_is_refused(compiled):
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as processes:
-        with pytest.raises(ModelError, match="E366 other processes cannot have this model"):
-            sweep(compiled, DRAWN, 1.0, keep={"q": last("spring.q")}, runs=2, executor=processes, progress=False)
-        with pytest.raises(ModelError, match='E366 other processes cannot have the function of "own"'):
-            sweep(oscillator, DRAWN, 1.0, keep={"own": lambda run: 0.0}, runs=2, executor=processes, progress=False)
+def test_a_model_is_known_by_its_content_not_by_its_lines():
+    """Of source code; a change of a formula that shows nowhere near the start is another model."""
+    assert SentModel(oscillator().compile()).fingerprint == SentModel(elsewhere().compile()).fingerprint
+    one, other = (SentModel(compile_model(bent(power), backend="numpy")).fingerprint for power in (4, 6))
+    assert one != other
+
+
+def elsewhere() -> Graph:
+    graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
+    graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
+    return graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
+
+
+def bent(power: int) -> Graph:
+    """At rest where its spring does not pull, whatever the power."""
+    graph, velocity = Graph("bent"), J1("velocity", domain="translation")
+    return graph.connect(velocity, I("mass", 1.0)).connect(velocity, C("spring", energy=lambda q: q**power))
 
 
 class Broken(Executor):
@@ -323,26 +354,3 @@ def test_few_chunks_are_under_way_and_they_grow(compiled, reference):
     with Watched(2) as executor:
         assert content(drawn(compiled, executor=executor)) == content(reference)
     assert executor.most <= 4 and executor.sizes[0] == 1 and max(executor.sizes) > 1
-
-
-def test_warnings_are_quiet_as_long_as_anybody_runs(recwarn):
-    """Filters belong to all threads: one that leaves while another is inside must not bring them back."""
-    import warnings
-
-    entered, leave = threading.Event(), threading.Event()
-
-    def other():
-        with quiet():
-            entered.set()
-            leave.wait(20.0)
-
-    with quiet():
-        thread = threading.Thread(target=other)
-        thread.start()
-        assert entered.wait(20.0)
-    warnings.warn("inside of the other", RunEndedWarning, stacklevel=1)
-    leave.set()
-    thread.join()
-    with pytest.warns(RunEndedWarning, match="after"):
-        warnings.warn("after", RunEndedWarning, stacklevel=1)
-    assert not [w for w in recwarn.list if "inside" in str(w.message)]

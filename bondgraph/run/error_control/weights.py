@@ -122,9 +122,13 @@ class Weights:
         if self._energy_per_square(place, t, x, m) > 0.0:
             return self._rests(place, t, x, m)
         couplings = self._bound.couplings(t, self.known, m)
-        drivers = [int(i) for i in couplings.structure.columns[couplings.structure.rows == place]]
-        moving = [i for i in drivers if self._energy_per_square(i, t, x, m) > 0.0]
-        return bool(moving) and all(self._rests(i, t, x, m) for i in moving)
+        moving = False
+        for driver in couplings.structure.columns[couplings.structure.rows == place].tolist():
+            if self._energy_per_square(driver, t, x, m) > 0.0:
+                moving = True
+                if not self._rests(driver, t, x, m):
+                    return False
+        return moving
 
     def _rests(self, place: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         return self._energy_per_square(place, t, x, m) * (self.size[place] * self.size[place]) < UNSEEN * self.energy

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from bondgraph.run.program import Program
-from bondgraph.run.switching.passages import Passage, Said
+from bondgraph.run.switching.passages import Passage, Said, at_rest
 
 PLAIN = -1
 """Of a row of which its transition says all."""
@@ -30,28 +31,28 @@ class Rows:
     def of(cls, program: Program) -> Rows:
         return cls(program.states, program.modes, 0 if program.powers is None else int(program.powers.n_out))
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Numbers in a row."""
         return self.supplied.stop
 
-    @property
+    @cached_property
     def x_before(self) -> slice:
         return slice(len(SCALARS), len(SCALARS) + self.states)
 
-    @property
+    @cached_property
     def x_after(self) -> slice:
         return slice(self.x_before.stop, self.x_before.stop + self.states)
 
-    @property
+    @cached_property
     def m_before(self) -> slice:
         return slice(self.x_after.stop, self.x_after.stop + self.modes)
 
-    @property
+    @cached_property
     def m_after(self) -> slice:
         return slice(self.m_before.stop, self.m_before.stop + self.modes)
 
-    @property
+    @cached_property
     def supplied(self) -> slice:
         return slice(self.m_after.stop, self.m_after.stop + self.powers)
 
@@ -62,7 +63,10 @@ class Log:
     def __init__(self, program: Program, start: float):
         self.layout, self._start = Rows.of(program), start
         self._rows, self._count = np.empty((16, self.layout.width)), 0
-        self.said: list[Said] = []
+        notes = {i: at_rest(edge) for i, edge in enumerate(program.transitions) if edge.accumulates is not None}
+        self.said: list[Said] = list(dict.fromkeys(notes.values()))
+        self.resting = {i: self.said.index(note) for i, note in notes.items()}
+        """Of transitions that accumulate, the place of what is said then."""
 
     def __len__(self) -> int:
         return self._count

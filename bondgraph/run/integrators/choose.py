@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
+
 import numpy as np
 
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.weights import Weights
+from bondgraph.run.instants.log import Log
+from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators.clocked import Clocked
 from bondgraph.run.integrators.leg import Integrator, Selection, Tolerances
 from bondgraph.run.program import Program
+from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
+from bondgraph.run.switching.accumulation import Watch
+from bondgraph.run.switching.course import Courses
 from bondgraph.run.ticks import Ticks
 
 # Between the user's rtol, which is to bound the energy residual of a run, and the tolerance per step of each method.
@@ -69,7 +77,32 @@ def weights_of(bound: Bound, rtol: float, absolute: np.ndarray | None, longest: 
     return SharedWeights(bound, rtol, absolute, longest)
 
 
-def build(bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, weights: Weights) -> Integrator:
+def settling(
+    bound: Bound,
+    settings: Settings,
+    choice: Selection,
+    ticks: Ticks,
+    watching: tuple[Courses, Watch],
+    log: Log,
+    samples: SampleRows,
+) -> Settler | None:
+    """What settles events in machine code for the integrator of a choice; None where that leaves events to Python."""
+    inside = not len(ticks) or not bound.program.loops
+    if choice.solver != "machine code" or not bound.program.transitions or not inside:
+        return None
+    return Settler(bound, settings, *watching, log, samples)
+
+
+def settle_function() -> Callable[[int], int]:
+    """The machine code that settles what is due at the start, of a settler's table."""
+    from bondgraph.run.integrators.explicit.driver import machine_code
+
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine_code().address("settle"))
+
+
+def build(
+    bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, weights: Weights, settler: Settler | None = None
+) -> Integrator:
     """The integrator of a choice. Clocks tick inside the machine code; around the others, and where a tick must solve
     algebraic loops, in Python."""
     made: Integrator
@@ -89,5 +122,5 @@ def build(bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, wei
 
         assert isinstance(weights, SharedWeights), "machine code throughout"
         inside = not bound.program.loops
-        made = Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks if inside else None)
+        made = Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks if inside else None, settler)
     return Clocked(bound, made, ticks) if len(ticks) and not inside else made

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
 
-STOP, EVENT, PAUSE, STIFF, FAILED = "stop", "event", "pause", "stiff", "failed"
+STOP, EVENT, PAUSE, STIFF, FAILED, ROOM = "stop", "event", "pause", "stiff", "failed", "room"
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,28 @@ class Tolerances:
 
 
 @dataclass(frozen=True)
+class Onset:
+    """Where a leg began after events on the way: time, modes (modes,), levels of the guards (guards,)."""
+
+    time: float
+    m: np.ndarray
+    levels: np.ndarray
+
+
+@dataclass(frozen=True)
 class Leg:
     """A stretch of a run without events.
 
     Parameters
     ----------
-    status : why it ended: "stop" (time reached), "event", "pause" (go on by another call), "stiff", "failed".
+    status : why it ended: "stop" (time reached), "event", "pause" (go on by another call), "stiff", "failed", or
+        "room" (it has made room for more events: go on by another call).
     t, x, q : where it ended: time, states (n,), integrated powers (quadratures,).
     written : count of sample times that were reached.
     fired : transitions whose guards crossed zero upward at t.
     reason : of a failure.
+    onset : of the leg that ends here, where an integrator settles events by itself; `held` : in how many rows of samples it has
+        written the modes.
     """
 
     status: str
@@ -39,6 +51,8 @@ class Leg:
     written: int
     fired: tuple[int, ...] = ()
     reason: str = ""
+    onset: Onset | None = None
+    held: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,8 +68,10 @@ class Effort:
     noisy: int = 0
 
     def __add__(self, other: Effort) -> Effort:
-        return Effort(*map(operator.add, astuple(self), astuple(other)))
+        return Effort(*map(operator.add, _NUMBERS(self), _NUMBERS(other)))
 
+
+_NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 PATIENCE, HOPELESS = 100_000, 1e6
 """After so many steps a run is given up that would need so many times its largest count of steps at its pace."""

@@ -36,7 +36,8 @@ class Statistics:
     ----------
     solver, method : "machine code", "dop853"; after a change of method "dop853, bdf".
     steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
-    events : count of transitions; ticks : count of clock ticks; programs : of quadratic programs, in steps with rigid contacts.
+    events : count of transitions; handed_back : instants of events that Python settled, and not machine code.
+    ticks : count of clock ticks; programs : of quadratic programs, in steps with rigid contacts.
     wall_time : of the whole call, s; integration_time : spent inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     rounding : steps whose tolerance lay below the rounding of the rates, the rtol that these reached, and of which states.
@@ -55,6 +56,7 @@ class Statistics:
     local_rtol: float
     ticks: int = 0
     programs: int = 0
+    handed_back: int = 0
     rounding: Rounding = field(default_factory=Rounding)
 
     @property
@@ -187,7 +189,7 @@ class Result:
         values = np.asarray(self[name], dtype=float)
         if values.ndim != 1:
             raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
-        time, value = _refined(self.t, values, self.events.times)
+        time, value = refined_peak(self.t, values, self.events.times)
         for side in self.at_events(name) if self.events else ():
             top = int(np.argmax(side))
             if (side[top], -self.events.times[top]) > (value, -time):
@@ -270,7 +272,7 @@ _OFF = 0.25
 """Distance from the parabola, in its second differences, from which it is not trusted: a sine with ten samples a turn has 0.2."""
 
 
-def _refined(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
+def refined_peak(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
     """Time and value of the largest sample, or of the top of the parabola through it and its neighbours."""
     top = int(np.argmax(values))
     sample = float(t[top]), float(values[top])

@@ -5,9 +5,8 @@ What a run cannot end by itself here, or what is doubtful at its end, is marked,
 
 from __future__ import annotations
 
-import functools
-
 from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.fields import finite, larger, size_of
@@ -31,7 +30,7 @@ _WHOLES = "runs p_count p_stride x_stride m_stride samples kept_count series_cou
 FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span"))
 
 
-@functools.cache
+@once
 def machine_code() -> Library:
     """The loop as machine code."""
     return compile_procedures([_examine(), _value(), _keep(), _many()])

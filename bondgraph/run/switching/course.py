@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph.run.bound import Bound
+from bondgraph.run.program import RunTransition
 from bondgraph.run.switching.rounding import PAIRS, ULPS, nudges, spread
 
 # Looks ahead, in lengths of the run: the first, the longest, and from one to the next.
@@ -27,7 +28,7 @@ class Courses:
         self.sizes = np.zeros(bound.program.states)
         self.by_x, self.p = nudges(bound.program.states), bound.p * (1.0 + nudges(len(bound.p)))
         self.later = ULPS * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
-        self.bounces = np.array([-1 if edge.source == edge.target else 0 for edge in bound.program.transitions], dtype=np.int64)
+        self.bounces = np.array([_known_bounce(edge) for edge in bound.program.transitions], dtype=np.int64)
         """Which transitions are bounces: 1, 0, or -1 where that has not been asked yet."""
         self._last = np.array([edge.last for edge in bound.program.transitions], dtype=bool)
         """Transitions by which a mode that contradicts itself ends the run."""
@@ -71,8 +72,7 @@ class Courses:
         """Whether a transition leads into its own state and turns the rate of its guard round, unlike a mere mark or a kick: an
         impact does, and resets are tried once, at states around x."""
         if self.bounces[index] < 0:
-            impact = self._bound.program.transitions[index].impact
-            self.bounces[index] = impact or self._turns_round(index, t, x, m)
+            self.bounces[index] = self._turns_round(index, t, x, m)
         return bool(self.bounces[index])
 
     def _turns_round(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
@@ -151,3 +151,8 @@ class Courses:
         assert kernel is not None
         times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self.later)
         return spread(now, kernel.many(times, x + self.by_x * sizes, self.p, m))
+
+
+def _known_bounce(edge: RunTransition) -> int:
+    """1 for a transition that is a bounce by what it is, 0 for one that is none, -1 where it has to be tried."""
+    return int(edge.impact) or -1 if edge.source == edge.target else 0

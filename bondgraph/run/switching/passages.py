@@ -24,6 +24,11 @@ class Said:
     together: tuple[int, ...] = ()
 
 
+def at_rest(edge: RunTransition) -> Said:
+    """What is said where a transition accumulates and the run goes on at rest."""
+    return Said(f"{edge.kind}: accumulation", edge.name)
+
+
 @dataclass(frozen=True)
 class Passage:
     """One transition taken in a run.

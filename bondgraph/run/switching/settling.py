@@ -13,9 +13,12 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.switching.crossings import EPSILON
-from bondgraph.run.switching.passages import Passage, Said, answered, by_name, carried_out, recorded
+from bondgraph.run.switching.passages import Passage, answered, at_rest, by_name, carried_out, recorded
 from bondgraph.run.switching.together import Together, collide
 
+PROBE, OF_LEG, TOLD = 1e-9, 1e-3, 16.0 * EPSILON
+"""How far ahead guards are looked at after an event: at most, in lengths of the run and of the leg before; at least, in times
+that can be told apart."""
 LEAST = 1e-300
 """What a level lies at least off zero."""
 TURNS, TURNS_EACH = 20, 4
@@ -172,4 +175,4 @@ def rest(bound: Bound, last: int, t: float, x: np.ndarray, m: np.ndarray, limit:
     m_after[edge.slot] = edge.accumulates
     edge_taken = last if index is None else index
     passage = recorded(bound, edge_taken, t, (x, m), (x_after, m_after), np.zeros(bound.quadratures))
-    return replace(passage, limit=limit, said=Said(f"{edge.kind}: accumulation", edge.name))
+    return replace(passage, limit=limit, said=at_rest(edge))

@@ -14,6 +14,7 @@ from typing import Any
 
 from bondgraph.assembly.system import LoweredTransition, System, Unknown
 from bondgraph.model.ops import Choice
+from bondgraph.tracing.linear.equations import given_equations
 from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import in_an_impulse
 from bondgraph.tracing.linear.solve import SingularSystem
@@ -39,32 +40,40 @@ def colliding(system: System) -> Colliding | None:
     frictions = tuple(u.element for u in unknowns if f"{u.element}.released effort" in system.values)
     scalar = {u.element: u for u in unknowns if system.values[u.value].shape == () and u.element not in frictions}
     bounces: dict[str, list[int]] = {}
-    gates: dict[str, dict[str, Any]] = {}
-    for statement in system.statements:
-        if isinstance(statement.op, Choice):
-            gates.setdefault(statement.args[0], {})[statement.outs[0]] = statement.op.active
+    switched = _switched(system) if frictions else {}
     for index, event in enumerate(system.events):
-        for name in _struck(system, event, scalar, gates.get(f"{event.automaton}.mode", {}), bool(frictions)):
+        for name in _struck(event, scalar, switched.get(f"{event.automaton}.mode", ())):
             bounces.setdefault(name, []).append(index)
     if len(bounces) < 2 and not (bounces and frictions):
         return None
     return Colliding(tuple(bounces), tuple(map(tuple, bounces.values())), frictions)
 
 
+def _switched(system: System) -> dict[str, list[tuple[Unknown, frozenset[int]]]]:
+    """Mode signal -> unknowns that hold in some of its states alone, and these."""
+    gates = {s.outs[0]: s for s in system.statements if isinstance(s.op, Choice)}
+    found: dict[str, list[tuple[Unknown, frozenset[int]]]] = {}
+    for u in system.unknowns:
+        gate = gates.get(u.residual)
+        if gate is not None and isinstance(gate.op, Choice):
+            found.setdefault(gate.args[0], []).append((u, frozenset(gate.op.active)))
+    return found
+
+
 def _struck(
-    system: System, event: LoweredTransition, scalar: Mapping[str, Unknown], gates: Mapping[str, Any], closing: bool
+    event: LoweredTransition, scalar: Mapping[str, Unknown], switched: Sequence[tuple[Unknown, frozenset[int]]]
 ) -> tuple[str, ...]:
-    """The one constraint that collides at an event; that begins to hold there, if this is asked for. `gates` say of values that
-    the event's automaton switches in which of its modes they hold."""
+    """The one constraint that collides at an event; or of those that its automaton has `switched` the one that begins to hold."""
     if event.resets or event.error or event.internal or event.found:
         return ()
     if event.stays:
         return tuple(name for name in event.impact if name in scalar) if len(event.impact) == 1 else ()
-    switched = [u for u in system.unknowns if u.residual in gates]
-    if not closing or event.impact or len(switched) != 1 or switched[0].element not in scalar or not switched[0].stopped:
+    if event.impact or len(switched) != 1:
         return ()
-    active = gates[switched[0].residual]
-    return (switched[0].element,) if event.target in active and event.source not in active else ()
+    ((unknown, active),) = switched
+    if unknown.element not in scalar or not unknown.stopped:
+        return ()
+    return (unknown.element,) if event.target in active and event.source not in active else ()
 
 
 def collision_table(ground: Ground, acting: Acting, chosen: Colliding) -> list[Any]:
@@ -90,9 +99,10 @@ def collision_table(ground: Ground, acting: Acting, chosen: Colliding) -> list[A
     entries = {key: value for key, value in nonzero(rows).items() if key[0] not in given}
     entries |= {(k, k): ground.tape.scalar(1.0) for k in given}
     action = slopes(ground.rates(values))
-    ideal = in_an_impulse(ground, acting, still, action)
+    equations = given_equations(entries, len(w))
+    ideal = functools.cache(functools.partial(in_an_impulse, ground, acting, still, action))
     try:
-        impulses = [solve_in_modes(ground, entries, [float(i == k) for i in range(len(w))], ideal).values for k in places]
+        impulses = [solve_in_modes(ground, equations, [float(i == k) for i in range(len(w))], ideal).values for k in places]
     except (SingularSystem, SingularMode):
         return []
 

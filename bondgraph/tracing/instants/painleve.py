@@ -9,10 +9,12 @@ Source: Painleve 1895; Genot and Brogliato 1999.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from bondgraph.assembly.system import LoweredTransition
 from bondgraph.tracing.linear.closures import positions_held
+from bondgraph.tracing.linear.equations import given_equations
 from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import along_the_motion
 from bondgraph.tracing.linear.solve import SingularSystem
@@ -46,13 +48,15 @@ def _lost(ground: Ground, acting: Acting, friction: Rubbing) -> Any:
     entries = partials(residuals_of(acting.values, ground.system.unknowns), w)
     entries = {key: value for key, value in entries.items() if key[0] not in friction.places}
     entries |= {(k, k): ground.tape.scalar(1.0) for k in friction.places}
-    ideal, held, lost = along_the_motion(ground, acting), positions_held(ground.system), ground.tape.scalar(0.0)
+    held, lost = positions_held(ground.system), ground.tape.scalar(0.0)
+    equations = given_equations(entries, len(w))
+    ideal = functools.cache(functools.partial(along_the_motion, ground, acting))
     for j in friction.normals:
         right: list[Any] = [0.0] * len(w)
         for k, place in enumerate(friction.places):
             right[place] = friction.slopes.get((k, j), 0.0)
         try:
-            lost = lost + solve_in_modes(ground, entries, right, ideal, held).values[j]
+            lost = lost + solve_in_modes(ground, equations, right, ideal, held).values[j]
         except (SingularSystem, SingularMode):
             return 0.0  # shares that the equations leave open: N itself is by convention
     return lost

@@ -14,7 +14,8 @@ from typing import Any
 from bondgraph.assembly.system import Closing, System
 from bondgraph.model.ops import STABILISED
 from bondgraph.tracing.linear.definite import Repeating
-from bondgraph.tracing.on_tape.values import Entries, Values, owners_of, scalars_of
+from bondgraph.tracing.linear.equations import SparseEquations
+from bondgraph.tracing.on_tape.values import Values, owners_of, scalars_of
 
 
 @dataclass(frozen=True)
@@ -26,19 +27,21 @@ class Closures:
     scalars: tuple[Any, ...]
 
 
-def closures_of(system: System, values: Values, entries: Entries, repeating: Sequence[Repeating]) -> Closures | None:
+def closures_of(system: System, values: Values, equations: SparseEquations, repeating: Sequence[Repeating]) -> Closures | None:
     """The constraints among the unknowns of a system with values in place; None without any."""
     owners = owners_of(system, system.unknowns)
     flows = [(u.element, s) for u in system.unknowns if u.reason == "constraint" for s in scalars_of(values[u.vanishing])]
+    if not flows:
+        return None
     places = [k for k in sorted(positions_held(system)) if owners[k].residual == owners[k].held]
     at = {place: row for row, place in enumerate(places)}
-    own = {(at[i], at[j]): value for (i, j), value in entries.items() if i in at and j in at}
+    own = {(at[i], at[j]): value for (i, j), value in equations.entries.items() if i in at and j in at}
     rows = [(at[i], b, r) for part in repeating for i, b, r in zip(part.rows, part.right, part.left, strict=True) if i in at]
     closing = Closing(
         tuple(element for element, _ in flows), tuple(owners[k].element for k in places), tuple(own), tuple(i for i, _, _ in rows)
     )
     scalars = (*(flow for _, flow in flows), *own.values(), *(b for _, b, _ in rows), *(r for _, _, r in rows))
-    return Closures(closing, scalars) if flows else None
+    return Closures(closing, scalars)
 
 
 def positions_held(system: System) -> frozenset[int]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import operator
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,9 +18,11 @@ import numpy as np
 from bondgraph.assembly.system import System
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.definite import Repeating, solve_repeating
+from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal import Ideal
 from bondgraph.tracing.linear.indeterminate import Shared
 from bondgraph.tracing.linear.one_mode import Alike, regular, singular_at, singular_part, singular_somewhere
+from bondgraph.tracing.linear.sizes import equilibrated
 from bondgraph.tracing.linear.solve import SingularSystem, solve, solve_pivoted
 from bondgraph.tracing.on_tape.ground import Ground
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
@@ -71,9 +74,9 @@ class Solved:
 
 def solve_in_modes(
     ground: Ground,
-    entries: Entries,
+    equations: SparseEquations,
     right: Sequence[Any],
-    ideal: Ideal | None = None,
+    ideal: Callable[[], Ideal] | None = None,
     positions: Collection[int] = (),
     cases: int = SINGULAR_CASES,
 ) -> Solved:
@@ -88,9 +91,8 @@ def solve_in_modes(
     refused: list[tuple[Mapping[str, str], SingularSystem]] = []
     repeating: list[Repeating] = []
     modes: list[SharedMode] = []
-    parts = parts_of(entries, len(right))
     later = []
-    for rows, columns in parts:
+    for rows, columns, entries in _parts_left(ground, equations, right, solution):
         if len(rows) != len(columns):
             raise SingularSystem(rows, columns)
         part, own = _cut(entries, rows, columns), [right[i] for i in rows]
@@ -99,7 +101,7 @@ def solve_in_modes(
         except SingularSystem:
             later.append((rows, columns, part, own))
     for rows, columns, part, own in later:
-        meant = None if ideal is None else ideal.part(rows, columns, solution)
+        meant = None if ideal is None else ideal().part(rows, columns, solution)
         try:
             solved = _solve_part(ground, part, own, meant, cases)
         except SingularSystem as stuck:
@@ -117,6 +119,36 @@ def solve_in_modes(
     if refused:
         raise SingularMode(refused)
     return Solved(solution, tuple(modes), tuple(repeating))
+
+
+def _parts_left(
+    ground: Ground, equations: SparseEquations, right: Sequence[Any], solution: list[Any]
+) -> Iterator[tuple[list[int], list[int], Entries]]:
+    """(equations, unknowns) of the parts of a system without steps, with entries among which are theirs. Of one with steps, those
+    parts that have no one order of pivots; what the others decide is put into the solution."""
+    count, entries = equations.count, equations.steps
+    lost: list[int] = []
+    if entries is not None:
+        every = [*right, *([0.0] * (equations.size - count))] if equations.offsets is None else equations.offsets
+        for rows, columns in parts_of(entries, equations.size):
+            own, sought = [i for i in rows if i < count], [j for j in columns if j < count]
+            if len(own) != len(sought):
+                raise SingularSystem(own, sought)
+            part = _cut(entries, rows, columns)
+            try:
+                values = solve(
+                    part, [every[i] for i in rows], equilibrated(ground.sampled(part), len(rows), len(columns)), ones_first=True
+                )
+            except SingularSystem:
+                lost += own
+            else:
+                _place(solution, sought, values[: len(sought)])
+        if not lost:
+            return
+    few = equations.entries if entries is None else {(i, j): v for (i, j), v in equations.entries.items() if i in set(lost)}
+    for rows, columns in parts_of(few, count):
+        if entries is None or (rows and set(rows) <= set(lost)):
+            yield rows, columns, few
 
 
 def _cut(entries: Entries, rows: Sequence[int], columns: Sequence[int]) -> dict[tuple[int, int], Any]:
@@ -153,16 +185,17 @@ def _placed(singular: SingularSystem, rows: Sequence[int], columns: Sequence[int
 def _solve_part(ground: Ground, entries: Entries, right: Sequence[Any], ideal: Ideal | None, cases: int) -> Solved:
     slots = _modes_in(ground, entries)
     counts = [len(states) for states, _ in ground.system.modes.values()]
-    combinations = list(itertools.product(*(range(counts[slot]) for slot in slots)))
+    count = math.prod(counts[slot] for slot in slots)
     if not slots and (ideal is None or ideal.motion):
         found = regular(ground, entries, right, one_mode=True)
         if found is None:
             raise singular_part(ground, entries, right)
         return Solved(found)
-    many = len(combinations) > CASES
+    many = count > CASES
     numbers = ground.sampled(entries)
-    if many and (len(combinations) > cases or not singular_somewhere(numbers, len(right))):
+    if many and (count > cases or not singular_somewhere(numbers, len(right))):
         return Solved(_pivoted(ground, entries, right, numbers, slots))
+    combinations = list(itertools.product(*(range(counts[slot]) for slot in slots)))
     failures: list[tuple[tuple[int, ...], SingularSystem]] = []
     solutions: list[tuple[tuple[int, ...], list[Any]]] = []
     modes: list[SharedMode] = []

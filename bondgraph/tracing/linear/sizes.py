@@ -20,6 +20,9 @@ NOTHING = 1e-13
 
 _ROUNDS = 3
 
+DENSE = 2**18
+"""Entries of the table of a least-squares problem up to which it is solved as it stands."""
+
 
 def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Factors r (rows,) and c (columns,) such that r_i |a_ij| c_j is close to one, in the mean of the logarithms.
@@ -37,16 +40,38 @@ def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, colu
     for _ in range(_ROUNDS):
         if not logs:
             break
-        table, right = np.zeros((len(logs), rows + columns)), np.zeros(len(logs))
-        for k, ((i, j), value) in enumerate(logs.items()):
-            table[k, i] = table[k, rows + j] = 1.0
-            right[k] = -value
-        factors = np.linalg.lstsq(table, right, rcond=None)[0]
+        places = np.array([(i, rows + j) for i, j in logs])
+        factors = _least_squares(places, -np.array(list(logs.values())), rows + columns)
         kept = {(i, j): v for (i, j), v in logs.items() if v + factors[i] + factors[rows + j] > np.log(NOTHING)}
         if len(kept) == len(logs):
             break
         logs = kept
     return np.exp(factors[:rows]), np.exp(factors[rows:])
+
+
+def _least_squares(places: np.ndarray, right: np.ndarray, count: int) -> np.ndarray:
+    """Of all f (count,) for which f at `places` (k, 2) add up to `right` (k,) best the one of least norm; of large systems by
+    conjugate gradients, whose work follows the count of places."""
+    if count * len(right) <= DENSE:
+        table = np.zeros((len(right), count))
+        table[np.arange(len(right)), places[:, 0]] = table[np.arange(len(right)), places[:, 1]] = 1.0
+        return np.asarray(np.linalg.lstsq(table, right, rcond=None)[0])
+
+    def gathered(values: np.ndarray) -> np.ndarray:
+        return np.bincount(places[:, 0], values, count) + np.bincount(places[:, 1], values, count)
+
+    f, left = np.zeros(count), gathered(right)
+    direction, size = left.copy(), float(left @ left)
+    enough = 1e-20 * size
+    for _ in range(count):
+        if size <= enough:
+            break
+        image = gathered(direction[places].sum(axis=1))
+        step = size / float(direction @ image)
+        f, left = f + step * direction, left - step * image
+        size, before = float(left @ left), size
+        direction = left + size / before * direction
+    return f
 
 
 def equilibrated(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> dict[tuple[int, int], np.ndarray]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,7 +86,10 @@ def rows_of(matrix: Mapping[tuple[int, int], Any], n: int) -> list[dict[int, Any
 
 
 def solve(
-    matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], samples: Mapping[tuple[int, int], np.ndarray]
+    matrix: Mapping[tuple[int, int], Any],
+    right: Sequence[Any],
+    samples: Mapping[tuple[int, int], np.ndarray],
+    ones_first: bool = False,
 ) -> list[Any]:
     """Solution w (n,) of A w = b as scalars of the tape; `SingularSystem` where there is none.
 
@@ -99,15 +102,19 @@ def solve(
     matrix : (equation, unknown) -> scalar, structurally nonzero entries only.
     right : b, one scalar for each equation.
     samples : values (k,) of the same entries at k states and modes.
+    ones_first : whether of pivots that are as good one is preferred that is the number 1 or -1, by which nothing is divided.
     """
-    found = eliminate(matrix, right, samples)
+    found = eliminate(matrix, right, samples, ones_first)
     if found.equations:
         raise SingularSystem(found.equations, found.unknowns)
     return found.solution({})
 
 
 def eliminate(
-    matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], samples: Mapping[tuple[int, int], np.ndarray]
+    matrix: Mapping[tuple[int, int], Any],
+    right: Sequence[Any],
+    samples: Mapping[tuple[int, int], np.ndarray],
+    ones_first: bool = False,
 ) -> Eliminated:
     """Elimination of A w = b as far as there are pivots; arguments as of `solve`."""
     n = len(right)
@@ -115,28 +122,32 @@ def eliminate(
     scale = [np.max([np.abs(v) for v in row.values()], axis=0) if row else np.zeros(1) for row in numbers]
     b = list(right)
     sizes = [_sizes(row, size) for row, size in zip(numbers, scale, strict=True)]
-    by_length: list[set[int]] = [set() for _ in range(n + 1)]
+    ready = _Shortest([len(row) for row in rows])
     columns: list[set[int]] = [set() for _ in range(n)]
     for i, row in enumerate(rows):
-        by_length[len(row)].add(i)
         for j in row:
             columns[j].add(i)
+
+    def is_one(i: int, j: int) -> bool:
+        value = rows[i][j]
+        return getattr(value, "value", value) in (1.0, -1.0)
+
+    dear = (lambda i, j: not is_one(i, j)) if ones_first else (lambda i, j: False)
     order: list[tuple[int, int]] = []
     steps: list[tuple[int, int, Any]] = []
     least = 1.0
     while len(order) < n:
-        shortest = (i for group in by_length for i in sorted(group))
-        pivot = _pivot(list(itertools.islice(shortest, CANDIDATES)), sizes, columns) or _pivot(list(shortest), sizes, columns)
+        first = ready.first(CANDIDATES)
+        pivot = _pivot(first, sizes, columns, dear) or _pivot(ready.others(first), sizes, columns, dear)
         if pivot is None:
             break
         i, j = pivot
         order.append(pivot)
         least = min(least, sizes[i][j])
-        by_length[len(rows[i])].discard(i)
+        ready.leave(i)
         for column in rows[i]:
             columns[column].discard(i)
         for k in sorted(columns[j]):
-            by_length[len(rows[k])].discard(k)
             factor, number = rows[k].pop(j) / rows[i][j], numbers[k].pop(j) / numbers[i][j]
             b[k] = b[k] - factor * b[i]
             steps.append((k, i, factor))
@@ -148,11 +159,44 @@ def eliminate(
                 numbers[k][column] = numbers[k].get(column, 0.0) - number * numbers[i][column]
                 columns[column].add(k)
             sizes[k] = _sizes(numbers[k], scale[k])
-            by_length[len(rows[k])].add(k)
-    equations = sorted(i for group in by_length for i in group)
+            ready.change(k, len(rows[k]))
+    equations = sorted(ready.lengths)
     unknowns = sorted(set(range(n)) - {j for _, j in order})
     left = max((float(_relative(numbers[i], scale[i]).max()) for i in equations if numbers[i]), default=0.0)
     return Eliminated(tuple(order), rows, b, tuple(steps), tuple(equations), tuple(unknowns), least, left)
+
+
+class _Shortest:
+    """Rows that are left, the shortest first, of equal ones the first."""
+
+    def __init__(self, lengths: Sequence[int]):
+        self.lengths = dict(enumerate(lengths))
+        self._heap = [(length, i) for i, length in self.lengths.items()]
+        heapq.heapify(self._heap)
+
+    def first(self, count: int) -> list[int]:
+        """The first ones, so many at most."""
+        found: dict[int, None] = {}
+        while self._heap and len(found) < count:
+            length, i = heapq.heappop(self._heap)
+            if self.lengths.get(i) == length:
+                found[i] = None
+        for i in found:
+            heapq.heappush(self._heap, (self.lengths[i], i))
+        return list(found)
+
+    def others(self, first: Sequence[int]) -> list[int]:
+        """All others in their order."""
+        return sorted(self.lengths.keys() - set(first), key=lambda i: (self.lengths[i], i))
+
+    def leave(self, i: int) -> None:
+        """Row i is a pivot's."""
+        del self.lengths[i]
+
+    def change(self, i: int, length: int) -> None:
+        """Row i has another length."""
+        self.lengths[i] = length
+        heapq.heappush(self._heap, (length, i))
 
 
 def _relative(row: Mapping[int, np.ndarray], scale: np.ndarray) -> np.ndarray:
@@ -165,8 +209,10 @@ def _sizes(row: Mapping[int, np.ndarray], scale: np.ndarray) -> dict[int, float]
     return dict(zip(row, _relative(row, scale).min(axis=1).tolist(), strict=True)) if row else {}
 
 
-def _pivot(ready: list[int], sizes: list[dict[int, float]], columns: list[set[int]]) -> tuple[int, int] | None:
-    best, cost = None, (0, 0, 0)
+def _pivot(
+    ready: list[int], sizes: list[dict[int, float]], columns: list[set[int]], dear: Callable[[int, int], bool]
+) -> tuple[int, int] | None:
+    best, cost = None, (0, False, 0, 0)
     for i in ready:
         row = sizes[i]
         largest = max(row.values(), default=0.0)
@@ -174,7 +220,7 @@ def _pivot(ready: list[int], sizes: list[dict[int, float]], columns: list[set[in
             continue
         for j, size in row.items():
             if size >= THRESHOLD * largest:
-                price = ((len(row) - 1) * (len(columns[j]) - 1), i, j)
+                price = ((len(row) - 1) * (len(columns[j]) - 1), dear(i, j), i, j)
                 if best is None or price < cost:
                     best, cost = (i, j), price
         if best is not None and cost[0] == 0:

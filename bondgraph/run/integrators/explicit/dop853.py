@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import ctypes
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.error_control.weights import RENEWALS
+from bondgraph.run.instants.loop import ROOM
+from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.explicit import driver as of
 from bondgraph.run.integrators.explicit.steps import DENSE, EXTENDED, FIELDS
-from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Tolerances
+from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Onset, Tolerances
 from bondgraph.run.integrators.native import fired, table_of
 from bondgraph.run.ticks import Ticks
 
 # Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress.
 _BUDGET, _PATIENCE = 2_000, 0.1
-_STATUS = {of.STOP: legs.STOP, of.EVENT: legs.EVENT, of.PAUSE: legs.PAUSE, of.STIFF: legs.STIFF}
+_STATUS = {of.STOP: legs.STOP, of.EVENT: legs.EVENT, of.PAUSE: legs.PAUSE, of.STIFF: legs.STIFF, ROOM: legs.ROOM}
 _REASONS = {
     of.SMALL: "step too small: the error per step stays too large however small the step",
     of.NOT_FINITE: "not finite: a rate is not finite",
@@ -29,7 +32,15 @@ _REASONS = {
 class Dop853(Integrator):
     """Explicit Runge-Kutta method of order 8 with dense output, in machine code."""
 
-    def __init__(self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, watch_stiffness: bool, ticks: Ticks | None):
+    def __init__(
+        self,
+        bound: Bound,
+        tolerances: Tolerances,
+        weights: SharedWeights,
+        watch_stiffness: bool,
+        ticks: Ticks | None,
+        settler: Settler | None = None,
+    ):
         self._bound, self._weights, self._n = bound, weights, bound.program.states
         width = self._n + bound.quadratures
         lengths = dict.fromkeys(("y", "y_new", "y_stage"), width)
@@ -43,7 +54,12 @@ class Dop853(Integrator):
         table["budget"], table["renewal"], table["watch"] = _BUDGET, RENEWALS[0], watch_stiffness
         if ticks is not None:
             self._share(ticks)
-        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(of.machine_code().address("dop853_advance"))
+        self._settler, name = settler, "dop853_advance"
+        if settler is not None:
+            settler.share(table.arrays)
+            table.point("instants", settler.table.address)
+            name = "run"
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(of.machine_code().address(name))
         self._seconds = 0.0
 
     def _share(self, ticks: Ticks) -> None:
@@ -68,12 +84,17 @@ class Dop853(Integrator):
         arrays["m"][:], arrays["levels"][:] = m, levels
         self._weights.begin(t, x, q, m)
         self.table["t"], self.table["fresh"] = t, 1
+        if self._settler is not None:
+            self._settler.begin(t, levels)
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
         table, n = self.table, self._n
         table.point("times", times)
         table.point("rows", rows)
         table["samples"], table["written"], table["stop"], table["tried"] = len(times), 0, stop, 0
+        settler = self._settler
+        if settler is not None:
+            settler.depart(rows)
         seconds, status = self._call()
         self._seconds += seconds
         if status == of.PAUSE:
@@ -81,7 +102,11 @@ class Dop853(Integrator):
         y = table.arrays["y"].copy()
         marked = fired(table) if status == of.EVENT else ()
         word, reason = _STATUS.get(status, legs.FAILED), _REASONS.get(status, "")
-        return Leg(word, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
+        leg = Leg(word, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
+        if settler is None:
+            return leg
+        begun, levels = settler.begun
+        return replace(leg, onset=Onset(begun, table.arrays["m"].copy(), levels), held=settler.arrive())
 
     def _call(self) -> tuple[float, int]:
         begin = time.perf_counter()

@@ -7,6 +7,7 @@ from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.weights import NEVER, RENEWALS
+from bondgraph.run.instants import loop
 from bondgraph.run.integrators.explicit import beginning, clocks, steps
 from bondgraph.run.integrators.native import guard_values, note_rounding, rows_until
 from bondgraph.run.switching import crossings
@@ -272,7 +273,8 @@ def procedures() -> list[Procedure]:
     parts += [guard_values(steps.FIELDS)]
     parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
     parts += [clocks.due(), clocks.flush(), clocks.tick()]
-    return [*parts, samples(), stiffness(), noisy_step(), weigh(), attempts(), advance(), beginning.begin()]
+    parts += [samples(), stiffness(), noisy_step(), weigh(), attempts(), advance(), beginning.begin()]
+    return [*parts, *loop.procedures(steps.FIELDS, "dop853_advance", EVENT)]
 
 
 @once

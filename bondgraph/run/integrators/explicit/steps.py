@@ -23,7 +23,7 @@ STAGES, EXTENDED, DENSE = 12, 16, 7
 # periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
 FIELDS = with_shared(
     "rates_and_powers y y_new y_stage k f periods tick_offsets following tick_index tick_kernels breaks"
-    " weights weights_reset weights_begin weights_renew weights_question weights_relax",
+    " instants weights weights_reset weights_begin weights_renew weights_question weights_relax",
     "width budget watch stiff mild rate_count rejected clock_count doubts renewal noisy is_landing landings tried once cornered"
     " mode_count",
     "span horizon h_max grow landing",
@@ -52,8 +52,8 @@ def _combination(name: str, weights: Mapping[int, float], on_top: bool = True) -
 
 
 def combinations() -> list[Procedure]:
-    """stage1 ... stage15, solution, dense3 ... dense6."""
-    made = [_combination(f"stage{s}", table.A[s]) for s in range(1, EXTENDED)]
+    """stage1 ... stage15, but for the one that is the solution; solution, dense3 ... dense6."""
+    made = [_combination(f"stage{s}", table.A[s]) for s in range(1, EXTENDED) if s != STAGES]
     made.append(_combination("solution", table.B))
     made += [_combination(f"dense{3 + row}", table.D[row], on_top=False) for row in range(4)]
     return made

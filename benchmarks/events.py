@@ -1,0 +1,154 @@
+"""Runs that are nearly all events, here and in C by hand: a boost converter at 50 kHz and a bouncing ball; time per event.
+
+The C uses the same method, finds and lands on the same events, and knows its two models (`events.c`). Here the time is
+that of the whole `simulate`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.command import run_command
+from benchmarks.hand_written import Disagreement, compiler
+from benchmarks.timing import median, processor, ratio, table
+from bondgraph import J0, J1, Automaton, Block, C, Compiled, Graph, I, R, Se, StateSpec, Switch, Transition, compile_model
+from bondgraph.run.integrators.explicit import coefficients as published
+from examples.bouncing_ball import with_restitution
+
+SOURCE = Path(__file__).with_name("events.c")
+SAMPLES = 101
+AGREEMENT = 1e-6
+"""Of final states, relative to their sizes: what both sides' tolerances leave over so many events."""
+
+
+def boost() -> Graph:
+    """12 V, 50 kHz, half of the time on: two ideal switches that take turns."""
+    half = 0.5 / 50e3
+    graph, coil, node, rail, out = Graph("boost"), J1("coil"), J0("node"), J1("rail"), J0("out")
+    graph.connect(Se("battery", 12.0), coil).connect(coil, I("l", 100e-6, initial=100e-6 * 4.0, nominal=1e-4))
+    graph.connect(coil, node).connect(node, Switch("transistor", automaton="switch", closed=["closed"]))
+    graph.connect(node, rail).connect(rail, Switch("diode", automaton="switch", closed=["open"])).connect(rail, out)
+    graph.connect(out, C("c", capacitance=100e-6, initial=100e-6 * 24.0, nominal=1e-3)).connect(out, R("load", 10.0))
+    graph.add(Block("clock", [("s'", lambda: 1.0, [])], states={"s": StateSpec(0.0, half)}, rates={"s": "s'"}))
+    again = (("clock.s", lambda: 0.0, ()),)
+    turn = [
+        Transition(a, b, lambda s: s - half, ("clock.s",), again, kind=b) for a, b in (("closed", "open"), ("open", "closed"))
+    ]
+    return graph.add_automaton(Automaton("switch", ("closed", "open"), "closed", tuple(turn)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, how long it runs (s; `quick`: in a trial), its flag in C, its states in the order of the C."""
+
+    name: str
+    make: Any
+    end: float
+    quick: float
+    flag: str
+    states: tuple[str, ...]
+
+
+CASES = (
+    Case("boost converter, 50 kHz", boost, 2.0, 0.02, "MODEL_BOOST", ("l.p", "c.q", "clock.s")),
+    Case("bouncing ball", with_restitution, 6.0, 6.0, "MODEL_BALL", ("floor.h", "ball.p")),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
+    """Measure and print."""
+    return run_command(__doc__, arguments, _run)
+
+
+def _run(quick: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"processor": processor()}
+    rows = []
+    for case in CASES:
+        own = found[case.name] = _measured(case, quick)
+        ratios = own["simulate / C"]["median"]
+        times = [f"{own[name]:.2f}" for name in ("simulate", "C", "whole run")]
+        rows.append((case.name, f"{own['events']}", f"{own['handed back']}", *times[:2], f"{ratios:.1f}", times[2]))
+    head = ("", "events", "in Python", "simulate", "C -O2", "ratio", "whole run, ms")
+    print(table("microseconds an event (CPU)", head, rows))
+    return found
+
+
+def _measured(case: Case, quick: bool) -> dict[str, Any]:
+    compiled, end = compile_model(case.make()), case.quick if quick else case.end
+    times = np.linspace(0.0, end, SAMPLES)
+    with _by_hand(case.flag, len(case.states)) as by_hand:
+        run = compiled.simulate(end, samples=times, max_events=1e7, progress=False)
+        final, counts = by_hand(times)
+        _ensure_same(case, compiled, run, final, counts)
+        rounds, inner = (3, 1) if quick else (7, 1 if len(run.events) > 1000 else 50)
+        seconds = {"simulate": np.empty(rounds), "C": np.empty(rounds)}
+        for k in range(rounds):
+            begin = time.process_time()
+            for _ in range(inner):
+                run = compiled.simulate(end, samples=times, max_events=1e7, progress=False)
+            seconds["simulate"][k] = (time.process_time() - begin) / inner
+            begin = time.process_time()
+            for _ in range(inner):
+                by_hand(times)
+            seconds["C"][k] = (time.process_time() - begin) / inner
+    events = len(run.events)
+    told = {name: 1e6 * median(values) / events for name, values in seconds.items()}
+    ratios = {"simulate / C": ratio(seconds["simulate"], seconds["C"])}
+    counted = {"events": events, "events in C": int(counts[0]), "handed back": run.statistics.handed_back}
+    return {**told, **ratios, **counted, "whole run": 1e3 * median(seconds["simulate"])}
+
+
+def _ensure_same(case: Case, compiled: Compiled, run: Any, final: np.ndarray, counts: np.ndarray) -> None:
+    """Both sides have met the same events, but for those that a ball makes before it rests, and ended alike."""
+    places = [compiled.program.layout[name].start for name in case.states]
+    sizes = np.abs(run.x[:, places]).max(axis=0)
+    off = float(np.max(np.abs(run.x[-1, places] - final) / sizes))
+    if not off <= AGREEMENT or abs(len(run.events) - int(counts[0])) > 0.15 * len(run.events):
+        raise Disagreement(f"{case.name}: {len(run.events)} events here and {counts[0]} in C, whose end is off by {off:.1e}")
+
+
+@contextmanager
+def _by_hand(flag: str, states: int) -> Iterator[Any]:
+    """The C of a model as a function: sample times to the final state and the counts of events and steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "coefficients.h").write_text(_coefficients(), encoding="utf-8")
+        target = Path(folder, "events.so")
+        command = [compiler(), "-O2", "-std=gnu11", "-shared", "-fPIC", f"-D{flag}", f"-I{folder}", "-o", str(target)]
+        subprocess.run([*command, str(SOURCE), "-lm"], check=True)
+        function = ctypes.CDLL(str(target)).simulate
+        pointer = ctypes.c_void_p
+        function.argtypes, function.restype = [ctypes.c_double, pointer, ctypes.c_int, pointer, pointer, pointer], None
+
+        def simulate(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            rows, final, counts = np.empty((len(times), states)), np.empty(states), np.zeros(2, dtype=np.int64)
+            places = [array.ctypes.data for array in (rows, final, counts)]
+            function(float(times[-1]), times.ctypes.data, len(times), *places)
+            return final, counts
+
+        yield simulate
+
+
+def _coefficients() -> str:
+    """The published tables as C macros, sums over the stages that count."""
+    named = {f"SUM_{s}": published.A[s] for s in range(1, 16)}
+    named |= {"ERROR_5": published.E5, "ERROR_3": published.E3}
+    named |= {f"DENSE_{row}": published.D[row] for row in range(4)}
+
+    def line(name: str, row: dict[int, float]) -> str:
+        return f"#define {name}(k, i) ({' + '.join(f'({weight!r}) * (k)[{j}][i]' for j, weight in row.items())})"
+
+    return "\n".join(line(name, row) for name, row in named.items()) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Large models from graph to a right-hand side that can be called: CPU seconds by stage, peak memory and Python calls a part.
+
+`python -m benchmarks.front_end [--quick] [--large] [--json FILE]`; `--large` adds a chain of 100,000 sections.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.chain import chain, growth
+from benchmarks.command import run_command
+from benchmarks.timing import processor, table
+from bondgraph import J0, J1, C, Graph, I, ModelError, R, Se, Sf, compile_model
+
+SIZES = (1000, 3000, 10_000)
+LARGE = 100_000
+COUNTED = (400, 600)
+"""Parts of the two models whose difference tells how many Python functions are called for one part."""
+
+
+def uneven(sections: int) -> Graph:
+    """A chain with random numbers, of which every tenth section has a spring and every tenth a damper by a formula of its own."""
+    rng = np.random.default_rng(0)
+    graph, before = Graph("uneven"), None
+    for i in range(sections):
+        mass, node, joint = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}")
+        graph.connect(mass, I(f"m{i}", float(rng.uniform(1.0, 2.0)), initial=float(rng.uniform())))
+        graph.connect(before or Sf("wall"), node).connect(node, mass).connect(node, joint)
+        k, c = float(rng.uniform(50.0, 100.0)), float(rng.uniform(0.1, 0.5))
+        if i % 10 == 5:
+            spring = C(f"k{i}", energy=lambda q, k: k * q * q / 2 + q**4 / 4, parameters={"k": k}, initial=0.1)
+        else:
+            spring = C(f"k{i}", stiffness=k, initial=0.01)
+        damper = R(f"c{i}", effort=lambda f, c: c * f * abs(f), parameters={"c": c}) if i % 10 == 7 else R(f"c{i}", c)
+        graph.connect(joint, spring).connect(joint, damper)
+        before = mass
+    return graph
+
+
+def plate(nodes: int) -> Graph:
+    """Heat in a square plate: random capacities at its nodes, random conductances between neighbours."""
+    rng = np.random.default_rng(0)
+    side = round(nodes**0.5)
+    graph = Graph("plate")
+    places = [(i, j) for i in range(side) for j in range(side)]
+    at = {place: J0(f"node {place[0]} {place[1]}") for place in places}
+    for node in at.values():
+        capacity = float(rng.uniform(1.0, 2.0))
+        graph.connect(node, C(f"c {node.name[5:]}", capacitance=capacity, initial=float(rng.uniform())))
+    for (i, j), node in at.items():
+        for other in (at.get((i + 1, j)), at.get((i, j + 1))):
+            if other is not None:
+                between = J1(f"{node.name[5:]} to {other.name[5:]}")
+                graph.connect(node, between).connect(between, other)
+                graph.connect(between, R(f"r {between.name}", conductance=float(rng.uniform(1.0, 2.0))))
+    return graph
+
+
+KINDS: dict[str, Callable[[int], Graph]] = {"chain": chain, "uneven chain": uneven, "plate": plate}
+
+
+def construction(kind: str, parts: int) -> dict[str, float]:
+    """CPU seconds by stage and the peak of memory, MB; for a process of its own."""
+    import resource
+
+    os.environ["SCREWBOND_CACHE"] = "off"
+    compile_model(KINDS[kind](9))  # what is loaded once
+    begin = time.process_time()
+    graph = KINDS[kind](parts)
+    built = time.process_time()
+    model = graph.freeze()
+    frozen = time.process_time()
+    compiled = compile_model(model)
+    x, m = compiled.initial()
+    compiled.program.rates(0.0, x, compiled.parameters(), m)
+    done = time.process_time()
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+    return {"graph": built - begin, "checks": frozen - built, "compile": done - frozen, "total": done - begin, "memory": memory}
+
+
+def refusal(parts: int) -> float:
+    """CPU seconds until one wrong bond among many is refused."""
+    graph = chain(parts)
+    wrong = Se("second source", 1.0)
+    graph.connect(graph["f0"], wrong).connect(graph["f0"], Se("third source", 1.0))
+    begin = time.process_time()
+    try:
+        compile_model(graph)
+    except ModelError:
+        return time.process_time() - begin
+    raise RuntimeError("two sources of effort at one junction were not refused")
+
+
+def calls(kind: str) -> float:
+    """Python functions that are called for one more part, from graph to right-hand side."""
+    counts = []
+    for parts in COUNTED:
+        found = 0
+
+        def note(frame: object, event: str, argument: object) -> None:
+            nonlocal found
+            found += event == "call"
+
+        sys.setprofile(note)
+        try:
+            compile_model(KINDS[kind](parts))
+        finally:
+            sys.setprofile(None)
+        counts.append(found)
+    return (counts[1] - counts[0]) / (COUNTED[1] - COUNTED[0])
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
+    """Measure, print, and write the figures where asked."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    large = "--large" in given
+
+    def run(quick: bool) -> dict[str, Any]:
+        return _measure(SIZES[:1] if quick else (*SIZES, *([LARGE] if large else [])))
+
+    return run_command(__doc__, [word for word in given if word != "--large"], run, "one size: to see that it works")
+
+
+def _measure(sizes: Sequence[int]) -> dict[str, Any]:
+    found: dict[str, Any] = {"processor": processor(), "construction": {}, "calls": {}, "refusal": {}}
+    fresh = multiprocessing.get_context("spawn")
+    rows = []
+    for kind in KINDS:
+        of_kind: dict[int, dict[str, float]] = {}
+        for parts in sizes if kind == "chain" else sizes[:3]:
+            with fresh.Pool(1) as pool:
+                of_kind[parts] = pool.apply(construction, (kind, parts))
+        found["construction"][kind] = of_kind
+        found["calls"][kind] = calls(kind)
+        powers = ["-", *(f"{e:.2f}" for e in growth(list(of_kind), [own["total"] for own in of_kind.values()]))]
+        for (parts, own), power in zip(of_kind.items(), powers, strict=True):
+            stages = [f"{own[stage]:.2f}" for stage in ("graph", "checks", "compile", "total")]
+            rows.append((kind, f"{parts:,}", *stages, power, f"{own['memory']:.0f}", f"{found['calls'][kind]:.0f}"))
+    head = ("model", "parts", "graph", "checks", "compile", "total CPU s", "N^", "MB", "calls a part")
+    print(table(f"large models, graph to right-hand side ({found['processor']})", head, rows))
+    for parts in sizes[:3]:
+        found["refusal"][parts] = refusal(parts)
+    lines = [(f"{parts:,}", f"{seconds:.2f}") for parts, seconds in found["refusal"].items()]
+    print(table("one junction with two sources in a chain: CPU s until it is refused", ("sections", "CPU s"), lines))
+    return found
+
+
+if __name__ == "__main__":
+    main()

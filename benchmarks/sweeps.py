@@ -1,0 +1,143 @@
+"""Sweeps: what a stored run costs beside one of `simulate` in a loop, and beside its right-hand sides; threads and processes.
+
+`python -m benchmarks.sweeps [--quick] [--json FILE] [--write]`
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.command import run_command
+from benchmarks.hand_written import Disagreement
+from benchmarks.timing import median, processor, ratio, table
+from bondgraph import Graph, compile_model, sweep
+from bondgraph.compile.compiled import Compiled
+from bondgraph.sweeps import Measure, Runs, last
+from examples.bouncing_ball import with_restitution
+from examples.tolerances import motor
+from models.delta import DeltaParameters, delta_graph
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, what is varied and kept of it, and how far and how often it is run."""
+
+    build: Callable[[], Graph]
+    varied: str
+    keep: Measure
+    t_end: float
+    runs: int
+
+
+def delta() -> Graph:
+    """The delta robot, let go."""
+    return delta_graph(DeltaParameters.fit())
+
+
+CASES = {
+    "motor": Case(motor, "winding.resistance", last("rotor.flow"), 0.1, 2000),
+    "ball, 36 bounces": Case(with_restitution, "ball.inertia", last("floor.h"), 4.0, 40),
+    "delta robot, 1 s": Case(delta, "arm 1.mechanism.M2", last("arm 1.mechanism.q[0]"), 1.0, 400),
+}
+SAMPLES = 11
+
+
+def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
+    """Seconds per run by each way, in turn; all must keep the same numbers first."""
+    compiled = compile_model(case.build(), progress=False)
+    values = compiled.parameters[case.varied].value * np.linspace(0.9, 1.1, runs)
+    samples, folder = case.t_end / (SAMPLES - 1), tempfile.TemporaryDirectory()
+    stores = iter(range(10**6))
+
+    def swept(executor: Executor | None, model: Any = compiled) -> Runs:
+        store = Path(folder.name, f"{next(stores)}.db")
+        points, keep = {case.varied: values}, {"it": case.keep}
+        return sweep(model, points, case.t_end, keep=keep, store=store, executor=executor, samples=samples, progress=False)
+
+    def looped() -> np.ndarray:
+        settings = {"samples": samples, "progress": False}
+        results = (compiled.simulate(case.t_end, parameters={case.varied: value}, **settings) for value in values)
+        return np.array([case.keep(result) for result in results])
+
+    spawned = multiprocessing.get_context("spawn")
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(2) as two, ProcessPoolExecutor(2, mp_context=spawned) as processes:
+        ways: dict[str, Callable[[], Any]] = {"loop": looped, "one": lambda: swept(one), "two": lambda: swept(two)}
+        ways["processes"] = lambda: swept(processes, case.build)
+        for name in ("one", "two", "processes"):
+            if not np.array_equal(ways[name]()["it"], looped()):
+                raise Disagreement(f"a sweep by {name} and a loop differ")
+        seconds = {name: np.empty((rounds, 2)) for name in ways}
+        for k in range(rounds):
+            for name, way in ways.items():
+                begin = time.perf_counter(), time.process_time()
+                way()
+                seconds[name][k] = (time.perf_counter() - begin[0]) / runs, (time.process_time() - begin[1]) / runs
+    folder.cleanup()
+    rates = right_hand_sides(compiled, case, samples)
+    return {
+        "loop": median(seconds["loop"][:, 1]),
+        "sweep": median(seconds["one"][:, 1]),
+        "beside the loop": ratio(seconds["one"][:, 1], seconds["loop"][:, 1]),
+        "right-hand sides": rates / median(seconds["one"][:, 1]),
+        "two threads": ratio(seconds["one"][:, 0], seconds["two"][:, 0]),
+        "two processes": ratio(seconds["one"][:, 0], seconds["processes"][:, 0]),
+    }
+
+
+def right_hand_sides(compiled: Compiled, case: Case, samples: float) -> float:
+    """CPU seconds of all evaluations of the right-hand side in a run, in a loop of machine code."""
+    result = compiled.simulate(case.t_end, samples=samples, progress=False)
+    kernel, p, count = compiled.program.rates, result.p, max(int(result.statistics.rates), 1)
+    times, x, m = (np.resize(block, (count, *block.shape[1:])) for block in (result.t, result.x, result.m))
+    out, found = np.empty_like(x), []
+    for _ in range(9):
+        begin = time.process_time()
+        kernel.many(times, x, p, m, out=out)
+        found.append(time.process_time() - begin)
+    return median(found)
+
+
+HEAD = ("model", "simulate us", "sweep us", "sweep / simulate", "its rates / sweep", "2 threads", "2 processes")
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
+    """Measure, print, and write the figures where asked."""
+    return run_command(__doc__, arguments, _run)
+
+
+def _run(quick: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"processor": processor()}
+    for name, case in CASES.items():
+        found[name] = measure(case, max(case.runs // 20, 4) if quick else case.runs, 2 if quick else 5)
+    rows = [
+        (
+            name,
+            f"{1e6 * found[name]['loop']:.0f}",
+            f"{1e6 * found[name]['sweep']:.0f}",
+            *(f"{found[name]['beside the loop']['median']:.2f}", f"{found[name]['right-hand sides']:.2f}"),
+            *("{median:.2f} ({quartile 1:.2f}-{quartile 3:.2f})".format(**found[name][key]) for key in HEADS),
+        )
+        for name in CASES
+    ]
+    print(
+        table(
+            f"CPU microseconds of a stored run, and wall time of one thread over that of two ({found['processor']})", HEAD, rows
+        )
+    )
+    return found
+
+
+HEADS = ("two threads", "two processes")
+
+
+if __name__ == "__main__":
+    main()

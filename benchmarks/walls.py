@@ -1,0 +1,166 @@
+"""Walls: rigidly coupled storages and ladders of diodes, from the graph to a right-hand side that can be called, and a run.
+
+`python -m benchmarks.walls [--quick] [--json FILE]`
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from benchmarks.command import run_command
+from benchmarks.timing import processor, table
+from bondgraph import J0, J1, TF, C, Diode, Graph, I, R, Se, compile_model
+from bondgraph.run.outcome.result import Result
+from bondgraph.tape.preset import Preset
+from bondgraph.tape.routine import listing
+from bondgraph.tracing.routines import trace_for_runs
+from screws.scalars import sin
+
+SPAN = 1.0
+"""Length of the runs, s."""
+
+
+def levers(count: int, parent: Callable[[int], int] = lambda k: k - 1) -> Graph:
+    """Masses, each coupled by a lever to its parent, the one before; the first is pushed, the last has a spring and a damper."""
+    graph, nodes = Graph("levers"), [J1(f"v{k}") for k in range(count)]
+    for k, node in enumerate(nodes):
+        graph.connect(node, I(f"m{k}", 1.0 + 0.1 * (k % 7)))
+        if k:
+            lever = TF(f"lever{k}", 0.9 + 0.05 * (k % 5))
+            graph.connect(nodes[parent(k)], lever).connect(lever, node)
+    graph.connect(Se("push", 1.0), nodes[0])
+    return graph.connect(nodes[-1], C("spring", stiffness=10.0)).connect(nodes[-1], R("damper", 0.3))
+
+
+def tree(count: int) -> Graph:
+    """Levers of which each has two further ones."""
+    return levers(count, lambda k: (k - 1) // 2)
+
+
+def star(count: int) -> Graph:
+    """Levers that all lead to the first mass."""
+    return levers(count, lambda _: 0)
+
+
+def ladder(sections: int, resistance: float = 1.0) -> Graph:
+    """A wave that charges capacitors with leaks in a row, with a diode from each to the next, and a resistance with it: without,
+    charges are shared out by impulses. The capacitors begin unlike each other."""
+    graph, before = Graph("ladder"), J1("in")
+    graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("lead", 1.0))
+    for k in range(sections):
+        node = J0(f"n{k}")
+        if k:
+            path = J1(f"j{k}")
+            graph.connect(before, path).connect(path, Diode(f"d{k}"))
+            if resistance:
+                graph.connect(path, R(f"r{k}", resistance))
+            before = path
+        start = 1e-2 * (1.0 + 0.3 * (7 * k % 5))
+        graph.connect(before, node).connect(node, R(f"leak{k}", 50.0))
+        graph.connect(node, C(f"c{k}", capacitance=1e-2 * (1.0 + 0.1 * (k % 3)), initial=start))
+        before = node
+    return graph
+
+
+def clamped(sections: int) -> Graph:
+    """A wave along resistances and capacitors, each held above ground by a diode."""
+    graph, before = Graph("clamped"), J1("j0")
+    graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("r0", 1.0))
+    for k in range(sections):
+        node, up = J0(f"n{k}"), J1(f"g{k}")
+        graph.connect(before, node).connect(node, C(f"c{k}", capacitance=1e-2 * (1.0 + 0.1 * (k % 3))))
+        graph.connect(up, node).connect(up, Diode(f"d{k}"))
+        if k + 1 < sections:
+            before = J1(f"j{k + 1}")
+            graph.connect(node, before).connect(before, R(f"r{k + 1}", 1.0))
+    return graph
+
+
+def multiplier(stages: int) -> Graph:
+    """Cockcroft and Walton's: two capacitors and two diodes a stage, a resistance beside each diode and at the source."""
+    graph, top, bottom = Graph("multiplier"), J0("drive"), None
+    source = J1("source")
+    graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), source).connect(source, R("lead", 0.1))
+    graph.connect(source, top)
+    for k in range(stages):
+        up, out, push, one, two = J0(f"up{k}"), J0(f"out{k}"), J1(f"push{k}"), J1(f"one{k}"), J1(f"two{k}")
+        graph.connect(top, push).connect(push, C(f"push C{k}", capacitance=1e-2)).connect(push, up)
+        if bottom is not None:
+            graph.connect(bottom, one)
+        graph.connect(one, Diode(f"D1 {k}")).connect(one, R(f"R1 {k}", 0.01)).connect(one, up)
+        graph.connect(up, two).connect(two, Diode(f"D2 {k}")).connect(two, R(f"R2 {k}", 0.01)).connect(two, out)
+        if bottom is None:
+            graph.connect(out, C(f"out C{k}", capacitance=1e-2))
+        else:
+            hold = J1(f"hold{k}")
+            graph.connect(bottom, hold).connect(hold, C(f"out C{k}", capacitance=1e-2)).connect(hold, out)
+        top, bottom = up, out
+    assert bottom is not None
+    return graph.connect(bottom, R("load", 1e3))
+
+
+GRAPHS: Mapping[str, tuple[Callable[[int], Graph], tuple[int, ...]]] = {
+    "levers in a row": (levers, (60, 120, 500, 1000)),
+    "a tree of levers": (tree, (60, 120, 500, 1000)),
+    "levers at one mass": (star, (60, 500)),
+    "ladder of diodes": (ladder, (30, 100, 200, 400)),
+    "the same, sharing charge": (lambda n: ladder(n, 0.0), (30, 100, 200)),
+    "clamped ladder": (clamped, (30, 100, 200)),
+    "multiplier": (multiplier, (5, 10, 20)),
+}
+RUN = {"levers in a row", "a tree of levers", "ladder of diodes", "the same, sharing charge", "clamped ladder"}
+QUICK = {"levers in a row": (60, 500), "ladder of diodes": (30, 100)}
+
+
+def steps(graph: Graph) -> tuple[int, int]:
+    """Steps of the rates, and of all routines, those that are shared counted once."""
+    from bondgraph.compile.pipeline import equations
+
+    routines, _, _ = trace_for_runs(equations(graph.freeze()))
+    counts = {name: len(listing(r.reference).steps) for name, r in routines.items() if not isinstance(r, Preset)}
+    return counts["rates"], sum(counts.values())
+
+
+def measured(build: Callable[[int], Graph], count: int, runs: bool) -> dict[str, Any]:
+    """CPU seconds from nothing to a right-hand side that has been called once, and of a run; nothing comes from the cache."""
+    begin = time.process_time()
+    compiled = compile_model(build(count), progress=False)
+    x, m = compiled.initial()
+    compiled.program.rates(0.0, x, compiled.parameters(), m)
+    found: dict[str, Any] = {"callable": time.process_time() - begin}
+    found["steps"], found["all steps"] = steps(build(count))
+    if runs:
+        begin = time.process_time()
+        result: Result = compiled.simulate(SPAN, progress=False)
+        found["run"] = time.process_time() - begin
+        found["events"], found["ok"] = len(result.events), result.ok
+        found["account"] = float(abs(result.ledger.residual).max())
+    return found
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Any] | None:
+    """Measure, print a table, and write JSON if asked to."""
+    return run_command(__doc__, arguments, _run, "two sizes of two graphs")
+
+
+def _run(quick: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"processor": processor()}
+    rows = []
+    os.environ["SCREWBOND_CACHE"] = "off"
+    measured(levers, 4, True)  # what a process does once
+    for name, (build, sizes) in GRAPHS.items():
+        found[name] = {}
+        for count in QUICK.get(name, ()) if quick else sizes:
+            part = found[name][count] = measured(build, count, name in RUN)
+            run = (f"{part['run']:.2f}", str(part["events"]), f"{part['account']:.0e}") if name in RUN else ("", "", "")
+            rows.append((name, str(count), f"{part['callable']:.2f}", f"{part['steps']:,}", f"{part['all steps']:,}", *run))
+    head = ("graph", "n", "callable s", "steps", "all steps", "run s", "events", "energy left J")
+    print(table(f"walls, CPU seconds; runs of {SPAN:g} s ({found['processor']})", head, rows))
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""Procedures in -> one text of C99 out, which does the same, bit for bit.
+
+Each instruction is a statement of its own; but sums of addresses are written where they are used, and what nobody needs is left
+out, so that no compiler has anything to say. There is no undefined behaviour: whole numbers wrap around, memory is read and
+written byte for byte (`memcpy`), whatever lies there, and a field that holds a pointer is 8 bytes wide on every processor. The
+text keeps no data of its own. It calls `sqrt`, `fabs` and `pow` of <math.h>; the last is that of the system (decision 0015).
+
+To be compiled with `-ffp-contract=off` and without `-ffast-math`, which would give other bits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from bondgraph.emit.instructions import (
+    PRIMITIVES,
+    Applied,
+    Called,
+    Fork,
+    Instruction,
+    Jump,
+    Literal,
+    Name,
+    Return,
+    Target,
+    Term,
+    Variable,
+    needed,
+)
+from bondgraph.emit.procedure import Procedure
+
+TYPES = {"double": "double ", "i64": "int64_t ", "i32": "int32_t ", "i1": "bool ", "ptr": "char *", "void": "void "}
+"""What C calls each kind, with what stands between that and a name."""
+
+_HEAD = """\
+#ifdef __FAST_MATH__
+#error "numbers that are not finite are met here, and sums are not to be reordered: no -ffast-math"
+#endif
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+"""
+
+_WIDEST = 2**31
+"""From here on a whole number is written with its type."""
+
+_TAKEN = re.compile(
+    r"auto|bool|break|case|char|const|continue|default|do|double|else|enum|extern|false|float|for|goto|if|inline|int|long"
+    r"|register|restrict|return|short|signed|sizeof|static|struct|switch|true|typedef|union|unsigned|void|volatile|while"
+)
+"""Names that an argument cannot have in C."""
+
+
+_READ = """\
+static inline {own}load_{kind}(const char *place)
+{{
+    {held} x;
+    memcpy(&x, place, sizeof x);
+    return {read};
+}}
+"""
+_WRITTEN = """\
+static inline void store_{kind}(char *place, {own}value)
+{{
+    {held} x = {written};
+    memcpy(place, &x, sizeof x);
+}}
+"""
+_PASSED_OVER = """\
+static inline double {name}(double x, double y)
+{{
+    return y {sign} x || x != x ? y : x;
+}}
+"""
+"""Of two equal numbers they give the first, since zeros have signs, and a literal stands first: so does LLVM on x86."""
+
+
+def _helpers() -> Iterator[tuple[str, str]]:
+    """Names and texts of functions for the statements: fields as they lie in memory, functions that <math.h> lacks."""
+    rows = (
+        ("double", "double", "x", "value"),
+        ("i64", "int64_t", "x", "value"),
+        ("i32", "int32_t", "x", "value"),
+        ("ptr", "uint64_t", "(char *)(uintptr_t)x", "(uintptr_t)value"),
+    )
+    for kind, held, read, written in rows:
+        yield f"load_{kind}", _READ.format(own=TYPES[kind], kind=kind, held=held, read=read)
+        yield f"store_{kind}", _WRITTEN.format(own=TYPES[kind], kind=kind, held=held, written=written)
+    for name, sign in (("minnum", "<"), ("maxnum", ">")):
+        yield name, _PASSED_OVER.format(name=name, sign=sign)
+
+
+_KINDS = ("double", "i64", "i32", "ptr")
+_AT = {PRIMITIVES[f"at {kind}"] for kind in _KINDS}
+_EXTREMES = {PRIMITIVES["minnum"], PRIMITIVES["maxnum"]}
+_LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for name in ("load", "store"))
+
+
+def source_text(procedures: Sequence[Procedure]) -> str:
+    """All procedures as one text; those that they call besides are declared."""
+    bodies = [_Definition(procedure).text() for procedure in procedures]
+    known = {procedure.name for procedure in procedures}
+    calls = (i for p in procedures for i in p.instructions if isinstance(i, Called) and isinstance(i.function, str))
+    strangers = {str(call.function): _stranger(call) for call in calls if call.function not in known}
+    whole = "\n".join(bodies)
+    helpers = [text for name, text in _helpers() if f"{name}(" in whole]
+    prototypes = "\n".join([*strangers.values(), *(f"{_head(procedure)};" for procedure in procedures)])
+    return "\n".join([_HEAD, *helpers, f"{prototypes}\n", *bodies])
+
+
+def _stranger(call: Called) -> str:
+    kinds = ", ".join(TYPES[operand.kind].strip() for operand in call.operands)
+    return f"extern {TYPES[call.gives]}{call.function}({kinds or 'void'});"
+
+
+def _head(procedure: Procedure) -> str:
+    scope = "static " if procedure.internal else ""
+    given = ", ".join(_argument(name, kind) for name, kind in procedure.arguments.items())
+    return f"{scope}{TYPES[procedure.result]}{procedure.name}({given or 'void'})"
+
+
+def _argument(name: str, kind: str) -> str:
+    """One that nothing else points into is said to be so."""
+    first, *attributes = kind.split()
+    return f"{TYPES[first]}{'restrict ' if 'noalias' in attributes else ''}{_named(name)}"
+
+
+def _named(name: str) -> str:
+    return f"{name}_" if _TAKEN.fullmatch(name) else name
+
+
+class _Definition:
+    """One procedure under translation."""
+
+    def __init__(self, procedure: Procedure):
+        self.procedure = procedure
+        self.instructions, self.uses = needed(procedure.instructions)
+        self.inlined: dict[str, str] = {}
+        """Results that are written where they are used."""
+        self.variables: dict[str, Variable] = {}
+        """Results that are addresses of variables."""
+
+    def text(self) -> str:
+        """Its definition."""
+        lines = [f"    {TYPES[variable.holds]}{variable.name};" for variable in self.procedure.variables]
+        lines += [f"    (void){_named(name)};" for name in self.procedure.arguments if not self.uses[name]]
+        pairs = list(itertools.zip_longest(self.instructions, self.instructions[1:]))
+        reached = {label for pair in pairs for label in _gone_to(*pair)}
+        for instruction, following in pairs:
+            if isinstance(instruction, Target):
+                lines += [f"{instruction.label}:;"] if instruction.label in reached else []
+            elif statement := self._statement(instruction, following):
+                lines.append(f"    {statement};")
+        return "\n".join([_head(self.procedure), "{", *lines, "}\n"])
+
+    def _statement(self, instruction: Instruction, following: Instruction | None) -> str:
+        """An instruction as a statement; "" where that needs none."""
+        match instruction:
+            case Applied(_, _, result):
+                return self._applied(instruction, result)
+            case Called(_, operands, _, result):
+                return f"{_given(result)}{self._target(instruction)}({', '.join(map(self._text, operands))})"
+            case Fork(condition, yes, no) if _is_target(following, yes):
+                return f"if (!{self._text(condition)}) goto {no}"
+            case Fork(condition, yes, no):
+                return f"if ({self._text(condition)}) goto {yes}; else goto {no}"
+            case Jump(label):
+                return "" if _is_target(following, label) else f"goto {label}"
+            case Return(value):
+                return "return" if value is None else f"return {self._text(value)}"
+            case Target():
+                return ""
+
+    def _applied(self, step: Applied, result: Name | None) -> str:
+        primitive, operands, _ = step
+        first = operands[0]
+        if result and isinstance(first, Variable) and primitive in _AT and operands[1] == Literal("i64", 0):
+            self.variables[result.name] = first
+            return ""
+        place = self.variables.get(first.name) if isinstance(first, Name) else None
+        if place is not None and primitive in (_LOAD[place.holds], _STORE[place.holds]):
+            return f"{_given(result)}{place.name}" if result else f"{place.name} = {self._text(operands[1])}"
+        if primitive in _EXTREMES and isinstance(operands[1], Literal):
+            operands = operands[::-1]
+        text = primitive.c.format_map(dict(zip("xyz", map(self._text, operands), strict=False)))
+        if result and primitive in _AT and self.uses[result.name] == 1:
+            self.inlined[result.name] = text
+            return ""
+        return f"{_given(result)}{text}"
+
+    def _target(self, call: Called) -> str:
+        """What is called: a name, or an address with its type."""
+        if isinstance(call.function, str):
+            return call.function
+        kinds = ", ".join(TYPES[operand.kind].strip() for operand in call.operands)
+        return f"(({TYPES[call.gives]}(*)({kinds or 'void'}))(uintptr_t){self._text(call.function)})"
+
+    def _text(self, operand: Term) -> str:
+        match operand:
+            case Literal(_, number):
+                return _number(number)
+            case Variable(name):
+                return f"(char *)&{name}"
+            case Name(_, name):
+                variable = self.variables.get(name)
+                return self.inlined.get(name, _named(name)) if variable is None else f"(char *)&{variable.name}"
+
+
+def _given(result: Name | None) -> str:
+    """The beginning of a statement that gives a value to a name."""
+    return f"{TYPES[result.kind]}{result.name} = " if result else ""
+
+
+def _is_target(instruction: Instruction | None, label: str) -> bool:
+    return isinstance(instruction, Target) and instruction.label == label
+
+
+def _gone_to(instruction: Instruction, following: Instruction | None) -> tuple[str, ...]:
+    """The labels that a statement goes to, rather than on to the next one."""
+    match instruction:
+        case Jump(label):
+            return () if _is_target(following, label) else (label,)
+        case Fork(_, yes, no):
+            return (no,) if _is_target(following, yes) else (yes, no)
+        case _:
+            return ()
+
+
+def _number(value: float) -> str:
+    if not isinstance(value, float):
+        return f"INT64_C({value})" if abs(value) >= _WIDEST else str(value)
+    return "NAN" if math.isnan(value) else repr(value).replace("inf", "INFINITY")

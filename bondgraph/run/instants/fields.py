@@ -1,0 +1,80 @@
+"""The table behind settling in machine code: what a run and its machines are, where the run stands, and room to work in.
+
+Every procedure finds it behind one pointer, s. n are states, k transitions, P parameters.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.table import fields_of
+
+# Of the run: p, window as in `bound.Bound`; sizes, by_x, p_near, later, bounces as in `course.Courses`; times, counts as in
+# `accumulation.Watch`. Of the transitions (k,): slots, sources, targets, order by name, last, own (1: leads into its own state),
+# ready (1: machine code may take it), may_rest, with the edge to the state of rest, its mode, and what is said of it; resets,
+# supplies, pushes: kernels, 0 where there is none.
+# Of loops: kernels, counts of unknowns and, one loop after the other, their places; kept: places that are no guesses.
+# Where the run stands: y, m, levels, fired of the integrator; rows: samples, `written` of them, `seen` for their sizes; held:
+# modes at them, `held_rows` known; levels_begun: those at the time `begun` of the leg; log: rows as `log.Rows` says, `logged` of
+# them written. The rest is room to work in.
+_POINTERS = """
+    rates guards p window sizes by_x p_near later bounces times counts
+    slots sources targets order last own ready may_rest rest_edges rest_modes rest_said
+    resets supplies pushes
+    loop_kernels loop_counts loop_places kept
+    y m levels levels_begun fired rows held log
+    x_here m_here x_after m_after x_shift x_shifted x_near x_ahead speed speed_near speed_later
+    was now zero soon change least still near near_now firm asked bounce open rising once left
+    pushed newton newton_step newton_start watched noted_of overwritten counted resting marked rested
+"""
+_WHOLES = """
+    n modes parameters transitions quadratures loops kept_count width turns
+    written seen held_rows logged log_room reserve row_width events_left noted stuck
+"""
+_REALS = "t begun start origin span rtol probe of_leg told"
+
+FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())
+
+
+def record_of(write: Procedure) -> Record:
+    """The table behind the argument s."""
+    return Record(write["s"], FIELDS)
+
+
+def clock_time(write: Procedure, t: Temporary) -> Temporary:
+    """Where the time on the clock of the formulas lies: that of t, but within the present window between breaks."""
+    record = record_of(write)
+    window = record.get("window")
+    inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
+    return write.local(write.intrinsic("maxnum", inside, window[0])).place
+
+
+def size_of(write: Procedure, value: Temporary) -> Temporary:
+    """Its absolute value."""
+    return write.intrinsic("fabs", value)
+
+
+def larger(write: Procedure, first: Temporary, second: Temporary) -> Temporary:
+    """The larger of two numbers; what is no number does not count."""
+    return write.intrinsic("maxnum", first, second)
+
+
+def finite(value: Temporary) -> Temporary:
+    """Whether a number is finite."""
+    return (value * 0.0).equals(0.0)
+
+
+def truth(write: Procedure, condition: Temporary) -> Temporary:
+    """1 where it holds, else 0."""
+    return write.select(condition, 1, 0, "i64")
+
+
+def flag(array: Temporary, index: Temporary) -> Temporary:
+    """Whether an entry (i64) is 1."""
+    return array.load(index, "i64").equals(1)
+
+
+def active(write: Procedure, index: Temporary) -> Temporary:
+    """Whether the source of a transition is the present mode of its automaton."""
+    record = record_of(write)
+    mode = record.get("m_here")[record.get("slots").load(index, "i64")]
+    return mode.equals(record.get("sources")[index])

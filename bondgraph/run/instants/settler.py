@@ -1,0 +1,170 @@
+"""Settling in machine code for one run: its courses, times of events, log and samples in; a table for machine code out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from bondgraph.emit.kernel import Kernel
+from bondgraph.run.bound import Bound
+from bondgraph.run.instants.fields import FIELDS
+from bondgraph.run.instants.log import PLAIN, Log
+from bondgraph.run.instants.settle import LEVELS
+from bondgraph.run.instants.transitions import NONE
+from bondgraph.run.program import RunTransition
+from bondgraph.run.samples import SampleRows
+from bondgraph.run.settings import Settings
+from bondgraph.run.switching.accumulation import Watch
+from bondgraph.run.switching.course import Courses
+from bondgraph.run.switching.passages import Passage, by_name
+from bondgraph.run.switching.rounding import PAIRS
+from bondgraph.run.switching.settling import OF_LEG, PROBE, TOLD, TURNS, TURNS_EACH
+from bondgraph.run.table import FieldTable
+
+BYTES, _FEWEST = 1 << 18, 64
+"""Of the rows of the log that machine code fills before it hands them over, about; and how many there are at least."""
+
+
+class Settler:
+    """What machine code needs to settle events; the integrator that runs it gives it its own arrays."""
+
+    def __init__(self, bound: Bound, settings: Settings, courses: Courses, watch: Watch, log: Log, samples: SampleRows):
+        self._bound, self._log, self._samples, self._most = bound, log, samples, settings.max_events
+        program, edges = bound.program, bound.program.transitions
+        self._plain = _plain(bound, settings)
+        n, count, modes, turns = program.states, len(edges), program.modes, TURNS + TURNS_EACH * len(edges)
+        most_noted = LEVELS * (turns + count)
+        self.table = table = FieldTable(FIELDS)
+        for name in ("rates", "guards"):
+            kernel = getattr(program, name)
+            table.point(name, 0 if kernel is None else kernel.address or 0)
+        table.point("p", bound.p)
+        table.point("window", bound.window)
+        for name in ("sizes", "by_x", "later", "bounces"):
+            table.point(name, getattr(courses, name))
+        table.point("p_near", courses.p)
+        table.point("times", watch.times)
+        table.point("counts", watch.counts)
+        wholes = {
+            "slots": [edge.slot for edge in edges],
+            "order": by_name(edges),
+            "last": [edge.last for edge in edges],
+            "own": [edge.source == edge.target for edge in edges],
+            "may_rest": [edge.accumulates is not None for edge in edges],
+            "rest_edges": [_to_rest(edges, edge) for edge in edges],
+            "loop_counts": [len(loop.states) for loop in program.loops],
+            "loop_places": [place for loop in program.loops for place in loop.states],
+            "loop_kernels": [loop.kernel.address or 0 for loop in program.loops],
+            "kept": bound.kept,
+        }
+        for name, values in wholes.items():
+            table.point(name, np.array(values, dtype=np.int64))
+        reals = {
+            "sources": [edge.source for edge in edges],
+            "targets": [edge.target for edge in edges],
+            "rest_modes": [edge.target if edge.accumulates is None else edge.accumulates for edge in edges],
+            "rest_said": [log.resting.get(i, PLAIN) for i in range(count)],
+        }
+        for name, numbers in reals.items():
+            table.point(name, np.array(numbers, dtype=float))
+        most = max((len(loop.states) for loop in program.loops), default=0)
+        flags = "ready resets supplies pushes firm asked bounce open rising once left marked rested resting"
+        table.lay(
+            {**dict.fromkeys(flags.split(), count), **dict.fromkeys(("watched", "noted_of", "counted"), most_noted)}, np.int64
+        )
+        lengths = dict.fromkeys(["x_here", "x_after", "x_shift", "x_shifted", "x_near", "x_ahead", "speed", "speed_later"], n)
+        lengths |= dict.fromkeys(["was", "now", "zero", "soon", "change", "least", "still", "levels_begun"], count)
+        lengths |= {"m_here": modes, "m_after": modes, "near": 2 * PAIRS * count, "near_now": 2 * PAIRS * count}
+        lengths |= {"speed_near": 2 * PAIRS * n, "pushed": count + n, "overwritten": most_noted}
+        table.lay({**lengths, "newton": 2 * most, "newton_step": most, "newton_start": most})
+        room = max(_FEWEST, BYTES // (8 * log.layout.width)) + 2 * most_noted
+        self._rows = np.empty((room, log.layout.width))
+        table.point("log", self._rows)
+        counts = {"n": n, "modes": modes, "parameters": program.parameters, "transitions": count, "turns": turns}
+        counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.kept)}
+        counts |= {"width": n + bound.quadratures, "row_width": log.layout.width, "log_room": room, "reserve": most_noted}
+        places = {"start": settings.t_start, "origin": bound.origin, "span": bound.span, "rtol": settings.rtol}
+        places |= {"probe": PROBE * bound.span, "of_leg": OF_LEG, "told": TOLD}
+        for name, value in {**counts, **places}.items():
+            table[name] = value
+        self.learn(range(count))
+
+    def learn(self, transitions: Iterable[int]) -> None:
+        """Note the kernels of transitions, those that are there: what has never been needed is not compiled yet."""
+        arrays, program = self.table.arrays, self._bound.program
+        for i in transitions:
+            if not self._plain[i] or arrays["ready"][i]:
+                continue
+            named = {name: _at(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
+            if all(kernel is None or (kernel.is_machine_code and kernel.is_made) for kernel in named.values()):
+                for name, kernel in named.items():
+                    arrays[name][i] = 0 if kernel is None else kernel.address
+                arrays["ready"][i] = 1
+
+    def taken(self, passages: Iterable[Passage]) -> None:
+        """Note the kernels of what Python has settled."""
+        self.learn({i for passage in passages for i in passage.transitions})
+
+    def share(self, arrays: dict[str, np.ndarray]) -> None:
+        """Work on the arrays of an integrator."""
+        for name in ("y", "m", "levels", "fired"):
+            self.table.point(name, arrays[name])
+
+    def start(
+        self, function: Callable[[int], int], x: np.ndarray, m: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """States, integrated powers and modes after what is due at the start, where machine code can settle that (`function`)."""
+        count = len(self._bound.program.transitions)
+        own = {"y": np.concatenate([x, np.zeros(self._bound.quadratures)]), "m": m.copy(), "levels": np.zeros(count)}
+        self.share({**own, "fired": np.zeros(count, dtype=np.int64)})
+        self.depart(self._samples.left)
+        if not function(self.table.address):
+            return None
+        self.arrive()
+        return own["y"][: len(x)], own["y"][len(x) :], own["m"]
+
+    def begin(self, t: float, levels: np.ndarray) -> None:
+        """A leg begins at t with these levels (k,)."""
+        self.table["begun"] = t
+        self.table.arrays["levels_begun"][:] = levels
+
+    def depart(self, rows: np.ndarray) -> None:
+        """Machine code is about to fill `rows`, those of the samples that are left."""
+        table = self.table
+        table.point("rows", rows)
+        table.point("held", self._samples.modes[self._samples.written :])
+        table["seen"] = table["held_rows"] = table["logged"] = table["written"] = 0
+        table["events_left"] = self._most - len(self._log)
+
+    def arrive(self) -> int:
+        """It has come back: its rows go into the log. In how many rows of samples it has written the modes."""
+        self._log.take(self._rows[: int(self.table["logged"])])
+        return int(self.table["held_rows"])
+
+    @property
+    def begun(self) -> tuple[float, np.ndarray]:
+        """When the present leg began, and its levels then."""
+        return float(self.table["begun"]), self.table.arrays["levels_begun"].copy()
+
+
+def _plain(bound: Bound, settings: Settings) -> np.ndarray:
+    """Which transitions (k,) can be taken without Python: that end no run, and in which nothing else collides."""
+    program = bound.program
+    found = np.array([edge.error is None for edge in program.transitions], dtype=bool)
+    collisions, alone = program.collisions, settings.simultaneous == "sequence"
+    if collisions is not None and not (alone and not collisions.frictions):
+        found[[i for bounces in collisions.bounces for i in bounces]] = False
+    if not all(loop.kernel.is_machine_code for loop in program.loops):
+        found[:] = False
+    return found
+
+
+def _to_rest(edges: Sequence[RunTransition], edge: RunTransition) -> int:
+    """The edge that leads to the state in which a run goes on where this one accumulates, `NONE` if there is none."""
+    ends = (edge.slot, edge.target, edge.accumulates)
+    return next((i for i, e in enumerate(edges) if (e.slot, e.source, e.target) == ends), NONE)
+
+
+def _at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
+    return kernels[index] if index < len(kernels) else None

@@ -1,0 +1,58 @@
+"""Runs, each carried out again by the model of its file: a plugin, `python -m pytest -p campaigns.saved tests/examples`.
+
+Every test that is run so saves each model that it simulates, loads it, compiles that and runs it with the same settings; a test
+fails where anything that a result holds is not equal to the last bit. Tests that count warnings count those of both runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bondgraph import compile_model, dump_model, parse_model
+from bondgraph.compile.compiled import Compiled
+from bondgraph.run.outcome.result import Result
+
+_first: Callable[..., Result] = Compiled.simulate
+_loaded: dict[int, tuple[Compiled, Compiled]] = {}
+_inside: list[Compiled] = []
+
+
+def again(compiled: Compiled) -> Compiled:
+    """The model that its file holds, compiled in the same way."""
+    if id(compiled) not in _loaded:
+        backend = "auto" if compiled.program.rates.is_machine_code else "numpy"
+        model = parse_model(dump_model(compiled))
+        _loaded[id(compiled)] = compiled, compile_model(model, backend=backend, progress=False)
+    return _loaded[id(compiled)][1]
+
+
+def unequal(first: Result, second: Result) -> list[str]:
+    """Names of what is not the same in two results."""
+    if first.names() != second.names():
+        return ["the names"]
+    found = [name for name in first.names() if not np.array_equal(first[name], second[name], equal_nan=True)]
+    events = [[(event.time, event.kind) for event in result.events] for result in (first, second)]
+    return found + (["the events"] if events[0] != events[1] else [])
+
+
+def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
+    """The run of a model, after that of its file has been compared with it; unless start values that a file has as found
+    may follow from what is changed."""
+    result = _first(compiled, *given, **settings)
+    changed = settings.get("parameters") or settings.get("initial")
+    if not _inside and not (compiled.model.starts and changed):
+        _inside.append(compiled)
+        try:
+            found = unequal(result, _first(again(compiled), *given, **settings))
+            assert not found, f"{compiled.model.name}: {', '.join(found[:8])} of its file differ"
+        finally:
+            _inside.clear()
+    return result
+
+
+def pytest_configure() -> None:
+    """Every run of a compiled model is carried out twice from here on."""
+    Compiled.simulate = twice  # type: ignore[method-assign]

@@ -1,0 +1,86 @@
+"""The command `screwbond sweep`: a model and a plan in files; a store of runs, gone on with where it is there, out."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from pathlib import Path
+
+from bondgraph.interchange import load_model
+from bondgraph.output.cells import plural
+from bondgraph.output.files import known_ending, shown, whole_file
+from bondgraph.sweeps import Runs, sweep
+from models.studies.commands import Command
+from models.studies.fields import described
+from models.studies.reading import made
+from models.sweeping.plan import SweepPlan, read_plan
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Runs a model at many points. What the store has is not run again: after an interrupt, type the same."
+    parser.add_argument("model", type=Path, metavar="MODEL.json", help="a file of save_model")
+    parser.add_argument("plan", type=Path, metavar="PLAN.json", help="what is varied, how long is run, what is kept")
+    parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, made or gone on with")
+    parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are there")
+    parser.add_argument("--processes", type=int, metavar="N", help="processes to run in, instead of threads of this one")
+    parser.epilog = "\n".join(["PLAN.json: vary or points, keep, settings, and", *(f"  {line}" for line in described(SweepPlan))])
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    if options.out is not None:
+        known_ending(options.out, ".csv")
+    plan, model = read_plan(options.plan), load_model(options.model)
+    with _executor(options.processes) as executor:
+        runs = made(
+            lambda: sweep(
+                model,
+                plan.points,
+                plan.t_end,
+                keep=plan.keep,
+                runs=plan.runs,
+                seed=plan.seed,
+                store=options.store,
+                executor=executor,
+                **plan.settings,
+            )
+        )
+    if options.out is not None:
+        write_runs(runs, options.out)
+    print("\n".join(_told(runs, options.store)))
+    return 0
+
+
+def write_runs(runs: Runs, path: Path) -> None:
+    """A table with a row for each run as CSV, numbers with all their digits; whole or not at all."""
+    columns = runs.table()
+    with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+def _told(runs: Runs, store: Path) -> Iterator[str]:
+    """The main figures, for reading."""
+    failures = runs.failures
+    yield f"{runs.name}: {plural(len(runs), 'run')} in {shown(store)}, {len(failures)} failed"
+    for (kind, reason), count in Counter((fault.kind, fault.reason) for fault in failures).most_common(5):
+        yield f"  {count} x {kind}: {reason}"
+
+
+@contextlib.contextmanager
+def _executor(processes: int | None) -> Iterator[Executor | None]:
+    if processes is None:
+        yield None
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
+SWEEP = Command("sweep", "run a model at many points, from files", _arguments, _sweep)

@@ -1,0 +1,141 @@
+"""Plans of sweeps: a JSON file in; what is varied, how long is run, and what is kept, or all that is wrong with it, out.
+
+```
+{
+ "t_end": 5.0,
+ "vary": {
+  "winding.resistance": [3.0, 4.0, 5.0],
+  "supply.value": {"from": 6, "to": 12, "count": 7},
+  "rotor.inertia": {"normal": [1e-3, 1e-4]}
+ },
+ "runs": 100, "seed": 1,
+ "keep": {"speed": {"last": "rotor.flow"}, "course": "rotor.flow"},
+ "settings": {"samples": 0.01}
+}
+```
+
+"points", a list of objects with a value for each name, may stand in the place of "vary".
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import ModelError
+from bondgraph.run_arguments import SETTINGS
+from bondgraph.sweeps import loguniform, normal, uniform
+from bondgraph.sweeps.interface import OWN
+from bondgraph.sweeps.keep import MEASURES, Keepable, Measure
+from models.studies.documents import kind_of
+from models.studies.fields import number
+from models.studies.reading import JsonSection, read_file
+
+DRAWN = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
+"""Distributions by their names in files, each of two numbers."""
+
+
+@dataclass(frozen=True)
+class Spaced:
+    """Values at equal distances."""
+
+    first: float = number("", "first value", key="from")
+    last: float = number("", "last value", key="to")
+    count: int = number("", "how many", whole=True, least=1, most=10_000_000)
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """What `sweep` takes besides a model."""
+
+    points: Any
+    keep: Mapping[str, Keepable]
+    settings: Mapping[str, Any]
+    t_end: float = number("s", "end of every run")
+    runs: int | None = number("", "how often is drawn from distributions", None, whole=True, least=1)
+    seed: int = number("", "of what is drawn", 0, whole=True, least=0)
+
+
+def read_plan(path: str | os.PathLike[str]) -> SweepPlan:
+    """The plan in a file; `ModelError` E401 to E408 with path, file and line of all that is wrong."""
+    return read_file(path, _plan, SweepPlan)
+
+
+def _plan(section: JsonSection) -> dict[str, Any]:
+    found = section.read(SweepPlan)
+    return {**found, "points": _points(section), "keep": _keep(section), "settings": _settings(section)}
+
+
+def _points(section: JsonSection) -> Any:
+    if "points" in section.values:
+        if "vary" in section.values:
+            section.known.append("vary")
+            section.report("E404", "vary", 'what is varied stands in "points" already', "keep one of them")
+        return [_named(point) for point in section.sections("points", "points")]
+    vary = section.section("vary")
+    return {} if vary is None else {name: _values(vary, name) for name in _named(vary)}
+
+
+def _named(section: JsonSection) -> Mapping[str, Any]:
+    """An object whose keys are names of the model's."""
+    section.known.extend(section.values)
+    return section.values
+
+
+def _values(vary: JsonSection, name: str) -> Any:
+    """What a name takes: a number, a word, a list of them, values at equal distances, or a distribution."""
+    given = vary.values[name]
+    if not isinstance(given, Mapping):
+        return given
+    section = JsonSection(vary.document, vary.at(name), given)
+    if "count" in given:
+        found = section.read(Spaced)
+        section.finish()
+        return np.linspace(found["first"], found["last"], int(np.nan_to_num(found["count"])))
+    if len(given) != 1 or not set(given) <= set(DRAWN):
+        words = f"an object that names {', '.join(given) or 'nothing'}"
+        vary.report("E408", name, f"{words}, where one of {', '.join(DRAWN)} is known, or from, to and count")
+        return []
+    ((kind, numbers),) = given.items()
+    if not isinstance(numbers, Sequence) or isinstance(numbers, str) or len(numbers) != 2:
+        section.report("E405", kind, f"{kind_of(numbers)} where two numbers are needed")
+        return []
+    try:
+        return DRAWN[kind](*numbers)
+    except ModelError as error:
+        section.report("E407", kind, error.problems[0].title, *error.problems[0].details)
+        return []
+
+
+def _keep(section: JsonSection) -> dict[str, Keepable]:
+    given = section.section("keep")
+    return {} if given is None else {name: _measure(given, name) for name in _named(given)}
+
+
+def _measure(keep: JsonSection, name: str) -> Keepable:
+    """A quantity, or a measure of one."""
+    given = keep.values[name]
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Mapping) and len(given) == 1 and set(given) <= set(MEASURES):
+        ((kind, of),) = given.items()
+        if isinstance(of, str):
+            return Measure(kind, of)
+        keep.document.report("E405", f"{keep.at(name)}.{kind}", f"{kind_of(of)} where the name of a quantity or event is needed")
+    else:
+        wanted = f'the name of a quantity, or {{"last": name}} or another of {", ".join(MEASURES)}'
+        keep.report("E405", name, f"{kind_of(given)} where {wanted} is needed")
+    return ""
+
+
+def _settings(section: JsonSection) -> dict[str, Any]:
+    given = section.section("settings", required=False)
+    if given is None:
+        return {}
+    given.known.extend(name for name in SETTINGS if name not in OWN)
+    given.finish()
+    return dict(given.values)

@@ -1,0 +1,70 @@
+"""Large models: calls of Python functions for one more part, and results that do not depend on how equal the parts are."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from benchmarks.front_end import plate, uneven
+from bondgraph import Graph, compile_model
+from bondgraph.output.late import LateRow, LateTable
+from tests.schedule.graphs import chain
+
+MOST = {"chain": 1100, "uneven": 1150, "plate": 1100}
+"""Calls for one part: a section of the chain has 6 elements and 6 bonds, a node of the plate 5 and 7."""
+
+
+def calls(function: Callable[[], object]) -> int:
+    """Calls of Python functions."""
+    count = 0
+
+    def note(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("make", [chain, uneven, plate])
+def test_one_more_part_takes_few_calls(make: Callable[[int], Graph]) -> None:
+    counts = [calls(lambda parts=parts: compile_model(make(parts), backend="numpy")) for parts in (324, 484)]
+    assert (counts[1] - counts[0]) / (484 - 324) < MOST[make.__name__]
+
+
+def test_tables_are_made_when_they_are_read() -> None:
+    made = []
+
+    def table() -> dict[str, float]:
+        made.append("table")
+        return {"a": 1.0}
+
+    def row() -> tuple[str, ...]:
+        made.append("row")
+        return ("a", "b")
+
+    late, list_of = LateTable(table), LateRow(row)
+    assert not made
+    assert late["a"] == 1.0 and "b" not in late and list(late) == ["a"] and len(late) == 1 and late == {"a": 1.0}
+    assert list_of[1] == "b" and list(list_of) == ["a", "b"] and len(list_of) == 2 and list_of[:1] == ("a",)
+    assert made == ["table", "row"]
+    again = pickle.loads(pickle.dumps([late, list_of]))  # noqa: S301 - its own
+    assert again == [{"a": 1.0}, ("a", "b")] and type(again[0]) is dict and type(again[1]) is tuple
+
+
+def test_a_result_of_a_large_model_goes_to_another_process_with_its_names() -> None:
+    compiled = compile_model(chain(300))
+    result = compiled.simulate(1e-3, progress=False)
+    course = result["k7.q"]
+    again = pickle.loads(pickle.dumps(result))  # noqa: S301 - its own
+    assert again.bonds == result.bonds == compiled.bonds and len(again.bonds) == 1800
+    assert again.names() == result.names()
+    np.testing.assert_array_equal(again["k7.q"], course)

@@ -1,0 +1,69 @@
+"""C compilers, and the procedures of the solvers made by one of them in the place of LLVM's, for tests that compare the two.
+
+A compiler is a command with its flags: "gcc", or "clang -O3".
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from bondgraph.emit import llvm
+from bondgraph.emit.c_procedures import source_text
+from bondgraph.emit.procedure import Procedure
+
+FLAGS = (*("-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared"), *("-Wall", "-Wextra", "-Wpedantic", "-Werror"))
+COMPILERS = tuple(name for name in ("gcc", "clang") if shutil.which(name))
+needed = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is installed: nothing compiled the procedures in C")
+
+
+def by_compiler(compiler: str, procedures: Sequence[Procedure], others: Sequence[str] = ()) -> llvm.Library:
+    """What `compile_procedures` gives, by a C compiler, without a warning; LLVM still makes the functions of `others`, whose
+    addresses the C code gets."""
+    given = llvm.compile_ir("\n".join(others)) if others else llvm.Library({})
+    code = _shared(compiler, source_text(procedures), tuple(given.addresses))
+    for name, address in given.addresses.items():
+        ctypes.c_void_p.in_dll(code, f"{name}_address").value = address
+    exported = [procedure.name for procedure in procedures if not procedure.internal]
+    addresses = {name: ctypes.cast(getattr(code, name), ctypes.c_void_p).value or 0 for name in exported}
+    return llvm.Library(addresses, {}, (code, given))
+
+
+@functools.cache
+def _shared(compiler: str, text: str, given: tuple[str, ...]) -> ctypes.CDLL:
+    """The shared library of a text. Functions that are `given` are called where the variable `<name>_address` points to."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, table, made = (Path(folder, name) for name in ("procedures.c", "given.c", "procedures.so"))
+        source.write_text(text)
+        table.write_text("".join(f"void *{name}_address;\n" for name in given) or "typedef int nothing;\n")
+        command, *own = shlex.split(compiler)
+        called = [f"-D{name}=(*{name}_address)" for name in given]
+        line = [command, *FLAGS, *own, *called, str(source), str(table), "-lm", "-o", str(made)]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[:3000]
+        return ctypes.CDLL(str(made))
+
+
+def replace_procedures(compiler: str) -> list[int]:
+    """From now on a C compiler makes whatever is compiled from procedures; the list returned gets how many each time.
+
+    To be called before modules that compile any are imported.
+    """
+    assert not [name for name in sys.modules if name.startswith("bondgraph.run.integrators")], "they have LLVM's already"
+    made: list[int] = []
+
+    def compiled(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> llvm.Library:
+        made.append(len(procedures))
+        return by_compiler(compiler, procedures, others)
+
+    llvm.compile_procedures = compiled
+    return made

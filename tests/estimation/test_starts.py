@@ -1,0 +1,65 @@
+"""Starts that follow from what is varied, and what has no derivative: differences of start formulas, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, Block, Graph, I, R, StateSpec, compile_model
+from bondgraph.errors import ModelError, RunError
+from bondgraph.estimation import run_sensitivities
+from bondgraph.estimation.varied import start_slopes, varied_by
+from models import attach_contact, contact, rigid_body
+from screws.scalars import sqrt
+from screws.surfaces import egg
+
+
+def eggs():
+    """Two eggs close to each other: where their contact coordinates start is searched, from both poses."""
+    skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
+    bodies = [
+        rigid_body(f"egg {k}", mass=0.06, inertia=(1.5e-5, 1.5e-5, 1.25e-5), surface=skin, position=place, velocity=velocity)
+        for k, (place, velocity) in enumerate(
+            [((0.0, 0.0, 0.0), (0.15, 0.02, -0.01)), ((0.07, 0.012, 0.006), (-0.45, -0.05, 0.02))]
+        )
+    ]
+    graph = Graph("eggs")
+    attach_contact(graph, contact("contact", *bodies, constrained="rolling and sliding", normal_stiffness=5e4), *bodies)
+    return compile_model(graph)
+
+
+def test_closest_points_follow_the_poses_that_are_varied():
+    """The gap changes along the normal by as much as the body is moved along it; and the start is one of plain differences."""
+    compiled = eggs()
+    varied = varied_by(compiled, "egg 1.pose.H[4]")
+    slopes = start_slopes(compiled, varied, {}, {})
+    x, _ = compiled.initial()
+    pose = np.array(compiled.states["egg 1.pose.H"].value, dtype=float)
+    rows = []
+    for sign in (1.0, -1.0):
+        moved = pose.copy()
+        moved[4] += sign * 1e-5
+        rows.append(compiled.initial({"egg 1.pose.H": moved})[0])
+    plain = (rows[0] - rows[1]) / 2e-5
+    assert np.count_nonzero(np.abs(slopes[:, 0]) > 1e-3) > 3  # coordinates of both points, not the pose alone
+    np.testing.assert_allclose(slopes[:, 0], plain, atol=1e-4 * np.abs(plain).max())
+    assert np.all(np.isfinite(x))
+
+
+def test_a_start_that_jumps_has_no_derivative():
+    """A start formula that rounds what it is given."""
+    graph, v = Graph("stepped"), J1("v")
+    graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, R("r", 1.0))
+    still = ("still", lambda k: 0.0 * k, ["k"])
+    graph.add(Block("gauge", [still], states={"x": StateSpec(0.0)}, rates={"x": "still"}, parameters={"k": 0.5}))
+    graph.start(lambda k: (np.where(k < 0.5, 0.0, 1.0),), ["gauge.k"], ["gauge.x"])
+    with pytest.raises(ModelError, match="E371"):
+        run_sensitivities(compile_model(graph), "gauge.k", 1.0, progress=False)
+
+
+def test_a_rate_whose_derivative_is_infinite():
+    """What flows into an empty tank is the root of its level: the derivative of that is infinite."""
+    graph = Graph("root")
+    graph.add(Block("tank", [("inflow", lambda h: sqrt(h), ["h"])], states={"h": StateSpec(0.0)}, rates={"h": "inflow"}))
+    with pytest.raises(RunError, match="E375"):
+        run_sensitivities(compile_model(graph), "tank.h", 0.1, progress=False)

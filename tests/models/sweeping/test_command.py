@@ -1,0 +1,91 @@
+"""`screwbond sweep`: files in, a store and a table out; what is wrong is one line, and what was run stays."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+from bondgraph import save_model, sweep
+from bondgraph.sweeps import last, load_runs, normal
+from bondgraph.sweeps.store import Store
+from examples.tolerances import motor
+from models.cli import main
+
+PLAN = {
+    "t_end": 0.1,
+    "vary": {"winding.resistance": {"normal": [0.5, 0.6]}, "supply.value": [6.0, 12.0]},
+    "runs": 20,
+    "seed": 5,
+    "keep": {"speed": {"last": "rotor.flow"}, "course": "rotor.flow"},
+    "settings": {"samples": 0.05},
+}
+
+
+@pytest.fixture
+def files(tmp_path):
+    save_model(motor(), tmp_path / "motor.json")
+    (tmp_path / "plan.json").write_text(json.dumps(PLAN), encoding="utf-8")
+    return tmp_path
+
+
+def command(files, *more):
+    return main(["sweep", str(files / "motor.json"), str(files / "plan.json"), "--store", str(files / "runs.db"), *more])
+
+
+def test_a_sweep_from_files_is_that_of_a_script(files, capsys):
+    assert command(files, "--out", str(files / "table.csv")) == 0
+    told = capsys.readouterr().out
+    points = {"winding.resistance": normal(0.5, 0.6), "supply.value": [6.0, 12.0]}
+    keep = {"speed": last("rotor.flow"), "course": "rotor.flow"}
+    known = sweep(motor(), points, 0.1, keep=keep, runs=20, seed=5, samples=0.05, progress=False)
+    np.testing.assert_array_equal(load_runs(files / "runs.db")["course"], known["course"])
+    assert known.failures and f"40 runs in {files / 'runs.db'}, {len(known.failures)} failed" in told and "x E119: R" in told
+    with open(files / "table.csv", encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["run", "winding.resistance", "supply.value", "speed", "course[0]", "course[1]", "course[2]", "failure"]
+    np.testing.assert_array_equal([float(row[3]) for row in rows], known["speed"])
+    assert [row[-1] != "" for row in rows] == np.isnan(known["speed"]).tolist()
+
+
+def test_an_interrupt_says_how_to_go_on(files, capsys, monkeypatch):
+    add, calls = Store.add, []
+
+    def interrupted(self, *given):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        add(self, *given)
+
+    monkeypatch.setattr(Store, "add", interrupted)
+    assert command(files) == 130
+    said = capsys.readouterr().err
+    assert "interrupted" in said and "of 40 runs are stored in" in said and "nothing is written" not in said
+    monkeypatch.undo()
+    assert command(files) == 0 and load_runs(files / "runs.db").complete
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"vary": {"winding.resistence": [1.0]}, "runs": None}, "E361"),
+        ({"keep": {"speed": {"last": "rotor.flw"}}}, "E362"),
+        ({"runs": None}, "E360"),
+        ({"t_end": -1.0}, "E301"),
+        ({"t_end": "x"}, "E405"),
+    ],
+)
+def test_what_is_wrong_is_one_message_and_nothing_is_run(files, capsys, change, code):
+    (files / "plan.json").write_text(json.dumps({**PLAN, **change}), encoding="utf-8")
+    assert command(files) == 2
+    said = capsys.readouterr().err
+    assert code in said and not re.search(r"created at (?!plan\.json)", said)
+    assert not (files / "runs.db").exists()
+
+
+def test_the_table_has_an_ending_that_is_known(files, capsys):
+    assert command(files, "--out", "table.xls") == 2 and "E415" in capsys.readouterr().err
+    assert not (files / "runs.db").exists()
