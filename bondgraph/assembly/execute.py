@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -42,19 +43,20 @@ def evaluate_statements(
 
 def computed(system: System, name: str, known: Mapping[str, Any]) -> Any:
     """One value from those that are known (states, parameters, modes), by the statements that it needs, in floats."""
-    env = dict(known)
-    producer = {out: statement for statement in system.statements for out in statement.outs}
+    producers = system.producers
+    found = dict[str, Any]()
+    env = ChainMap(found, cast(MutableMapping[str, Any], known))  # what is found goes into the first
 
     def find(wanted: str) -> None:
         if wanted not in env:
-            for arg in producer[wanted].args:
+            for arg in producers[wanted].args:
                 find(arg)
-            _carry_out(producer[wanted], env)
+            _carry_out(producers[wanted], env)
 
     find(name)
     return env[name]
 
 
-def _carry_out(statement: Statement, env: dict[str, Any]) -> None:
+def _carry_out(statement: Statement, env: MutableMapping[str, Any]) -> None:
     results = statement.op(*[env[arg] for arg in statement.args])
     env.update(zip(statement.outs, (results,) if len(statement.outs) == 1 else results, strict=True))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import types
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
 from bondgraph.model.ops import Op
 
-_DEPTH = 6
+_DEPTH = 10
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
 
 
@@ -19,7 +20,8 @@ def formula_key(op: Op) -> Hashable:
     """Equal for two operations that compute the same: the same code over equal numbers and the same objects.
 
     Lambdas written once in a loop share their code; what they close over is compared by value where it is a number, a
-    text, a tuple or an array, else by identity. The key holds as long as the operation lives.
+    text, a tuple, an array or a frozen record of such, else by identity. The key holds as long as the operation
+    lives.
     """
     return _key(op.function, _DEPTH)
 
@@ -42,11 +44,27 @@ def _key(item: Any, depth: int) -> Hashable:
     if isinstance(item, np.generic):
         return ("number", item.dtype.str, item.tobytes())
     if depth and kind is types.MethodType:
-        return ("method", id(item.__self__), _key(item.__func__, depth - 1))
+        return ("method", _key(item.__self__, depth - 1), _key(item.__func__, depth - 1))
     if depth and kind is functools.partial:
         named = tuple((name, _key(value, depth - 1)) for name, value in item.keywords.items())
         return ("partial", _key(item.func, depth - 1), _key(item.args, depth - 1), named)
+    if depth and _is_record(kind):  # type: ignore[arg-type]
+        return ("record", id(kind), *(_field(getattr(item, field.name), depth - 1) for field in dataclasses.fields(item)))
     return ("object", id(item))
+
+
+def _field(item: Any, depth: int) -> Hashable:
+    """A field of a frozen record, whose mappings nobody changes either."""
+    if isinstance(item, Mapping):
+        return ("mapping", *((name, _key(value, depth - 1)) for name, value in item.items()))
+    return _key(item, depth)
+
+
+@functools.cache
+def _is_record(kind: type) -> bool:
+    """Whether what is of this kind is what its fields are, for good."""
+    parameters = getattr(kind, "__dataclass_params__", None)
+    return parameters is not None and parameters.frozen and parameters.eq
 
 
 def _cell(cell: types.CellType, depth: int) -> Hashable:

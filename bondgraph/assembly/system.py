@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,11 @@ class System:
         sizes = [int(np.size(state.initial)) for state in self.states]
         ends = itertools.accumulate(sizes)
         return {s.name: range(end - size, end) for s, size, end in zip(self.states, sizes, ends, strict=True)}
+
+    @cached_property
+    def producers(self) -> dict[str, Statement]:
+        """Of each value that is computed the statement that gives it."""
+        return {out: statement for statement in self.statements for out in statement.outs}
 
     @property
     def guesses(self) -> frozenset[str]:

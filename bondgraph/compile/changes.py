@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -82,8 +83,9 @@ def changed_start(
             title = f'"{name}" is no state and no automaton'
             raise _unknown(model, "E122", title, {**states, **modes})
     started, made = [], dict[str, Any]()
+    known_by_name = ChainMap[str, Any](states, dict(numbers))
     for index, start in enumerate(system.starts):
-        values = [computed(system, system.resolve(a), {**numbers, **states}) for a in start.arguments]
+        values = [computed(system, system.resolve(a), known_by_name) for a in start.arguments]
         if index < len(earlier) and earlier[index].fits(values):
             started.append(earlier[index])
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screws.contact.starts import Bodies, Pair, common_samples, starting_pairs
+from screws.contact.starts import Bodies, Pair, common_samples, facing_pair, starting_pairs
 from screws.contact.stationary import Stationary, polished, seen
 from screws.errors import GeometryError
 from screws.poses import is_pose
@@ -81,6 +81,10 @@ def closest_points(
         continued = _continued(bodies, start)
         if continued is not None:
             return _coordinates(bodies, continued)
+    if near is None and all(not surface.has_edge and is_convex(surface) for surface in (surface1, surface2)):
+        only = _between_convex(bodies)
+        if only is not None:
+            return _coordinates(bodies, only)
     found, verdicts, places = _places(bodies)
     if not places:
         raise _refusal(bodies, found, verdicts)
@@ -144,6 +148,16 @@ def _continued(bodies: Bodies, start: Pair) -> Stationary | None:
     near1 = np.linalg.norm(pair.p1 - before.p1) < 0.3 * bodies.surface1.size
     near2 = np.linalg.norm(pair.p2 - before.p2) < 0.3 * bodies.surface2.size
     return pair if near1 and near2 else None
+
+
+def _between_convex(bodies: Bodies) -> Stationary | None:
+    """The closest points of two convex bodies that are apart: such a pair is the only one, so that the first that is found will
+    do. None where none is found at once, or the bodies overlap: then several pairs face each other."""
+    start = facing_pair(bodies)
+    pair = None if start is None else polished(bodies, start)
+    if pair is None or pair.facing > 0.0 or pair.gap < 0.0 or _verdict(pair) or not _in_range(bodies, pair):
+        return None
+    return pair
 
 
 def _in_range(bodies: Bodies, pair: Stationary) -> bool:

@@ -119,6 +119,25 @@ def starting_pairs(bodies: Bodies, first: Samples, second: Samples, count: int =
     return pairs
 
 
+def facing_pair(bodies: Bodies, rounds: int = 4) -> Pair | None:
+    """A pair that faces each other about where two bodies are nearest, by projections to and fro from the middle of one; None
+    where both are unbounded, or a projection has no answer."""
+    surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]
+    try:
+        if not isinstance(surface2.shape, (Plane, Cylinder)):
+            q1, chart1 = nearest_coordinates(surface1, R @ bounded_samples(surface2).points.mean(axis=0) + p)
+        elif not isinstance(surface1.shape, (Plane, Cylinder)):
+            q1, chart1 = nearest_coordinates(surface1, bounded_samples(surface1).points.mean(axis=0))
+        else:
+            return None
+        for _ in range(rounds):
+            q2, chart2 = nearest_coordinates(surface2, bodies.in_second(surface1.point(q1, chart1)))
+            q1, chart1 = nearest_coordinates(surface1, R @ surface2.point(q2, chart2) + p)
+    except GeometryError:
+        return None
+    return Pair(q1, chart1, q2, chart2)
+
+
 def _from_projections(bodies: Bodies, first: Samples, second: Samples) -> list[Pair]:
     """Starts for bodies of unlike size: the middle of each projected on the other, then alternating projections."""
     surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bondgraph import ModelError, compile_model, equations
+from bondgraph import Graph, ModelError, compile_model, equations
 from bondgraph.assembly.system import System
 from bondgraph.emit import text
 from bondgraph.emit.kernel import KernelError
@@ -16,6 +16,8 @@ from bondgraph.schedule.build import scheduled
 from bondgraph.schedule.size import is_large
 from campaigns.graphs.drawn import random_graph
 from examples import rolling_eggs
+from models import attach_contact, contact, ground, rigid_body
+from screws.surfaces import plane, sphere
 from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, in_loops
 
 
@@ -162,3 +164,20 @@ def test_a_stiff_chain_runs_with_sparse_algebra() -> None:
     assert result.failure is None
     reference = compiled.simulate(0.05, method="dop853", rtol=1e-9)
     assert result["k5.q"][-1] == pytest.approx(reference["k5.q"][-1], abs=1e-6)
+
+
+def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
+    """Contacts of equal surfaces as well: what a formula closes over is compared by what it is."""
+
+    def kinds(balls: int) -> int:
+        graph, floor = Graph("balls"), ground("floor", surface=plane())
+        graph.add(floor)
+        for k in range(balls):
+            at = (0.3 * k, 0.0, 0.3)
+            ball = rigid_body(f"ball {k}", mass=0.1 + k, inertia=(1e-4,) * 3, position=at, surface=sphere(0.05))
+            graph.add(ball)
+            attach_contact(graph, contact(f"touch {k}", floor, ball, normal_stiffness=1e4 + k, normal_damping=5.0))
+        made, _, _ = scheduled(equations(graph.freeze()))
+        return len({id(loop.kind) for name in ("rates", "guards", "jacobian") for loop in made.schedules[name]().loops})
+
+    assert kinds(2) == kinds(4)

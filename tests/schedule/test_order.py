@@ -10,6 +10,7 @@ from bondgraph.schedule.calls import Call, Kind
 from bondgraph.schedule.order import batches, needed
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing
+from screws.surfaces import ellipsoid, plane, sphere
 
 A, B = (Kind(Listing(((op.INPUT, 0, 0),), (0,)), (1,)) for _ in range(2))
 
@@ -31,10 +32,18 @@ def test_equal_formulas_have_equal_keys() -> None:
     assert formula_key(first) != formula_key(second)
 
 
+def test_frozen_records_are_compared_by_their_fields() -> None:
+    assert formula_key(scaled(sphere(0.1))) == formula_key(scaled(sphere(0.1)))
+    assert formula_key(scaled(sphere(0.1))) != formula_key(scaled(sphere(0.2)))
+    assert formula_key(scaled(sphere(0.1))) != formula_key(scaled(ellipsoid((0.1, 0.1, 0.1))))
+    assert formula_key(Op("point", sphere(0.1).point)) == formula_key(Op("point", sphere(0.1).point))
+    assert formula_key(Op("point", sphere(0.1).point)) != formula_key(Op("point", plane().point))
+
+
 def test_what_is_mutable_is_compared_by_identity() -> None:
-    one, other = [1.0], [1.0]
-    assert formula_key(scaled(one)) != formula_key(scaled(other))
-    assert formula_key(scaled(one)) == formula_key(scaled(one))
+    for one, other in (([1.0], [1.0]), ({1: 2.0}, {1: 2.0})):
+        assert formula_key(scaled(one)) != formula_key(scaled(other))
+        assert formula_key(scaled(one)) == formula_key(scaled(one))
 
 
 def test_levels_share_batches() -> None:

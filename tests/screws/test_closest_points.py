@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from screws import poses, rotations, surfaces
-from screws.contact import ContactCoordinates, closest_points, relative_pose
+from screws.contact import ContactCoordinates, closest, closest_points, relative_pose
 from screws.errors import GeometryError
 from screws.surfaces.checks import sphere_points
 
@@ -166,3 +166,26 @@ def test_refusals(code, one, two, H):
         closest_points(one, two, H)
     assert error.value.code == code, str(error.value)
     assert error.value.cure
+
+
+@pytest.mark.parametrize("pair", ["ellipsoids", "egg and plane", "sphere and cylinder", "egg and egg"])
+def test_what_is_found_at_once_is_what_the_search_finds(pair):
+    """Of convex bodies, from poses in which they are apart, just so, or overlap; and nothing else is the first of all places."""
+    one, two = {
+        "ellipsoids": (surfaces.ellipsoid((0.1, 0.03, 0.02)), surfaces.ellipsoid((0.02, 0.05, 0.3))),
+        "egg and plane": (surfaces.plane(), EGG),
+        "sphere and cylinder": (surfaces.sphere(0.02), surfaces.cylinder(0.2)),
+        "egg and egg": (EGG, EGG),
+    }[pair]
+    rng, found = np.random.default_rng(5), 0
+    for _ in range(12):
+        where = rng.uniform(0.2, 0.5, 3) * (np.sign(rng.normal(size=3)) if pair != "egg and plane" else 1.0)
+        H = at(where, rng.normal(size=3))
+        first = closest._between_convex(closest._bodies(one, two, H))
+        places = closest.contact_places(one, two, H)
+        if first is None:
+            continue
+        found += 1
+        assert len(places) == 1 and abs(places[0].d - first.gap) <= 1e-13
+        assert np.allclose(one.point(places[0].q1, places[0].chart1), first.p1, rtol=0, atol=1e-9)
+    assert found >= 6
