@@ -27,7 +27,7 @@ ARITY = {
 MOST_STEPS = 1_000_000
 """Of one file; and of one formula."""
 MOST_WEIGHT = 20_000_000
-"""Of all uses of formulas in a file together, each differentiation counted as it is carried out."""
+"""Operations of all formulas of a file together, each differentiation counted as it is carried out."""
 MOST_ENTRIES = 100_000
 """Of one array."""
 DEEPEST_SLOPES = 4

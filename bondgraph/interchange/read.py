@@ -13,7 +13,7 @@ from typing import Any
 from bondgraph.checks import check_model
 from bondgraph.errors import raise_if_any
 from bondgraph.interchange.coherence import incoherent
-from bondgraph.interchange.formulas import MOST_STEPS, RecordedFormula, Unsound, formula_of
+from bondgraph.interchange.formulas import MOST_STEPS, MOST_WEIGHT, RecordedFormula, Unsound, formula_of
 from bondgraph.interchange.reading import Reading
 from bondgraph.interchange.records import FORMAT, KNOWN, OPERATIONS, VERSION
 from bondgraph.interchange.replay import Missing, Replay
@@ -86,6 +86,10 @@ def _formulas(reading: Reading, given: Any) -> dict[str, RecordedFormula]:
         length += found[key].length
     if length > MOST_STEPS:
         raise refused("E354", reading.file, "formulas", f"they have {length} steps, and at most {MOST_STEPS} are read")
+    weight = sum(formula.weight for formula in found.values())
+    if weight > MOST_WEIGHT:
+        why = f"they take some {weight:.2g} operations with all their differentiations, and at most {MOST_WEIGHT:.2g} are read"
+        raise refused("E354", reading.file, "formulas", why)
     return found
 
 

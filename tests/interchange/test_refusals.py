@@ -86,6 +86,15 @@ def test_what_is_no_file_of_a_model(text: str, code: str, said: str) -> None:
     assert error.problems[0].code == code and said in str(error) and "m.json" in str(error)
 
 
+HEAVY: list[Any] = [
+    "slopes",
+    [0] * 400,
+    [],
+    [["slopes", [0] * 400, [], [["slopes", [0] * 400, [], [["sin", 0]], [0]]], [0]]],
+    [0],
+]
+"""Few steps, and 6e7 operations."""
+
 CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E352", "unknown", lambda f: f.update(more=1)),
     ("E353", "a kind of record", lambda f: f["model"]["elements"]["coil"]["law"].update({"$is": "Memristor"})),
@@ -99,6 +108,7 @@ CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E353", "no known domain", lambda f: f["model"]["bonds"][0].update(domain="magic")),
     ("E353", "no number", lambda f: f["model"]["elements"]["coil"]["parameters"]["inertia"].update(value=True)),
     ("E354", "no step", lambda f: next(iter(f["formulas"].values())).update(steps=[["exec", 0]])),
+    ("E354", "operations with all their differentiations", lambda f: next(iter(f["formulas"].values()))["steps"].append(HEAVY)),
     ("E354", "no formula", lambda f: f["operations"][0].update(formula="none")),
     ("E354", "no list", lambda f: f.update(operations={})),
     ("E355", "no element", lambda f: f["model"]["bonds"][0].update(tail=["nothing", "1"])),
