@@ -77,6 +77,7 @@ HEAVY = (
     "coal",
     "yourdfpy",
     "trimesh",
+    "bondgraph.run.integrators",
 )
 
 

@@ -7,15 +7,17 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from bondgraph.errors import ModelError, Problem, RunError
 from bondgraph.run.outcome.failure import Doubt, Failure
-from bondgraph.run.repeated.preparation import PreparedProgram
 from bondgraph.sweeps.keep import Eventless, Kept, Measurable, Measure, needed
 from bondgraph.sweeps.sending import SentModel
+
+if TYPE_CHECKING:
+    from bondgraph.run.repeated.preparation import PreparedProgram
 
 T = TypeVar("T")
 Start = tuple[np.ndarray, np.ndarray, np.ndarray]
