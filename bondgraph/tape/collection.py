@@ -6,14 +6,17 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
+MANY = 100_000
+"""So many new objects are worth it."""
+
 
 @contextlib.contextmanager
 def paused_collection() -> Iterator[None]:
     """No search for circular garbage inside; also a decorator.
 
     Records of a model are kept, so the search finds nothing; measured among the million records of a chain of 10,000
-    sections it takes half of the time. What is made inside counts as old at once, which spares the search among it that would
-    follow; unless somebody has frozen objects, which this would thaw.
+    sections it takes half of the time. Where much is made inside it counts as old at once, which spares the search among it that
+    would follow; unless somebody has frozen objects, which this would thaw, and which take their time to be counted.
     """
     active = gc.isenabled()
     gc.disable()
@@ -21,7 +24,7 @@ def paused_collection() -> Iterator[None]:
         yield
     finally:
         if active:
-            if not gc.get_freeze_count():
+            if gc.get_count()[0] > MANY and not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
