@@ -37,7 +37,7 @@ class LateTable(Mapping[str, T]):
         return len(self._table)
 
     def __repr__(self) -> str:
-        return repr(self._table)
+        return f"LateTable({len(self)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (self._table,)
@@ -71,7 +71,7 @@ class LateRow(Sequence[T]):
         return len(self._row)
 
     def __repr__(self) -> str:
-        return repr(self._row)
+        return f"LateRow({len(self)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (self._row,)

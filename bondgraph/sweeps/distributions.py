@@ -2,7 +2,8 @@
 
 What has a method `rvs(random_state=)`, as the frozen distributions of `scipy.stats`, is one too.
 
->>> Draws(1)("spring.stiffness", 7, normal(50.0, 2.0)) == Draws(1)("spring.stiffness", 7, normal(50.0, 2.0))
+>>> one, again = (float(Draws(1)("spring.stiffness", 7, normal(50.0, 2.0))) for _ in range(2))
+>>> one == again
 True
 """
 

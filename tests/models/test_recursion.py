@@ -113,10 +113,10 @@ def counted(tree: Tree) -> tuple[int, int]:
 
 
 def test_operations_grow_with_the_number_of_joints():
-    """The same more for every joint; 724 at most, that of an oblique one with a general body."""
+    """No more for each further joint than for the one before; 724 at most, that of an oblique one with a general body."""
     for make, each in ((oblique, 724), (rods, 320), (lambda n: rods(n, axes=((0, 1, 0),)), 110)):
         counts = [counted(make(n))[1] for n in (6, 8, 10, 12)]
-        assert len(set(np.diff(counts))) == 1 and np.diff(counts)[0] <= 2 * each
+        assert np.diff(counts)[0] <= 2 * each and np.diff(counts, 2).max() <= 0
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,7 @@ def test_tasks() -> None:
         "maze",
         "run",
         "show",
+        "sweep",
     }
     for name, task in ALL_TASKS.items():
         assert task.help and len(set(task.names)) == len(task.names) and SUMMARY in task.names, name
