@@ -21,7 +21,7 @@ from bondgraph import J0, J1, C, Graph, I, ModelError, R, Se, Sf, compile_model
 
 SIZES = (1000, 3000, 10_000)
 LARGE = 100_000
-COUNTED = (400, 600)
+COUNTED = (324, 484)
 """Parts of the two models whose difference tells how many Python functions are called for one part."""
 
 
@@ -98,23 +98,26 @@ def refusal(parts: int) -> float:
     raise RuntimeError("two sources of effort at one junction were not refused")
 
 
-def calls(kind: str) -> float:
+def calls(function: Callable[[], object]) -> int:
+    """Python functions that are called by a function."""
+    found = 0
+
+    def note(frame: object, event: str, argument: object) -> None:
+        nonlocal found
+        found += event == "call"
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def calls_a_part(make: Callable[[int], Graph]) -> float:
     """Python functions that are called for one more part, from graph to right-hand side."""
-    counts = []
-    for parts in COUNTED:
-        found = 0
-
-        def note(frame: object, event: str, argument: object) -> None:
-            nonlocal found
-            found += event == "call"
-
-        sys.setprofile(note)
-        try:
-            compile_model(KINDS[kind](parts))
-        finally:
-            sys.setprofile(None)
-        counts.append(found)
-    return (counts[1] - counts[0]) / (COUNTED[1] - COUNTED[0])
+    few, many = (calls(lambda parts=parts: compile_model(make(parts), backend="numpy")) for parts in COUNTED)
+    return (many - few) / (COUNTED[1] - COUNTED[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
@@ -138,7 +141,7 @@ def _measure(sizes: Sequence[int]) -> dict[str, Any]:
             with fresh.Pool(1) as pool:
                 of_kind[parts] = pool.apply(construction, (kind, parts))
         found["construction"][kind] = of_kind
-        found["calls"][kind] = calls(kind)
+        found["calls"][kind] = calls_a_part(KINDS[kind])
         powers = ["-", *(f"{e:.2f}" for e in growth(list(of_kind), [own["total"] for own in of_kind.values()]))]
         for (parts, own), power in zip(of_kind.items(), powers, strict=True):
             stages = [f"{own[stage]:.2f}" for stage in ("graph", "checks", "compile", "total")]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmarks.front_end import calls
 from bondgraph import GY, J0, J1, TF, C, Graph, I, ModelError, R, Se, Sf
 from bondgraph.assembly import patterns
 from bondgraph.assembly.assemble import assemble
@@ -95,22 +95,6 @@ def test_names_that_look_like_places_stay(monkeypatch: pytest.MonkeyPatch) -> No
     model = graph.freeze()
     assert_alike(model, monkeypatch)
     assert "%s.power" in assemble(model, assign_causality(model)).values
-
-
-def calls(function: Callable[[], object]) -> int:
-    """Calls of Python functions."""
-    count = 0
-
-    def note(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(note)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 def test_equal_parts_are_written_once() -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from benchmarks.front_end import plate, uneven
+from benchmarks.front_end import calls_a_part, plate, uneven
 from bondgraph import Graph, compile_model
 from bondgraph.output.late import LateRow, LateTable
 from tests.schedule.graphs import chain
@@ -18,26 +17,9 @@ MOST = {"chain": 1100, "uneven": 1150, "plate": 1100}
 """Calls for one part: a section of the chain has 6 elements and 6 bonds, a node of the plate 5 and 7."""
 
 
-def calls(function: Callable[[], object]) -> int:
-    """Calls of Python functions."""
-    count = 0
-
-    def note(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(note)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 @pytest.mark.parametrize("make", [chain, uneven, plate])
 def test_one_more_part_takes_few_calls(make: Callable[[int], Graph]) -> None:
-    counts = [calls(lambda parts=parts: compile_model(make(parts), backend="numpy")) for parts in (324, 484)]
-    assert (counts[1] - counts[0]) / (484 - 324) < MOST[make.__name__]
+    assert calls_a_part(make) < MOST[make.__name__]
 
 
 def test_tables_are_made_when_they_are_read() -> None:

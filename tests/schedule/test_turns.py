@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, C, Graph, R, Se, equations
+from benchmarks.front_end import plate
+from bondgraph import Graph, equations
 from bondgraph.schedule.build import scheduled
 from bondgraph.schedule.calls import Kind
 from bondgraph.schedule.interpret import numpy_kernel
@@ -91,23 +92,7 @@ def test_random_loops_give_what_they_give_one_after_the_other(short: None) -> No
     assert together > 15 and dropped > 5
 
 
-def heat(rows: int, columns: int) -> Graph:
-    """A plate of cells that store heat and conduct it to their neighbours, warmed at a corner."""
-    graph, node = Graph("plate"), {}
-    for i in range(rows):
-        for j in range(columns):
-            node[i, j] = J0(f"T{i} {j}")
-            graph.connect(node[i, j], C(f"c{i} {j}", stiffness=1.0 + 0.01 * (i + j)))
-            for k, (a, b) in enumerate(((i - 1, j), (i, j - 1))):
-                if a >= 0 and b >= 0:
-                    flow = J1(f"q{i} {j} {k}")
-                    graph.connect(node[a, b], flow).connect(flow, node[i, j]).connect(flow, R(f"r{i} {j} {k}", 2.0))
-    film = J1("in")
-    graph.connect(Se("warm", 1.0), film).connect(film, R("film", 1.0)).connect(film, node[0, 0])
-    return graph
-
-
-@pytest.mark.parametrize("graph", [chain(60), chain(60, cubic=True), heat(8, 30)], ids=["chain", "cubic chain", "plate"])
+@pytest.mark.parametrize("graph", [chain(60), chain(60, cubic=True), plate(225)], ids=["chain", "cubic chain", "plate"])
 def test_models_give_the_same(short: None, graph: Graph) -> None:
     system = equations(graph.freeze())
     made, _, _ = scheduled(system)

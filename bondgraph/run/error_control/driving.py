@@ -8,8 +8,9 @@ from __future__ import annotations
 from bondgraph.emit.interpreter import STRIP
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.couplings import LEAST, MOST
-from bondgraph.run.error_control.fields import PATTERN, PATTERNS, clock_time, evaluate, larger, record_of, size_of
+from bondgraph.run.error_control.fields import PATTERN, PATTERNS, evaluate, record_of
 from bondgraph.run.error_control.scales import AHEAD, DECADE, PART
+from bondgraph.run.idioms import clock_time, larger, size_of
 
 _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 
@@ -23,7 +24,7 @@ def _interpreted() -> Procedure:
     """`emit.interpreter.derivatives` at (t, x): the nonzeros of the Jacobian."""
     write = Procedure("interpreted", _AT, internal=True)
     record, blocks = record_of(write), record_of(write).get("blocks")
-    given = (clock_time(write, write["t"]), write["x"], record.get("p"), write["m"])
+    given = (clock_time(write, record, write["t"]), write["x"], record.get("p"), write["m"])
     for number, address in enumerate(given):
         blocks.store(number, address, "ptr")
     numbers, rows, seeded = (record.get(name) for name in ("numbers", "rows", "seeded"))

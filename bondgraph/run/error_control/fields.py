@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.idioms import clock_time
 from bondgraph.run.table import fields_of
 
 SEEN = 64
@@ -34,30 +35,7 @@ def record_of(write: Procedure) -> Record:
     return Record(write["w"], FIELDS)
 
 
-def clock_time(write: Procedure, t: Temporary) -> Temporary:
-    """Where the time on the clock of the formulas lies: that of t, but within the present window between breaks."""
-    record = record_of(write)
-    window = record.get("window")
-    inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
-    return write.local(write.intrinsic("maxnum", inside, window[0])).place
-
-
 def evaluate(write: Procedure, kernel: str, t: Temporary, x: Temporary, out: Temporary) -> None:
     """What the kernel of this field gives at (t, x)."""
     record = record_of(write)
-    write.call(record.get(kernel), [clock_time(write, t), x, record.get("p"), write["m"], out])
-
-
-def finite(value: Temporary) -> Temporary:
-    """Whether a number is finite."""
-    return (value * 0.0).equals(0.0)
-
-
-def larger(write: Procedure, first: Temporary, second: Temporary) -> Temporary:
-    """The larger of two numbers; what is no number does not count."""
-    return write.intrinsic("maxnum", first, second)
-
-
-def size_of(write: Procedure, value: Temporary) -> Temporary:
-    """Its absolute value."""
-    return write.intrinsic("fabs", value)
+    write.call(record.get(kernel), [clock_time(write, record, t), x, record.get("p"), write["m"], out])

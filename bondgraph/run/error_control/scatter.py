@@ -8,8 +8,9 @@ from __future__ import annotations
 import itertools
 
 from bondgraph.emit.procedure import Procedure, Temporary
-from bondgraph.run.error_control.fields import evaluate, finite, larger, record_of, size_of
+from bondgraph.run.error_control.fields import evaluate, record_of
 from bondgraph.run.error_control.noise import ALIKE, FOURTH, IN_TIME, POINTS, SPANS, THIRD
+from bondgraph.run.idioms import finite, larger, size_of
 
 _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 

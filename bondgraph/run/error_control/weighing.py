@@ -13,8 +13,9 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.couplings import FIELDS as STRUCTURE
 from bondgraph.run.error_control import balancing, driving, scatter
 from bondgraph.run.error_control.driving import structure_of
-from bondgraph.run.error_control.fields import SEEN, evaluate, finite, larger, record_of, size_of
+from bondgraph.run.error_control.fields import SEEN, evaluate, record_of
 from bondgraph.run.error_control.weights import BOOSTS, ETA, FRUITFUL, LADDER, PATIENCE, ROUNDED, SEEN_BESIDE, SHORT, UNSEEN
+from bondgraph.run.idioms import finite, larger, size_of
 
 _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 _STEP = {**_AT, "h": "double", "relative": "double", "implicit": "i64"}

@@ -7,7 +7,8 @@ ends where nothing is open.
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Temporary
-from bondgraph.run.instants.fields import active, clock_time, finite, flag, larger, record_of, size_of, truth
+from bondgraph.run.idioms import clock_time, finite, larger, size_of
+from bondgraph.run.instants.fields import active, flag, record_of, truth
 from bondgraph.run.switching.course import LATEST, LONGER, SOONEST
 from bondgraph.run.switching.rounding import MARGIN, PAIRS, ULPS
 
@@ -27,7 +28,9 @@ def _kernel(name: str, kernel: str) -> Procedure:
     """Rates or guards at (t, x) with parameters p, in the modes m_here."""
     write = Procedure(name, {**_AT, "p": "ptr", "out": "ptr"}, internal=True)
     record = record_of(write)
-    write.call(record.get(kernel), [clock_time(write, write["t"]), write["x"], write["p"], record.get("m_here"), write["out"]])
+    write.call(
+        record.get(kernel), [clock_time(write, record, write["t"]), write["x"], write["p"], record.get("m_here"), write["out"]]
+    )
     write.give()
     return write
 

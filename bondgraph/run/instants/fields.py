@@ -40,29 +40,6 @@ def record_of(write: Procedure) -> Record:
     return Record(write["s"], FIELDS)
 
 
-def clock_time(write: Procedure, t: Temporary) -> Temporary:
-    """Where the time on the clock of the formulas lies: that of t, but within the present window between breaks."""
-    record = record_of(write)
-    window = record.get("window")
-    inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
-    return write.local(write.intrinsic("maxnum", inside, window[0])).place
-
-
-def size_of(write: Procedure, value: Temporary) -> Temporary:
-    """Its absolute value."""
-    return write.intrinsic("fabs", value)
-
-
-def larger(write: Procedure, first: Temporary, second: Temporary) -> Temporary:
-    """The larger of two numbers; what is no number does not count."""
-    return write.intrinsic("maxnum", first, second)
-
-
-def finite(value: Temporary) -> Temporary:
-    """Whether a number is finite."""
-    return (value * 0.0).equals(0.0)
-
-
 def truth(write: Procedure, condition: Temporary) -> Temporary:
     """1 where it holds, else 0."""
     return write.select(condition, 1, 0, "i64")

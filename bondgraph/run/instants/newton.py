@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Local, Procedure, Temporary
 from bondgraph.run.bound import CLOSE, NEWTON_STEPS, ROUNDED, SHORTEST, SMALL
-from bondgraph.run.instants.fields import clock_time, finite, record_of, size_of, truth
+from bondgraph.run.idioms import clock_time, finite, size_of
+from bondgraph.run.instants.fields import record_of, truth
 
 
 def procedures() -> list[Procedure]:
@@ -45,7 +46,7 @@ def _solved() -> Procedure:
     further = out.at(count)
 
     def evaluate() -> None:
-        given = [clock_time(write, write["t"]), x, record.get("p"), record.get("m_after"), out]
+        given = [clock_time(write, record, write["t"]), x, record.get("p"), record.get("m_after"), out]
         write.call(write["kernel"], given)
 
     def unknown() -> Temporary:

@@ -4,7 +4,8 @@ out."""
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure
-from bondgraph.run.instants.fields import clock_time, flag, record_of
+from bondgraph.run.idioms import clock_time
+from bondgraph.run.instants.fields import flag, record_of
 from bondgraph.run.instants.log import SCALARS
 from bondgraph.run.instants.transitions import NONE, row_of
 from bondgraph.run.instants.watch import time_of
@@ -61,7 +62,7 @@ def _rest_one() -> Procedure:
             write.give(-1)
         kernel = record.get("resets").load(edge, "ptr")
         with write.when(kernel.is_given()):
-            at = [clock_time(write, t), record.get("x_here"), record.get("p"), record.get("m_here")]
+            at = [clock_time(write, record, t), record.get("x_here"), record.get("p"), record.get("m_here")]
             write.call(kernel, [*at, record.get("x_after")])
     record.get("m_after")[slot] = record.get("rest_modes")[i]
     with write.when(write.call("consistent", [s, t, record.get("x_after")], "i64").equals(0)):

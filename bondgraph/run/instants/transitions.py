@@ -5,8 +5,9 @@ answer.
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Operand, Procedure, Temporary
+from bondgraph.run.idioms import clock_time, finite, larger, size_of
 from bondgraph.run.instants.courses import UNKNOWN
-from bondgraph.run.instants.fields import clock_time, finite, flag, larger, record_of, size_of
+from bondgraph.run.instants.fields import flag, record_of
 from bondgraph.run.instants.log import PLAIN, SCALARS
 from bondgraph.run.switching.passages import JUMP
 
@@ -33,7 +34,7 @@ def _begun_row() -> Procedure:
     record, t, row = record_of(write), write["t"], write["row"]
     n, modes = record.get("n"), record.get("modes")
     x, m, x_after, m_after = (record.get(name) for name in ("x_here", "m_here", "x_after", "m_after"))
-    now = clock_time(write, t)
+    now = clock_time(write, record, t)
     own: list[Operand] = [t, record.get("start") + t, now[0], write.real(write["index"]), float("nan"), float(PLAIN)]
     for name, value in zip(("since", "time", "clock", "transition", "limit", "said"), own, strict=True):
         row[SCALARS.index(name)] = value
@@ -57,7 +58,7 @@ def _carried_out() -> Procedure:
     write = Procedure("carried_out", {"s": "ptr", "t": "double", "index": "i64", "row": "ptr"}, "i64", internal=True)
     record, s, t, index, row = (record_of(write), *(write[name] for name in ("s", "t", "index", "row")))
     write.call("begin_row", [s, t, index, row])
-    x_after, now = record.get("x_after"), clock_time(write, t)
+    x_after, now = record.get("x_after"), clock_time(write, record, t)
     supplied = row.at(len(SCALARS)).at(record.get("n") * 2 + record.get("modes") * 2)
     for kernels, out in (("resets", x_after), ("supplies", supplied)):
         kernel = record.get(kernels).load(index, "ptr")
@@ -93,7 +94,7 @@ def _answered() -> Procedure:
     kernel = record.get("pushes").load(write["index"], "ptr")
     with write.when(~kernel.is_given()):
         write.give(NONE)
-    write.call(kernel, [clock_time(write, t), record.get("x_here"), record.get("p"), record.get("m_here"), pushes])
+    write.call(kernel, [clock_time(write, record, t), record.get("x_here"), record.get("p"), record.get("m_here"), pushes])
     with write.when(write.call("consistent", [s, t, plain], "i64").equals(0)):
         write.give(BACK)
     jumps, most, largest, answer = write.local(0, "i64"), write.local(0.0), write.local(0.0), write.local(NONE, "i64")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Temporary
-from bondgraph.run.instants.fields import flag, larger, record_of, size_of
+from bondgraph.run.idioms import larger, size_of
+from bondgraph.run.instants.fields import flag, record_of
 from bondgraph.run.switching.accumulation import ALIKE, BRIEF, NEAR, RATIOS, ROUNDING, SHRUNK, STEADY, WINDOW
 
 

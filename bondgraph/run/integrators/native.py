@@ -14,6 +14,7 @@ import numpy as np
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.weights import Weights
+from bondgraph.run.idioms import clock_time
 from bondgraph.run.integrators.leg import Tolerances
 from bondgraph.run.switching.crossings import POINTS
 from bondgraph.run.table import FieldTable, fields_of
@@ -59,13 +60,6 @@ def table_of(fields: Fields, bound: Bound, tolerances: Tolerances, weights: Weig
 def fired(table: FieldTable) -> tuple[int, ...]:
     """The guards that are marked."""
     return tuple(int(i) for i in np.flatnonzero(table.arrays["fired"]))
-
-
-def clock_time(write: Procedure, record: Record, t: Temporary) -> Temporary:
-    """Where the time on the clock of the formulas lies: that of t, but within the present window between breaks."""
-    window = record.get("window")
-    inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
-    return write.local(write.intrinsic("maxnum", inside, window[0])).place
 
 
 def guard_values(fields: Fields) -> Procedure:

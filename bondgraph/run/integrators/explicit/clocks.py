@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.idioms import clock_time
 from bondgraph.run.integrators.explicit.steps import record_of
-from bondgraph.run.integrators.native import clock_time, rows_until
+from bondgraph.run.integrators.native import rows_until
 from bondgraph.run.switching.crossings import POINTS, settle_levels
 from bondgraph.run.ticks import AHEAD, TOGETHER
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.idioms import clock_time
 from bondgraph.run.integrators.explicit import coefficients as table
-from bondgraph.run.integrators.native import clock_time, with_shared
+from bondgraph.run.integrators.native import with_shared
 
 STAGES, EXTENDED, DENSE = 12, 16, 7
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bondgraph.emit.llvm import Library, compile_procedures
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.integrators.native import clock_time, guard_values, note_rounding, rows_until, with_shared
+from bondgraph.run.idioms import clock_time
+from bondgraph.run.integrators.native import guard_values, note_rounding, rows_until, with_shared
 from bondgraph.run.switching.crossings import POINTS, Within, crest, locate, root, settle_levels
 
 FIELDS = with_shared(
