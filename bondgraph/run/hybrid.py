@@ -75,7 +75,7 @@ class Hybrid:
         if not self._reference:
             watching = self.courses, self.watch
             self._settler = settling(self.bound, self.settings, choice, self.ticks, watching, self.log, self.samples)
-        found = None if self._settler is None else self._settler.start(settle_function(), self.x, self.m)
+        found = None if self._settler is None else self._settler.start(settle_function(choice.method), self.x, self.m)
         if found is None:
             return self._settle_here((), self.t)
         self.x, self.q, self.m = found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.switching.accumulation import Watch
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.ticks import Ticks
+
+if TYPE_CHECKING:
+    from bondgraph.run.integrators.one_step.integrator import OneStep
 
 # Between the user's rtol, which is to bound the energy residual of a run, and the tolerance per step of each method.
 # Measured residual / rtol at rtol 1e-9 with these factors: an undamped oscillator over 184 turns dop853 0.3, adams 3,
@@ -93,9 +97,9 @@ def settling(
     return Settler(bound, settings, *watching, log, samples)
 
 
-def settle_function() -> Callable[[int], int]:
-    """The machine code that settles what is due at the start, of a settler's table."""
-    from bondgraph.run.integrators.explicit.driver import machine_code
+def settle_function(method: str) -> Callable[[int], int]:
+    """The machine code of a method's loop that settles what is due at the start, of a settler's table."""
+    from bondgraph.run.integrators.explicit.dop853 import machine_code
 
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine_code().address("settle"))
 
@@ -117,10 +121,22 @@ def build(
 
         made = ScipySolver(bound, choice.method, tolerance, weights)
     else:
-        from bondgraph.run.error_control.shared_weights import SharedWeights
-        from bondgraph.run.integrators.explicit.dop853 import Dop853
-
-        assert isinstance(weights, SharedWeights), "machine code throughout"
         inside = not bound.program.loops
-        made = Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks if inside else None, settler)
+        made = in_machine_code(bound, choice, tolerance, weights, ticks if inside else None, settler)
     return Clocked(bound, made, ticks) if len(ticks) and not inside else made
+
+
+def in_machine_code(
+    bound: Bound,
+    choice: Selection,
+    tolerance: Tolerances,
+    weights: Weights,
+    ticks: Ticks | None = None,
+    settler: Settler | None = None,
+) -> OneStep:
+    """A method whose loop is machine code."""
+    from bondgraph.run.error_control.shared_weights import SharedWeights
+    from bondgraph.run.integrators.explicit.dop853 import Dop853
+
+    assert isinstance(weights, SharedWeights), "machine code throughout"
+    return Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks, settler)

@@ -10,9 +10,9 @@ from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.idioms import finite, larger, size_of
-from bondgraph.run.integrators.explicit.driver import PAUSE, STOP
-from bondgraph.run.integrators.explicit.steps import FIELDS as INTEGRATOR
 from bondgraph.run.integrators.leg import HOPELESS, PATIENCE
+from bondgraph.run.integrators.one_step.driver import PAUSE, STOP
+from bondgraph.run.integrators.one_step.method import COMMON as INTEGRATOR
 from bondgraph.run.table import fields_of
 
 TOO_MANY, DOUBTFUL = 100, 101

@@ -61,7 +61,7 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """Whether a whole run needs no Python: by the explicit method, without events, clocks, and loops to be solved."""
+        """Whether a whole run needs no Python: by a method in machine code, without events, clocks, and loops to be solved."""
         program = self.program
         events = program.guards is not None or program.transitions
         return self.choice.solver == "machine code" and not (events or program.clocks or program.loops or program.breaks)
@@ -140,7 +140,7 @@ class PreparedProgram:
             steps=effort.steps,
             rejected=effort.rejected,
             rates=effort.rates,
-            jacobians=0,
+            jacobians=effort.jacobians,
             guards=0,
             events=0,
             wall_time=time.perf_counter() - begin,
@@ -239,7 +239,7 @@ class PreparedProgram:
         try:
             space = self._spaces.pop()
         except IndexError:
-            space = Workspace(self.program, self.settings, self.choice.watch_stiffness)
+            space = Workspace(self.program, self.settings, self.choice)
         try:
             yield space
         finally:

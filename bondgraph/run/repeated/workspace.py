@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,10 +13,9 @@ from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.shared_weights import SharedWeights
-from bondgraph.run.integrators.choose import tolerances
-from bondgraph.run.integrators.explicit import driver
-from bondgraph.run.integrators.explicit.dop853 import Dop853
-from bondgraph.run.integrators.leg import Effort, endless
+from bondgraph.run.integrators.choose import in_machine_code, tolerances
+from bondgraph.run.integrators.leg import Effort, Selection, endless
+from bondgraph.run.integrators.one_step import driver
 from bondgraph.run.outcome.doubts import FAR, MOST
 from bondgraph.run.program import Program
 from bondgraph.run.repeated import loop
@@ -51,19 +50,18 @@ class MachineRun:
 
 
 class Workspace:
-    """Tables and arrays of runs by the explicit method in machine code, without events and clocks; for one thread at a time."""
+    """Tables and arrays of runs by a method in machine code, without events and clocks; for one thread at a time."""
 
-    def __init__(self, program: Program, settings: Settings, watch_stiffness: bool):
+    def __init__(self, program: Program, settings: Settings, choice: Selection):
         self.settings = settings
         self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
         self.weights = SharedWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
-        local = tolerances(settings, "dop853")
-        self._integrator = Dop853(self.bound, local, self.weights, watch_stiffness, None)
+        local = tolerances(settings, choice.method)
+        self._integrator = in_machine_code(self.bound, choice, local, self.weights)
         self.table = self._integrator.table
         self.table["stop"], self.table["budget"] = settings.span, STEPS
-        library = driver.machine_code()
-        pointer = ctypes.c_void_p
-        self._addresses = library.address("dop853_begin"), library.address("dop853_advance")
+        pointer, library, name = ctypes.c_void_p, self._integrator.library, self._integrator.method.name
+        self._addresses = library.address(f"{name}_begin"), library.address(f"{name}_advance")
         self._begin = ctypes.CFUNCTYPE(None, *[pointer] * 5, ctypes.c_int64)(self._addresses[0])
         self._advance = ctypes.CFUNCTYPE(ctypes.c_int64, pointer)(self._addresses[1])
         self._many = ctypes.CFUNCTYPE(None, pointer)(loop.machine_code().address("run_many"))
@@ -85,8 +83,7 @@ class Workspace:
             table["tried"] = 0
             status = self._advance(self._place)
         seconds = time.perf_counter() - start
-        steps, rejected, rates, noisy = (int(table[name]) for name in ("steps", "rejected", "rate_count", "noisy_steps"))
-        effort = Effort(steps, rejected, rates, seconds=seconds, noisy=noisy)
+        effort = replace(self._integrator.effort(), seconds=seconds)
         y = table.arrays["y"].copy()
         return MachineRun(status == driver.STOP, float(table["t"]), y[:n], y[n:], rows, effort)
 

@@ -1,35 +1,45 @@
-"""The explicit method bound to a run -> legs."""
+"""The explicit method of order 8 as the loop around its steps, and a run, take it."""
 
 from __future__ import annotations
 
-import ctypes
-import time
-from dataclasses import replace
-
-import numpy as np
-
+from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
+from bondgraph.emit.procedure import Procedure
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.shared_weights import SharedWeights
-from bondgraph.run.error_control.weights import RENEWALS
-from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.instants.settler import Settler
-from bondgraph.run.integrators import leg as legs
-from bondgraph.run.integrators.explicit import driver as of
-from bondgraph.run.integrators.explicit.steps import DENSE, EXTENDED, FIELDS
-from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Onset, Tolerances
-from bondgraph.run.integrators.native import fired, table_of
+from bondgraph.run.integrators.explicit import steps
+from bondgraph.run.integrators.leg import Tolerances
+from bondgraph.run.integrators.one_step.driver import procedures
+from bondgraph.run.integrators.one_step.integrator import OneStep
+from bondgraph.run.integrators.one_step.method import Method
 from bondgraph.run.ticks import Ticks
 
-# Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress.
-_BUDGET, _PATIENCE = 2_000, 0.1
-_STATUS = {of.STOP: legs.STOP, of.EVENT: legs.EVENT, of.PAUSE: legs.PAUSE, of.STIFF: legs.STIFF, ROOM: legs.ROOM}
-_REASONS = {
-    of.SMALL: "step too small: the error per step stays too large however small the step",
-    of.NOT_FINITE: "not finite: a rate is not finite",
-}
+
+def _procedures() -> list[Procedure]:
+    own = [steps.attempt(), steps.prepare_dense(), steps.dense(), steps.hermite(), steps.stiffness()]
+    return [*steps.combinations(), *own]
 
 
-class Dop853(Integrator):
+DOP853 = Method(
+    name="dop853",
+    fields=steps.FIELDS,
+    last=steps.STAGES,
+    cubic="hermite",
+    explicit=True,
+    root=steps.eighth_root,
+    rounding=lambda record, i, h: h * record.get("noise")[i],
+    procedures=_procedures,
+)
+
+
+@once
+def machine_code() -> Library:
+    """The method as machine code."""
+    return compile_procedures(procedures(DOP853))
+
+
+class Dop853(OneStep):
     """Explicit Runge-Kutta method of order 8 with dense output, in machine code."""
 
     def __init__(
@@ -41,79 +51,7 @@ class Dop853(Integrator):
         ticks: Ticks | None,
         settler: Settler | None = None,
     ):
-        self._bound, self._weights, self._n = bound, weights, bound.program.states
-        width = self._n + bound.quadratures
-        lengths = dict.fromkeys(("y", "y_new", "y_stage"), width)
-        table = table_of(FIELDS, bound, tolerances, weights, **lengths, k=EXTENDED * width, f=DENSE * width)
-        self.table = table
-        table.point("weights", weights.table.address)
-        for name, address in weights.addresses.items():
-            table.point(f"weights_{name}", address)
-        table["mode_count"] = bound.program.modes
-        table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
-        table["budget"], table["renewal"], table["watch"] = _BUDGET, RENEWALS[0], watch_stiffness
-        if ticks is not None:
-            self._share(ticks)
-        self._settler, name = settler, "dop853_advance"
-        if settler is not None:
-            settler.share(table.arrays)
-            table.point("instants", settler.table.address)
-            name = "run"
-        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(of.machine_code().address(name))
-        self._seconds = 0.0
-
-    def _share(self, ticks: Ticks) -> None:
-        """Let the machine code run the clocks."""
-        kernels = [None if row is None else self._bound.program.clocks[row].kernel for row in ticks.clocks]
-        addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
-        arrays = {
-            "periods": ticks.period,
-            "tick_offsets": ticks.offset,
-            "following": ticks.following,
-            "tick_index": ticks.index,
-            "tick_kernels": np.array(addresses, dtype=np.uint64),
-            "breaks": ticks.breaks,
-        }
-        for name, array in arrays.items():
-            self.table.point(name, array)
-        self.table["clock_count"], self.table["once"] = len(ticks), ticks.once
-
-    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        arrays, n = self.table.arrays, self._n
-        arrays["y"][:n], arrays["y"][n:] = x, q
-        arrays["m"][:], arrays["levels"][:] = m, levels
-        self._weights.begin(t, x, q, m)
-        self.table["t"], self.table["fresh"] = t, 1
-        if self._settler is not None:
-            self._settler.begin(t, levels)
-
-    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
-        table, n = self.table, self._n
-        table.point("times", times)
-        table.point("rows", rows)
-        table["samples"], table["written"], table["stop"], table["tried"] = len(times), 0, stop, 0
-        settler = self._settler
-        if settler is not None:
-            settler.depart(rows)
-        seconds, status = self._call()
-        self._seconds += seconds
-        if status == of.PAUSE:
-            table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
-        y = table.arrays["y"].copy()
-        marked = fired(table) if status == of.EVENT else ()
-        word, reason = _STATUS.get(status, legs.FAILED), _REASONS.get(status, "")
-        leg = Leg(word, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
-        if settler is None:
-            return leg
-        begun, levels = settler.begun
-        return replace(leg, onset=Onset(begun, table.arrays["m"].copy(), levels), held=settler.arrive())
-
-    def _call(self) -> tuple[float, int]:
-        begin = time.perf_counter()
-        status = int(self._function(self.table.address))
-        return time.perf_counter() - begin, status
-
-    def effort(self) -> Effort:
-        table = self.table
-        steps, rejected, rates = (int(table[name]) for name in ("steps", "rejected", "rate_count"))
-        return Effort(steps, rejected, rates, 0, int(table["guard_calls"]), self._seconds, int(table["noisy_steps"]))
+        width = bound.program.states + bound.quadratures
+        lengths = {"k": steps.EXTENDED * width, "f": steps.DENSE * width}
+        super().__init__(DOP853, machine_code(), bound, tolerances, weights, lengths, ticks, settler)
+        self.table["watch"] = watch_stiffness

@@ -1,4 +1,4 @@
-"""One step of Dormand and Prince's method of order 8(5,3): stages, error, dense output, length of the first step.
+"""One step of Dormand and Prince's method of order 8(5,3): stages, error, dense output, and whether a model is stiff.
 
 Coefficients: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.5 and II.6, as
 in `coefficients`. The error is measured in the Euclidean norm of the weighted components, not in their mean, so that
@@ -7,28 +7,22 @@ quiet components do not hide a lively one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.idioms import clock_time
 from bondgraph.run.integrators.explicit import coefficients as table
-from bondgraph.run.integrators.native import with_shared
+from bondgraph.run.integrators.one_step.method import permitted, with_own
 
 STAGES, EXTENDED, DENSE = 12, 16, 7
 
-# y, y_new, y_stage: state at the start and end of a step and argument of the last stage; k: rates of all stages;
-# f: coefficients of the dense output.
-# weights ...: the table of the error control, and its procedures (`error_control.weighing`).
-# doubts: rejections since the last question; noisy: whether there is noise, and in how many steps it was used; cornered: asked
-# already at the smallest step; grow ... landing: what the loop must find as it was when it is entered again.
-# periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
-FIELDS = with_shared(
-    "rates_and_powers y y_new y_stage k f periods tick_offsets following tick_index tick_kernels breaks"
-    " instants weights weights_reset weights_begin weights_renew weights_question weights_relax",
-    "width budget watch stiff mild rate_count rejected clock_count doubts renewal noisy is_landing landings tried once cornered"
-    " mode_count",
-    "span horizon h_max grow landing",
-)
+# f: coefficients of the dense output; k has the rates of all stages.
+FIELDS = with_own("f")
+
+# Hairer's test: h |lambda| beyond the stability boundary in so many steps in a row (less any `_MILD` good ones).
+# A change of method must be worth it: so many steps would be still ahead.
+_BOUNDARY, _STIFF_STEPS, _MILD, _WORTH = 6.1, 15, 6, 20_000.0
+# Another method would begin anew at every tick, at the price of so many steps of this one.
+_WORTH_TICK = 200.0
 
 _COMBINE = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "width": "i64", "h": "double"}
 
@@ -58,24 +52,6 @@ def combinations() -> list[Procedure]:
     made.append(_combination("solution", table.B))
     made += [_combination(f"dense{3 + row}", table.D[row], on_top=False) for row in range(4)]
     return made
-
-
-def derivative() -> Procedure:
-    """Rates, and powers where the stage counts for them (`full`), at (t, y) into k."""
-    write = Procedure("derivative", {"c": "ptr", "t": "double", "y": "ptr", "k": "ptr", "full": "i64"}, internal=True)
-    record = record_of(write)
-    t, y, k = clock_time(write, record, write["t"]), write["y"], write["k"]
-    p, m = record.get("p"), record.get("m")
-    record.count("rate_count")
-    quadratures, fused = record.get("quadratures"), record.get("rates_and_powers")
-    with write.when(fused.is_given() & write["full"].equals(1)):
-        write.call(fused, [t, y, p, m, k])
-        write.give()
-    write.call(record.get("rates"), [t, y, p, m, k])
-    with write.when((quadratures > 0) & write["full"].equals(1)):
-        write.call(record.get("powers"), [t, y, p, m, k.at(record.get("n"))])
-    write.give()
-    return write
 
 
 def attempt() -> Procedure:
@@ -165,49 +141,33 @@ def hermite() -> Procedure:
     return write
 
 
+def stiffness() -> Procedure:
+    """1 if the step length has been held down by stability for long, and much of the run is still ahead."""
+    write = Procedure("stiffness", {"c": "ptr", "h": "double"}, "i64", internal=True)
+    record, h = record_of(write), write["h"]
+    k, width = record.get("k"), record.get("width")
+    above, below = write.local(0.0), write.local(0.0)
+    with write.loop(record.get("n")) as i:
+        scale = permitted(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
+        with write.when(scale > 0.0):
+            rise = (k[width * STAGES + i] - k[width * (STAGES - 1) + i]) / scale
+            run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
+            above.set(above.get() + rise * rise)
+            below.set(below.get() + run * run)
+    t = record.get("t")
+    ahead = (record.get("stop") - t > h * _WORTH) & (record.get("horizon") - t > h * _WORTH_TICK)
+    beyond = h * h * above.get() > below.get() * _BOUNDARY**2
+    with write.when(beyond & ahead):
+        record.set("mild", 0)
+        record.count("stiff")
+        write.give(write.select(record.get("stiff") >= _STIFF_STEPS, 1, 0, "i64"))
+    record.count("mild")
+    with write.when(record.get("mild") >= _MILD):
+        record.set("stiff", 0)
+    write.give(0)
+    return write
+
+
 def eighth_root(write: Procedure, value: Temporary) -> Temporary:
     """value ** (1/8)."""
     return write.intrinsic("sqrt", write.intrinsic("sqrt", write.intrinsic("sqrt", value)))
-
-
-def permitted(write: Procedure, record: Record, i: Temporary, own: Temporary) -> Temporary:
-    """What the error of component i may be where it is of size `own`, without noise."""
-    size = write.intrinsic("maxnum", record.get("size")[i], record.get("floor")[i])
-    return record.get("rtol") * write.intrinsic("maxnum", size, own)
-
-
-def first_step() -> Procedure:
-    """Length of the first step from two evaluations, k[0] being there already (after Hairer, Norsett, Wanner, II.4).
-
-    Rates of size d1 (in weights per second) that change in the time tau give an error of about d1 tau (h / tau)^8.
-    """
-    write = Procedure("first_step", {"c": "ptr"}, "double", internal=True)
-    record = record_of(write)
-    n, k, y, trial = record.get("n"), record.get("k"), record.get("y"), record.get("y_stage")
-    later = k.at(record.get("width"))
-    longest = write.intrinsic("minnum", record.get("h_max"), record.get("stop") - record.get("t"))
-
-    def norm(term: Sequence[Temporary], over: Temporary | None = None) -> Temporary:
-        total = write.local(0.0)
-        with write.loop(n) as i:
-            scale = permitted(write, record, i, write.intrinsic("fabs", y[i]))
-            part = term[0][i] if over is None else term[0][i] - over[i]
-            part = write.select(part.equals(0.0), 0.0, part / scale)
-            total.set(total.get() + part * part)
-        return write.intrinsic("sqrt", total.get())
-
-    size, speed = norm([y]), norm([k])
-    flat = (size < 1e-5) | (speed * longest < 1e-5)
-    h = write.select(flat, longest * 1e-6, size * 0.01 / speed)
-    h = write.intrinsic("minnum", h, longest)
-    with write.loop(record.get("width")) as i:
-        trial[i] = y[i] + h * k[i]
-    write.call("derivative", [write["c"], record.get("t") + h, trial, later, write.value(0, "i64")])
-    bend = norm([later], k) / h
-    fast = write.intrinsic("maxnum", speed, bend * h)
-    tau = fast / bend
-    by_bend = tau * eighth_root(write, 0.01 / (fast * tau))
-    wild = ~((bend * 0.0).equals(0.0))
-    h = write.select(wild, h * 1e-3, write.intrinsic("minnum", h * 100.0, by_bend))
-    write.give(write.intrinsic("minnum", h, longest))
-    return write

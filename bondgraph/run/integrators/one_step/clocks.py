@@ -1,11 +1,11 @@
-"""Clocks inside the explicit method's loop: where to stop for the next tick, and the tick itself."""
+"""Clocks inside the loop of a method: where to stop for the next tick, and the tick itself."""
 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.idioms import clock_time
-from bondgraph.run.integrators.explicit.steps import record_of
 from bondgraph.run.integrators.native import rows_until
+from bondgraph.run.integrators.one_step.method import Method
 from bondgraph.run.switching.crossings import POINTS, settle_levels
 from bondgraph.run.ticks import AHEAD, TOGETHER
 
@@ -16,10 +16,10 @@ def _kernel(write: Procedure, record: Record, i: Temporary) -> tuple[Temporary, 
     return address, address.is_given()
 
 
-def due() -> Procedure:
+def due(method: Method) -> Procedure:
     """Time of the next tick or break; sets `horizon`, where to stop for it or at the end, and up to where formulas may look."""
     write = Procedure("due", {"c": "ptr"}, "double", internal=True)
-    record = record_of(write)
+    record = method.record(write)
     stop = record.get("stop")
     end = stop - write.intrinsic("fabs", stop) * TOGETHER
     earliest, nearest = write.local(float("inf")), write.local(float("inf"))
@@ -40,10 +40,10 @@ def _beside(write: Procedure, record: Record, time: Temporary, side: float) -> T
     return on_clock + (write.intrinsic("fabs", on_clock) + record.get("span") * 1e-6) * (side * AHEAD)
 
 
-def flush() -> Procedure:
+def flush(method: Method) -> Procedure:
     """Rows for sample times up to a time at which the state is y."""
     write = Procedure("flush", {"c": "ptr", "until": "double"}, internal=True)
-    record = record_of(write)
+    record = method.record(write)
     width = record.get("width")
     with rows_until(write, record, write["until"], width) as (_, row, _), write.loop(width) as i:
         row[i] = record.get("y")[i]
@@ -51,10 +51,10 @@ def flush() -> Procedure:
     return write
 
 
-def tick() -> Procedure:
+def tick(method: Method) -> Procedure:
     """Carry out all ticks at the time of the next one, `first`; 1 if a guard jumps through zero there (marked in `fired`)."""
     write = Procedure("tick", {"c": "ptr", "first": "double"}, "i64", internal=True)
-    record, c = record_of(write), write["c"]
+    record, c = method.record(write), write["c"]
     y, y_new, largest = (record.get(name) for name in ("y", "y_new", "size"))
     following, index = record.get("following"), record.get("tick_index")
     t, first = record.get("t"), write["first"]
@@ -63,6 +63,7 @@ def tick() -> Procedure:
     with write.loop(record.get("clock_count")) as i, write.when(following[i] <= last):
         time.set(write.intrinsic("maxnum", time.get(), following[i]))
     record.set("t", time.get())
+    record.set("moved", 1)
     write.call("flush", [c, time.get()])
     window = record.get("window")
     window[1] = float("inf")

@@ -1,15 +1,14 @@
-"""The explicit method's loop: steps, samples and events until the stop time, in machine code."""
+"""The loop around the steps of a method: samples, events and ticks until the stop time, in machine code."""
 
 from __future__ import annotations
 
-from bondgraph.emit.llvm import Library, compile_procedures
-from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.weights import NEVER, RENEWALS
 from bondgraph.run.instants import loop
-from bondgraph.run.integrators.explicit import beginning, clocks, steps
 from bondgraph.run.integrators.native import guard_values, note_rounding, rows_until
+from bondgraph.run.integrators.one_step import beginning, clocks
+from bondgraph.run.integrators.one_step.method import Method, derivative, permitted
 from bondgraph.run.switching import crossings
 from bondgraph.run.switching.crossings import EPSILON, POINTS, Within
 from bondgraph.run.ticks import TOGETHER
@@ -18,11 +17,6 @@ from bondgraph.run.ticks import TOGETHER
 STOP, EVENT, PAUSE, STIFF, DOUBT, RENEW, SMALL, NOT_FINITE = 0, 1, 2, 3, 4, 5, -1, -2
 
 _SAFE, _SHRINK, _GROW = 0.9, 0.2, 6.0
-# Hairer's test: h |lambda| beyond the stability boundary in so many steps in a row (less any `_MILD` good ones).
-# A change of method must be worth it: so many steps would be still ahead.
-_BOUNDARY, _STIFF_STEPS, _MILD, _WORTH = 6.1, 15, 6, 20_000.0
-# Another method would begin anew at every tick, at the price of so many steps of this one.
-_WORTH_TICK = 200.0
 # At the smallest step the weights are looked at anew once, and a step so many times as long is tried.
 _ANOTHER = 1e3
 # Noise is measured anew after so many steps in which it was counted.
@@ -39,12 +33,13 @@ def _begin(write: Procedure, record: Record) -> None:
         record.set("h", write.call("first_step", [write["c"]], "double"))
         record.set("grow", _GROW)
         record.set("is_landing", 0)
+        record.set("moved", 1)
 
 
-def samples() -> Procedure:
+def samples(method: Method) -> Procedure:
     """Rows for all sample times up to t_new."""
     write = Procedure("samples", {"c": "ptr", "h": "double", "t_new": "double"}, internal=True)
-    record = steps.record_of(write)
+    record = method.record(write)
     width, y_new, h, t = record.get("width"), record.get("y_new"), write["h"], record.get("t")
     prepared = write.local(0, "i64")
     with rows_until(write, record, write["t_new"], width) as (time, row, again):
@@ -60,41 +55,14 @@ def samples() -> Procedure:
     return write
 
 
-def stiffness() -> Procedure:
-    """1 if the step length has been held down by stability for long, and much of the run is still ahead."""
-    write = Procedure("stiffness", {"c": "ptr", "h": "double"}, "i64", internal=True)
-    record, h = steps.record_of(write), write["h"]
-    k, width = record.get("k"), record.get("width")
-    above, below = write.local(0.0), write.local(0.0)
-    with write.loop(record.get("n")) as i:
-        scale = steps.permitted(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
-        with write.when(scale > 0.0):
-            rise = (k[width * steps.STAGES + i] - k[width * (steps.STAGES - 1) + i]) / scale
-            run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
-            above.set(above.get() + rise * rise)
-            below.set(below.get() + run * run)
-    t = record.get("t")
-    ahead = (record.get("stop") - t > h * _WORTH) & (record.get("horizon") - t > h * _WORTH_TICK)
-    beyond = h * h * above.get() > below.get() * _BOUNDARY**2
-    with write.when(beyond & ahead):
-        record.set("mild", 0)
-        record.count("stiff")
-        write.give(write.select(record.get("stiff") >= _STIFF_STEPS, 1, 0, "i64"))
-    record.count("mild")
-    with write.when(record.get("mild") >= _MILD):
-        record.set("stiff", 0)
-    write.give(0)
-    return write
-
-
-def noisy_step() -> Procedure:
+def noisy_step(method: Method) -> Procedure:
     """Note whether rounding has decided over a step that is accepted, and by how much it exceeds the tolerance."""
     write = Procedure("noisy_step", {"c": "ptr", "h": "double"}, internal=True)
-    record = steps.record_of(write)
+    record = method.record(write)
     used = write.local(0, "i64")
     with write.loop(record.get("n")) as i:
-        allowed = steps.permitted(write, record, i, write.intrinsic("fabs", record.get("y_new")[i]))
-        with write.when(note_rounding(write, record, i, write["h"] * record.get("noise")[i], allowed)):
+        allowed = permitted(write, record, i, write.intrinsic("fabs", record.get("y_new")[i]))
+        with write.when(note_rounding(write, record, i, method.rounding(record, i, write["h"]), allowed)):
             used.set(1)
     record.count("noisy_steps", used.get())
     record.count("noisy", 1)
@@ -102,7 +70,7 @@ def noisy_step() -> Procedure:
     return write
 
 
-def _accept(write: Procedure, record: Record, h: Temporary, t_new: Temporary) -> None:
+def _accept(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary) -> None:
     y, y_new, k, width, size = (record.get(name) for name in ("y", "y_new", "k", "width", "size"))
     with write.when(record.get("noisy") > 0):
         write.call("noisy_step", [write["c"], h])
@@ -111,17 +79,18 @@ def _accept(write: Procedure, record: Record, h: Temporary, t_new: Temporary) ->
     record.set("cornered", 0)
     with write.loop(width) as i:
         y[i] = y_new[i]
-        k[i] = k[width * steps.STAGES + i]
+        k[i] = k[width * method.last + i]
     last = record.get("g").at(record.get("guard_count") * (POINTS - 1))
     crossings.settle_levels(write, record, last, record.get("levels"))
     record.set("t", t_new)
+    record.set("moved", 1)
     record.count("steps")
 
 
-def advance() -> Procedure:
+def advance(method: Method) -> Procedure:
     """Integrate from t to the stop time, the next event, the end of the budget of steps, or a failure; ticks are done
     on the way, and weights are looked at anew where that is due."""
-    write = Procedure("dop853_advance", {"c": "ptr"}, "i64")
+    write = Procedure(f"{method.name}_advance", {"c": "ptr"}, "i64")
     with write.repeat():
         status = write.call("steps", [write["c"]], "i64")
         with write.when(~(status.equals(DOUBT) | status.equals(RENEW))):
@@ -131,13 +100,13 @@ def advance() -> Procedure:
     return write
 
 
-def weigh() -> Procedure:
+def weigh(method: Method) -> Procedure:
     """Between two attempts: look at the weights anew."""
     write = Procedure("weigh", {"c": "ptr", "status": "i64"}, internal=True)
-    record = steps.record_of(write)
-    weights, number = record.get("weights"), write.value(0, "i64")
+    record = method.record(write)
+    weights, implicit = record.get("weights"), write.value(int(not method.explicit), "i64")
     at = [weights, record.get("t"), record.get("y"), record.get("m")]
-    step = [*at, record.get("h"), record.get("rtol"), number]
+    step = [*at, record.get("h"), record.get("rtol"), implicit]
     doubt, due = write["status"].equals(DOUBT), record.get("steps") >= record.get("renewal")
     with write.when(doubt):
         write.call(record.get("weights_question"), step)
@@ -159,10 +128,10 @@ def weigh() -> Procedure:
     return write
 
 
-def attempts() -> Procedure:
+def attempts(method: Method) -> Procedure:
     """Steps until something ends them, or the weights are to be looked at anew."""
     write = Procedure("steps", {"c": "ptr"}, "i64", internal=True)
-    record = steps.record_of(write)
+    record = method.record(write)
     c = write["c"]
     _begin(write, record)
     with write.repeat() as (again, _):
@@ -188,7 +157,7 @@ def attempts() -> Procedure:
         finite = (error * 0.0).equals(0.0)
         with write.when(~(error <= 1.0) & (~land | ~finite)):
             record.set("is_landing", 0)
-            factor = write.intrinsic("maxnum", _SHRINK, _SAFE / steps.eighth_root(write, error))
+            factor = write.intrinsic("maxnum", _SHRINK, _SAFE / method.root(write, error))
             record.set("h", h * write.select(finite, factor, _SHRINK))
             record.count("rejected")
             record.set("grow", 1.0)
@@ -205,7 +174,7 @@ def attempts() -> Procedure:
             write.jump(again)
         with write.when(record.get("guard_count") > 0):
             with write.when(land):
-                _land(write, record, h, t_new, again)
+                _land(method, write, record, h, t_new, again)
             suspect = write.call("suspicion", [c, h, t_new], "i64")
             with write.when(suspect.equals(1)):
                 write.call("prepare_dense", [c, h])
@@ -217,10 +186,11 @@ def attempts() -> Procedure:
                     write.jump(again)
         write.call("samples", [c, h, t_new])
         stiff = write.local(0, "i64")
-        with write.when(record.get("watch").equals(1)):
-            stiff.set(write.call("stiffness", [c, h], "i64"))
-        _accept(write, record, h, t_new)
-        wish = _SAFE / steps.eighth_root(write, write.intrinsic("maxnum", error, 1e-30))
+        if method.explicit:
+            with write.when(record.get("watch").equals(1)):
+                stiff.set(write.call("stiffness", [c, h], "i64"))
+        _accept(method, write, record, h, t_new)
+        wish = _SAFE / method.root(write, write.intrinsic("maxnum", error, 1e-30))
         factor = write.intrinsic("minnum", record.get("grow"), write.intrinsic("maxnum", _SHRINK, wish))
         record.set("grow", _GROW)
         record.set("h", write.select(last, write.intrinsic("maxnum", record.get("h"), h * factor), h * factor))
@@ -246,7 +216,7 @@ def _tick(write: Procedure, record: Record, again: str) -> None:
         write.jump(again)
 
 
-def _land(write: Procedure, record: Record, h: Temporary, t_new: Temporary, again: str) -> None:
+def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary, again: str) -> None:
     """After the step to the event: correct its length by Newton's rule until the guard is zero, then end the leg."""
     g = record.get("g").at(record.get("guard_count") * (POINTS - 1))
     write.call("guard_values", [write["c"], t_new, record.get("y_new"), g])
@@ -260,24 +230,15 @@ def _land(write: Procedure, record: Record, h: Temporary, t_new: Temporary, agai
         record.set("landing", h - shift)
         write.jump(again)
     write.call("samples", [write["c"], h, t_new])
-    _accept(write, record, h, t_new)
+    _accept(method, write, record, h, t_new)
     write.give(EVENT)
 
 
-def procedures() -> list[Procedure]:
-    """All of the method."""
-    within = Within(steps.FIELDS, exact="dense", cubic="hermite")
-    parts = steps.combinations()
-    parts += [steps.derivative(), steps.attempt(), steps.first_step()]
-    parts += [steps.prepare_dense(), steps.dense(), steps.hermite()]
-    parts += [guard_values(steps.FIELDS)]
+def procedures(method: Method) -> list[Procedure]:
+    """All of a method, with the loop over events around it."""
+    within = Within(method.fields, exact="dense", cubic=method.cubic)
+    parts = [derivative(method.fields), *method.procedures(), beginning.first_step(method), guard_values(method.fields)]
     parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
-    parts += [clocks.due(), clocks.flush(), clocks.tick()]
-    parts += [samples(), stiffness(), noisy_step(), weigh(), attempts(), advance(), beginning.begin()]
-    return [*parts, *loop.procedures(steps.FIELDS, "dop853_advance", EVENT)]
-
-
-@once
-def machine_code() -> Library:
-    """The method as machine code."""
-    return compile_procedures(procedures())
+    parts += [part(method) for part in (clocks.due, clocks.flush, clocks.tick)]
+    parts += [part(method) for part in (samples, noisy_step, weigh, attempts, advance, beginning.begin)]
+    return [*parts, *loop.procedures(method.fields, f"{method.name}_advance", EVENT)]

@@ -1,0 +1,125 @@
+"""A method of one step bound to a run -> legs."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from bondgraph.emit.llvm import Library
+from bondgraph.run.bound import Bound
+from bondgraph.run.error_control.shared_weights import SharedWeights
+from bondgraph.run.error_control.weights import RENEWALS
+from bondgraph.run.instants.loop import ROOM
+from bondgraph.run.instants.settler import Settler
+from bondgraph.run.integrators import leg as legs
+from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Onset, Tolerances
+from bondgraph.run.integrators.native import fired, table_of
+from bondgraph.run.integrators.one_step import driver as of
+from bondgraph.run.integrators.one_step.method import Method
+from bondgraph.run.ticks import Ticks
+
+# Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress.
+_BUDGET, _PATIENCE = 2_000, 0.1
+_STATUS = {of.STOP: legs.STOP, of.EVENT: legs.EVENT, of.PAUSE: legs.PAUSE, of.STIFF: legs.STIFF, ROOM: legs.ROOM}
+_REASONS = {
+    of.SMALL: "step too small: the error per step stays too large however small the step",
+    of.NOT_FINITE: "not finite: a rate is not finite",
+}
+
+
+class OneStep(Integrator):
+    """A method of one step in machine code (`library`); arrays of `lengths` are those of its own fields."""
+
+    def __init__(
+        self,
+        method: Method,
+        library: Library,
+        bound: Bound,
+        tolerances: Tolerances,
+        weights: SharedWeights,
+        lengths: Mapping[str, int],
+        ticks: Ticks | None,
+        settler: Settler | None,
+    ):
+        self.method, self.library = method, library
+        self._bound, self._weights, self._n = bound, weights, bound.program.states
+        width = self._n + bound.quadratures
+        own = {**dict.fromkeys(("y", "y_new", "y_stage"), width), **lengths}
+        table = table_of(method.fields, bound, tolerances, weights, **own)
+        self.table = table
+        table.point("weights", weights.table.address)
+        for name, address in weights.addresses.items():
+            table.point(f"weights_{name}", address)
+        table["mode_count"] = bound.program.modes
+        table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
+        table["budget"], table["renewal"] = _BUDGET, RENEWALS[0]
+        if ticks is not None:
+            self._share(ticks)
+        self._settler, name = settler, f"{method.name}_advance"
+        if settler is not None:
+            settler.share(table.arrays)
+            table.point("instants", settler.table.address)
+            name = "run"
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(library.address(name))
+        self._seconds = 0.0
+
+    def _share(self, ticks: Ticks) -> None:
+        """Let the machine code run the clocks."""
+        kernels = [None if row is None else self._bound.program.clocks[row].kernel for row in ticks.clocks]
+        addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
+        arrays = {
+            "periods": ticks.period,
+            "tick_offsets": ticks.offset,
+            "following": ticks.following,
+            "tick_index": ticks.index,
+            "tick_kernels": np.array(addresses, dtype=np.uint64),
+            "breaks": ticks.breaks,
+        }
+        for name, array in arrays.items():
+            self.table.point(name, array)
+        self.table["clock_count"], self.table["once"] = len(ticks), ticks.once
+
+    def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
+        arrays, n = self.table.arrays, self._n
+        arrays["y"][:n], arrays["y"][n:] = x, q
+        arrays["m"][:], arrays["levels"][:] = m, levels
+        self._weights.begin(t, x, q, m)
+        self.table["t"], self.table["fresh"] = t, 1
+        if self._settler is not None:
+            self._settler.begin(t, levels)
+
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
+        table, n = self.table, self._n
+        table.point("times", times)
+        table.point("rows", rows)
+        table["samples"], table["written"], table["stop"], table["tried"] = len(times), 0, stop, 0
+        settler = self._settler
+        if settler is not None:
+            settler.depart(rows)
+        seconds, status = self._call()
+        self._seconds += seconds
+        if status == of.PAUSE:
+            table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
+        y = table.arrays["y"].copy()
+        marked = fired(table) if status == of.EVENT else ()
+        word, reason = _STATUS.get(status, legs.FAILED), _REASONS.get(status, "")
+        leg = Leg(word, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
+        if settler is None:
+            return leg
+        begun, levels = settler.begun
+        return replace(leg, onset=Onset(begun, table.arrays["m"].copy(), levels), held=settler.arrive())
+
+    def _call(self) -> tuple[float, int]:
+        begin = time.perf_counter()
+        status = int(self._function(self.table.address))
+        return time.perf_counter() - begin, status
+
+    def effort(self) -> Effort:
+        table = self.table
+        counts = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "noisy_steps")
+        steps, rejected, rates, jacobians, guards, noisy = (int(table[name]) for name in counts)
+        return Effort(steps, rejected, rates, jacobians, guards, self._seconds, noisy)
