@@ -36,7 +36,8 @@ def Ce(
     Parameters
     ----------
     constant : K, 1/mol; None is the number 1 (unit constants).
-    RT : gas constant times temperature, J/mol; None is the number 1. The same for all species and reactions that meet.
+    RT : gas constant times temperature, J/mol; None is the number 1. The same for all species and reactions that meet: a number
+        belongs to the equations, where it cancels; a `Parameter` stays a run-time parameter of this element alone.
     initial : amount at the start, mol; zero is allowed.
 
     The stored energy is the free energy G = RT q (ln(K q) - 1).
@@ -45,14 +46,14 @@ def Ce(
 
     Source: Oster, Perelson and Katchalsky 1973; Gawthrop and Crampin 2014 (Ce).
     """
-    values = _positive("Ce", name, constant=constant, RT=RT)
+    values, fixed = _positive("Ce", name, constant=constant, RT=RT)
     law = Storage(
         "effort",
         "q",
         StateSpec(start_of(initial, None), nominal, claimed=False),
-        Op("potential", _taking(values, ("constant", "RT"), _potential), _latex(values, r"\ln", "#1")),
-        Op("energy", _taking(values, ("constant", "RT"), _energy), r"G(#1)"),
-        inverse=Op("amount", _taking(values, ("constant", "RT"), _amount), r"q(#1)"),
+        Op("potential", _taking(values, fixed, _potential), _potential_latex(values, fixed)),
+        Op("energy", _taking(values, fixed, _energy), r"G(#1)"),
+        inverse=Op("amount", _taking(values, fixed, _amount), r"q(#1)"),
     )
     return one_port("Ce", name, law, values, (), 1, CHEMICAL, symbols)
 
@@ -66,14 +67,14 @@ def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str
     Parameters
     ----------
     rate : kappa, mol/s; None is the number 1.
-    RT : gas constant times temperature, J/mol; None is the number 1.
+    RT : gas constant times temperature, J/mol, as of `Ce`.
 
     Raises `ModelError` E137 for a constant that is not positive.
 
     Source: Oster, Perelson and Katchalsky 1973; Gawthrop and Crampin 2014 (Re).
     """
-    values = _positive("Re", name, rate=rate, RT=RT)
-    law = Reaction(Op("mass action", _taking(values, ("rate", "RT"), _mass_action), r"v(#1, #2)"))
+    values, fixed = _positive("Re", name, rate=rate, RT=RT)
+    law = Reaction(Op("mass action", _taking(values, fixed, _mass_action), r"v(#1, #2)"))
     ports = (Port("1", 1, CHEMICAL), Port("2", 1, CHEMICAL))
     return Element("Re", name, law, ports, values, (), dict(symbols or {}), CHEMICAL, None, caller_place())
 
@@ -102,33 +103,38 @@ def _mass_action(forward: Any, reverse: Any, rate: Any, RT: Any) -> Any:
     return rate * (exp(forward / RT) - exp(reverse / RT))
 
 
-def _taking(values: Mapping[str, Any], names: tuple[str, str], formula: Callable[..., Any]) -> Callable[..., Any]:
-    """The formula with the number 1 for the last two arguments where `names` have no value."""
-    given = tuple(values)
+def _taking(values: Mapping[str, Any], fixed: Mapping[str, float], formula: Callable[..., Any]) -> Callable[..., Any]:
+    """The formula of its variables, then of the parameters in their order; what is fixed is part of it."""
+    given, known = tuple(values), tuple(fixed.items())  # of which `formula_key` sees that they are equal
 
     def taken(*arguments: Any) -> Any:
         count = len(arguments) - len(given)
-        known = dict(zip(given, arguments[count:], strict=True))
-        return formula(*arguments[:count], *(known.get(name, 1.0) for name in names))
+        return formula(*arguments[:count], **dict(known), **dict(zip(given, arguments[count:], strict=True)))
 
     return taken
 
 
-def _latex(values: Mapping[str, Any], function: str, x: str) -> str:
+def _potential_latex(values: Mapping[str, Any], fixed: Mapping[str, float]) -> str:
     places = {name: f"#{k}" for k, name in enumerate(values, start=2)}
-    inner = f"{places['constant']}\\,{x}" if "constant" in places else x
-    return (f"{places['RT']}\\," if "RT" in places else "") + rf"{function}\left({inner}\right)"
+    inner = f"{places['constant']}\\,#1" if "constant" in places else "#1"
+    factor = places.get("RT") or ("" if fixed["RT"] == 1.0 else f"{fixed['RT']:g}")
+    return rf"{factor}\,\ln\left({inner}\right)".removeprefix(r"\,")
 
 
 _UNITS = {"constant": "1/mol", "RT": "J/mol", "rate": "mol/s"}
 
 
-def _positive(kind: str, name: str, **given: Any) -> dict[str, Parameter]:
-    """The parameters that are given; E137 unless they are positive."""
+def _positive(kind: str, name: str, **given: Any) -> tuple[dict[str, Parameter], dict[str, float]]:
+    """The parameters that are given, and the numbers that are part of the law; E137 unless they are positive."""
     values = parameters_of({key: value for key, value in given.items() if value is not None}, _UNITS)
     numbers = {key: real(parameter.value) for key, parameter in values.items()}
     bad = [key for key, number in numbers.items() if number is not None and not np.all(number > 0)]
     if bad:
         shown = ", ".join(f"{key} = {values[key].value}" for key in bad)
         raise refusal("E137", f'{kind} "{name}" has {shown}', "positive constants", about=name)
-    return values
+    fixed = dict.fromkeys((key for key, value in given.items() if value is None), 1.0)
+    RT = numbers.get("RT")
+    if RT is not None and RT.ndim == 0 and not isinstance(given["RT"], Parameter):
+        fixed["RT"] = float(RT)
+        del values["RT"]
+    return values, fixed

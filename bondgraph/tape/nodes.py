@@ -9,12 +9,13 @@ ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. Rule
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from bondgraph.tape import opcodes as op
+from bondgraph.tape.logarithms import powers_of
 
 Node = tuple[Any, ...]
 """`(code, *arguments)`."""
@@ -193,6 +194,22 @@ class Nodes:
                 square = self.multiply(square, square)
         return result
 
+    def _exponential(self, a: int) -> int:
+        """exp(a), as a product where a is a sum of logarithms."""
+        known = powers_of(self.nodes, a, list(self.blocks).index("p") if "p" in self.blocks else -1)
+        if known is None:
+            return self.place((op.EXP, a))
+        rest = self.constant(0.0)
+        for multiple, factors in known.terms:
+            rest = self.add(rest, self._product(multiple, factors))
+        return self.multiply(self.function("exp", rest), self._product(known.number, known.powers))
+
+    def _product(self, number: float, powers: Mapping[int, int]) -> int:
+        result = self.constant(number)
+        for place, power in powers.items():
+            result = self.multiply(result, self.power(place, self.constant(power)))
+        return result
+
     def where(self, condition: int, a: int, b: int) -> int:
         """A select: the branch that is not chosen may be anything, also not a number."""
         if a == b:
@@ -235,6 +252,8 @@ class Nodes:
                 return a
             if code == op.OPPOSITE and first[0] == op.OPPOSITE:
                 return int(first[1])
+            if code == op.EXP:
+                return self._exponential(a)
             return self.place((code, a))
         b = arguments[1]
         if a == b and code in _SAME:

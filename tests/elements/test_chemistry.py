@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
-from bondgraph import J0, J1, TF, Ce, Graph, ModelError, Re, Se, compile_model
+from bondgraph import J0, J1, TF, Ce, Graph, ModelError, Parameter, Re, Se, compile_model
 from bondgraph.analysis import reciprocity
-from bondgraph.export import latex, state_equations
+from bondgraph.export import latex, state_equations, straight_lines
 
 RT = 8.314 * 310.0
 
@@ -34,7 +35,67 @@ def test_mass_action_does_not_depend_on_the_unit_of_energy(rt: float | None) -> 
 def test_state_equations_of_unit_constants_are_polynomials() -> None:
     written = str(state_equations(compile_model(synthesis())))
     assert "C.q' = A.q*B.q - C.q" in written
-    assert "RT" in latex(synthesis(RT))
+    assert "= 2577.34" in latex(synthesis(RT))
+
+
+@pytest.mark.parametrize("rt", [None, RT])
+def test_mass_action_is_products_whatever_the_unit_of_energy(rt: float | None) -> None:
+    """Rates need no exponential and no logarithm, in code and on paper; a Parameter stays one, and keeps both."""
+    graph = feeding(rt)
+    steps = {step[0] for name in ("rates", "jacobian") for step in straight_lines(graph)[name].steps}
+    assert not steps & {"exp", "log", "power"}
+    assert "C.q' = B.constant*B.q*r.rate*A.constant**2*A.q**2 - C.constant*C.q*r.rate" in str(state_equations(graph))
+    parameter = feeding(Parameter(RT, "J/mol"))
+    assert {"A.RT", "r.RT"} <= set(compile_model(parameter).system.parameters)
+    assert "exp" in {step[0] for step in straight_lines(parameter)["rates"].steps}
+
+
+def feeding(rt: object) -> Graph:
+    """2 A + B <=> C."""
+    graph, reaction, reactants, two = Graph("g"), Re("r", 3.0, RT=rt), J1("2 A + B"), TF("two", 2.0, structural=True)
+    graph.connect(Ce("A", 2.0, RT=rt, initial=1.0), two.port("2")).connect(two.port("1"), reactants)
+    graph.connect(Ce("B", 0.5, RT=rt, initial=1.0), reactants).connect(reactants, reaction.port("1"))
+    return graph.connect(reaction.port("2"), Ce("C", 4.0, RT=rt))
+
+
+def test_products_are_the_exponentials_of_affinities() -> None:
+    """At 1000 states, zero and negative amounts among them, against v = kappa (exp(A_f / RT) - exp(A_r / RT)) of the efforts."""
+    rng = np.random.default_rng(1)
+    compiled = compile_model(feeding(RT))
+    p, (_, m) = compiled.parameters(), compiled.initial()
+    for _ in range(1000):
+        x = 10.0 ** rng.uniform(-9.0, 3.0, 3) * rng.choice([1.0, 1.0, 1.0, 0.0, -1e-9], 3)
+        mu = RT * np.log(np.maximum([2.0, 0.5, 4.0] * x, 1e-300))
+        terms = 3.0 * np.exp((2.0 * mu[0] + mu[1]) / RT), 3.0 * np.exp(mu[2] / RT)
+        found = compiled.program.rates(0.0, x, p, m)[2]
+        assert found == pytest.approx(terms[0] - terms[1], rel=0.0, abs=1e-12 * max(terms))
+
+
+def test_an_enzyme_agrees_with_mass_action_written_out() -> None:
+    """E + S <=> ES <=> E + P against SciPy; enzyme and substrate are kept."""
+    k1, k2, K = 5.0, 2.0, {"E": 1.5, "S": 2.0, "ES": 0.3, "P": 0.7}
+    start = {"E": 0.2, "S": 1.0, "ES": 0.0, "P": 0.0}
+    graph, bind, make = Graph("enzyme"), Re("bind", k1, RT=RT), Re("make", k2, RT=RT)
+    nodes = {name: J0(f"{name} node") for name in ("E", "ES")}
+    left, right = J1("E + S"), J1("E + P")
+    species = {name: Ce(name, K[name], RT=RT, initial=start[name]) for name in K}
+    graph.connect(nodes["E"], species["E"]).connect(nodes["ES"], species["ES"])
+    graph.connect(species["S"], left).connect(nodes["E"], left).connect(left, bind.port("1")).connect(bind.port("2"), nodes["ES"])
+    graph.connect(nodes["ES"], make.port("1")).connect(make.port("2"), right).connect(right, species["P"])
+    graph.connect(right, nodes["E"])
+
+    def rates(_: float, x: np.ndarray) -> list[float]:
+        e, s, es, p = x * np.array([K[name] for name in K])
+        v1, v2 = k1 * (e * s - es), k2 * (es - e * p)
+        return [v2 - v1, -v1, v1 - v2, v2]
+
+    times = np.linspace(0.0, 5.0, 11)
+    reference = solve_ivp(rates, (0.0, 5.0), list(start.values()), method="DOP853", rtol=1e-11, atol=1e-13, t_eval=times).y
+    result = compile_model(graph).simulate(5.0, samples=times, rtol=1e-11)
+    found = np.array([result[f"{name}.q"] for name in K])
+    assert found == pytest.approx(reference, abs=1e-9)
+    assert found[0] + found[2] == pytest.approx(0.2, rel=1e-12)
+    assert found[1] + found[2] + found[3] == pytest.approx(1.0, rel=1e-12)
 
 
 def test_a_chain_in_dimensional_constants_settles_where_potentials_are_equal() -> None:
