@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
     from bondgraph.run.program import Slot
     from bondgraph.schedule.build import Scheduled
+    from bondgraph.schedule.loops import Schedule
 
 BACKENDS = ("auto", "llvm", "numpy")
 
@@ -85,13 +86,17 @@ def _is_compiled(backend: str) -> bool:
 
 @paused_collection()
 def jacobian_of(
-    differentiate: Callable[[], tuple[Routine | None, Pattern]], kernels: Mapping[str, Kernel], backend: str
+    differentiate: Callable[[], tuple[Routine | Schedule | None, Pattern]], backend: str
 ) -> tuple[Kernel | None, Pattern]:
-    """The kernel of the Jacobian and its pattern; that of a large model is among the kernels."""
-    routine, pattern = differentiate()
-    if routine is None:
-        return kernels.get("jacobian"), pattern
-    return (kernels_of({"jacobian": routine}, backend)["jacobian"] if routine.outputs else None), pattern
+    """The kernel of the Jacobian, None without nonzeros, and its pattern."""
+    found, pattern = differentiate()
+    if isinstance(found, Routine):
+        return (kernels_of({"jacobian": found}, backend)["jacobian"] if found.outputs else None), pattern
+    if found is None:
+        return None, pattern
+    from bondgraph.schedule.build import kernel_in_loops
+
+    return kernel_in_loops(found, _is_compiled(backend)), pattern
 
 
 @paused_collection()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ from bondgraph.schedule.loops import Schedule, in_row, schedule
 from bondgraph.schedule.plans import Workshop, derivatives, find
 from bondgraph.schedule.statements import numbered
 from bondgraph.tape.collection import paused_collection
-from bondgraph.tracing.routines import output_names
+from bondgraph.tracing.routines import Pattern, output_names
 from screws.scalars import equal, where
 
 if TYPE_CHECKING:
@@ -71,23 +71,17 @@ def wanted_values(system: System) -> dict[str, list[str]]:
 
 
 @paused_collection()
-def scheduled(system: System) -> tuple[Scheduled, System, Callable[[], tuple[None, tuple[np.ndarray, np.ndarray]]]]:
-    """Schedules of all routines, with the blocks t, x, p, m (`prepare` has p alone); the system; the Jacobian's sparsity.
+def scheduled(system: System) -> tuple[Scheduled, System, Callable[[], tuple[Schedule | None, Pattern]]]:
+    """Schedules of all routines, with the blocks t, x, p, m (`prepare` has p alone); the system; and what makes the schedule of
+    its Jacobian (None without nonzeros), with the sparsity.
 
-    What `bondgraph.tracing.routines.trace_for_runs` is for small models, but the Jacobian is among the schedules; the system is
-    explicit and all its shapes are known.
+    What `bondgraph.tracing.routines.trace_for_runs` is for small models; the system is explicit and all its shapes are known.
     """
     table = numbered(system, _guards(system))
     shop, book, number = Workshop(table), table.book, table.numbers
     wanted = {name: [number[value] for value in names] for name, names in wanted_values(system).items()}
     found = {name: find(shop, wanted[name]) for name in PREPARED if name in wanted}
     plans = [Plan(name, part.calls, part.width, part.results) for name, part in found.items()]
-    jacobian, pattern = derivatives(
-        shop, "jacobian", find(shop, wanted["rates"], for_derivatives=True), [number[state.name] for state in system.states]
-    )
-    if jacobian.n_out:
-        plans.append(jacobian)
-
     n_p = sum(value.size for value in system.parameters.values())
     calls = tuple(shop.prepared.values())
     before, order = in_row("prepare", calls, book)
@@ -102,11 +96,21 @@ def scheduled(system: System) -> tuple[Scheduled, System, Callable[[], tuple[Non
 
     lock = threading.Lock()
 
+    def complete(plan: Plan) -> Schedule:
+        """With what it needs of parameters and `prepare` does not give."""
+        here = [call for key, call in shop.prepared.items() if key not in done]
+        return schedule(replace(plan, calls=(*here, *plan.calls)), book, blocks, homes)
+
     def late(name: str, values: Sequence[int]) -> Schedule:
         with lock:
             part = find(shop, values)
-            here = [call for key, call in shop.prepared.items() if key not in done]
-        return schedule(Plan(name, (*here, *part.calls), part.width, part.results), book, blocks, homes)
+            return complete(Plan(name, part.calls, part.width, part.results))
+
+    def differentiate() -> tuple[Schedule | None, Pattern]:
+        with lock:
+            inner = find(shop, wanted["rates"], for_derivatives=True)
+            plan, pattern = derivatives(shop, "jacobian", inner, [number[state.name] for state in system.states])
+            return complete(plan) if plan.n_out else None, pattern
 
     makers: dict[str, Callable[[], Schedule]] = {
         plan.name: functools.partial(schedule, plan, book, blocks, homes) for plan in plans
@@ -125,28 +129,34 @@ def scheduled(system: System) -> tuple[Scheduled, System, Callable[[], tuple[Non
         here = np.cumsum([0, *(starts[chosen + 1] - starts[chosen])])[own] + np.asarray(places) - starts[owners]
         return late("chosen", [values[k] for k in chosen]), tuple(here.tolist())
 
-    return Scheduled(makers, blocks, widths, choose), system, lambda: (None, pattern)
+    return Scheduled(makers, blocks, widths, choose), system, differentiate
 
 
 PREPARED = ("rates", "powers", "guards")
-"""Routines, besides the Jacobian, whose work on parameters alone is done in `prepare`: those of every step of a run."""
+"""Routines whose work on parameters alone is done in `prepare`: those of every step of a run. Others do their own."""
 
 NOW = ("prepare", "rates", "powers", "energies")
 """Routines that are compiled at once: every model is tried with them at its start; the others at their first use."""
 
-SELDOM = frozenset({"jacobian", "outputs"})
-"""Large routines that a run needs few times: half as fast without an optimiser, and compiled in a fortieth of the time."""
+SELDOM = frozenset({"outputs"})
+"""Large routines that a run needs few times: compiled without an optimiser."""
 
 
 def chosen_in_loops(made: Scheduled, places: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
     """A kernel that gives the outputs at some places, and where it gives each."""
     with paused_collection():
         own, here = made.choose(places)
-        if not machine_code:
-            return numpy_kernel(own), here
-        from bondgraph.schedule.machine_code.kernels import machine_kernels
+        return kernel_in_loops(own, machine_code), here
 
-        return machine_kernels([own], quick=True)[own.name], here
+
+def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
+    """The kernel of a large routine that a run needs few times: half as fast without an optimiser, and compiled in a fortieth of
+    the time."""
+    if not machine_code:
+        return numpy_kernel(schedule)
+    from bondgraph.schedule.machine_code.kernels import machine_kernels
+
+    return machine_kernels([schedule], quick=True)[schedule.name]
 
 
 def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:

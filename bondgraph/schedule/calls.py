@@ -64,7 +64,5 @@ class Plan:
     n_out: int
     results: Mapping[int, int]
     """Value that a call gives -> its first place in `out`."""
-    copies: Sequence[tuple[int, int]] = ()
-    """(value of one scalar that depends on parameters only, place in `out`)."""
     numbers: Mapping[float, Sequence[int]] = field(default_factory=dict)
     """Number -> its places in `out`."""

@@ -78,18 +78,11 @@ def schedule(
             for rows in ([call.ins for call in batch.calls], [call.outs for call in batch.calls])
         )
         loops.append(KernelLoop(batch.calls[0].kind, len(batch.calls), batch.parallel, ins, outs))
-    if plan.copies:
-        source = tables.access("p", np.array([homes[value][1] for value, _ in plan.copies], dtype=np.int32))
-        target = tables.access("out", np.array([place for _, place in plan.copies], dtype=np.int32))
-        loops.append(KernelLoop(_COPY, len(plan.copies), True, (source,), (target,)))
     for number, places in plan.numbers.items():
         kind = Kind(Listing(((op.CONSTANT, number),), (0,)), (1,))
         loops.append(KernelLoop(kind, len(places), True, (), (tables.access("out", np.array(places, dtype=np.int32)),)))
     joined = np.concatenate(tables.parts) if tables.parts else np.zeros(0, dtype=np.int32)
     return Schedule(plan.name, tuple(blocks), plan.n_out, tuple(loops), joined, size)
-
-
-_COPY = Kind(Listing(((op.INPUT, 0, 0),), (0,)), (1,))
 
 
 def _known(calls: Sequence[Call], homes: Mapping[int, tuple[str, int]]) -> tuple[dict[int, str], dict[int, int]]:

@@ -11,7 +11,8 @@ from bondgraph.schedule.calls import Book, Call, Kind, Plan
 from bondgraph.schedule.groups import Group, groups, narrow
 from bondgraph.schedule.kernels import CONSTANT, FIXED, TracedGroup, readdressed
 from bondgraph.schedule.statements import StatementTable
-from bondgraph.tape.routine import Routine, listing
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape
 
 Scalar = tuple[float, int]
@@ -123,18 +124,15 @@ def derivatives(shop: Workshop, name: str, found: Found, states: Sequence[int]) 
         for component, part_of in enumerate(slopes.get(value, ())):
             entries += [(by, start + component, scalar) for by, scalar in part_of.items()]
     entries.sort(key=lambda entry: entry[:2])
-    goals, copies, numbers = _places(shop, [scalar for _, _, scalar in entries], calls)
+    goals, numbers = _places(shop, [scalar for _, _, scalar in entries], calls)
     indptr = np.searchsorted([c for c, _, _ in entries], range(column + 1)).astype(np.int32)
     indices = np.array([r for _, r, _ in entries], dtype=np.int32)
-    return Plan(name, tuple(calls), len(entries), goals, copies, numbers), (indptr, indices)
+    return Plan(name, tuple(calls), len(entries), goals, numbers), (indptr, indices)
 
 
-def _places(
-    shop: Workshop, entries: Sequence[Scalar], calls: list[Call]
-) -> tuple[dict[int, int], list[tuple[int, int]], dict[float, list[int]]]:
-    """Where derivatives go in a row: those that calls give, those of parameters alone, and plain numbers."""
+def _places(shop: Workshop, entries: Sequence[Scalar], calls: list[Call]) -> tuple[dict[int, int], dict[float, list[int]]]:
+    """Where derivatives go in a row: those that calls give, and plain numbers; those of parameters alone are copied."""
     goals: dict[int, int] = {}
-    copies: list[tuple[int, int]] = []
     numbers: dict[float, list[int]] = {}
     for place, (factor, value) in enumerate(entries):
         if value < 0:
@@ -149,10 +147,13 @@ def _places(
                 calls.append(Call(kind, ins, shop.book.results(kind)))
                 value = calls[-1].outs[0]
         if fixed:
-            copies.append((value, place))
-        else:
-            goals[value] = place
-    return goals, copies, numbers
+            calls.append(Call(_COPY, (value,), shop.book.results(_COPY)))
+            value = calls[-1].outs[0]
+        goals[value] = place
+    return goals, numbers
+
+
+_COPY = Kind(Listing(((op.INPUT, 0, 0),), (0,)), (1,))
 
 
 def _sums(shop: Workshop, row: dict[int, list[tuple[Scalar, Scalar]]], calls: list[Call], known: Made) -> dict[int, Scalar]:

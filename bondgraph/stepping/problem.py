@@ -94,7 +94,7 @@ def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
     kernels = kernels_of({**routines, "step_matrices": routine}, backend)
 
     def jacobian() -> Any:
-        return jacobian_of(differentiate, kernels, backend)
+        return jacobian_of(differentiate, backend)
 
     couplings = functools.partial(couplings_of, routines, jacobian, backend)
     program = program_of(system, kernels, jacobian, couplings, functools.partial(outputs_of, routines, backend), model)

@@ -8,7 +8,7 @@ from bondgraph import J0, J1, X1, Automaton, C, Graph, I, R, Se, Sf, Transition
 from bondgraph.assembly.system import System
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.schedule.build import kernels_in_loops, scheduled
+from bondgraph.schedule.build import kernel_in_loops, kernels_in_loops, scheduled
 from bondgraph.tape.routine import Alternatives
 from bondgraph.tracing.routines import trace
 
@@ -70,7 +70,9 @@ def dense(pattern: tuple[np.ndarray, np.ndarray], values: np.ndarray) -> np.ndar
 def in_loops(system: System, machine_code: bool = False) -> tuple[dict[str, Kernel], tuple[np.ndarray, np.ndarray]]:
     """Kernels by schedules, and the pattern of their Jacobian."""
     made, _, differentiate = scheduled(system)
-    return kernels_in_loops(made, machine_code), differentiate()[1]
+    jacobian, pattern = differentiate()
+    own = {} if jacobian is None else {"jacobian": kernel_in_loops(jacobian, machine_code)}
+    return kernels_in_loops(made, machine_code) | own, pattern
 
 
 def assert_equal(system: System, machine_code: bool = False, samples: int = 2) -> None:
