@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 BACKENDS = ("auto", "llvm", "numpy")
 
-DEFERRED = frozenset({"outputs", "collisions"})
+HASTY = frozenset({"outputs", "collisions"})
 """Large routines that not every run needs, and few times: compiled at their first use, without an optimiser."""
+
+DEFERRED = HASTY | {"closing_matrix"}
+"""All that are compiled at their first use."""
 
 INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or seldom: not worth a compiler."""
@@ -41,14 +44,14 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
     wanted = {name: r for name, r in routines.items() if r.outputs or name in ("rates", "prepare")}
     if _is_compiled(backend):
         from bondgraph.emit.kernel import DeferredKernel
-        from bondgraph.emit.llvm import compile_routines
+        from bondgraph.emit.llvm import QUICK, compile_routines
 
         now = [routine for name, routine in wanted.items() if name not in DEFERRED | INTERPRETED]
         library = compile_routines(now)
         kernels: dict[str, Kernel] = {routine.name: library.kernel(routine.name) for routine in now}
 
         def alone(name: str) -> Kernel:
-            return compile_routines([wanted[name]], quick=0).kernel(name)
+            return compile_routines([wanted[name]], quick=0 if name in HASTY else QUICK).kernel(name)
 
         for name in DEFERRED & set(wanted):
             make = functools.partial(alone, name)

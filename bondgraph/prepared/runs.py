@@ -14,15 +14,14 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import foreign_velocities, motion_of
 from bondgraph.compile.starts import contradicting_switches
 from bondgraph.compile.unusable import unusable_parameters
-from bondgraph.errors import raise_if_any, refusal
+from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.model.laws import IdealSwitch
 from bondgraph.output.brief import brief
-from bondgraph.quantities import real
+from bondgraph.prepared.blocks import parameter_rows, plainly_fit, start_rows
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.repeated.ends import RunEnd, RunEnds
 from bondgraph.run.repeated.preparation import PreparedProgram, prepare
 from bondgraph.run_arguments import Initial, RunSettings
-from bondgraph.tracing.on_tape.values import flat
 
 
 @brief
@@ -84,37 +83,30 @@ class PreparedRun:
             told = ", ".join(f'"{key}" {count}' for key, count in counts.items())
             raise refusal("E124", "what varies has different counts of values", about=name, why=told, places=())
         runs = next(iter(counts.values()), 1)
-        rows = [[{key: values[k] for key, values in given.items()} for k in range(runs)] for given in (varied, starts)]
-        if starts or own.system.starts or any(e.automaton is not None for e in own.model.elements.values()):
-            found = [own.initial(start, change) for change, start in zip(*rows, strict=True)]
-            x, m = (np.array(blocks) for blocks in zip(*found, strict=True))
-        else:  # nothing at the start follows from a parameter
-            x, m = (block[None] for block in own.initial())
-        if not varied:
-            return own.parameters()[None], x, m
-        p = self._parameters(varied, runs)
-        if p is None:
-            p = np.array([flat(changed_parameters(own.model, own.system, change).values()) for change in rows[0]])
-        return np.hstack([p, own.prepare.many(p)]), x, m
+        found, p = start_rows(own, starts, runs), parameter_rows(own, varied, runs)
+        if p is not None and found is not None:
+            return p, *found
+        changes, begins = ([{key: values[k] for key, values in given.items()} for k in range(runs)] for given in (varied, starts))
+        if found is None:
+            alone = [own.initial(begin, change) for change, begin in zip(changes, begins, strict=True)]
+            found = np.array([x for x, _ in alone]), np.array([m for _, m in alone])
+        return (np.array([own.parameters(change) for change in changes]) if p is None else p), *found
 
-    def _parameters(self, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
-        """Parameters (runs, own) where only single numbers vary (the smallest and the largest are looked at); else None."""
-        own, system = self.compiled, self.compiled.system
-        known = {name: system.resolve(name) for name in varied}
-        columns = dict[str, np.ndarray]()
-        for name, values in varied.items():
-            column = real(values)
-            if column is None or column.shape != (runs,) or not np.isfinite(column).all():
-                return None
-            if np.shape(system.parameters.get(known[name], ())):
-                return None
-            columns[name] = column
-        for pick in (np.min, np.max):
-            changed_parameters(own.model, system, {name: pick(column) for name, column in columns.items()})
-        p = np.tile(flat(system.parameters.values()), (runs, 1))
-        for name, column in columns.items():
-            p[:, own.program.layout[known[name]].start] = column
-        return p
+    def plain_starts(
+        self, parameters: Mapping[str, Any], initial: Mapping[str, Any], runs: int
+    ) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """What `start` gives for those of so many runs that need no look at each alone, by number; parameters and start values
+        by name, (runs, *shape)."""
+        own = self.compiled
+        try:
+            found, p = start_rows(own, initial, runs), parameter_rows(own, parameters, runs)
+        except ModelError:  # of some run, for which `start` raises it
+            return {}
+        if found is None or p is None:
+            return {}
+        fit = np.flatnonzero(plainly_fit(own, self.runs.settings.t_start, found[0], p, found[1])).tolist()
+        blocks = [np.broadcast_to(block, (runs, block.shape[1])) for block in (found[0], p, found[1])]
+        return {k: (blocks[0][k], blocks[1][k], blocks[2][k]) for k in fit}
 
     def many(
         self,

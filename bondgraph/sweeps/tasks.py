@@ -17,6 +17,7 @@ from bondgraph.sweeps.keep import Eventless, Kept, Measurable, Measure, needed
 from bondgraph.sweeps.sending import SentModel
 
 if TYPE_CHECKING:
+    from bondgraph.prepared.runs import PreparedRun
     from bondgraph.run.repeated.preparation import PreparedProgram
 
 T = TypeVar("T")
@@ -65,9 +66,10 @@ def run_chunk(model: SentModel, asked: Asked, runs: np.ndarray, points: Mapping[
     """
     begin = time.perf_counter()
     prepared = model.compiled.prepare_run(asked.t_end, **asked.settings, progress=False)  # type: ignore[misc]
+    plain = prepared.plain_starts(**_arguments(asked, points), runs=len(runs))
     starts, rows = dict[int, Start](), list[Row]()
     for k, run in enumerate(map(int, runs)):
-        found = attempted(run, functools.partial(prepared.start, **_arguments(asked, points, k)))
+        found = plain[k] if k in plain else attempted(run, functools.partial(_start, prepared, asked, points, k))
         if isinstance(found, Fault):
             rows.append(Row(run, None, found))
         else:
@@ -80,12 +82,18 @@ def run_chunk(model: SentModel, asked: Asked, runs: np.ndarray, points: Mapping[
     return sorted(rows, key=lambda row: order[row.run]), time.perf_counter() - begin
 
 
-def _arguments(asked: Asked, points: Mapping[str, np.ndarray], k: int) -> dict[str, dict[str, Any]]:
-    """Parameters and start values of one of the points."""
-    given: dict[str, dict[str, Any]] = {"parameters": {}, "initial": {}}
+def _arguments(asked: Asked, points: Mapping[str, T]) -> dict[str, dict[str, T]]:
+    """Parameters and start values among the points."""
+    given: dict[str, dict[str, T]] = {"parameters": {}, "initial": {}}
     for name, values in points.items():
-        given[asked.arguments[name]][name] = str(values[k]) if isinstance(values[k], str) else values[k]
+        given[asked.arguments[name]][name] = values
     return given
+
+
+def _start(prepared: PreparedRun, asked: Asked, points: Mapping[str, np.ndarray], k: int) -> Start:
+    """Numbers of one of the points, looked at alone."""
+    own = {name: str(values[k]) if isinstance(values[k], str) else values[k] for name, values in points.items()}
+    return prepared.start(**_arguments(asked, own))
 
 
 def attempted(run: int, what: Callable[[], T]) -> T | Fault:

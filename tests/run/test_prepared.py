@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, I, R, RunEndedWarning, Se, compile_model, signals
+from bondgraph import IC, J1, C, Constraint, Graph, I, R, RunEndedWarning, Se, compile_model, signals
 from bondgraph.errors import ModelError, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
@@ -218,3 +218,28 @@ def test_models_with_breaks_of_time():
     run = compiled.prepare_run(1.0, samples=[1.0], progress=False)
     ends = run.many(*run.points({"r.resistance": [1.0, 2.0]}))
     assert np.array_equal(ends.x[1], compiled.simulate(1.0, samples=[1.0]).x[-1])
+
+
+def test_starts_of_many_runs_are_those_of_each_alone():
+    compiled = pushed()
+    run = compiled.prepare_run(1.0, progress=False)
+    parameters, initial = {"spring.stiffness": np.array([20.0, 50.0])}, {"spring.q": np.array([0.1, -0.1])}
+    together = run.plain_starts(parameters, initial, 2)
+    for k in range(2):
+        alone = run.start({"spring.stiffness": parameters["spring.stiffness"][k]}, {"spring.q": initial["spring.q"][k]})
+        assert all(np.array_equal(a, b) for a, b in zip(together[k], alone, strict=True))
+    assert run.plain_starts({"spring.stiffness": np.array([20.0, -1.0])}, {}, 2) == {}, "each must be looked at"
+    assert run.plain_starts({}, {"spring.q": np.array([0.1, np.nan])}, 2) == {}
+
+
+def test_velocities_that_must_fit_constraints_are_looked_at_alone():
+    graph, v = Graph("rails"), J1("v", dimension=2)
+    graph.connect(v, IC("mass", kinetic=lambda q, v: (v @ v) / 2, position=[0.0, 0.0]))
+    graph.connect(v, Constraint("rail", position=lambda q: q[0] - q[1] ** 2, coordinates={"mass.q": 2}))
+    compiled = compile_model(graph)
+    run = compiled.prepare_run(1.0, progress=False)
+    (state,) = (name for name in compiled.states if name != "mass.q")
+    velocities = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    assert list(run.plain_starts({}, {state: velocities}, 3)) == [0, 1]
+    with pytest.raises(ModelError, match="E455"):
+        run.start({}, {state: velocities[2]})

@@ -17,12 +17,23 @@ GRID = 501
 MOST = 5000
 """Times at most, of longer results every so many."""
 
+SAME = 1e-3
+"""Part of the distance of these times within which one is another that is asked for, but for rounding."""
+
 
 def watched_times(program: Program, since: np.ndarray, span: float) -> np.ndarray:
     """Sample times of a run, since its start: those that are wanted, and more where constraints are watched between them."""
     if program.closing is None or not program.closing.owners or len(since) >= GRID:
         return since
-    return np.union1d(since, np.linspace(0.0, span, GRID))
+    grid = np.linspace(0.0, span, GRID)
+    after = np.searchsorted(since, grid)
+    apart = np.minimum(np.abs(grid - since[np.maximum(after - 1, 0)]), np.abs(grid - since[np.minimum(after, len(since) - 1)]))
+    return np.union1d(since, grid[apart > SAME * span / GRID])
+
+
+def stride_of(times: int) -> int:
+    """Of so many times every how many are looked at."""
+    return -(-times // MOST)
 
 
 def judged(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], end: tuple[float, np.ndarray]) -> Result:
@@ -59,7 +70,7 @@ def _lost(result: Result, origin: float, t: float, x: np.ndarray) -> LostRank | 
     program = result.program
     if program.closing is None or not program.closing.owners or len(result.since) < 3:
         return None
-    stride = -(-len(result.since) // MOST)
+    stride = stride_of(len(result.since))
     course = result.since[::stride], result.x[::stride], result.m[::stride]
     if t > result.since[-1] and np.isfinite(x).all():
         course = np.append(course[0], t), np.vstack([course[1], x]), np.vstack([course[2], course[2][-1:]])

@@ -28,6 +28,9 @@ TOUCHES = 1e-3
 CONTRADICTS = 1e-4
 """What redundant constraints may leave of their accelerations, as a part of these, before they contradict each other."""
 
+BEYOND = 0.5
+"""Part of an interval beyond its ends within which straight courses that meet zero are suspected."""
+
 SHARE = 0.3
 """Part of the largest component of a null vector from which a constraint has a share in it."""
 
@@ -154,7 +157,7 @@ def _suspects(t: Sequence[float], s: Sequence[float]) -> list[int]:
         if k + 2 < len(t) and s[k + 2] > s[k + 1]:
             right = t[k + 1] - s[k + 1] * (t[k + 2] - t[k + 1]) / (s[k + 2] - s[k + 1])
         ends = [end for end in (left, right) if end is not None]
-        if ends and all(t[k] - length / 2 <= end <= t[k + 1] + length / 2 for end in ends):
+        if ends and all(t[k] - BEYOND * length <= end <= t[k + 1] + BEYOND * length for end in ends):
             found.append(k)
     return found
 

@@ -13,6 +13,7 @@ from bondgraph.run.idioms import finite, larger, size_of
 from bondgraph.run.integrators.leg import HOPELESS, PATIENCE
 from bondgraph.run.integrators.one_step.driver import PAUSE, STOP
 from bondgraph.run.integrators.one_step.method import COMMON as INTEGRATOR
+from bondgraph.run.repeated import screen
 from bondgraph.run.table import fields_of
 
 TOO_MANY, DOUBTFUL = 100, 101
@@ -23,17 +24,19 @@ ROW, OUTPUT, MODE = range(3)
 """Kinds of what is kept, and whence it comes."""
 
 # p, x, m: of all runs, in rows, `..._stride` apart; ends (runs, width), times_end, status, step_counts, rate_counts (runs,).
-# kinds, sources, places: of each number that is kept, into kept (runs, kept_count); series (runs, samples, series_count).
+# wanted: of each sample whether it is asked for, and not only looked at; so many of them are wanted_count.
+# kinds, sources, places: of each number that is kept, into kept (runs, kept_count); series (runs, wanted_count, series_count).
+# screen: as `screen.FIELDS`, 0 where no constraints are watched.
 _POINTERS = """table begin advance p x m times dates rows ends times_end status step_counts rejected_counts rate_counts
-    outputs out kinds sources places kept before series_sources series_places series signs energies rates powers"""
-_WHOLES = "runs p_count p_stride x_stride m_stride samples kept_count series_count output_count most"
+    outputs out kinds sources places kept before series_sources series_places series signs energies rates powers wanted screen"""
+_WHOLES = "runs p_count p_stride x_stride m_stride samples wanted_count kept_count series_count output_count most"
 FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span"))
 
 
 @once
 def machine_code() -> Library:
     """The loop as machine code."""
-    return compile_procedures([_examine(), _value(), _keep(), _many()])
+    return compile_procedures([*screen.procedures(), _examine(), _value(), _keep(), _many()])
 
 
 def _tables(write: Procedure) -> tuple[Record, Record, Record]:
@@ -49,7 +52,8 @@ def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> Non
 
 
 def _examine() -> Procedure:
-    """1 where a value is not finite at a sample, or the energy account is off by more than the limit."""
+    """1 where a value is not finite at a sample, the energy account of those that are asked for is off by more than the limit, or
+    constraints may lose rank."""
     write = Procedure("examine", {"r": "ptr"}, "i64", internal=True)
     record, integrator, weights = _tables(write)
     n, width, p, m = (integrator.get(name) for name in ("n", "width", "p", "m"))
@@ -67,6 +71,7 @@ def _examine() -> Procedure:
         with write.when(storages > 0):
             write.call(weights.get("energies"), [date, row, p, m, energies])
             _unless_finite(write, energies, storages)
+        with write.when((storages > 0) & record.get("wanted").load(k, "i64").equals(1)):
             stored, play = write.local(0.0), write.local(0.0)
             with write.loop(storages) as i:
                 stored.set(stored.get() + energies[i])
@@ -80,7 +85,11 @@ def _examine() -> Procedure:
                 play.set(play.get() + size_of(write, work))
             worst.set(larger(write, worst.get(), size_of(write, stored.get())))
             in_play.set(larger(write, in_play.get(), play.get()))
-    write.give(write.select(worst.get() <= in_play.get() * record.get("limit"), 0, 1, "i64"))
+    with write.when(~(worst.get() <= in_play.get() * record.get("limit"))):
+        write.give(1)
+    with write.when(record.get("screen").is_given()):
+        write.give(write.call("may_lose_rank", [record.get("screen"), record.get("table"), record.get("rows")], "i64"))
+    write.give(0)
     return write
 
 
@@ -98,13 +107,15 @@ def _value() -> Procedure:
 
 
 def _keep() -> Procedure:
-    """What is kept of a run, by its samples."""
+    """What is kept of a run, by the samples that are asked for."""
     write = Procedure("keep", {"r": "ptr", "run": "i64"}, internal=True)
     record, integrator, _ = _tables(write)
     width, p, m = (integrator.get(name) for name in ("width", "p", "m"))
     samples, count, many = (record.get(name) for name in ("samples", "kept_count", "series_count"))
     kept, before, times = record.get("kept").at(write["run"] * count), record.get("before"), record.get("times")
-    with write.loop(samples) as k:
+    place = write.local(write["run"] * record.get("wanted_count") * many, "i64")
+    last = write.local(0, "i64")
+    with write.loop(samples) as k, write.when(record.get("wanted").load(k, "i64").equals(1)):
         row = record.get("rows").at(k * width)
         with write.when(record.get("output_count") > 0):
             write.call(record.get("outputs"), [record.get("dates").at(k), row, p, m, record.get("out")])
@@ -123,12 +134,13 @@ def _keep() -> Procedure:
                 with write.when(kind.equals(SMALLEST)):
                     kept[j] = write.intrinsic("minnum", kept[j], value)
                 with write.when(kind.equals(INTEGRAL)):
-                    kept[j] = kept[j] + (times[k] - times[k - 1]) * (before[j] + value) * 0.5
+                    kept[j] = kept[j] + (times[k] - times[last.get()]) * (before[j] + value) * 0.5
             before[j] = value
-        place = record.get("series").at((write["run"] * samples + k) * many)
         with write.loop(many) as j:
             whence = [record.get(name).load(j, "i64") for name in ("series_sources", "series_places")]
-            place[j] = write.call("value", [write["r"], row, *whence], "double")
+            record.get("series")[place.get() + j] = write.call("value", [write["r"], row, *whence], "double")
+        place.set(place.get() + many)
+        last.set(k)
     write.give()
     return write
 

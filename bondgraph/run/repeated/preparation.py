@@ -194,29 +194,30 @@ class PreparedProgram:
             trapezoids), "mean" or "course" of a quantity at the samples.
         threads : how many work at it; as many as there are processors by default. The numbers do not depend on it.
         watch : whether to look along each run for positions in which its constraints lose rank, as single runs do; without, such
-            a run is not told from others.
+            a run is not told from others, and what only that looks at is not computed.
 
         Every run has the numbers of a single one, to the last bit. Runs in machine code (`in_machine_code`) go a chunk in a call,
-        without the interpreter's lock; one that ends early or is in doubt is done again as a single one, which says why. Others
-        are single runs.
+        without the interpreter's lock; one that ends early or is in doubt is done again as a single one, which says why. Others,
+        and those of watched constraints that repeat each other, are single runs.
 
         Raises `RunError` E305 for blocks that do not fit each other or the program, E345 for what cannot be kept.
         """
         p, x0, m0 = blocks_of(self.program, p, x0, m0)
         runs, width = max(map(len, (p, x0, m0))), self.program.states
         kept, outputs = kept_of(self.program, keep or {})
-        crew = max(1, threads or os.cpu_count() or 1)
+        crew, watched = max(1, threads or os.cpu_count() or 1), watch and self.watched
         collected = Collected(self.program, self.settings, len(self.wanted[0]), self.judged, (x0, p, m0), kept)
-        machine = self.in_machine_code and not (watch and self.watched) and (outputs is None or outputs.address is not None)
+        machine = self.in_machine_code and (outputs is None or outputs.address is not None)
+        machine = machine and (not watched or self._can_be_screened)
         left: Sequence[int] = range(runs)
         with Progress(self.program.name, runs, self.progress) as bar, ThreadPoolExecutor(crew) as pool:
             if machine:
                 counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
-                batch = RunBatch.of(runs, width + self._powers, len(self.settings.times), *counts)
+                batch = RunBatch.of(runs, width + self._powers, len(self.wanted[0]), *counts)
 
                 def chunk(part: slice) -> int:
                     with self._workspace() as space:
-                        space.many(p, x0, m0, part, batch, kept, outputs)
+                        space.many(p, x0, m0, part, self.wanted, watched, batch, kept, outputs)
                     return part.stop
 
                 for done in pool.map(chunk, parts(runs, crew)):
@@ -226,6 +227,12 @@ class PreparedProgram:
             for done, _ in enumerate(pool.map(collected.single, left)):
                 bar.show(runs - len(left) + done)
         return collected.ends()
+
+    @property
+    def _can_be_screened(self) -> bool:
+        """Whether machine code can watch: where constraints repeat each other, some eigenvalues are zero throughout."""
+        closing, kernel = self.program.closing, self.program.closing_matrix
+        return closing is not None and not closing.repeating and kernel is not None and kernel.is_machine_code
 
     @property
     def _powers(self) -> int:

@@ -18,7 +18,7 @@ from bondgraph.run.integrators.leg import Effort, Selection, endless
 from bondgraph.run.integrators.one_step import driver
 from bondgraph.run.outcome.doubts import FAR, MOST
 from bondgraph.run.program import Program
-from bondgraph.run.repeated import loop
+from bondgraph.run.repeated import loop, screen
 from bondgraph.run.repeated.collected import RunBatch
 from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.settings import Settings
@@ -67,6 +67,7 @@ class Workspace:
         self._many = ctypes.CFUNCTYPE(None, pointer)(loop.machine_code().address("run_many"))
         self._width = program.states + self.bound.quadratures
         self._place = self.table.address
+        self._screen: FieldTable | None = None
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> MachineRun:
         """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), all contiguous arrays of floats."""
@@ -93,20 +94,26 @@ class Workspace:
         x: np.ndarray,
         m: np.ndarray,
         runs: slice,
+        wanted: tuple[np.ndarray, np.ndarray],
+        watch: bool,
         batch: RunBatch,
         kept: Sequence[KeptOfRun],
         outputs: Kernel | None,
     ) -> None:
         """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in one call that lets
-        go of the interpreter's lock."""
-        program, settings, times = self.bound.program, self.settings, self.settings.times
+        go of the interpreter's lock; what is kept is that at the samples `wanted`, since the start and as dates, and constraints
+        are looked at along a run if `watch`."""
+        program, settings = self.bound.program, self.settings
+        times, dates = (settings.times, settings.dates) if watch else wanted
+        asked_for = np.isin(times, wanted[0]).astype(np.int64)
         table, first, count = FieldTable(loop.FIELDS), runs.start, runs.stop - runs.start
         numbers = [place for own in kept if not own.course for place in own.sources()]
         series = [place for own in kept if own.course for place in own.sources()]
         kinds = [own.kind for own in kept if not own.course for _ in own.places]
         signs = [1.0 if role == "dissipated" else -1.0 for role in program.power_roles]
         storages = 0 if program.energies is None else program.energies.n_out
-        arrays = {"times": times, "dates": settings.dates, "rows": np.empty((len(times), self._width)), "signs": np.array(signs)}
+        arrays = {"times": times, "dates": dates, "rows": np.empty((len(times), self._width)), "signs": np.array(signs)}
+        arrays["wanted"] = asked_for
         arrays |= {"out": np.empty(outputs.n_out if outputs else 0), "before": np.zeros(len(numbers)), "kinds": _whole(kinds)}
         arrays |= {"sources": _whole([a for a, _ in numbers]), "places": _whole([b for _, b in numbers])}
         arrays |= {"series_sources": _whole([a for a, _ in series]), "series_places": _whole([b for _, b in series])}
@@ -121,6 +128,7 @@ class Workspace:
         table.point("table", self._place)
         table.point("begin", self._addresses[0])
         table.point("advance", self._addresses[1])
+        table.point("screen", self._watching().address if watch else 0)
         table.point("outputs", 0 if outputs is None else outputs.address or 0)
         table["runs"], table["p_count"], table["samples"], table["most"] = (
             count,
@@ -133,9 +141,16 @@ class Workspace:
             len(series),
             outputs.n_out if outputs else 0,
         )
-        table["span"] = settings.span
+        table["span"], table["wanted_count"] = settings.span, int(asked_for.sum())
         table["limit"] = _NEAR * min(FAR * settings.rtol, MOST)
         self._many(table.address)
+
+    def _watching(self) -> FieldTable:
+        """The table of the look at constraints."""
+        if self._screen is None:
+            own = self.settings
+            self._screen = screen.screen_table(self.bound.program, own.times, own.dates, own.span, own.t_start)
+        return self._screen
 
 
 def _whole(values: Sequence[int]) -> np.ndarray:

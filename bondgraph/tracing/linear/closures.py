@@ -26,6 +26,12 @@ class Closures:
     closing: Closing
     scalars: tuple[Any, ...]
 
+    @property
+    def matrix(self) -> tuple[Any, ...]:
+        """The entries of A alone."""
+        first = len(self.closing.flows)
+        return self.scalars[first : first + len(self.closing.pattern)]
+
 
 def closures_of(system: System, values: Values, equations: SparseEquations, repeating: Sequence[Repeating]) -> Closures | None:
     """The constraints among the unknowns of a system with values in place; None without any."""

@@ -1,0 +1,111 @@
+"""The cheap look at constraints along many runs: it lets nothing pass that single runs find, and common runs need no more."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from bondgraph import RunEndedWarning, compile_model
+from bondgraph.run.outcome.judge import GRID, watched_times
+from bondgraph.run.outcome.singular import _suspects
+from bondgraph.run.repeated.collected import Collected
+from bondgraph.run.repeated.screen import bounds
+from models.delta import DeltaParameters, DeltaRobot
+from tests.models.test_loops import cranks
+
+
+@pytest.fixture
+def singles(monkeypatch):
+    """The numbers of the runs that were done again one by one."""
+    done, single = [], Collected.single
+    monkeypatch.setattr(Collected, "single", lambda self, run: (done.append(run), single(self, run)))
+    return done
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_changes_less_than_the_bounds_is_never_suspected(seed):
+    """Random samples, unequal by up to a factor of ten thousand, and roots that fall and rise as fast as they just may."""
+    random = np.random.default_rng(seed)
+    t = np.cumsum(10.0 ** random.uniform(-4.0, 0.0, 40))
+    falls, rises = bounds(t)
+    lowest, highest = falls[1:], 1.0 / np.where(rises[1:] > 0.0, rises[1:], 1e-3)
+    parts = np.where(random.random(39) < 0.5, lowest * (1.0 + 1e-6), highest * (1.0 - 1e-6))
+    parts[parts <= 0.0] = 0.01
+    roots = np.sqrt(np.cumprod(np.append(1.0, parts)))
+    assert _suspects(t.tolist(), roots.tolist()) == []
+
+
+def test_the_bounds_are_hardly_stricter_than_suspicion():
+    """A root that falls by a little more than that meets zero within the next interval and half of another."""
+    t = np.cumsum([0.0, 1.0, 0.7, 1.3, 1.0])
+    falls, rises = bounds(t)
+    fall = np.array([1.0, 1.0, np.sqrt(falls[2] * 0.995), 1.0, 1.0])
+    assert 2 in _suspects(t[:4].tolist(), [*fall[:3], fall[2]])
+    rise = [1.0, np.sqrt(rises[2] * 0.995), 1.0]
+    assert 0 in _suspects(t[:3].tolist(), [rise[1], rise[1], 1.0])
+    assert bounds(np.arange(5.0))[0][2] == pytest.approx(0.36, rel=2e-3)
+
+
+def test_samples_that_are_told_apart_by_rounding_are_never_safe():
+    falls, rises = bounds(np.array([0.0, 0.1, 0.1 + 1e-12, 0.2, 0.3]))
+    assert np.isinf(falls[[1, 2]]).all() and np.isinf(rises[[2, 3]]).all() and np.isfinite(falls[3])
+
+
+def test_times_that_are_watched_are_not_doubled_by_rounding():
+    class Closed:
+        class closing:
+            owners = ("hinge",)
+
+    since = 0.1 * np.arange(11)
+    times = watched_times(Closed, since, 1.0)
+    assert np.isin(since, times).all() and np.diff(times).min() > 0.9e-3 and len(times) == GRID
+
+
+def test_many_runs_find_singular_positions_as_single_runs_do(singles):
+    """Two uprights that start at many angles: those that lie flat before the end, and only those, end there."""
+    compiled = compile_model(cranks((1.0, 1.0), start=2.0))
+    run = compiled.prepare_run(0.5, samples=0.1, progress=False)
+    angles = np.linspace(1.7, 3.1, 15)
+    x, p, m = run.start()
+    starts = np.tile(x, (15, 1))
+    place = compiled.program.layout["parts.q"].start
+    starts[:, place : place + 5] = np.stack([angles, angles, np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
+    ends = run.many(p, starts, m, {"turned": ("course", "parts.q[0]")})
+    assert run.runs.in_machine_code and set(ends.failures) <= set(singles) and 3 <= len(ends.failures) < len(angles)
+    assert len(singles) <= len(ends.failures) + 2, "most runs need no second look"
+    for k, start in enumerate(starts):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RunEndedWarning)
+            alone = run.runs.judged(start, p, m)
+        assert str(ends.failures.get(k)) == str(alone.failure)
+        assert np.array_equal(ends.x[k], alone.x[-1]) and ends.steps[k] == alone.statistics.steps
+        course = alone["parts.q[0]"]
+        assert np.array_equal(ends["turned"][k, : len(course)], course) and np.isnan(ends["turned"][k, len(course) :]).all()
+
+
+def test_a_delta_robot_is_watched_in_machine_code(singles):
+    compiled = DeltaRobot(DeltaParameters.fit()).compiled
+    run = compiled.prepare_run(0.2, samples=0.05, progress=False)
+    masses = compiled.parameters["arm 1.mechanism.M2"].value * np.array([0.9, 1.0, 1.1])
+    keep = {"turned": ("course", "arm 1.mechanism.q[0]"), "swung": ("integral", "arm 1.mechanism.q[0]")}
+    ends = run.many(*run.points({"arm 1.mechanism.M2": masses}), keep)
+    assert ends.ok.all() and not singles
+    for k, mass in enumerate(masses):
+        alone = compiled.simulate(0.2, samples=0.05, parameters={"arm 1.mechanism.M2": mass}, progress=False)
+        assert np.array_equal(ends.x[k], alone.x[-1]) and np.array_equal(ends["turned"][k], alone["arm 1.mechanism.q[0]"])
+        assert ends.rates[k] == alone.statistics.rates
+        assert ends["swung"][k] == pytest.approx(np.trapezoid(alone["arm 1.mechanism.q[0]"], alone.t), rel=1e-12)
+    unwatched = run.many(*run.points({"arm 1.mechanism.M2": masses}), keep, watch=False)
+    assert np.array_equal(unwatched["turned"], ends["turned"]) and np.all(unwatched.rates <= ends.rates)
+
+
+def test_constraints_that_repeat_each_other_are_watched_by_single_runs(singles):
+    compiled = compile_model(cranks())
+    run = compiled.prepare_run(0.1, samples=[0.1], progress=False)
+    x, p, m = run.start()
+    ends = run.many(np.tile(p, (2, 1)), x, m)
+    assert ends.ok.all() and singles == [0, 1]
+    run.many(np.tile(p, (2, 1)), x, m, watch=False)
+    assert singles == [0, 1]
