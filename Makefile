@@ -1,4 +1,5 @@
 # make demo   set everything up, run the rolling eggs, open their page, draw poster, plots and movie; all in demo/
+# make environment  set everything up that the checks need
 # make test   set everything up, run every check
 # make portable  the checks that compare text and tight numbers once more, as the least processor of the family rounds
 # make pictures  draw every picture under docs/ anew
@@ -27,20 +28,24 @@ DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_
 # Tests run side by side, and their matrices are small: threads of linear algebra would only wait for one another.
 ONE_THREAD = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test portable pictures notebooks docs dist bench campaign clean
+# Two workers take one file after the other, in the order of tests/conftest.py: the longest first.
+SHARED = -n 2 --dist loadfile --no-loadscope-reorder
+
+.PHONY: demo environment test portable pictures notebooks docs dist bench campaign clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.rolling_eggs --out demo --open
 
+environment: $(VENV)/dev.stamp
+
 test: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(ONE_THREAD) $(BIN)/python -m pytest -q $(SHARED)
 
 portable: $(VENV)/dev.stamp
 	$(ONE_THREAD) OPENBLAS_CORETYPE=Prescott SCREWBOND_PROCESSOR=baseline NPY_DISABLE_CPU_FEATURES="$(DISPATCHED)" \
-	  $(BIN)/python -m pytest -q -n 2 --dist loadfile $(PORTABLE)
+	  $(BIN)/python -m pytest -q $(SHARED) $(PORTABLE)
 
 pictures: $(VENV)/dev.stamp
 	$(BIN)/python -m docs.gallery
@@ -87,5 +92,5 @@ $(VENV)/demo.stamp: $(VENV)/made.stamp $(PINS)
 # The development environment contains the demo's, so both are up to date after it.
 $(VENV)/dev.stamp: $(VENV)/made.stamp $(PINS)
 	@echo "installing screwbond and what its tests need (about a minute the first time)"
-	@$(INSTALL) -e ".[dev]"
+	@$(INSTALL) --no-compile -e ".[dev]"
 	@touch $(VENV)/demo.stamp $@

@@ -9,6 +9,7 @@ import base64
 import fcntl
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -77,7 +78,6 @@ class Browser:
         for fd in (down[0], up[1], read, write):
             os.close(fd)
         self._to, self._from = os.fdopen(down[1], "wb"), up[0]
-        os.set_blocking(self._from, False)
         self._rest, self._count, self._session = b"", 0, None
         target = self._ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -95,12 +95,10 @@ class Browser:
 
     def _messages(self) -> Iterator[dict[str, Any]]:
         end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            try:
-                self._rest += os.read(self._from, 1 << 20)
-            except BlockingIOError:
-                time.sleep(0.005)
-                continue
+        while select.select([self._from], [], [], max(end - time.monotonic(), 0.0))[0]:
+            read = os.read(self._from, 1 << 20)
+            assert read, "Chromium has ended"
+            self._rest += read
             *whole, self._rest = self._rest.split(b"\0")
             for text in whole:
                 yield json.loads(text)

@@ -15,6 +15,28 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+LONGEST = (
+    "tests/front_door/test_typing.py",
+    "tests/models/pictures/test_many_pages.py",
+    "tests/docs/test_site.py",
+    "tests/examples/test_notebooks.py",
+    "tests/render/test_laws.py",
+    "tests/models/pictures/test_filling.py",
+    "tests/models/pictures/test_pages.py",
+    "tests/export/test_definitions.py",
+    "tests/models/delta/test_delta_pictures.py",
+    "tests/models/hand/test_hand_pictures.py",
+    "tests/docs/test_gallery.py",
+    "tests/render/test_random_graphs.py",
+    "tests/run/test_compilers.py",
+    "tests/models/test_without_extras.py",
+    "tests/models/delta/test_joints_delta.py",
+    "tests/compile/test_large.py",
+    "tests/judges/test_piles.py",
+    "tests/models/studies/test_artefacts.py",
+)
+"""Files that take longest, the longest first."""
+
 MADE = pytest.StashKey[list[int]]()
 """How many procedures a C compiler has made each time."""
 _COMPARED = pytest.StashKey[dict[str, int]]()
@@ -51,6 +73,12 @@ def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with the longest tests first: where workers share the files, none of these begins as the others end."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(places)))
 
 
 def pytest_collection_finish() -> None:

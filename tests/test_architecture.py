@@ -12,6 +12,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from tests.conftest import LONGEST
+
 ROOT = Path(__file__).parents[1]
 LAYERS = ("screws", "bondgraph", "models", "screwbond", "examples")
 PACKAGES = LAYERS[:3]
@@ -92,7 +94,12 @@ def modules(folder):
 
 
 SOURCES = {name: path for layer in LAYERS for name, path in modules(layer).items()}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8"), str(path)) for name, path in SOURCES.items()}
+
+
+@functools.cache
+def tree_of(name):
+    """What a module says, parsed; not before a test asks, since every worker imports this file."""
+    return ast.parse(SOURCES[name].read_text(encoding="utf-8"), str(SOURCES[name]))
 
 
 def targets(node, importer):
@@ -119,7 +126,7 @@ def imports(tree, importer):
 def test_imports_never_point_upward(layer):
     forbidden = {*LAYERS[LAYERS.index(layer) + 1 :], "tests", "benchmarks"}
     for name in modules(layer):
-        upward = [target for target in imports(TREES[name], name) if target.partition(".")[0] in forbidden]
+        upward = [target for target in imports(tree_of(name), name) if target.partition(".")[0] in forbidden]
         assert not upward, f"{name} imports {upward}"
 
 
@@ -131,7 +138,7 @@ def room(name):
 @functools.cache
 def inside(package):
     """Imports between modules of a package, as pairs, but for shortcuts: those of functions and of type checkers too."""
-    found = ((name, to) for name in modules(package) for to in imports(TREES[name], name) if to in modules(package))
+    found = ((name, to) for name in modules(package) for to in imports(tree_of(name), name) if to in modules(package))
     return {(name, to) for name, to in found if to != name and to not in SHORTCUTS.get(name, ())}
 
 
@@ -139,14 +146,14 @@ def inside(package):
 def test_a_shortcut_is_an_import_and_a_return(name):
     """In a method of two lines, or for type checkers alone; so it can neither hold any logic nor be met while modules load."""
     allowed, met = [], set()
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(tree_of(name)):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             allowed += node.body
         if isinstance(node, ast.FunctionDef):
             kinds = [type(line) for line in node.body]
             if kinds == [ast.Expr, ast.ImportFrom, ast.Return] and isinstance(node.body[2].value, ast.Call):
                 allowed.append(node.body[1])
-    for node in ast.walk(TREES[name]):
+    for node in ast.walk(tree_of(name)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             up = set(targets(node, name)) & set(SHORTCUTS[name])
             assert not up or node in allowed, f"{name}:{node.lineno}"
@@ -200,7 +207,7 @@ def test_folders_are_small(package):
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_says_what_goes_in_and_what_comes_out(package):
     packages = [name for name, path in modules(package).items() if path.name == "__init__.py" and "." in name]
-    said = {name: ast.get_docstring(TREES[name]) or "" for name in packages}
+    said = {name: ast.get_docstring(tree_of(name)) or "" for name in packages}
     assert not [f"{name}: {text}" for name, text in said.items() if not re.search(r"\bin[;,.].*\bout\b", text, re.DOTALL)]
 
 
@@ -219,7 +226,7 @@ def test_a_module_is_not_called_as_what_its_package_exports(package):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_class_name_has_one_meaning(package):
-    found = [(node.name, name) for name in modules(package) for node in ast.walk(TREES[name]) if isinstance(node, ast.ClassDef)]
+    found = [(node.name, name) for name in modules(package) for node in ast.walk(tree_of(name)) if isinstance(node, ast.ClassDef)]
     names = [name for name, _ in found]
     assert not [pair for pair in found if names.count(pair[0]) > 1]
 
@@ -228,13 +235,14 @@ def test_only_bondgraph_knows_its_tape_and_emitters():
     """There is `compile_formula` for that."""
     for name in SOURCES:
         if not name.startswith("bondgraph"):
-            known = [to for to in imports(TREES[name], name) if to.startswith(("bondgraph.tape", "bondgraph.emit"))]
+            known = [to for to in imports(tree_of(name), name) if to.startswith(("bondgraph.tape", "bondgraph.emit"))]
             assert not known, f"{name} imports {known}"
 
 
 def test_text_is_never_evaluated_as_code():
     """No module calls what turns text or files into running code."""
-    for name, tree in TREES.items():
+    for name in SOURCES:
+        tree = tree_of(name)
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func)
@@ -282,6 +290,10 @@ def test_public_name_is_typed_and_documented(package, name):
 def test_package_lists_its_names(package):
     names = importlib.import_module(package).__all__
     assert names and len(set(names)) == len(names)
+
+
+def test_the_files_that_tests_begin_with_are_there():
+    assert len(set(LONGEST)) == len(LONGEST) and all((ROOT / name).is_file() for name in LONGEST)
 
 
 def test_import_is_light():
