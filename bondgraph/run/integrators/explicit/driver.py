@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
@@ -280,4 +280,4 @@ def procedures() -> list[Procedure]:
 @once
 def machine_code() -> Library:
     """The method as machine code."""
-    return compile_procedures(procedures())
+    return compile_written(procedures)
