@@ -87,10 +87,12 @@ $(VENV)/made.stamp:
 $(VENV)/demo.stamp: $(VENV)/made.stamp $(PINS)
 	@echo "installing screwbond and what its pictures need (about a minute the first time)"
 	@$(INSTALL) --no-compile -e ".[viz]"  # what is imported is compiled then
+	@$(BIN)/python -m screwbond warm
 	@touch $@
 
 # The development environment contains the demo's, so both are up to date after it.
 $(VENV)/dev.stamp: $(VENV)/made.stamp $(PINS)
 	@echo "installing screwbond and what its tests need (about a minute the first time)"
 	@$(INSTALL) --no-compile -e ".[dev]"
+	@$(BIN)/python -m screwbond warm
 	@touch $(VENV)/demo.stamp $@

@@ -5,8 +5,7 @@ A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts 
 """
 
 import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bondgraph import signals
 from bondgraph.causality.assign import Causality, assign_causality
@@ -25,7 +24,6 @@ from bondgraph.elements.two_ports import GY, MGY, MTF, TF
 from bondgraph.errors import ModelError, Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, ScrewbondError
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.fields import multiport
-from bondgraph.interchange import dump_model, load_model, parse_model, save_model
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import DOMAINS, Domain
 from bondgraph.model.element import Element, Port
@@ -33,13 +31,14 @@ from bondgraph.model.laws import Parameter, StateSpec
 from bondgraph.model.modal import by_mode
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op
-from bondgraph.stepping import quasistatic
-from bondgraph.sweeps import sweep
 
 if TYPE_CHECKING:
     from bondgraph import analysis as analysis
     from bondgraph import export as export
     from bondgraph import render as render
+    from bondgraph.interchange import dump_model, load_model, parse_model, save_model
+    from bondgraph.stepping import quasistatic
+    from bondgraph.sweeps import sweep
 
 __all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY", "EulerJunction", "J0", "J1", "X0", "X1"]
 __all__ += ["Constraint", "Diode", "Friction", "Switch", "Block", "multiport", "signals"]
@@ -50,18 +49,24 @@ __all__ += ["quasistatic", "simulate", "sweep"]
 __all__ += ["dump_model", "load_model", "parse_model", "save_model"]
 __all__ += ["ModelError", "Problem", "RoundingWarning", "RunDoubtWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
 
-_LATER = {"analysis": "bondgraph.analysis", "export": "bondgraph.export", "render": "bondgraph.render.diagram"}
+_LATER = {room: f"bondgraph.{room}" for room in ("analysis", "export", "interchange", "stepping", "sweeps")}
+_LATER |= {"render": "bondgraph.render.diagram"}
 """Rooms that are there after `import bondgraph` without being loaded by it: name -> module that is imported when asked for."""
+_OF_THEM = dict.fromkeys(("dump_model", "load_model", "parse_model", "save_model"), "interchange")
+_OF_THEM |= {"quasistatic": "stepping", "sweep": "sweeps"}
+"""Public names that come with such rooms: name -> room."""
 
 
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> ModuleType:
-        if name not in _LATER:
+    def __getattr__(name: str) -> Any:
+        room = _OF_THEM.get(name, name)
+        if room not in _LATER:
             raise AttributeError(f"module 'bondgraph' has no attribute {name!r}")
-        importlib.import_module(_LATER[name])
-        return importlib.import_module(f"bondgraph.{name}")
+        importlib.import_module(_LATER[room])
+        loaded = importlib.import_module(f"bondgraph.{room}")
+        return loaded if name == room else getattr(loaded, name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_LATER]
+    return [*__all__, *(room for room in _LATER if room not in _OF_THEM.values())]

@@ -94,8 +94,20 @@ def _info(_: Any) -> int:
     return 0
 
 
+def _warm(_: Any) -> int:
+    from bondgraph.warming import warm
+
+    made = warm()
+    for name, seconds in made.seconds.items():
+        print(f"{seconds:7.2f} s  {name}")
+    where = f"kept in {made.folder}" if made.folder else "not kept: there is no folder for it, see SCREWBOND_CACHE"
+    print(f"{sum(made.seconds.values()):7.2f} s  in all, {where}")
+    return 0
+
+
 INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
-COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, RUN_SAVED, SHOW_SAVED, SWEEP, DIAGRAM, EXAMPLES, INFO)
+WARM = Command("warm", "compile the solvers now, so that no first run waits for it", lambda parser: None, _warm)
+COMMANDS = (CONTACT, DELTA, HAND, IMPACT, MAZE, RUN_SAVED, SHOW_SAVED, SWEEP, DIAGRAM, EXAMPLES, INFO, WARM)
 """Every command."""
 
 

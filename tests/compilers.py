@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -61,9 +61,10 @@ def replace_procedures(compiler: str) -> list[int]:
     assert not [name for name in sys.modules if name.startswith("bondgraph.run.integrators")], "they have LLVM's already"
     made: list[int] = []
 
-    def compiled(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> llvm.Library:
+    def compiled(write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple) -> llvm.Library:
+        procedures = write()
         made.append(len(procedures))
-        return by_compiler(compiler, procedures, others)
+        return by_compiler(compiler, procedures, others())
 
-    llvm.compile_procedures = compiled
+    llvm.compile_written = compiled
     return made

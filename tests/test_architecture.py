@@ -36,7 +36,7 @@ ROOMS = {
         ("schedule",),
         ("compile",),
         ("analysis", "estimation", "export", "interchange", "piles", "prepared", "stepping"),
-        ("sweeps",),
+        ("sweeps", "warming"),
     ),
     "models": (
         ("connections", "studies", "visuals"),

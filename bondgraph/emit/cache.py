@@ -14,6 +14,7 @@ Processes share it: a file appears whole or not at all.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import re
@@ -29,9 +30,12 @@ from bondgraph.errors import CacheWarning, Problem
 MEGABYTES = 256.0
 """Most that is kept, unless the environment says otherwise."""
 _DIGEST = 32
+_PACKAGES = ("bondgraph", "screws")
+"""Of which procedures are written."""
 _OWN_FILE = re.compile(r"[0-9a-f]{64}\.o")
 _ABANDONED = 3600.0
 """Age (s) of a temporary file whose process has certainly ended."""
+_BEGAN = time.time()
 _unswept: dict[Path, float] = {}
 """Bytes that this process may still store in a folder before its size is looked at again."""
 
@@ -74,6 +78,30 @@ def key(*parts: str) -> str:
         encoded = part.encode("utf-8", "surrogatepass")
         digest.update(str(len(encoded)).encode() + b":" + encoded)
     return digest.hexdigest()
+
+
+@functools.cache
+def sources() -> str:
+    """A key of the sources of this project as they lie on disk. "" where there are none (in an archive, say), or where some are
+    newer than this process, which may have read what stood there before."""
+    root = Path(__file__).parents[2]
+    digest, count = hashlib.sha256(sys.version.encode()), 0
+    pending = [str(root / package) for package in _PACKAGES]
+    try:
+        while pending:
+            with os.scandir(pending.pop()) as entries:
+                for entry in sorted(entries, key=lambda entry: entry.name):
+                    if entry.is_dir():
+                        pending.append(entry.path)
+                    elif entry.name.endswith(".py"):
+                        if entry.stat().st_mtime >= _BEGAN:
+                            return ""
+                        with open(entry.path, "rb") as file:
+                            digest.update(entry.name.encode() + b"\n" + hashlib.sha256(file.read()).digest())
+                        count += 1
+    except OSError:
+        return ""
+    return digest.hexdigest() if count else ""
 
 
 def load(name: str) -> bytes | None:

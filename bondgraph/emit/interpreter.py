@@ -16,7 +16,7 @@ import numpy as np
 
 from bondgraph.emit import trigonometry
 from bondgraph.emit.kernel import Kernel, address_of
-from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.emit.text import DECLARATIONS, function_text
@@ -110,7 +110,7 @@ class InterpretedSteps:
     @property
     def address(self) -> int:
         """Where the interpreter's code starts: (table, values, rows, work, count, first, width)."""
-        return _machine_code().address("interpret")
+        return machine_code().address("interpret")
 
 
 def _steps(routine: Routine, needed: list[int], row: dict[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -144,14 +144,19 @@ def _steps(routine: Routine, needed: list[int], row: dict[int, int]) -> tuple[np
 
 
 @once
-def _machine_code() -> Library:
+def machine_code() -> Library:
+    """The interpreter as machine code."""
+    return compile_written(procedures, _rules)
+
+
+def _rules() -> list[str]:
     texts = [_rule(code) for code in _ARGUMENTS]
-    return compile_procedures(procedures(), [DECLARATIONS, *texts, *trigonometry.called(texts)])
+    return [DECLARATIONS, *texts, *trigonometry.called(texts)]
 
 
 @functools.cache
 def _interpreter() -> Callable[..., None]:
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)(_machine_code().address("interpret"))
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 3)(machine_code().address("interpret"))
 
 
 def _rule(code: int) -> str:

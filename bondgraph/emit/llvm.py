@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bondgraph.emit import trigonometry
+from bondgraph.emit import cache, trigonometry
 from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.llvm_procedures import module_text
-from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_symbols, link, object_code
+from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, link, object_code
 from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import DECLARATIONS, HEAP, choice_text, function_text, loop_text, preset_text, shared_text, split_text
 from bondgraph.errors import Problem
@@ -18,7 +18,8 @@ from bondgraph.output.brief import brief
 from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import Alternatives, Routine, listing, reachable
 
-__all__ = ["CompileError", "Library", "compile_ir", "compile_procedures", "compile_routines", "have_llvm", "routines_text"]
+__all__ = ["CompileError", "Library", "compile_ir", "compile_procedures", "compile_routines", "compile_written"]
+__all__ += ["have_llvm", "routines_text"]
 
 WHOLE = 2000
 """Steps up to which a routine is one function."""
@@ -165,6 +166,27 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
 def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> Library:
     """Machine code of procedures; `others` are texts of LLVM with the functions that they call by name besides their own."""
     return compile_ir(module_text(procedures, others))
+
+
+def compile_written(write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple) -> Library:
+    """Machine code of the procedures, and of the other texts, that functions of a module write.
+
+    Where the sources of this project are as they were when it was made, the cache has it, and nothing is written.
+    """
+    sources = cache.sources()
+    name = cache.key("written by", write.__module__, write.__qualname__, sources) if sources else ""
+    known = cache.load(name) if name else None
+    if known is not None:
+        digest, *exported = known.decode().split()
+        code = known_code(digest, 2, 2)
+        if code is not None:
+            tracker, addresses = link(code, exported, {})
+            return Library(addresses, {}, (tracker,))
+    text = module_text(write(), others())
+    library = compile_ir(text)
+    if name:
+        cache.store(name, " ".join([cache.key(text), *library.addresses]).encode())
+    return library
 
 
 def _known(kind: str, name: str, known: Mapping[str, Any]) -> Any:

@@ -107,16 +107,7 @@ def optimised(text: str, passes: int, machine: Any) -> Any:
 
 def object_code(text: str, passes: int, level: int) -> bytes:
     """Object code of `text`, from the cache if it was compiled before."""
-    llvm = binding()
-    import llvmlite
-
-    name = cache.key(
-        text,
-        f"passes {passes} level {level}",
-        llvm.get_default_triple(),
-        *processor(),
-        f"{llvmlite.__version__} {llvm.llvm_version_info}",
-    )
+    name = _object_name(cache.key(text), passes, level)
     stored = cache.load(name)
     if stored is not None:
         return stored
@@ -124,6 +115,19 @@ def object_code(text: str, passes: int, level: int) -> bytes:
     code: bytes = machine.emit_object(optimised(text, passes, machine))
     cache.store(name, code)
     return code
+
+
+def known_code(digest: str, passes: int, level: int) -> bytes | None:
+    """Object code of the text with the key `digest`, if it was compiled before and is still in the cache."""
+    return cache.load(_object_name(digest, passes, level))
+
+
+def _object_name(digest: str, passes: int, level: int) -> str:
+    llvm = binding()
+    import llvmlite
+
+    how = f"passes {passes} level {level}"
+    return cache.key(digest, how, llvm.get_default_triple(), *processor(), f"{llvmlite.__version__} {llvm.llvm_version_info}")
 
 
 @once

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.emit.kernel import address_of
-from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Temporary
 
@@ -111,12 +111,13 @@ def settle(contacts: Contacts, twists: np.ndarray, guess: np.ndarray, tolerance:
 @functools.cache
 def _function() -> ctypes._CFunctionType:
     pointers = [ctypes.c_void_p] * 9
-    return ctypes.CFUNCTYPE(None, ctypes.c_int64, *pointers, ctypes.c_int64, ctypes.c_double)(_library().address("settle"))
+    return ctypes.CFUNCTYPE(None, ctypes.c_int64, *pointers, ctypes.c_int64, ctypes.c_double)(machine_code().address("settle"))
 
 
 @once
-def _library() -> Library:
-    return compile_procedures(procedures())
+def machine_code() -> Library:
+    """The sweeps as machine code."""
+    return compile_written(procedures)
 
 
 def procedures() -> list[Procedure]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel, address_of
-from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
 
@@ -54,7 +54,7 @@ def _interpreted(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, tim
 
 def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: np.ndarray) -> Callable[[], Any]:
     pointers = [ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * 4]
-    function = ctypes.CFUNCTYPE(None, *pointers)(_library().address("move"))
+    function = ctypes.CFUNCTYPE(None, *pointers)(machine_code().address("move"))
     places = [address_of(array) for array in (x, p, m, work)]
     call = functools.partial(function, rates.address, len(x), *places)
     call.__dict__["owners"] = (x, p, m, work, rates)  # addresses hold as long as what they are of
@@ -62,8 +62,9 @@ def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: 
 
 
 @once
-def _library() -> Library:
-    return compile_procedures(procedures())
+def machine_code() -> Library:
+    """The step as machine code."""
+    return compile_written(procedures)
 
 
 def procedures() -> list[Procedure]:

@@ -1,5 +1,6 @@
 """The cache of compiled code: what is kept, what is believed, and what is thrown away."""
 
+import ctypes
 import os
 import threading
 from pathlib import Path
@@ -8,8 +9,9 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, Graph, I, R, simulate
-from bondgraph.emit import cache, machine
-from bondgraph.emit.llvm import compile_routines
+from bondgraph.emit import cache, llvm, machine
+from bondgraph.emit.llvm import compile_routines, compile_written
+from bondgraph.emit.procedure import Procedure
 from bondgraph.errors import CacheWarning
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
@@ -51,6 +53,60 @@ def test_damaged_object_is_compiled_anew(folder):
     stored.write_bytes(whole[:-10])
     assert compile_routines([squares()]).kernel("squares")([2.0, 3.0]).tolist() == [4.0, 9.0]
     assert stored.read_bytes() == whole
+
+
+def written():
+    """Procedures as a module of this project writes them."""
+    write = Procedure("twice", {"x": "double"}, "double")
+    write.give(write["x"] + write["x"])
+    return [write]
+
+
+def doubled(library):
+    return ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(library.address("twice"))(2.5)
+
+
+def test_procedures_are_not_written_again_while_the_sources_stay(folder, monkeypatch):
+    assert doubled(compile_written(written)) == 5.0
+    text, code = sorted(folder.iterdir(), key=lambda path: path.stat().st_size)
+    monkeypatch.setattr(llvm, "module_text", lambda *_: pytest.fail("written again"))
+    assert doubled(compile_written(written)) == 5.0
+    monkeypatch.undo()
+    monkeypatch.setenv("SCREWBOND_CACHE", str(folder))
+    code.unlink()
+    assert doubled(compile_written(written)) == 5.0 and code.exists()
+    text.write_bytes(b"twisted" + text.read_bytes())
+    assert doubled(compile_written(written)) == 5.0
+
+
+@pytest.mark.parametrize("key", ["of a later state", ""])
+def test_procedures_of_other_sources_are_written_again(folder, monkeypatch, key):
+    compile_written(written)
+    monkeypatch.setattr(cache, "sources", lambda: key)
+    text, asked = llvm.module_text, []
+    monkeypatch.setattr(llvm, "module_text", lambda *given: asked.append(given) or text(*given))
+    assert doubled(compile_written(written)) == 5.0 and asked
+
+
+def test_the_key_of_the_sources_follows_what_they_say(tmp_path, monkeypatch):
+    for package in ("bondgraph", "screws"):
+        (tmp_path / package / "room").mkdir(parents=True)
+        (tmp_path / package / "room" / "module.py").write_text("x = 1\n")
+    place = tmp_path / "bondgraph" / "emit" / "cache.py"
+    place.parent.mkdir()
+    monkeypatch.setattr(cache, "__file__", str(place))
+    key = cache.sources.__wrapped__
+    assert key() == ""  # newer than this process
+    for path in tmp_path.rglob("*.py"):
+        os.utime(path, (1e9, 1e9))
+    before = key()
+    assert before and key() == before
+    changed = tmp_path / "screws" / "room" / "module.py"
+    changed.write_text("x = 2\n")  # as long, and as old
+    os.utime(changed, (1e9, 1e9))
+    assert key() not in ("", before)
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "archive" / "bondgraph" / "emit" / "cache.py"))
+    assert key() == ""
 
 
 def test_cache_off(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import warnings
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bondgraph import warming
 from bondgraph.errors import RoundingWarning
 from models.cli import main
 from models.studies.commands import Command
@@ -165,6 +167,26 @@ def test_info_names_versions_and_rendering(capsys) -> None:
     assert main(["info"]) == 0
     out = capsys.readouterr().out
     assert "numpy" in out and "rendering:" in out and "solver:" in out
+
+
+def test_warm_compiles_all_code_that_no_model_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(warming, "PARTS", {name: lambda name=name: made.append(name) for name in warming.PARTS})
+    monkeypatch.setenv("SCREWBOND_CACHE", str(tmp_path))
+    assert main(["warm"]) == 0
+    assert made == list(warming.PARTS) and "not kept" in capsys.readouterr().out
+    (tmp_path / "kept.o").write_bytes(b"")
+    assert main(["warm"]) == 0
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert [line.split(" s  ")[1] for line in lines] == made[: len(lines)] and last.endswith(f"in all, kept in {tmp_path}")
+
+
+def test_what_is_warmed_is_all_that_is_made_of_procedures() -> None:
+    root = Path(warming.__file__).parent
+    using = {path for path in root.rglob("*.py") if "compile_written(" in path.read_text(encoding="utf-8")}
+    assert {Path(inspect.unwrap(make).__code__.co_filename) for make in warming.PARTS.values()} | {
+        root / "emit" / "llvm.py"
+    } == using
 
 
 CAR = """

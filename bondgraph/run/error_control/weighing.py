@@ -7,7 +7,7 @@ bits. `weights_reset` (w) makes them as they are before a run.
 
 from __future__ import annotations
 
-from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.couplings import FIELDS as STRUCTURE
@@ -31,7 +31,7 @@ def procedures() -> list[Procedure]:
 @once
 def machine_code() -> Library:
     """The error control as machine code."""
-    return compile_procedures(procedures())
+    return compile_written(procedures)
 
 
 def _at(write: Procedure) -> list[Temporary]:

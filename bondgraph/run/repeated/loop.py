@@ -5,7 +5,7 @@ What a run cannot end by itself here, or what is doubtful at its end, is marked,
 
 from __future__ import annotations
 
-from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
@@ -33,10 +33,15 @@ _WHOLES = "runs p_count p_stride x_stride m_stride samples wanted_count kept_cou
 FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span"))
 
 
+def procedures() -> list[Procedure]:
+    """All of the loop."""
+    return [*screen.procedures(), _examine(), _value(), _keep(), _many()]
+
+
 @once
 def machine_code() -> Library:
     """The loop as machine code."""
-    return compile_procedures([*screen.procedures(), _examine(), _value(), _keep(), _many()])
+    return compile_written(procedures)
 
 
 def _tables(write: Procedure) -> tuple[Record, Record, Record]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.bound import Bound
@@ -33,10 +33,15 @@ DOP853 = Method(
 )
 
 
+def written() -> list[Procedure]:
+    """All procedures of the method, with the loops around its steps."""
+    return procedures(DOP853)
+
+
 @once
 def machine_code() -> Library:
     """The method as machine code."""
-    return compile_procedures(procedures(DOP853))
+    return compile_written(written)
 
 
 class Dop853(OneStep):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.idioms import clock_time
@@ -210,6 +210,6 @@ def procedures() -> list[Procedure]:
 
 
 @once
-def adapters() -> Library:
+def machine_code() -> Library:
     """The adapters as machine code."""
-    return compile_procedures(procedures())
+    return compile_written(procedures)

@@ -13,7 +13,7 @@ from bondgraph.run.error_control.weights import RENEWALS, Weights
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Tolerances
 from bondgraph.run.integrators.native import fired, table_of
-from bondgraph.run.integrators.sundials.adapters import DOUBT, FIELDS, PAUSE, ROOT, STOPPED, adapters
+from bondgraph.run.integrators.sundials.adapters import DOUBT, FIELDS, PAUSE, ROOT, STOPPED, machine_code
 from bondgraph.run.integrators.sundials.library import load
 
 _ADAMS, _BDF, _CSC = 1, 2, 0
@@ -48,7 +48,7 @@ class Cvode(Integrator):
         self._bound, self._tolerances, self._weights, self._stop = bound, tolerances, weights, stop
         loaded = load()
         self._api = loaded.functions
-        self._code = adapters()
+        self._code = machine_code()
         self._n = bound.program.states
         self._width = self._n + bound.quadratures
         self._memory, self._context = ctypes.c_void_p(), ctypes.c_void_p()

@@ -1,0 +1,57 @@
+"""Code that no model has a part in, of solvers and error control, made before the first run -> how long it took, and where it is
+kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bondgraph.emit import cache, interpreter
+from bondgraph.emit.llvm import Library
+from bondgraph.piles import sweeps
+from bondgraph.run.error_control import weighing
+from bondgraph.run.integrators.explicit import dop853
+from bondgraph.run.integrators.sundials import adapters
+from bondgraph.run.repeated import loop
+from bondgraph.stepping import motion
+
+PARTS: Mapping[str, Callable[[], Library]] = {
+    "explicit method with events": dop853.machine_code,
+    "error control": weighing.machine_code,
+    "many runs": loop.machine_code,
+    "implicit methods": adapters.machine_code,
+    "formulas that are seldom asked for": interpreter.machine_code,
+    "steps of time": motion.machine_code,
+    "piles": sweeps.machine_code,
+}
+"""All code of this project that is made of procedures, by what it is for."""
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """What `warm` did.
+
+    Parameters
+    ----------
+    seconds : by part of `PARTS`; one that was there already takes milliseconds.
+    folder : where they are kept; None where they are not (`SCREWBOND_CACHE` is `off`, or the place cannot be written).
+    """
+
+    seconds: Mapping[str, float]
+    folder: Path | None
+
+
+def warm() -> Warmed:
+    """Make what is not yet in the cache, and load all of it.
+
+    Raises `CompileError` E391 without llvmlite.
+    """
+    seconds: dict[str, float] = {}
+    for name, make in PARTS.items():
+        begin = time.perf_counter()
+        make()
+        seconds[name] = time.perf_counter() - begin
+    folder = cache.directory()
+    return Warmed(seconds, folder if folder is not None and any(folder.glob("*.o")) else None)
