@@ -75,8 +75,8 @@ class RunSettings(TypedDict, total=False):
         str,
         Setting(
             "auto",
-            '"auto" (dop853; bdf from where the model turns out stiff), "dop853" (explicit Runge-Kutta of order 8), "adams",'
-            ' "bdf" (multistep), "radau", "lsoda" (SciPy only).',
+            '"auto" (dop853; bdf from where the model turns out stiff), "dop853" (explicit Runge-Kutta of order 8), "rodas5p"'
+            ' (Rosenbrock of order 5, for stiff models), "adams", "bdf" (multistep), "radau", "lsoda" (SciPy only).',
         ),
     ]
     solver: Annotated[str, Setting("auto", '"auto", "machine code", "sundials" or "scipy".')]
@@ -100,7 +100,12 @@ class RunSettings(TypedDict, total=False):
     max_events: Annotated[int, Setting(100_000, "the run ends with a failure after so many transitions.")]
     max_steps: Annotated[int, Setting(10_000_000, "the same after so many steps of integration (checked now and then).")]
     iteration: Annotated[str, Setting("auto", '"newton" or "fixed point", for adams and bdf.')]
-    linear: Annotated[str, Setting("auto", '"dense" or "sparse" algebra in the Newton iteration; by size if "auto".')]
+    linear: Annotated[
+        str,
+        Setting(
+            "auto", 'algebra of implicit methods, "dense", "band" (rodas5p) or "sparse" (adams, bdf); the cheaper if "auto".'
+        ),
+    ]
     simultaneous: Annotated[
         str,
         Setting(

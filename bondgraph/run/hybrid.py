@@ -12,7 +12,7 @@ from bondgraph.run.instants.events import Events
 from bondgraph.run.instants.log import Log
 from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators import leg as legs
-from bondgraph.run.integrators.choose import build, settle_function, settling, sundials_reason, tolerances, weights_of
+from bondgraph.run.integrators.choose import build, for_stiff, settle_function, settling, tolerances, weights_of
 from bondgraph.run.integrators.leg import Effort, Integrator, Selection
 from bondgraph.run.outcome.doubts import first_lost
 from bondgraph.run.outcome.failure import Failure, cause, describe, fastest_rate
@@ -191,9 +191,7 @@ class Hybrid:
             if leg.status == legs.STOP:
                 return None, levels
             if leg.status == legs.STIFF:
-                if sundials_reason():
-                    return replace(choice, watch_stiffness=False), levels
-                return Selection("sundials", "bdf"), levels
+                return for_stiff(self.bound.program, choice), levels
             if leg.status == legs.FAILED:
                 self._fail(*cause(self.bound, leg.reason, self.t, self.x, self.m, settings.span, self.weights.known))
             elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):

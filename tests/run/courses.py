@@ -15,7 +15,7 @@ import numpy as np
 
 from tests.compilers import replace_procedures
 
-METHODS = ("dop853", "adams", "bdf")
+METHODS = ("dop853", "rodas5p", "adams", "bdf")
 
 
 def digest(arrays: Iterable[np.ndarray | float]) -> str:
@@ -51,6 +51,7 @@ def programs() -> Iterator[tuple[str, Callable[[], str]]]:
         yield f"noise {method}", run(test_noise.loud, [1.0, 0.0], [test_noise.LOUD], [], 3.0, method=method, rtol=1e-12)
         yield f"powers {method}", run(lambda: problems.oscillator(fused=True), [1.0, 0.0], [1.0, 0.1], [], 5.0, method=method)
     yield "stiff", run(problems.oscillator, [1.0, 0.0], [1e3, 1e3], [], 300.0)
+    yield "stiff rodas5p", run(problems.oscillator, [1.0, 0.0], [1e3, 1e3], [], 300.0, method="rodas5p")
     yield "sparse", run(problems.oscillator, [1.0, 0.0], [1e3, 1e3], [], 3.0, method="bdf", linear="sparse")
 
 

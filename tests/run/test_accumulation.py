@@ -14,7 +14,7 @@ from bondgraph.run.simulate import simulate
 from screws.scalars import absolute, equal, where
 from tests.run.problems import program
 
-METHODS = ["dop853", "adams", "bdf"] if available()[0] else ["dop853"]
+METHODS = ["dop853", "rodas5p", *(["adams", "bdf"] if available()[0] else [])]
 G = 9.81
 
 

@@ -12,7 +12,7 @@ from bondgraph.run.simulate import simulate
 from screws import scalars as s
 from tests.run.problems import ball, bumper, program
 
-METHODS = ["dop853", "adams", "bdf"] if available()[0] else ["dop853"]
+METHODS = ["dop853", "rodas5p", *(["adams", "bdf"] if available()[0] else [])]
 G = 9.81
 
 
@@ -200,7 +200,7 @@ def test_an_event_costs_little():
     assert result.statistics.rates / events < 100
 
 
-@pytest.mark.parametrize("method", METHODS[:1] + METHODS[2:])
+@pytest.mark.parametrize("method", [*METHODS[:2], *METHODS[3:]])
 @pytest.mark.parametrize("phase", [0.0, 1e-12])
 def test_a_start_next_to_rest_does_not_set_the_scale_of_the_account(phase, method):
     """A rectifier whose diode closes on next to no energy: what its leak takes later is far more, and partly rounding."""

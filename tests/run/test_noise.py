@@ -18,7 +18,7 @@ from bondgraph.run.simulate import simulate
 from screws import scalars as s
 from tests.run.problems import oscillator, program
 
-METHODS = ["dop853", "adams", "bdf"] if available()[0] else ["dop853"]
+METHODS = ["dop853", "rodas5p", *(["adams", "bdf"] if available()[0] else [])]
 LOUD = 1e5
 
 

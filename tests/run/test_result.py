@@ -17,7 +17,7 @@ from bondgraph.run.simulate import simulate
 from screws import scalars as s
 from tests.run.problems import ball, bumper, decay, oscillator, program
 
-METHODS = ["dop853", "adams", "bdf"] if available()[0] else ["dop853"]
+METHODS = ["dop853", "rodas5p", *(["adams", "bdf"] if available()[0] else [])]
 
 
 def test_names_shapes_and_unknown_names():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,8 +30,25 @@ if TYPE_CHECKING:
 # Measured residual / rtol at rtol 1e-9 with these factors: an undamped oscillator over 184 turns dop853 0.3, adams 3,
 # bdf 45; with 14 % damping 0.01, 0.02, 0.3; free rotation 0.03, 0.1, 0.7; impacts 0.05, 0.03, 0.2. A factor ten times
 # smaller costs dop853 a third more evaluations, adams two fifths, bdf half; bdf is meant for stiff models only.
-SAFETY = {"dop853": (1e-2, 1e-15), "adams": (1e-3, 1e-15), "bdf": (1e-3, 1e-15), "radau": (1e-1, 3e-14), "lsoda": (1e-2, 3e-14)}
+# rodas5p: that oscillator 0.04 (0.6 at rtol 1e-6, 2.5 at 1e-4), with damping 0.005, free rotation 0.2, a stiff wall 0.3; a factor
+# ten times larger exceeds rtol on all of them, one ten times smaller costs half more steps.
+SAFETY = {
+    "dop853": (1e-2, 1e-15),
+    "rodas5p": (1e-1, 1e-15),
+    "adams": (1e-3, 1e-15),
+    "bdf": (1e-3, 1e-15),
+    "radau": (1e-1, 3e-14),
+    "lsoda": (1e-2, 3e-14),
+}
 """Of every method that factor, and the least tolerance per step that it can keep."""
+
+
+ALGEBRA = {
+    ("machine code", "rodas5p"): ("dense", "band"),
+    ("sundials", "adams"): ("dense", "sparse"),
+    ("sundials", "bdf"): ("dense", "sparse"),
+}
+"""What solvers offer with their implicit methods for linear systems."""
 
 
 def sundials_reason() -> str:
@@ -45,7 +63,7 @@ def choose(program: Program, settings: Settings) -> Selection:
     """Solver and method for a run; E307 where what was asked for is not installed, E304 for sparse algebra without a Jacobian."""
     method, solver = settings.method, settings.solver
     if solver == "auto":
-        if method in ("radau", "lsoda") or not program.is_machine_code:
+        if method in ("radau", "lsoda") or (not program.is_machine_code and method != "rodas5p"):
             solver = "scipy"
         elif method in ("adams", "bdf"):
             solver = "sundials" if not sundials_reason() else "scipy"
@@ -63,7 +81,22 @@ def choose(program: Program, settings: Settings) -> Selection:
         raise RunError(Problem("E304", "sparse algebra needs a Jacobian, and the program has none", cures=('linear="dense"',)))
     if method == "auto":
         method = "bdf" if solver == "sundials" else "dop853"
+    if (offered := ALGEBRA.get((solver, method))) and settings.linear not in ("auto", *offered):
+        title, cures = f"{method} has no {settings.linear} algebra", [f'linear="{kind}"' for kind in offered]
+        raise RunError(Problem("E304", title, (f"with {solver} it has: {', '.join(offered)}",), cures=tuple(cures)))
+    if method == "rodas5p" and program.differentiate is None:
+        title = "rodas5p needs a Jacobian, and the program has no derivatives"
+        raise RunError(Problem("E304", title, cures=('method="bdf"', 'method="radau"')))
     return Selection(solver, method, watch_stiffness=settings.method == "auto")
+
+
+def for_stiff(program: Program, choice: Selection) -> Selection:
+    """How a run goes on whose model turns out to be stiff: by SUNDIALS, or by a method of our own where that is not here."""
+    if not sundials_reason():
+        return Selection("sundials", "bdf")
+    if program.differentiate is not None:
+        return Selection("machine code", "rodas5p")
+    return replace(choice, watch_stiffness=False)
 
 
 def tolerances(settings: Settings, method: str) -> Tolerances:
@@ -99,8 +132,10 @@ def settling(
 
 def settle_function(method: str) -> Callable[[int], int]:
     """The machine code of a method's loop that settles what is due at the start, of a settler's table."""
-    from bondgraph.run.integrators.explicit.dop853 import machine_code
-
+    if method == "rodas5p":
+        from bondgraph.run.integrators.rosenbrock.rodas5p import machine_code
+    else:
+        from bondgraph.run.integrators.explicit.dop853 import machine_code
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine_code().address("settle"))
 
 
@@ -122,21 +157,27 @@ def build(
         made = ScipySolver(bound, choice.method, tolerance, weights)
     else:
         inside = not bound.program.loops
-        made = in_machine_code(bound, choice, tolerance, weights, ticks if inside else None, settler)
+        made = in_machine_code(bound, settings, choice, weights, ticks if inside else None, settler)
     return Clocked(bound, made, ticks) if len(ticks) and not inside else made
 
 
 def in_machine_code(
     bound: Bound,
+    settings: Settings,
     choice: Selection,
-    tolerance: Tolerances,
     weights: Weights,
     ticks: Ticks | None = None,
     settler: Settler | None = None,
 ) -> OneStep:
     """A method whose loop is machine code."""
     from bondgraph.run.error_control.shared_weights import SharedWeights
-    from bondgraph.run.integrators.explicit.dop853 import Dop853
 
     assert isinstance(weights, SharedWeights), "machine code throughout"
-    return Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks, settler)
+    tolerance = tolerances(settings, choice.method)
+    if choice.method == "rodas5p":
+        from bondgraph.run.integrators.rosenbrock.rodas5p import Rodas5P
+
+        return Rodas5P(bound, tolerance, weights, settings.linear, settings.max_steps, ticks, settler)
+    from bondgraph.run.integrators.explicit.dop853 import Dop853
+
+    return Dop853(bound, tolerance, weights, choice.watch_stiffness, settings.max_steps, ticks, settler)

@@ -40,7 +40,7 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
         max_events=checks.count("max_events", given["max_events"]),
         max_steps=checks.count("max_steps", given["max_steps"]),
         iteration=checks.one_of("iteration", given["iteration"], ("auto", "newton", "fixed point")),
-        linear=checks.one_of("linear", given["linear"], ("auto", "dense", "sparse")),
+        linear=checks.one_of("linear", given["linear"], ("auto", "dense", "band", "sparse")),
         simultaneous=checks.one_of("simultaneous", given["simultaneous"], ("together", "sequence")),
     )
     return checked, (since, dates)

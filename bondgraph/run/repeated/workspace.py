@@ -13,7 +13,7 @@ from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.shared_weights import SharedWeights
-from bondgraph.run.integrators.choose import in_machine_code, tolerances
+from bondgraph.run.integrators.choose import in_machine_code
 from bondgraph.run.integrators.leg import Effort, Selection, endless
 from bondgraph.run.integrators.one_step import driver
 from bondgraph.run.outcome.doubts import FAR, MOST
@@ -56,8 +56,7 @@ class Workspace:
         self.settings = settings
         self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
         self.weights = SharedWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
-        local = tolerances(settings, choice.method)
-        self._integrator = in_machine_code(self.bound, choice, local, self.weights)
+        self._integrator = in_machine_code(self.bound, settings, choice, self.weights)
         self.table = self._integrator.table
         self.table["stop"], self.table["budget"] = settings.span, STEPS
         pointer, library, name = ctypes.c_void_p, self._integrator.library, self._integrator.method.name

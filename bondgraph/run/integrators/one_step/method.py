@@ -28,6 +28,8 @@ COMMON = with_shared(
 def with_own(pointers: str, wholes: str = "") -> Fields:
     """Those fields, and behind them a method's own."""
     own = [(name, kind) for kind, names in (("ptr", pointers), ("i64", wholes)) for name in names.split()]
+    if double := COMMON.keys() & {name for name, _ in own}:
+        raise ValueError(f"fields of the method that all have: {sorted(double)}")
     return dict(COMMON) | {name: (len(COMMON) + k, kind) for k, (name, kind) in enumerate(own)}
 
 

@@ -1,0 +1,65 @@
+"""Band matrices: columns with their entries near the diagonal in; factors in their place, and solutions, out.
+
+Of n unknowns with `lower` diagonals below the main one and `upper` above it, column j begins at j (2 lower + upper + 1); entry
+(i, j) lies at lower + upper + i - j in it. The first `lower` places of a column are room for what pivoting moves there (as
+LAPACK's dgbtrf has it).
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Operand, Procedure, Temporary
+from bondgraph.run.linear.idioms import pivot_of, subtract, swap
+
+_SIZES = {"n": "i64", "lower": "i64", "upper": "i64"}
+
+
+def _least(write: Procedure, one: Temporary, other: Operand) -> Temporary:
+    return write.select(one < other, one, other, "i64")
+
+
+def factor() -> Procedure:
+    """As `dense.factor`, of a band matrix."""
+    write = Procedure("band_factor", {"a": "ptr", "pivots": "ptr", "worth": "ptr", **_SIZES}, "i64")
+    a, pivots, worth, n, lower, upper = (write[name] for name in ("a", "pivots", "worth", *_SIZES))
+    above = lower + upper
+    length = above + lower + 1
+    with write.loop(n) as k:
+        below = _least(write, n - 1 - k, lower)
+        column = a.at(k * length + above)
+        place = pivot_of(write, column, worth.at(k), below + 1).get()
+        pivots.store(k, k + place, "i64")
+        pivot = column[place]
+        with write.when(~(write.intrinsic("fabs", pivot) > 0.0)):
+            write.give(1)
+        last = _least(write, n - 1, k + above) + 1
+        with write.when(place > 0):
+            swap(write, worth, k, k + place)
+            with write.loop(last, k) as j:
+                swap(write, a.at(j * length + above + k - j), 0, place)
+        with write.loop(below + 1, 1) as i:
+            column[i] = column[i] / pivot
+        with write.loop(last, k + 1) as j:
+            other = a.at(j * length + above + k - j)
+            factor = other[0]
+            with write.when(~factor.equals(0.0)):
+                subtract(write, other.at(1), column.at(1), factor, below)
+    write.give(0)
+    return write
+
+
+def solve() -> Procedure:
+    """As `dense.solve`, of a band matrix."""
+    write = Procedure("band_solve", {"a": "ptr", "pivots": "ptr", "b": "ptr", **_SIZES})
+    a, pivots, b, n, lower, upper = (write[name] for name in ("a", "pivots", "b", *_SIZES))
+    above = lower + upper
+    length = above + lower + 1
+    with write.loop(n) as k:
+        swap(write, b, k, pivots.load(k, "i64"))
+        subtract(write, b.at(k + 1), a.at(k * length + above + 1), b[k], _least(write, n - 1 - k, lower))
+    with write.loop(n) as back:
+        k = n - 1 - back
+        column, reach = a.at(k * length + above), _least(write, k, above)
+        b[k] = b[k] / column[0]
+        subtract(write, b.at(k - reach), column.at(0 - reach), b[k], reach)
+    write.give()
+    return write

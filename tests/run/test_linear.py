@@ -1,0 +1,115 @@
+"""Linear systems in machine code against NumPy: full and band matrices, well and badly scaled; layouts."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+
+import numpy as np
+import pytest
+
+from bondgraph.emit.kernel import address_of
+from bondgraph.emit.llvm import compile_procedures
+from bondgraph.run.linear import band, dense
+from bondgraph.run.linear.layout import BAND, DENSE, MatrixLayout, layout_of
+
+EPSILON = np.finfo(float).eps
+
+
+@functools.cache
+def code():
+    return compile_procedures([dense.factor(), dense.solve(), band.factor(), band.solve()])
+
+
+def called(name, arrays, *sizes):
+    kinds = [ctypes.c_void_p] * len(arrays) + [ctypes.c_int64] * len(sizes)
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(code().address(name))(*map(address_of, arrays), *sizes)
+
+
+def solved(layout: MatrixLayout, full: np.ndarray, b: np.ndarray, size: np.ndarray | None = None) -> np.ndarray | None:
+    """The solution of full x = b, for unknowns of these sizes; None where it is singular."""
+    n = len(full)
+    rows, columns = np.nonzero(full)
+    laid = layout_of(n, rows, columns, "band" if layout.kind == BAND else "dense")
+    matrix, pivots, right = np.zeros(laid.room), np.zeros(n, dtype=np.int64), b[laid.order].copy()
+    np.add.at(matrix, laid.places, full[rows, columns])
+    worth = np.ones(n) if size is None else 1.0 / size[laid.order]
+    name, sizes = ("band", (n, laid.lower, laid.upper)) if laid.kind == BAND else ("dense", (n,))
+    if called(f"{name}_factor", (matrix, pivots, worth), *sizes):
+        return None
+    called(f"{name}_solve", (matrix, pivots, right), *sizes)
+    x = np.empty(n)
+    x[laid.order] = right
+    return x
+
+
+def random_matrix(rng: np.random.Generator, n: int, lower: int, upper: int) -> np.ndarray:
+    i, j = np.indices((n, n))
+    return np.where((i - j <= lower) & (j - i <= upper), rng.normal(size=(n, n)), 0.0)
+
+
+def backward_error(full, x, b):
+    """How far A and b would have to be changed, relative to their size, for x to be exact (Rigal and Gaches)."""
+    return np.max(np.abs(full @ x - b)) / (np.abs(full).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max())
+
+
+@pytest.mark.parametrize("kind", ["dense", "band"])
+@pytest.mark.parametrize(("n", "lower", "upper"), [(1, 0, 0), (2, 1, 1), (5, 2, 0), (7, 0, 3), (30, 1, 4), (40, 39, 39)])
+def test_random_matrices(kind, n, lower, upper):
+    """Solutions are those of a matrix that differs by rounding; without pivots many of these would not be."""
+    rng = np.random.default_rng(n)
+    for _ in range(10):
+        full, b = random_matrix(rng, n, lower, upper), rng.normal(size=n)
+        x = solved(layout_of(n, *np.nonzero(full), kind), full, b)
+        assert x is not None and backward_error(full, x, b) < 20.0 * n * EPSILON
+
+
+@pytest.mark.parametrize("kind", ["dense", "band"])
+def test_small_pivots_are_passed_over(kind):
+    full = np.array([[1e-20, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 2.0]])
+    b = np.array([1.0, 3.0, 3.0])
+    x = solved(layout_of(3, *np.nonzero(full), kind), full, b)
+    np.testing.assert_allclose(x, [1.0, 1.0, 1.0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["dense", "band"])
+@pytest.mark.parametrize("spread", [3, 40])
+def test_units_change_no_bit(kind, spread):
+    """Unknowns in other units (powers of two): A_ij d_i / d_j and b_i d_i with their sizes: the same pivots, and bits."""
+    rng = np.random.default_rng(3)
+    full, b = random_matrix(rng, 30, 3, 4), rng.normal(size=30)
+    unit = 2.0 ** rng.integers(-spread, spread, 30)
+    layout = layout_of(30, *np.nonzero(full), kind)
+    plain = solved(layout, full, b, np.ones(30))
+    scaled = solved(layout, full * unit[:, None] / unit, b * unit, unit)
+    assert np.array_equal(scaled, plain * unit)
+
+
+@pytest.mark.parametrize("kind", ["dense", "band"])
+def test_singular_and_not_finite_matrices_are_told(kind):
+    for full in (np.diag([1.0, 0.0, 2.0]), np.array([[1.0, 2.0], [0.5, 1.0]]), np.diag([1.0, np.nan, 1.0])):
+        n = len(full)
+        rows, columns = np.indices((n, n)).reshape(2, -1)
+        layout = layout_of(n, rows, columns, kind)
+        assert solved(layout, full, np.ones(n)) is None
+
+
+def test_a_shuffled_band_is_found_again():
+    """A band of three diagonals with its unknowns in any order is three diagonals wide, and cheaper than a full matrix."""
+    rng = np.random.default_rng(1)
+    place = rng.permutation(200)
+    full = random_matrix(rng, 200, 1, 1)[np.ix_(place, place)]
+    layout = layout_of(200, *np.nonzero(full))
+    assert (layout.kind, layout.lower, layout.upper) == (BAND, 1, 1)
+    assert sorted(layout.order) == list(range(200)) and layout.room == 4 * 200
+    b = rng.normal(size=200)
+    x = solved(layout, full, b)
+    assert x is not None and backward_error(full, x, b) < 20.0 * 200 * EPSILON
+
+
+def test_full_matrices_are_dense_and_diagonal_ones_narrow():
+    for n in (2, 3, 50):
+        layout = layout_of(n, *np.indices((n, n)).reshape(2, -1))
+        assert layout.kind == DENSE and layout.room == n * n
+        narrow = layout_of(n, np.arange(n), np.arange(n))
+        assert narrow.kind == BAND and narrow.room == n

@@ -1,0 +1,365 @@
+"""The Rosenbrock method: order conditions, observed orders, stiff problems, powers, events, clocks, units, many runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, C, Graph, I, R, Se, compile_model
+from bondgraph.errors import RunError
+from bondgraph.run.integrators import choose
+from bondgraph.run.integrators.rosenbrock import coefficients, powers
+from bondgraph.run.integrators.sundials.library import available
+from bondgraph.run.repeated.preparation import prepare
+from bondgraph.run.simulate import simulate
+from screws import scalars as s
+from tests.run.problems import ball, bumper, decay, oscillator, program, top
+
+run = functools.partial(simulate, method="rodas5p", progress=False)
+
+# -- the coefficients
+
+Tree = tuple["Tree", ...]
+"""A rooted tree: those that hang on its root, each greater or equal to the next."""
+
+
+def trees(order: int, most: Any = None) -> Iterator[Tree]:
+    def forests(total: int, most: Any) -> Iterator[Tree]:
+        if total == 0:
+            yield ()
+        for size in range(1, total + 1):
+            for tree in trees(size):
+                if most is None or (size, tree) <= most:
+                    for others in forests(total - size, (size, tree)):
+                        yield (tree, *others)
+
+    yield from forests(order - 1, None)
+
+
+def size(tree: Tree) -> int:
+    return 1 + sum(map(size, tree))
+
+
+def density(tree: Tree) -> int:
+    product = size(tree)
+    for branch in tree:
+        product *= density(branch)
+    return product
+
+
+def in_products() -> dict[str, np.ndarray]:
+    """Coefficients as order conditions have them: k_i = h f(y + sum alpha_ij k_j) + h J sum gamma_ij k_j, beta their sum."""
+    count = coefficients.STAGES
+    a, c = np.zeros((count, count)), np.zeros((count, count))
+    rows = [*coefficients.A, (*coefficients.A[-1], 1.0), (*coefficients.A[-1], 1.0, 1.0)]
+    for i, (row, lower) in enumerate(zip(rows, coefficients.C, strict=True)):
+        a[i, : len(row)], c[i, : len(lower)] = row, lower
+    gamma = np.linalg.inv(np.eye(count) / coefficients.GAMMA - c)
+    ends = np.array([*coefficients.A[-1], 1.0, 1.0, 1.0])
+    alpha = a @ gamma
+    found = {"alpha": alpha, "gamma": gamma, "beta": alpha + gamma, "b": ends @ gamma, "H": np.array(coefficients.H) @ gamma}
+    return found | {"embedded": np.array([*ends[:-1], 0.0]) @ gamma}
+
+
+def weight(tree: Tree) -> np.ndarray:
+    """Elementary weights of the stages (Hairer and Wanner, IV.7): a vertex with one branch takes beta, one with several alpha."""
+    method = in_products()
+    product = np.ones(coefficients.STAGES)
+    for branch in tree:
+        product = product * (method["beta" if len(tree) == 1 else "alpha"] @ weight(branch))
+    return product
+
+
+def misses(b: np.ndarray, order: int, theta: float = 1.0) -> float:
+    return max(abs(b @ weight(tree) - theta**order / density(tree)) for tree in trees(order))
+
+
+def test_trees_are_all_there():
+    assert [len(list(trees(order))) for order in range(1, 7)] == [1, 1, 2, 4, 9, 20]
+
+
+def test_order_conditions():
+    """Order 5, the embedded method 4, neither more."""
+    method = in_products()
+    assert max(misses(method["b"], order) for order in range(1, 6)) < 1e-13 < misses(method["b"], 6)
+    assert max(misses(method["embedded"], order) for order in range(1, 5)) < 1e-13 < misses(method["embedded"], 5)
+
+
+@pytest.mark.parametrize("theta", [0.1, 0.5, 0.9])
+def test_order_conditions_of_the_dense_output(theta):
+    method, h = in_products(), in_products()["H"]
+    b = theta * (method["b"] + (1.0 - theta) * (h[0] + theta * (h[1] + theta * h[2])))
+    assert max(misses(b, order, theta) for order in range(1, 5)) < 1e-13
+
+
+def test_times_of_the_stages_are_sums():
+    method = in_products()
+    np.testing.assert_allclose(method["alpha"].sum(axis=1), coefficients.ALPHA, atol=1e-13)
+    np.testing.assert_allclose(method["gamma"].sum(axis=1), coefficients.SLOPES, atol=1e-13)
+
+
+def test_stiff_accuracy_and_what_is_left_of_what_is_infinitely_fast():
+    """b is the last row of beta, so that R(infinity) = 1 - b beta^-1 1 = 0; the embedded method and |R(iw)| <= 1 alike."""
+    method = in_products()
+    one, beta = np.ones(coefficients.STAGES), method["beta"]
+    np.testing.assert_allclose(method["b"], beta[-1], atol=1e-14)
+    assert abs(1.0 - method["b"] @ np.linalg.solve(beta, one)) < 1e-12
+    assert abs(1.0 - method["embedded"] @ np.linalg.solve(beta, one)) < 1e-12
+    for z in 1j * np.logspace(-2, 6, 400):
+        growth = 1.0 + z * method["b"] @ np.linalg.solve(np.eye(len(one)) - z * beta, one)
+        assert abs(growth) < 1.0 + 1e-10
+
+
+def test_rule_of_the_powers():
+    """Exact for polynomials of degree 7; its parts inside of the step for those of degree 4."""
+    nodes, weights = np.array(powers.NODES), np.array(powers.WEIGHTS)
+    for degree in range(8):
+        assert abs(weights @ nodes**degree - 1.0 / (degree + 1)) < 1e-15
+    assert abs(weights @ nodes**8 - 1.0 / 9.0) > 1e-6
+    for degree in range(4):
+        assert abs(np.array(powers.ERROR) @ nodes**degree) < 1e-15
+    assert abs(np.array(powers.ERROR) @ nodes**4) > 1e-3
+    for theta in (0.3, 1.0):
+        inside = [sum(term * theta ** (k + 1) for k, term in enumerate(terms)) for terms in powers.along(powers.NODES)]
+        for degree in range(5):
+            assert abs(inside @ nodes**degree - theta ** (degree + 1) / (degree + 1)) < 1e-14
+
+
+# -- observed orders
+
+
+def driven() -> Any:
+    """x' = y, y' = -sin x - y^3 / 5 + sin 2t, with the power that the drive gives."""
+    return program(
+        lambda t, x, p, m: [x[1], -s.sin(x[0]) - 0.2 * x[1] ** 3 + s.sin(2.0 * t)],
+        (2, 0, 0),
+        powers=lambda t, x, p, m: [x[1] * s.sin(2.0 * t), 0.2 * x[1] ** 4],
+        energies=lambda t, x, p, m: [0.5 * x[1] * x[1], 1.0 - s.cos(x[0])],
+        roles=["supplied", "dissipated"],
+    )
+
+
+def with_steps(made: Any, start: list[float], h: float, samples: Any) -> Any:
+    """A run in steps of length h, which the tolerance allows."""
+    found = run(made, start, [], [], 2.0, rtol=1e-1, atol=1e6, max_step=h, samples=samples)
+    assert found.statistics.rejected == 0
+    return found
+
+
+def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
+    """5 at the ends of steps, 4 within, and 5 of what is integrated beside the states."""
+    start, samples = [0.5, 1.0], np.linspace(0.0, 2.0, 1001)
+    exact = simulate(driven(), start, [], [], 2.0, rtol=1e-12, samples=samples, method="dop853", progress=False)
+    errors = []
+    for h in (0.1, 0.05, 0.025):
+        found = with_steps(driven(), start, h, samples)
+        at_end, inside = np.abs(found.x - exact.x)[-1].max(), np.abs(found.x - exact.x).max()
+        errors.append([at_end, inside, np.abs(found.integrals - exact.integrals)[-1].max()])
+    orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    # The first steps are shorter; halves of a step with other lengths before them differ a little.
+    assert np.all(orders[:, 0] > 4.6) and np.all(orders[:, 2] > 4.6)
+    assert np.all(orders[:, 1] > 3.8)
+
+
+# -- stiff problems
+
+
+def vanderpol():
+    return program(lambda t, x, p, m: [x[1], p[0] * ((1.0 - x[0] * x[0]) * x[1]) - p[1] * x[0]], (2, 2, 0))
+
+
+def test_van_der_pol_against_published_values():
+    """eps x'' = (1 - x^2) x' - x at t = 2, eps = 1e-6; Mazzia and Magherini, Test Set for IVP Solvers (VDPOL)."""
+    found = run(vanderpol(), [2.0, 0.0], [1e6, 1e6], [], 2.0, rtol=1e-9, samples=[2.0])
+    np.testing.assert_allclose(found.x[-1], [0.1706167732170483e1, -0.8928097010247975], rtol=1e-7)
+    assert found.statistics.steps < 6000 and found.statistics.jacobians <= found.statistics.steps + 1
+
+
+def robertson(scales=None):
+    def rates(t, x, p, m):
+        fast, slow = 1e4 * x[1] * x[2], 0.04 * x[0]
+        return [fast - slow, slow - fast - 3e7 * x[1] * x[1], 3e7 * x[1] * x[1]]
+
+    return program(rates, (3, 0, 0), scales=scales)
+
+
+def test_robertson_against_published_values():
+    """At 0.4, 40, 4000 and 4e5 s (A. C. Hindmarsh, LSODE: values of its documentation, to four digits) and at 1e11 s (Mazzia
+    and Magherini, Test Set for IVP Solvers: ROBER)."""
+    found = run(robertson(), [1.0, 0.0, 0.0], [], [], 1e11, rtol=1e-9, samples=[0.4, 40.0, 4e3, 4e5, 1e11])
+    published = [
+        [9.8517e-01, 3.3864e-05, 1.4794e-02],
+        [7.1582e-01, 9.1851e-06, 2.8417e-01],
+        [1.8320e-01, 8.9423e-07, 8.1680e-01],
+        [4.9387e-03, 1.9850e-08, 9.9506e-01],
+    ]
+    np.testing.assert_allclose(found.x[1:5], published, rtol=1e-4)
+    np.testing.assert_allclose(found.x[5], [0.2083340149701255e-07, 0.8333360770334713e-13, 0.9999999791665050], rtol=1e-6)
+    np.testing.assert_allclose(found.x.sum(axis=1), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("scales", [[2.0**40, 2.0**-10, 2.0**3], [2.0**-60, 2.0**60, 1.0]])
+def test_units_do_not_matter(scales):
+    """Amounts in other units: the same steps, and numbers that differ by the rounding of the Jacobian alone, whose formula is
+    another one."""
+    plain = run(robertson(), [1.0, 0.0, 0.0], [], [], 4e5, rtol=1e-6)
+    other = run(robertson(scales), [scales[0], 0.0, 0.0], [], [], 4e5, rtol=1e-6)
+    np.testing.assert_allclose(other.x / scales, plain.x, rtol=1e-9, atol=1e-30)
+    assert other.statistics.steps == plain.statistics.steps
+
+
+def test_prothero_and_robinson():
+    """x' = -L (x - cos t) - sin t: order does not fall with L."""
+    made = program(lambda t, x, p, m: [-p[0] * (x[0] - s.cos(t)) - s.sin(t)], (1, 1, 0))
+    for fast in (1e2, 1e5, 1e9):
+        found = run(made, [1.0], [fast], [], 10.0, rtol=1e-7)
+        assert np.abs(found.x[:, 0] - np.cos(found.t)).max() < 1e-7 and found.statistics.steps < 500
+
+
+def rod(cells: int, order: np.ndarray | None = None, unit: float = 1.0) -> Graph:
+    """Heat from a source that swings, through a rod that is cold at first; capacities in parts of `unit`."""
+    graph = Graph("rod")
+    nodes = [J0(f"n{i}") for i in range(cells)]
+    for i in np.arange(cells) if order is None else order:
+        graph.connect(nodes[i], C(f"c{i}", capacitance=unit / cells))
+    before: Any = Se("hot", lambda t: 1.0 + 0.5 * s.sin(3.0 * t), signals=["time"])
+    for i, node in enumerate(nodes):
+        flow = J1(f"q{i}")
+        graph.connect(before, flow).connect(flow, R(f"r{i}", 1.0 / cells / unit)).connect(flow, node)
+        before = node
+    return graph
+
+
+def temperatures(result: Any, cells: int) -> np.ndarray:
+    return np.stack([result[f"c{i}.effort"] for i in range(cells)])
+
+
+def test_a_rod_is_a_band_in_whatever_order_it_is_written():
+    cells = 40
+    shuffled = np.random.default_rng(0).permutation(cells)
+    plain = compile_model(rod(cells)).simulate(1.0, method="bdf" if available()[0] else "radau", rtol=1e-9, progress=False)
+    found = {}
+    for linear in ("dense", "band", "auto"):
+        for order in (None, shuffled):
+            result = compile_model(rod(cells, order)).simulate(1.0, method="rodas5p", linear=linear, rtol=1e-7, progress=False)
+            assert result.ok and abs(result.ledger.relative_residual) < 1e-7
+            found[linear, order is None] = temperatures(result, cells)
+    for values in found.values():
+        assert np.abs(values - temperatures(plain, cells)).max() < 1e-7
+
+
+def test_units_of_a_rod_do_not_matter():
+    """Capacities in pF-like sizes: as many steps, and temperatures as near as rounding leaves them."""
+    plain, tiny = (compile_model(rod(20, unit=unit)).simulate(1.0, method="rodas5p", progress=False) for unit in (1.0, 1e-12))
+    assert abs(plain.statistics.steps - tiny.statistics.steps) <= 2
+    np.testing.assert_allclose(temperatures(tiny, 20), temperatures(plain, 20), atol=1e-9)
+
+
+@pytest.mark.parametrize("damping", [0.0, 1.0, 1e3, 1e6])
+def test_account_of_energy(damping):
+    found = run(oscillator(), [1.0, 0.0], [100.0, damping], [], 5.0, rtol=1e-7)
+    assert found.ok and found.ledger.relative_residual < 1e-7
+    assert found.integrals[-1, 0] == pytest.approx(50.0 - found.ledger.stored[-1], rel=1e-6) if damping else True
+
+
+def test_free_top_keeps_energy_and_momentum():
+    inertia = np.array([1.0, 2.0, 3.0])
+    found = run(top(), [0.1, 100.0, 0.1, 1, 0, 0, 0], inertia, [], 0.5, rtol=1e-7)
+    momentum = np.linalg.norm(found.x[:, :3] * inertia, axis=1)
+    assert found.ledger.relative_residual < 1e-7 and np.max(np.abs(momentum / momentum[0] - 1.0)) < 1e-7
+
+
+# -- events, clocks, many runs
+
+
+def test_ball_bounces_where_it_must():
+    """Impacts at 2 v_k / g after one another."""
+    found = run(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 3.0, rtol=1e-9)
+    first = np.sqrt(2.0 / 9.81)
+    times = first + np.concatenate([[0.0], np.cumsum(2.0 * first * 0.8 ** np.arange(1, len(found.events)))])
+    np.testing.assert_allclose(found.events.times, times, rtol=1e-9)
+    assert len(found.events) >= 5 and found.statistics.handed_back <= 1
+
+
+def test_stiff_contact_opens_and_closes():
+    """A wall a million times as stiff as need be, strongly damped: the same events and speeds as by the explicit method."""
+    given = ([-1.0, 1.0], [1e6, 100.0], [0.0], 3.0)
+    ours, theirs = (simulate(bumper(), *given, method=method, rtol=1e-8, progress=False) for method in ("rodas5p", "dop853"))
+    assert [event.kind for event in ours.events] == ["contact on", "contact off"]
+    np.testing.assert_allclose(ours.events.times, theirs.events.times, rtol=1e-8)
+    np.testing.assert_allclose(ours.x[-1], theirs.x[-1], rtol=1e-7)
+    assert ours.ledger.relative_residual < 1e-8
+
+
+def rectifier() -> Graph:
+    """A sine through 1 Ohm, a microhenry and an ideal diode into a capacitor with a load: stiff."""
+    from bondgraph import Diode
+
+    graph, line, node = Graph("rectifier"), J1("line"), J0("node")
+    graph.connect(Se("mains", lambda t: 10.0 * s.sin(314.0 * t), signals=["time"]), line).connect(line, I("l", inductance=1e-6))
+    graph.connect(line, R("r", 1.0)).connect(line, Diode("d")).connect(line, node)
+    return graph.connect(node, C("c", capacitance=1e-3)).connect(node, R("load", 100.0))
+
+
+def test_diode_that_switches_in_a_stiff_circuit():
+    compiled = compile_model(rectifier())
+    ours, theirs = (compiled.simulate(0.05, method=method, rtol=1e-7, progress=False) for method in ("rodas5p", "dop853"))
+    assert ours.ok and len(ours.events) == len(theirs.events) >= 4
+    np.testing.assert_allclose(ours.events.times, theirs.events.times, rtol=1e-6)
+    np.testing.assert_allclose(ours["c.effort"], theirs["c.effort"], atol=1e-5)
+    assert ours.statistics.steps < 0.2 * theirs.statistics.steps and ours.statistics.handed_back <= 1
+
+
+def test_ticks_are_carried_out_inside():
+    """x' = -1000 (x - u), u held between ticks: u + (x - u) exp(-1000 t)."""
+    made = program(
+        lambda t, x, p, m: [-1000.0 * (x[0] - x[1]), 0.0], (2, 0, 0), ticks=[(0.1, 0.0, lambda t, x, p, m: [x[0], x[1] + 1.0])]
+    )
+    found = run(made, [0.0, 0.0], [], [], 0.35, rtol=1e-8, samples=[0.05, 0.0999, 0.15, 0.3499])
+    np.testing.assert_allclose(found.x[1:], [[1.0, 1.0], [1.0, 1.0], [2.0, 2.0], [4.0, 4.0]], atol=1e-8)
+    assert found.statistics.ticks == 4
+
+
+def test_many_runs_in_machine_code_are_those_of_single_ones():
+    made = vanderpol()
+    stiff = np.array([[mu, 1.0] for mu in (10.0, 100.0, 1000.0)])
+    prepared = prepare(made, 20.0, method="rodas5p", progress=False, samples=1.0)
+    assert prepared.in_machine_code
+    ends = prepared.many(stiff, [2.0, 0.0], [], threads=2)
+    assert ends.ok.all()
+    for row, x, steps in zip(stiff, ends.x, ends.steps, strict=True):
+        single = run(made, [2.0, 0.0], row, [], 20.0, samples=1.0)
+        assert np.array_equal(single.x[-1], x) and single.statistics.steps == steps
+        assert np.array_equal(prepared.go(row, np.array([2.0, 0.0]), np.zeros(0)).x, x)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_not_finite_ends_a_run_with_its_reason():
+    found = run(program(lambda t, x, p, m: [x[0] * x[0]], (1, 0, 0)), [1.0], [], [], 2.0)
+    assert found.failure is not None and found.failure.kind in ("not finite", "step too small")
+    assert found.failure.time == pytest.approx(1.0, abs=1e-6)
+
+
+def test_what_it_cannot_do_is_refused():
+    with pytest.raises(RunError, match="E304"):
+        run(dataclasses.replace(decay(), differentiate=None), [1.0], [1.0], [], 1.0)
+    with pytest.raises(RunError, match="E304"):
+        run(decay(), [1.0], [1.0], [], 1.0, linear="sparse")
+    with pytest.raises(RunError, match="E307"):
+        run(decay(machine=False), [1.0], [1.0], [], 1.0)
+
+
+def test_stiff_model_without_sundials_goes_on_with_it(monkeypatch):
+    monkeypatch.setattr(choose, "sundials_reason", lambda: "not here")
+    found = simulate(vanderpol(), [2.0, 0.0], [1000.0, 1.0], [], 2000.0, rtol=1e-6, samples=[2000.0], progress=False)
+    assert found.ok and found.statistics.method == "dop853, rodas5p"
+    assert found.x[-1, 0] == pytest.approx(1.70616773, abs=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert found.statistics.rates < 20_000
