@@ -65,7 +65,7 @@ def choose(program: Program, settings: Settings) -> Selection:
 def tolerances(settings: Settings, method: str) -> Tolerances:
     """Tolerances per step of a method, from the user's."""
     factor, least = SAFETY[method]
-    return Tolerances(max(settings.rtol * factor, least), settings.max_step)
+    return Tolerances(max(settings.rtol * factor, least), settings.max_step, settings.max_steps)
 
 
 def weights_of(bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float) -> Weights:

@@ -20,7 +20,8 @@ from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Onset, Tolera
 from bondgraph.run.integrators.native import fired, table_of
 from bondgraph.run.ticks import Ticks
 
-# Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress.
+# Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress. No result depends on
+# where calls end.
 _BUDGET, _PATIENCE = 2_000, 0.1
 _STATUS = {of.STOP: legs.STOP, of.EVENT: legs.EVENT, of.PAUSE: legs.PAUSE, of.STIFF: legs.STIFF, ROOM: legs.ROOM}
 _REASONS = {
@@ -49,7 +50,7 @@ class Dop853(Integrator):
         table.point("weights", weights.table.address)
         for name, address in weights.addresses.items():
             table.point(f"weights_{name}", address)
-        table["mode_count"] = bound.program.modes
+        table["mode_count"], table["most"] = bound.program.modes, tolerances.steps
         table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
         table["budget"], table["renewal"], table["watch"] = _BUDGET, RENEWALS[0], watch_stiffness
         if ticks is not None:
