@@ -207,4 +207,4 @@ def _alternative(form: Field, given: Any) -> Field:
         found = next((option for option in form.of if option.form in ("record", "records", "domain", "mapping")), None)
         if found is not None:
             return found
-    return next(option for option in form.of if option.form not in ("none", "record"))
+    return next((option for option in form.of if option.form not in ("none", "record")), form.of[0])

@@ -104,6 +104,7 @@ CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E353", "a kind of record", lambda f: f["model"]["elements"]["coil"]["law"].update({"$is": "Port"})),
     ("E353", "a field of Element", lambda f: f["model"]["elements"]["coil"].update(op=1)),
     ("E353", 'needs "law"', lambda f: f["model"]["elements"]["coil"].pop("law")),
+    ("E353", "a record", lambda f: f["model"]["elements"]["coil"]["law"].update(spec=3)),
     ("E353", "a text", lambda f: f["model"].update(name=3)),
     ("E353", "a list", lambda f: f["model"].update(bonds={})),
     ("E353", "'effort' or 'flow'", lambda f: f["model"]["elements"]["coil"]["law"].update(gives="power")),
