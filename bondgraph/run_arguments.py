@@ -98,7 +98,7 @@ class RunSettings(TypedDict, total=False):
     ]
     max_step: Annotated[float | None, Setting(None, "longest step, s; a hundredth of the run by default.")]
     max_events: Annotated[int, Setting(100_000, "the run ends with a failure after so many transitions.")]
-    max_steps: Annotated[int, Setting(10_000_000, "the same after so many steps of integration (checked now and then).")]
+    max_steps: Annotated[int, Setting(10_000_000, "the same after so many steps of integration.")]
     iteration: Annotated[str, Setting("auto", '"newton" or "fixed point", for adams and bdf.')]
     linear: Annotated[
         str,

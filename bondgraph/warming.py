@@ -13,6 +13,7 @@ from bondgraph.emit.llvm import Library
 from bondgraph.piles import sweeps
 from bondgraph.run.error_control import weighing
 from bondgraph.run.integrators.explicit import dop853
+from bondgraph.run.integrators.rosenbrock import rodas5p
 from bondgraph.run.integrators.sundials import adapters
 from bondgraph.run.repeated import loop
 from bondgraph.stepping import motion
@@ -21,7 +22,8 @@ PARTS: Mapping[str, Callable[[], Library]] = {
     "explicit method with events": dop853.machine_code,
     "error control": weighing.machine_code,
     "many runs": loop.machine_code,
-    "implicit methods": adapters.machine_code,
+    "Rosenbrock method with events": rodas5p.machine_code,
+    "adapters of SUNDIALS": adapters.machine_code,
     "formulas that are seldom asked for": interpreter.machine_code,
     "steps of time": motion.machine_code,
     "piles": sweeps.machine_code,

@@ -1,4 +1,4 @@
-"""Mutated files of models: each is refused with a code, or is a model that compiles, or is refused by the compiler with a code.
+"""Mutated files of models: each is refused with a code, or is a model whose run is the same, bit by bit, after it is saved again.
 
 No traceback, no hang, no great memory: `python -m campaigns.model_files --count 10000 --seed 1`.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import os
 import random
 import re
@@ -18,18 +17,22 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from bondgraph import ScrewbondError, compile_model
+from bondgraph import Model, ScrewbondError, compile_model
 from bondgraph.interchange import dump_model, parse_model
+from bondgraph.run.outcome.result import Result
+from campaigns.model_mutations import of_a_model
 from campaigns.mutations import mutated
 from campaigns.processes import each
+from campaigns.saved import unequal
 from campaigns.small_models import SMALL
 
 LONGEST = 60
 """Processor time (s) after which reading and compiling a file is called a hang; nothing in the suite depends on it."""
 MEMORY = 3 << 30
 """Bytes of addresses that a trial may take."""
+STEPS = 30
+"""Of a run, in Python."""
 
 
 @functools.cache
@@ -42,52 +45,40 @@ def mutant(name: str, seed: int, number: int) -> bytes:
     """The mutated file of a number, whatever came before it: as any JSON file, or with an eye to what is in this one."""
     rng = random.Random(f"{name} {seed} {number}")
     data = seed_text(name).encode()
-    return mutated(data, rng) if rng.random() < 0.5 else exchanged(data, rng)
-
-
-def exchanged(data: bytes, rng: random.Random) -> bytes:
-    """A file in which values stand where others of their own kind stood, or numbers have moved on by one: most of them are read
-    much further than those of blind changes."""
-    whole = json.loads(data)
-    for _ in range(rng.choice((1, 1, 2, 4))):
-        table: dict[type, list[tuple[Any, Any]]] = {}
-        for home, key in _homes(whole):
-            table.setdefault(type(home[key]), []).append((home, key))
-        places = table[rng.choice(sorted(table, key=lambda kind: kind.__name__))]
-        (home, key), (other, place) = rng.choice(places), rng.choice(places)
-        value = home[key]
-        if rng.random() < 0.5 and isinstance(value, (int, float)) and not isinstance(value, bool):
-            home[key] = rng.choice((value + 1, value - 1, 0, -value, 10 * value, 1000, 10**6, 2**31, 10**15))
-        elif rng.random() < 0.3:
-            del home[key]
-        else:
-            home[key] = json.loads(json.dumps(other[place]))
-    return json.dumps(whole).encode()
-
-
-def _homes(whole: Any) -> list[tuple[Any, Any]]:
-    """(container, key or index) of every value inside a JSON value, deep ones as often as shallow ones are few."""
-    found, rest = [], [whole]
-    while rest:
-        here = rest.pop()
-        inside: list[Any] = list(here) if isinstance(here, dict) else list(range(len(here))) if isinstance(here, list) else []
-        found += [(here, key) for key in inside]
-        rest += [here[key] for key in inside]
-    return found
+    return mutated(data, rng) if rng.random() < 0.3 else of_a_model(data, rng)
 
 
 def trial(job: tuple[str, int, int]) -> tuple[tuple[str, int, int], str, str]:
-    """Read and compile one: (job, "compiled" | "the same" | a code | "wrong", what happened)."""
+    """Read, compile and run one: (job, "run" | "the same" | a code | "wrong", what happened)."""
     data = mutant(*job)
     with limited():
         return job, *outcome(data, job[0])
+
+
+def differences(model: Model) -> list[str]:
+    """What is not the same in the run of a model and in that of its file, whether that comes to an end or is refused."""
+    text = dump_model(model)
+    again = parse_model(text)
+    found = [] if dump_model(again) == text else ["the text"]
+    first, second = (_run(each) for each in (model, again))
+    if isinstance(first, Result) and isinstance(second, Result):
+        return found + unequal(first, second)
+    return found + ([] if str(first) == str(second) else [f"{first} and {second}"])
+
+
+def _run(model: Model) -> Result | ScrewbondError:
+    compiled = compile_model(model, backend="numpy", progress=False)
+    try:
+        return compiled.simulate(0.02, max_steps=STEPS, progress=False)
+    except ScrewbondError as error:
+        return error
 
 
 def outcome(data: bytes, name: str) -> tuple[str, str]:
     """What becomes of a file."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
+            warnings.simplefilter("ignore")
             try:
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
@@ -95,8 +86,8 @@ def outcome(data: bytes, name: str) -> tuple[str, str]:
             model = parse_model(text)
             if text == seed_text(name):
                 return "the same", ""
-            compile_model(model, backend="numpy", progress=False)
-            dump_model(model)
+            if different := differences(model):
+                return "wrong", f"not the same when it is saved again: {', '.join(different[:8])}"
     except ScrewbondError as error:
         codes = re.findall(r"^\s*([EG]\d{3}) ", str(error), flags=re.MULTILINE)
         return (codes[0], "") if codes else ("wrong", f"no code: {error}")
@@ -104,7 +95,7 @@ def outcome(data: bytes, name: str) -> tuple[str, str]:
         return "wrong", "it hangs\n" + traceback.format_exc(limit=-6)
     except BaseException:
         return "wrong", traceback.format_exc(limit=-6)
-    return "compiled", ""
+    return "run", ""
 
 
 class limited:

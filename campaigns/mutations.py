@@ -98,10 +98,10 @@ def of_structure(data: bytes, rng: random.Random) -> bytes:
         whole = json.loads(data)
     except (ValueError, RecursionError):
         return of_bytes(data, rng)
-    homes = _homes(whole)
-    if not homes:
+    places = homes(whole)
+    if not places:
         return of_tokens(data, rng)
-    home, key = rng.choice(homes)
+    home, key = rng.choice(places)
     kind = rng.randrange(8)
     if kind == 0:
         del home[key]
@@ -112,7 +112,7 @@ def of_structure(data: bytes, rng: random.Random) -> bytes:
     elif kind == 3 and isinstance(home, dict):
         home[rng.choice(WORDS) + str(rng.randrange(3))] = _value(rng, 2)
     elif kind == 4:
-        other, place = rng.choice(homes)
+        other, place = rng.choice(places)
         home[key], other[place] = other[place], home[key]
     elif kind == 5 and isinstance(home[key], list):
         home[key] = (home[key] * rng.randrange(4))[: rng.randrange(8)]
@@ -126,7 +126,7 @@ def of_structure(data: bytes, rng: random.Random) -> bytes:
         return data
 
 
-def _homes(value: Any) -> list[tuple[Any, Any]]:
+def homes(value: Any) -> list[tuple[Any, Any]]:
     """(container, key or index) of every value inside a JSON value."""
     found: list[tuple[Any, Any]] = []
     rest = [value]

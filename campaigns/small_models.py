@@ -12,8 +12,10 @@ from bondgraph import (
     IC,
     J0,
     J1,
+    MGY,
     MTF,
     TF,
+    X0,
     X1,
     Automaton,
     Block,
@@ -25,6 +27,7 @@ from bondgraph import (
     Friction,
     Graph,
     I,
+    Op,
     R,
     Re,
     Se,
@@ -36,6 +39,7 @@ from bondgraph import (
     multiport,
     signals,
 )
+from bondgraph.model.laws import Action
 from screws.scalars import array, cos, exp, log, sin, tanh
 
 
@@ -134,6 +138,30 @@ def lever() -> Graph:
     return graph
 
 
+def clutch() -> Graph:
+    """A node that an automaton empties, an excited motor, a plane that turns by products of its own, with no matrix."""
+    graph, rail, node = Graph("clutch"), J0("rail", domain="electrical"), X0("node", automaton="key", active=["on", "held"])
+    graph.connect(Sf("feed", 1.0), rail).connect(rail, R("leak", 2.0)).connect(rail, node).connect(node, R("heater", 3.0))
+    graph.connect(rail, C("buffer", capacitance=0.1, initial=0.05))
+    off = Transition("on", "off", lambda t: t - 0.1, "time")
+    back = Transition("off", "held", lambda t, e: t * e - 0.1, ("time", "rail.effort"))
+    graph.add_automaton(Automaton("key", ("on", "off", "held"), "on", (off, back)))
+    excited, shaft = MGY("excited", lambda k, q: k * (1.0 + q), parameters={"k": 0.4}, signals=["buffer.q"]), J1("shaft")
+    graph.connect(rail, excited.port("1")).connect(excited.port("2"), shaft).connect(shaft, I("rotor", 0.2))
+    body, world = J1("body", dimension=2), J1("world", dimension=2)
+    products = Action(
+        Op("forward", lambda angle, f: array([f[0] * cos(angle) - f[1] * sin(angle), f[0] * sin(angle) + f[1] * cos(angle)])),
+        Op("back", lambda angle, e: array([e[0] * cos(angle) + e[1] * sin(angle), e[1] * cos(angle) - e[0] * sin(angle)])),
+    )
+    turned = MTF("turned", _turn, signals=["rotor.p"], dimensions=(2, 2), action=products)
+    graph.connect(body, I("puck", np.array([1.0, 2.0]), initial=[1.0, 0.5])).connect(body, turned.port("1"))
+    return graph.connect(turned.port("2"), world).connect(world, R("drag", np.array([0.3, 0.4])))
+
+
+def _turn(angle: Any) -> np.ndarray:
+    return array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
+
+
 def _tilde(p: Any) -> np.ndarray:
     return array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
 
@@ -156,6 +184,6 @@ def mixture() -> Graph:
 
 
 SMALL: dict[str, Callable[[], Graph]] = {
-    made.__name__: made for made in (drive, rectifier, bouncing, pendulum, rod, lever, mixture)
+    made.__name__: made for made in (drive, rectifier, bouncing, pendulum, rod, lever, mixture, clutch)
 }
 """Every graph by name."""

@@ -110,12 +110,13 @@ def formula_of(given: Any) -> RecordedFormula:
     arguments = tuple(map(shape_of, _listed(given["arguments"])))
     constants = tuple(map(number_of, _listed(given["constants"])))
     steps = tuple(map(_step_of, _listed(given["steps"])))
-    count = _checked(steps, sum(map(size_of, arguments)), len(constants), 0)
+    known = bytearray(b"\1" * sum(map(size_of, arguments)))
+    _check(steps, known, len(constants), 0)
     results = []
     for entry in _listed(given["results"]):
         if not isinstance(entry, list) or len(entry) != 2:
             raise Unsound("a result is a shape and the numbers of its scalars")
-        shape, numbers = shape_of(entry[0]), _numbers(entry[1], count, len(constants))
+        shape, numbers = shape_of(entry[0]), _numbers(entry[1], known, len(constants))
         if len(numbers) != size_of(shape):
             raise Unsound(f"a result of shape {shape} has {len(numbers)} scalars")
         results.append((shape, numbers))
@@ -124,32 +125,39 @@ def formula_of(given: Any) -> RecordedFormula:
     return RecordedFormula(arguments, constants, steps, tuple(results))
 
 
-def _checked(steps: tuple[Step, ...], count: int, constants: int, depth: int) -> int:
-    """How many numbers there are after these steps; `Unsound` where one reads what is not there yet."""
+def _check(steps: tuple[Step, ...], known: bytearray, constants: int, depth: int) -> None:
+    """`Unsound` where a step reads what is not there. `known` has 1 for each number that may be read, and 0 for those inside of a
+    piece that has ended: a piece is done for scalars of its own."""
     for name, *rest in steps:
         if name != SLOPES:
-            if max(_numbers(rest, count, constants)) < 0:
+            if max(_numbers(rest, known, constants)) < 0:
                 raise Unsound("a step reads constants alone")
-            count += 1
+            known.append(1)
             continue
         if depth == DEEPEST_SLOPES:
             raise Unsound(f"more than {DEEPEST_SLOPES} differentiations lie inside one another")
         x, others, piece, outs = rest
-        width = len(_numbers(x, count, constants))
-        _numbers(others, count, constants)
+        width, first = len(_numbers(x, known, constants)), len(known)
+        _numbers(others, known, constants)
         if not width:
             raise Unsound("slopes with respect to nothing")
-        count = _checked(piece, count + width, constants, depth + 1)
-        count += width * len(_numbers(outs, count, constants))
-        if count > 10 * MOST_STEPS:
+        known += b"\1" * width
+        _check(piece, known, constants, depth + 1)
+        slopes = width * len(_numbers(outs, known, constants))
+        if len(known) + slopes > 10 * MOST_STEPS:
             raise Unsound("it has too many slopes")
-    return count
+        known[first:] = bytes(len(known) - first)
+        known += b"\1" * slopes
 
 
-def _numbers(given: Any, count: int, constants: int) -> tuple[int, ...]:
-    if not isinstance(given, (list, tuple)) or not all(type(n) is int and -constants <= n < count for n in given):
+def _numbers(given: Any, known: bytearray, constants: int) -> tuple[int, ...]:
+    if not isinstance(given, (list, tuple)) or not all(type(n) is int and _is_known(n, known, constants) for n in given):
         raise Unsound("a step or result reads a scalar that is not there")
     return tuple(given)
+
+
+def _is_known(number: int, known: bytearray, constants: int) -> bool:
+    return known[number] == 1 if 0 <= number < len(known) else -constants <= number < 0
 
 
 def _step_of(given: Any) -> Step:

@@ -17,20 +17,22 @@ from bondgraph.interchange.formulas import MOST_STEPS, MOST_WEIGHT, RecordedForm
 from bondgraph.interchange.reading import Reading
 from bondgraph.interchange.records import FORMAT, KNOWN, OPERATIONS, VERSION
 from bondgraph.interchange.replay import Missing, Replay
-from bondgraph.interchange.strict import LARGEST, refused, strict_json
+from bondgraph.interchange.strict import LARGEST, refused, strict_json, too_large
 from bondgraph.model.element import Element
 from bondgraph.model.model import Model
-from bondgraph.model.ops import Op
+from bondgraph.model.ops import Constant, Op
 from bondgraph.output.files import reason, shown
 
 
-def parse_model(text: str, file: str = "model") -> Model:
+def parse_model(text: str, file: str = "model", *, largest: int = LARGEST) -> Model:
     """The model that a text of `dump_model` holds, checked as a graph is when it is frozen; `file` is what messages call it.
+
+    A text of more than `largest` characters is refused.
 
     Raises `ModelError`: E351 no JSON, or beyond the limits; E352 no model, or of another version; E353 a record or value that is
     none; E354 a formula that is none; E355 parts that do not fit together; and what `Graph.freeze` finds.
     """
-    content = strict_json(text, file)
+    content = strict_json(text, file, largest)
     if content.get("format") != FORMAT:
         raise refused("E352", file, "", f'the file is no model: its "format" is not "{FORMAT}"')
     if type(content.get("version")) is not int or content["version"] != VERSION:
@@ -56,22 +58,24 @@ def _with_automaton(model: Model, path: str) -> Element:
     return replace(element, automaton=model.automata.get(path)) if element.automaton else element
 
 
-def load_model(path: str | Path) -> Model:
+def load_model(path: str | Path, *, largest: int = LARGEST) -> Model:
     """The model in a file of `save_model`, for `compile_model`, `simulate` and all that takes a model.
+
+    A file of more than `largest` bytes is refused: give more for a large model of somebody whom you trust.
 
     Raises `ModelError` E357 where the file cannot be read; and as `parse_model`.
     """
     given = Path(path)
     try:
-        if given.stat().st_size > LARGEST:
-            raise refused("E351", shown(given), "", f"the file has more than {LARGEST} bytes", "a smaller model")
+        if (size := given.stat().st_size) > largest:
+            raise too_large(shown(given), size, largest)
         text = given.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
         raise refused("E351", shown(given), "", "the file is no text in UTF-8") from None
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else str(error)
         raise refused("E357", shown(given), "", f"the file cannot be read: {why}", "the path of a file of save_model") from None
-    return parse_model(text, shown(given))
+    return parse_model(text, shown(given), largest=largest)
 
 
 def _formulas(reading: Reading, given: Any) -> dict[str, RecordedFormula]:
@@ -123,6 +127,8 @@ def _operation(reading: Reading, given: dict[str, Any], function: Any, path: str
     kind = OPERATIONS.get(given["$is"]) if isinstance(given.get("$is"), str) else None
     if kind is None:
         raise reading.wrong(path, given.get("$is"), f"a kind of operation: {', '.join(OPERATIONS)}")
+    if kind is Constant and isinstance(function, Replay) and function.formula.arguments:
+        raise refused("E354", reading.file, path, "the formula of a constant takes arguments")
     texts = {name: part for name, part in given.items() if name not in ("$is", "active")}
     active = given.get("active", [])
     unknown = set(texts) - {"name", "latex", "source", "note"}

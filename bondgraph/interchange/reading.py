@@ -118,7 +118,7 @@ def _is_entry(given: Any) -> bool:
 
 
 def _text(_: Reading, given: Any, path: str) -> str:
-    if not isinstance(given, str) or any("\ud800" <= letter <= "\udfff" for letter in given):
+    if not isinstance(given, str):
         raise Unsound("no text")
     return given
 
@@ -207,4 +207,4 @@ def _alternative(form: Field, given: Any) -> Field:
         found = next((option for option in form.of if option.form in ("record", "records", "domain", "mapping")), None)
         if found is not None:
             return found
-    return next(option for option in form.of if option.form not in ("none", "record"))
+    return next((option for option in form.of if option.form not in ("none", "record")), form.of[0])

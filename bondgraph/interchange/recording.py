@@ -27,6 +27,8 @@ class Recording:
         self.constants: dict[tuple[type, str], int] = {}
         self.numbers: list[float | int] = []
         self.count = 0
+        self.ended: set[int] = set()
+        """Numbers inside of pieces that have been differentiated."""
 
     def fresh(self) -> Noted:
         """A scalar with the next number."""
@@ -40,6 +42,8 @@ class Recording:
         if isinstance(given, Noted):
             if given.recording is not self:
                 raise TraceError("a scalar of one formula is used in another")
+            if given.index in self.ended:
+                raise TraceError("a scalar of what is inside of a gradient is used outside of it")
             return given.index
         if not isinstance(given, _NUMBERS):
             raise TraceError(f"{given!r} ({type(given).__name__}) is no number and no scalar")
@@ -64,7 +68,7 @@ class Recording:
         """Partial derivatives (m, n) of the scalars of `formula`(x), as a step that holds the steps of the formula."""
         at = [self.number(s) for s in np.asarray(x, dtype=object).flat]
         beside = dict.fromkeys(self.number(s) for other in others for s in np.asarray(other, dtype=object).flat)
-        places = array([self.fresh() for _ in at])
+        first, places = self.count, array([self.fresh() for _ in at])
         outer, known = self.steps, self.known
         self.steps, self.known = [], dict(known)
         try:
@@ -73,6 +77,7 @@ class Recording:
             piece = tuple(self.steps)
         finally:
             self.steps, self.known = outer, known
+        self.ended.update(range(first, self.count))
         found = array([self.fresh() for _ in range(len(outs) * len(at))]).reshape(len(outs), len(at))
         self.steps.append((SLOPES, tuple(at), tuple(n for n in beside if n >= 0), piece, outs))
         return found

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from bondgraph.errors import ModelError, refusal
 
 LARGEST = 64_000_000
-"""Bytes of a file."""
+"""Bytes of a file, unless the reader allows more."""
 DEEPEST = 32
 """Brackets inside one another."""
+_HALF = re.compile(r"\\u[dD][89abcdefABCDEF]|[\ud800-\udfff]")
+"""Where half of a character may be."""
 
 
 def refused(code: str, file: str, path: str, why: str, cure: str = "") -> ModelError:
@@ -21,10 +24,16 @@ def refused(code: str, file: str, path: str, why: str, cure: str = "") -> ModelE
     return refusal(code, title, *cures, about=file, places=())
 
 
-def strict_json(text: str, file: str) -> dict[str, Any]:
+def too_large(file: str, size: int, largest: int) -> ModelError:
+    """E351 for a file of so many bytes."""
+    cure = f"largest={size}, if you trust who wrote it: reading takes some ten times its size of memory"
+    return refused("E351", file, "", f"it has {size} bytes, and {largest} are read at most", cure)
+
+
+def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
     """The object that a text holds; E351 where it is none, or beyond the limits."""
-    if len(text) > LARGEST:
-        raise refused("E351", file, "", f"the file has more than {LARGEST} characters", "a smaller model")
+    if len(text) > largest:
+        raise too_large(file, len(text), largest)
 
     def pairs(entries: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(entries)
@@ -46,9 +55,19 @@ def strict_json(text: str, file: str) -> dict[str, Any]:
         raise refused("E351", file, "", f"its brackets are nested more than {DEEPEST} deep, or a number is too long") from None
     if not isinstance(content, dict):
         raise refused("E351", file, "", "it holds no object {...}")
+    if _HALF.search(text) and _has_halves(content):
+        raise refused("E351", file, "", "a text in it has half of a character: one surrogate without the other")
     if _is_deep(content):
         raise refused("E351", file, "", f"its brackets are nested more than {DEEPEST} deep")
     return content
+
+
+def _has_halves(content: dict[str, Any]) -> bool:
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _whole(digits: str) -> int:

@@ -16,6 +16,7 @@ from bondgraph.errors import ModelError, Place, ScrewbondError, refusal
 from bondgraph.interchange.formulas import RecordedFormula, spelled
 from bondgraph.interchange.recording import recorded
 from bondgraph.interchange.records import KNOWN, OPERATIONS, RECORDS, Field, fields_of, is_default
+from bondgraph.interchange.replay import Missing
 from bondgraph.interchange.shapes import Owner, outs_of, shapes_of
 from bondgraph.model.automata import Automaton
 from bondgraph.model.domains import DOMAINS, Domain
@@ -110,6 +111,8 @@ class Transcript:
         """Key of a formula in the file; or none, and why, of one that nothing needs as the model is now."""
         if shapes is None:
             return {"formula": None, "why": "the shapes of its arguments are not known"}
+        if isinstance(function, Missing):
+            return {"formula": None, "why": function.why}
         key = (id(function), tuple(shapes), results)
         if key not in self.known:
             try:

@@ -16,9 +16,9 @@ class UnknownName(KeyError):
         return str(self.args[0])
 
 
-def unknown(what: str, name: str, known: Collection[str]) -> UnknownName:
+def unknown(what: str, name: object, known: Collection[str]) -> UnknownName:
     """The error, to be raised: `no quantity "m.flw"; did you mean "m.flow"?`"""
-    near = difflib.get_close_matches(name, known, n=4, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), known, n=4, cutoff=0.5)
     some = ", ".join(f'"{one}"' for one in near or list(known)[:MOST])
     more = f" and {len(known) - MOST} more" if not near and len(known) > MOST else ""
     return UnknownName(f'no {what} "{name}"; ' + (f"did you mean {some}?" if near else f"there are {some or 'none'}{more}"))

@@ -133,7 +133,9 @@ def _columns_of(
     kept, problems = kept_of(keep, compiled.program, samples)
     taken = {RUN, FAILURE, *(one.name for one in points.varied)}
     for name in keep:
-        if not isinstance(name, str) or name in taken:
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            problems.append(Problem("E362", f"{name!r:.80} is no name of a column", (), (), ("a text that can be printed",)))
+        elif name in taken:
             cures = (f'another name: keep={{"{name} at the end": ...}}',)
             problems.append(Problem("E362", f"{name!r} names another column", (), (), cures))
     if len(keep) + len(points.varied) > _MOST_COLUMNS:

@@ -108,16 +108,16 @@ def points_of(given: Any, compiled: Compiled, runs: int | None, seed: int) -> Po
         title = "runs= says how often is drawn, and there is no distribution" if runs is not None else "how many runs?"
         why = "nothing would be drawn" if runs is not None else "a distribution is drawn from as often as runs= says"
         raise refusal("E360", title, "without runs=" if runs is not None else "runs=1000", about=about, why=why)
-    axes = [*counts, *([Axis(RUN, _whole(runs, about))] if runs is not None else [])] or [Axis(RUN, 1)]
+    axes = [*counts, *([Axis(RUN, _whole("runs", runs, 1, about))] if runs is not None else [])] or [Axis(RUN, 1)]
     if not varied or not all(axis.count for axis in axes):
         raise refusal("E360", "there is nothing to be varied", 'at least one value: {"spring.stiffness": [20.0]}', about=about)
-    return Points(tuple(axes), tuple(varied), Draws(seed))
+    return Points(tuple(axes), tuple(varied), Draws(_whole("seed", seed, 0, about)))
 
 
-def _whole(runs: object, about: str) -> int:
-    if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or runs < 1:
-        raise refusal("E360", f"runs={runs!r} is no count of runs", "a whole number from 1", about=about)
-    return int(runs)
+def _whole(name: str, given: object, least: int, about: str) -> int:
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
+        raise refusal("E360", f"{name}={given!r} cannot be", f"a whole number from {least}", about=about)
+    return int(given)
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[Any]]:

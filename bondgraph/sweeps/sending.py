@@ -59,7 +59,11 @@ def sent_model(model: Source, *, progress: bool) -> SentModel:
 
 def arrived_text(text: str, backend: str, fingerprint: str) -> SentModel:
     """The model in a worker, compiled when it comes for the first time."""
-    return _once(fingerprint, backend, lambda: SentModel(compile_model(parse_model(text), backend=backend, progress=False)))
+
+    def read() -> SentModel:
+        return SentModel(compile_model(parse_model(text, largest=len(text)), backend=backend, progress=False))
+
+    return _once(fingerprint, backend, read)
 
 
 def arrived_function(build: Callable[[], Compilable], fingerprint: str) -> SentModel:

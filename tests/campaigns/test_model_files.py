@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from campaigns.model_files import campaign, mutant, outcome, seed_text, trial
+from campaigns.model_files import campaign, mutant, outcome, seed_text
 from campaigns.small_models import SMALL
 
 
@@ -19,18 +17,6 @@ def test_a_mutant_is_a_function_of_its_number() -> None:
 
 
 def test_mutated_files_are_refused_with_a_code_or_are_models() -> None:
-    outcomes, wrong = campaign(300, seed=1)
-    assert not wrong and sum(outcomes.values()) == 300
-    assert len(outcomes) > 6 and outcomes["compiled"] > 10, outcomes
-
-
-@pytest.mark.parametrize(
-    ("job", "code"),
-    [
-        (("lever", 2, 6193), "E355"),  # a linear storage by the coefficient "free"
-        (("rod", 2, 7620), "E125"),  # a matrix with entries that are no numbers
-        (("rod", 2, 9265), "E170"),  # states of a model whose loops have unknowns of their own
-    ],
-)
-def test_what_was_found_before(job: tuple[str, int, int], code: str) -> None:
-    assert trial(job)[1] == code
+    outcomes, wrong = campaign(200, seed=1)
+    assert not wrong and sum(outcomes.values()) == 200
+    assert len(outcomes) > 6 and outcomes["run"] > 10, outcomes

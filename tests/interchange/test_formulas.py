@@ -99,6 +99,17 @@ def test_a_number_stands_for_an_array_and_another_shape_does_not() -> None:
         replay(np.zeros(3), 1.0)
 
 
+def test_a_scalar_of_a_piece_that_is_differentiated_is_not_used_outside() -> None:
+    """It would be read off no tape: what is written is read."""
+    held: list[Any] = []
+
+    def leaking(x: Any) -> Any:
+        return partials(lambda at: [held.append(at[0]) or at[0] ** 2], array([x]))[0, 0] + held[0]
+
+    with pytest.raises(TraceError, match="inside of a gradient"):
+        recorded(leaking, ((),))
+
+
 @pytest.mark.parametrize("formula", [lambda x: x if x > 0.0 else -x, lambda x: float(x), lambda x: x + "a", lambda x: np.sin(x)])
 def test_what_no_step_does_is_refused(formula: Any) -> None:
     with pytest.raises((TraceError, TypeError)):
@@ -130,6 +141,8 @@ for _ in range(DEEPEST_SLOPES):
         ("steps", [["power", -1, -1]], "constants alone"),
         ("steps", [["slopes", [], [], [], []]], "with respect to nothing"),
         ("steps", [NESTED], "inside one another"),
+        ("steps", [["slopes", [0], [], [["sin", 2]], [3]], ["cos", 2]], "not there"),  # places and steps of a piece are its own
+        ("steps", [["slopes", [0], [], [["sin", 2]], [3]], ["cos", 3]], "not there"),
         ("steps", "add", "no list"),
         ("arguments", [[-1]], "no shape"),
         ("arguments", [[MOST_ENTRIES, 2]], "entries"),

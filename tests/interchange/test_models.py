@@ -7,14 +7,26 @@ import functools
 import hashlib
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bondgraph import Compiled, Graph, Model, compile_model, dump_model, equations, load_model, parse_model, save_model, simulate
+from bondgraph import (
+    Compiled,
+    Graph,
+    Model,
+    compile_model,
+    dump_model,
+    elements,
+    equations,
+    load_model,
+    parse_model,
+    save_model,
+    simulate,
+)
 from bondgraph.assembly.assemble import ASSEMBLE
 from bondgraph.assembly.system import System
 from bondgraph.export import latex
@@ -34,7 +46,8 @@ from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import trace_for_runs
 from campaigns.small_models import SMALL
 from examples import rolling_eggs
-from models import attach_contact, contact, ground, rigid_body
+from models import attach_between, attach_contact, collisions, contact, ground, point_spring, rigid_body
+from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 from screws.surfaces import closed_surface, parametric
 from tests.schedule.graphs import chain
 
@@ -135,11 +148,53 @@ def test_start_values_that_follow_are_written_as_found() -> None:
     assert (moved, held) == (0.2, 0.1)
 
 
+def heap() -> Graph:
+    """Bodies of every solid that may meet, and a spring between two of them."""
+    tetrahedron = Hull(np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]]))
+    solids = {"ball": Ball(0.1), "brick": Box(0.1, 0.2, 0.3), "pill": Capsule(0.1, 0.3), "wedge": tetrahedron}
+    bodies = {
+        name: rigid_body(name, mass=1.0, inertia=(0.1,) * 3, position=(0.5 * k, 0.0, 1.0), shape=solid)
+        for k, (name, solid) in enumerate(solids.items())
+    }
+    floor = ground("floor", shape=HalfSpace())
+    graph = collisions(Graph("heap"), [floor, *bodies.values()], friction=0.3, apart=[(bodies["ball"], bodies["brick"])])
+    attach_between(graph, point_spring("tie", 10.0), bodies["ball"], bodies["pill"])
+    return graph
+
+
 # --- completeness --------------------------------------------------------------------------------------------------------
 
 
 def test_every_law_has_roles_and_ports() -> None:
     assert set(ROLES) == set(PORTS) == set(ASSEMBLE)
+
+
+DRAWN_AS = {
+    **{"J0": "0", "J1": "1", "EulerJunction": "MGY", "Switch": "Sw"},
+    **{"Constraint": "constraint", "Friction": "friction", "Block": "block"},
+}
+"""The mark of an element, where it is not its function's name."""
+
+
+def held(value: Any, found: set[type]) -> set[type]:
+    """Kinds of all records in a value."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        found.add(type(value))
+        for field in dataclasses.fields(value):
+            held(getattr(value, field.name), found)
+    for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, (tuple, list, frozenset)) else ():
+        held(part, found)
+    return found
+
+
+def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
+    """So that each has been written, read and run."""
+    models = [parse_model(dump_model(build())) for build in (*SMALL.values(), rolling, heap)]
+    found = set().union(*(held(model, set()) for model in models))
+    assert set(MODEL) <= found and set(ASSEMBLE) <= found
+    made = {element.kind for model in models for element in model.elements.values()}
+    functions = {name for name in elements.__all__ if name not in ("Element", "Port", "PortRef")}
+    assert {DRAWN_AS.get(name, name) for name in functions} <= made
 
 
 def reachable(record: type, found: dict[type, None]) -> dict[type, None]:

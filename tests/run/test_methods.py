@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 from bondgraph import J1, C, Graph, I, simulate
 from bondgraph.errors import RunEndedWarning
 from bondgraph.run.integrators.choose import SAFETY, sundials_reason
+from bondgraph.run.integrators.one_step import integrator
 from bondgraph.run.settings import METHODS, OFFERS
+from campaigns.saved import unequal
+from campaigns.small_models import SMALL
 
 
 def forgotten() -> set[str]:
@@ -52,5 +57,21 @@ def test_every_one_ends_after_max_steps(solver: str, method: str) -> None:
     with pytest.warns(RunEndedWarning):
         result = simulate(graph, 6e6, samples=[1.0, 6e6], solver=solver, method=method, max_steps=3000, progress=False)
     assert result.failure is not None and result.failure.kind == "too many steps"
-    assert result.statistics.steps > 3000 and result.t[-1] < 6e6
+    assert result.statistics.steps == 3001 and result.t[-1] < 6e6
     np.testing.assert_allclose(result["spring.q"][result.t == 1.0], np.cos(1.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("most", [40, 10**7])
+@pytest.mark.parametrize("name", ["drive", "bouncing"])
+def test_no_result_depends_on_how_often_a_run_pauses(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of the machine code end by time, so that a bar goes on: on a slow machine after one step, on a fast one after all."""
+    compiled = SMALL[name]().compile()
+    runs = []
+    for budget, patience in ((1, 1e-12), (10**7, 1e9)):
+        monkeypatch.setattr(integrator, "_BUDGET", budget)
+        monkeypatch.setattr(integrator, "_PATIENCE", patience)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RunEndedWarning)
+            runs.append(compiled.simulate(0.3 if name == "drive" else 2.0, max_steps=most, samples=0.01, progress=False))
+    assert unequal(*runs) == [] and str(runs[0].failure) == str(runs[1].failure)
+    assert runs[0].statistics.steps == runs[1].statistics.steps and runs[0].ok == (most > 40)

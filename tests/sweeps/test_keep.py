@@ -102,11 +102,16 @@ def test_what_cannot_be_kept_is_refused(wanted, words):
 
 
 @pytest.mark.parametrize(
-    ("name", "given"), [("run", "spring.q"), ("failure", "spring.q"), ("spring.stiffness", "spring.q"), (1, "spring.q")]
+    ("name", "why"),
+    [
+        *((name, "names another column") for name in ("run", "failure", "spring.stiffness")),
+        *((name, "is no name of a column") for name in (1, "", " ", "a\nb", "\x00", "\ud800")),
+    ],
 )
-def test_a_name_that_is_taken_is_refused(name, given):
-    with pytest.raises(ModelError, match=r"E362.*names another column"):
-        sweep(oscillator(), {"spring.stiffness": [1.0]}, 1.0, keep={name: given}, progress=False)
+def test_a_name_that_is_taken_or_none_is_refused(name, why, tmp_path):
+    with pytest.raises(ModelError, match=f"E362.*{why}"):
+        sweep(oscillator(), {"spring.stiffness": [1.0]}, 1.0, keep={name: "spring.q"}, store=tmp_path / "runs.db", progress=False)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("keep", [{}, None, "spring.q"])

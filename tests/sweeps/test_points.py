@@ -124,8 +124,9 @@ WRONG = [
     ("E360", [{"spring.q": 1.0}, {"spring.q": 2.0, "mass.p": 1.0}], None, "run 1 and run 0 do not vary the same: mass.p"),
     ("E360", {"spring.stiffness": normal(50.0, 2.0)}, None, "how many runs"),
     ("E360", {"spring.stiffness": [1.0]}, 10, "there is no distribution"),
-    ("E360", {"spring.stiffness": normal(50.0, 2.0)}, 0, "no count of runs"),
+    ("E360", {"spring.stiffness": normal(50.0, 2.0)}, 0, r"runs=0 cannot be\n.*\n.*a whole number from 1"),
     ("E361", {"spring.stifness": [1.0]}, None, 'did you mean "spring.stiffness"'),
+    ("E361", {3: [1.0]}, None, 'no parameter, state or automaton "3"'),
     ("E361", {"spring.stiffness": [1.0, np.nan]}, None, "must be finite; value 1 is nan"),
     ("E361", {"spring.stiffness": ["a"]}, None, "one number in N/m, or a list of them"),
     ("E361", {"spring.stiffness": [[1.0, 2.0]]}, None, r"of shape \(1, 2\)"),
@@ -143,6 +144,12 @@ def test_what_does_not_fit_is_refused_in_the_users_words(compiled, code, given, 
     with pytest.raises(ModelError, match=words) as caught:
         points_of(given, compiled, runs, 0)
     assert caught.value.problems[0].code == code
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, None, True, "a"])
+def test_a_seed_by_which_no_draw_can_be_repeated_is_refused(compiled, seed):
+    with pytest.raises(ModelError, match=r"E360 seed="):
+        points_of({"spring.stiffness": normal(50.0, 2.0)}, compiled, 3, seed)
 
 
 def test_everything_that_is_wrong_is_said_at_once(ball):

@@ -82,8 +82,8 @@ def choose(program: Program, settings: Settings) -> Selection:
     if method == "auto":
         method = "bdf" if solver == "sundials" else "dop853"
     if (offered := ALGEBRA.get((solver, method))) and settings.linear not in ("auto", *offered):
-        title, cures = f"{method} has no {settings.linear} algebra", [f'linear="{kind}"' for kind in offered]
-        raise RunError(Problem("E304", title, (f"with {solver} it has: {', '.join(offered)}",), cures=tuple(cures)))
+        title, others = f"{method} has no {settings.linear} algebra", tuple(f'linear="{kind}"' for kind in offered)
+        raise RunError(Problem("E304", title, (f"with {solver} it has: {', '.join(offered)}",), cures=others))
     if method == "rodas5p" and program.differentiate is None:
         title = "rodas5p needs a Jacobian, and the program has no derivatives"
         raise RunError(Problem("E304", title, cures=('method="bdf"', 'method="radau"')))
@@ -102,7 +102,7 @@ def for_stiff(program: Program, choice: Selection) -> Selection:
 def tolerances(settings: Settings, method: str) -> Tolerances:
     """Tolerances per step of a method, from the user's."""
     factor, least = SAFETY[method]
-    return Tolerances(max(settings.rtol * factor, least), settings.max_step)
+    return Tolerances(max(settings.rtol * factor, least), settings.max_step, settings.max_steps)
 
 
 def weights_of(bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float) -> Weights:
@@ -177,7 +177,7 @@ def in_machine_code(
     if choice.method == "rodas5p":
         from bondgraph.run.integrators.rosenbrock.rodas5p import Rodas5P
 
-        return Rodas5P(bound, tolerance, weights, settings.linear, settings.max_steps, ticks, settler)
+        return Rodas5P(bound, tolerance, weights, settings.linear, ticks, settler)
     from bondgraph.run.integrators.explicit.dop853 import Dop853
 
-    return Dop853(bound, tolerance, weights, choice.watch_stiffness, settings.max_steps, ticks, settler)
+    return Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks, settler)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,8 @@ from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg
 from bondgraph.run.ticks import TOGETHER, Ticks
 
-_PATIENCE = 0.1
+_TICKS = 50
+"""After so many a leg pauses, so that a bar goes on; counted, since what ends a run may depend on where it pauses."""
 
 
 class Clocked(Integrator):
@@ -27,7 +27,7 @@ class Clocked(Integrator):
         self._integrator.restart(t, x, q, m, levels)
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
-        ticks, written, begin = self._ticks, 0, time.perf_counter()
+        ticks, written, ticked = self._ticks, 0, 0
         end = stop - TOGETHER * abs(stop)
         while True:
             inside = ticks.next() < end
@@ -40,7 +40,8 @@ class Clocked(Integrator):
                 ended = self._tick()
                 if ended is not None:
                     return replace(ended, written=written)
-                if time.perf_counter() - begin > _PATIENCE:
+                ticked += 1
+                if ticked == _TICKS:
                     return Leg(legs.PAUSE, self._t, self._x, self._q, written)
                 continue
             until = ticks.next() if inside else stop

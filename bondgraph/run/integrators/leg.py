@@ -13,10 +13,12 @@ STOP, EVENT, PAUSE, STIFF, FAILED, ROOM = "stop", "event", "pause", "stiff", "fa
 
 @dataclass(frozen=True)
 class Tolerances:
-    """What an integrator works with: error per step relative to the weights of a run (`weights`), longest step, s."""
+    """What an integrator works with: error per step relative to the weights of a run (`weights`), longest step, s; after more
+    `steps` it pauses, so that the run ends there."""
 
     relative: float
     max_step: float
+    steps: int
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,8 @@ PATIENCE, HOPELESS = 100_000, 1e6
 
 
 def endless(steps: int, most: int, way: float) -> bool:
-    """Whether so many steps for that part of the way are too many, or will certainly be."""
+    """Whether so many steps for that part of the way are too many, or will certainly be. Where it is asked is a matter of counts
+    of steps, never of time, so that a run ends in the same place on a slow machine."""
     return steps > most or (steps >= PATIENCE and way * most * HOPELESS <= steps)
 
 

@@ -18,7 +18,7 @@ from bondgraph.run.switching.grazing import Course, first_crossing
 NAMES = {"dop853": "DOP853", "radau": "Radau", "lsoda": "LSODA", "bdf": "BDF"}
 
 _BUDGET = 2_000
-"""Steps of a leg, after which the driver looks at the clock and at the count of all steps."""
+"""Steps of a leg, after which the driver looks at the count of all steps."""
 
 
 class ScipySolver(Integrator):
@@ -86,7 +86,7 @@ class ScipySolver(Integrator):
         fired: tuple[int, ...] = ()
         status, reason, levels = legs.STOP, "", self._levels
         guards = self._bound.guards(reached, y[: self._n], self._m)
-        solver, most = self._solver(stop), self._effort.steps + _BUDGET
+        solver, most = self._solver(stop), min(self._effort.steps + _BUDGET, self._tolerances.steps + 1)
         try:
             while solver.status == "running" and status == legs.STOP:
                 message = solver.step()

@@ -53,11 +53,10 @@ class Dop853(OneStep):
         tolerances: Tolerances,
         weights: SharedWeights,
         watch_stiffness: bool,
-        most: int,
         ticks: Ticks | None,
         settler: Settler | None = None,
     ):
         width = bound.program.states + bound.quadratures
         lengths = {"k": steps.EXTENDED * width, "f": steps.DENSE * width}
-        super().__init__(DOP853, machine_code(), bound, tolerances, weights, lengths, most, ticks, settler)
+        super().__init__(DOP853, machine_code(), bound, tolerances, weights, lengths, ticks, settler)
         self.table["watch"] = watch_stiffness

@@ -6,6 +6,7 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.weights import NEVER, RENEWALS
 from bondgraph.run.instants import loop
+from bondgraph.run.integrators.leg import HOPELESS, PATIENCE
 from bondgraph.run.integrators.native import guard_values, note_rounding, rows_until
 from bondgraph.run.integrators.one_step import beginning, clocks
 from bondgraph.run.integrators.one_step.method import Method, derivative, permitted
@@ -88,8 +89,8 @@ def _accept(method: Method, write: Procedure, record: Record, h: Temporary, t_ne
 
 
 def advance(method: Method) -> Procedure:
-    """Integrate from t to the stop time, the next event, the end of the budget of steps, or a failure; ticks are done
-    on the way, and weights are looked at anew where that is due."""
+    """Integrate from t to the stop time, the next event, the end of the budget of steps or of all steps of a run, or a failure;
+    ticks are done on the way, and weights are looked at anew where that is due."""
     write = Procedure(f"{method.name}_advance", {"c": "ptr"}, "i64")
     with write.repeat():
         status = write.call("steps", [write["c"]], "i64")
@@ -143,6 +144,7 @@ def attempts(method: Method) -> Procedure:
             write.give(STOP)
         with write.when(record.get("tried") >= record.get("budget")):
             write.give(PAUSE)
+        _endless(write, record)
         record.count("tried")
         record.set("horizon", stop)
         with write.when(record.get("clock_count") > 0):
@@ -200,6 +202,18 @@ def attempts(method: Method) -> Procedure:
             write.give(RENEW)
     write.give(0)
     return write
+
+
+def _endless(write: Procedure, record: Record) -> None:
+    """Pause where there are, or will be, too many steps: `leg.endless`, at every step, so that it is the same whenever else the
+    loop pauses."""
+    steps, most = record.get("steps"), record.get("most")
+    with write.when(steps > most):
+        write.give(PAUSE)
+    with write.when(steps >= PATIENCE):
+        way = record.get("t") / record.get("span") * write.real(most) * HOPELESS
+        with write.when(way <= write.real(steps)):
+            write.give(PAUSE)
 
 
 def _tick(write: Procedure, record: Record, again: str) -> None:

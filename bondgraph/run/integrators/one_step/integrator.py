@@ -22,8 +22,9 @@ from bondgraph.run.integrators.one_step import driver as of
 from bondgraph.run.integrators.one_step.method import Method
 from bondgraph.run.ticks import Ticks
 
-# Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress.
-_BUDGET, _PATIENCE, _FEWEST = 2_000, 0.1, 10.0
+# Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress. No result depends on
+# where calls end.
+_BUDGET, _PATIENCE = 2_000, 0.1
 _STATUS = {of.STOP: legs.STOP, of.EVENT: legs.EVENT, of.PAUSE: legs.PAUSE, of.STIFF: legs.STIFF, ROOM: legs.ROOM}
 _REASONS = {
     of.SMALL: "step too small: the error per step stays too large however small the step",
@@ -32,8 +33,7 @@ _REASONS = {
 
 
 class OneStep(Integrator):
-    """A method of one step in machine code (`library`); arrays of `lengths` are those of its own fields, and after `most` steps
-    it asks whether to go on."""
+    """A method of one step in machine code (`library`); arrays of `lengths` are those of its own fields."""
 
     def __init__(
         self,
@@ -43,7 +43,6 @@ class OneStep(Integrator):
         tolerances: Tolerances,
         weights: SharedWeights,
         lengths: Mapping[str, int],
-        most: int,
         ticks: Ticks | None,
         settler: Settler | None,
     ):
@@ -56,9 +55,9 @@ class OneStep(Integrator):
         table.point("weights", weights.table.address)
         for name, address in weights.addresses.items():
             table.point(f"weights_{name}", address)
-        table["mode_count"] = bound.program.modes
+        table["mode_count"], table["most"] = bound.program.modes, tolerances.steps
         table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
-        table["renewal"] = RENEWALS[0]
+        table["budget"], table["renewal"] = _BUDGET, RENEWALS[0]
         if ticks is not None:
             self._share(ticks)
         self._settler, name = settler, f"{method.name}_advance"
@@ -67,7 +66,7 @@ class OneStep(Integrator):
             table.point("instants", settler.table.address)
             name = "run"
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(library.address(name))
-        self._seconds, self._budget, self._most = 0.0, float(_BUDGET), most
+        self._seconds = 0.0
 
     def _share(self, ticks: Ticks) -> None:
         """Let the machine code run the clocks."""
@@ -99,14 +98,13 @@ class OneStep(Integrator):
         table.point("times", times)
         table.point("rows", rows)
         table["samples"], table["written"], table["stop"], table["tried"] = len(times), 0, stop, 0
-        table["budget"] = max(_FEWEST, min(self._budget, self._most + 1 - table["steps"]))
         settler = self._settler
         if settler is not None:
             settler.depart(rows)
         seconds, status = self._call()
         self._seconds += seconds
         if status == of.PAUSE:
-            self._budget = max(_FEWEST, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
+            table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
         y = table.arrays["y"].copy()
         marked = fired(table) if status == of.EVENT else ()
         word, reason = _STATUS.get(status, legs.FAILED), _REASONS.get(status, "")

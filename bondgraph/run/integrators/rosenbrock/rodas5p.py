@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.bound import Bound
@@ -41,10 +41,15 @@ RODAS5P = Method(
 )
 
 
+def written() -> list[Procedure]:
+    """All procedures of the method, with the loops around its steps."""
+    return procedures(RODAS5P)
+
+
 @once
 def machine_code() -> Library:
     """The method as machine code."""
-    return compile_procedures(procedures(RODAS5P))
+    return compile_written(written)
 
 
 class Rodas5P(OneStep):
@@ -59,7 +64,6 @@ class Rodas5P(OneStep):
         tolerances: Tolerances,
         weights: SharedWeights,
         linear: str,
-        most: int,
         ticks: Ticks | None,
         settler: Settler | None = None,
     ):
@@ -70,7 +74,7 @@ class Rodas5P(OneStep):
         lengths = dict.fromkeys(("rate", "drift", "ahead", "beyond", "rest", "right", "worth"), n)
         lengths |= {"k": 2 * (n + powered), "u": coefficients.STAGES * n, "f": steps.DENSE * n}
         lengths |= {"flows": len(powers.NODES) * powered, "matrix": layout.room, "nonzeros": len(rows)}
-        super().__init__(RODAS5P, machine_code(), bound, tolerances, weights, lengths, most, ticks, settler)
+        super().__init__(RODAS5P, machine_code(), bound, tolerances, weights, lengths, ticks, settler)
         table = self.table
         table.point("pivots", np.zeros(n, dtype=np.int64))
         for name in ("order", "places", "diagonal"):

@@ -175,7 +175,7 @@ class Cvode(Integrator):
         table.point("rows", rows[skipped:])
         table["samples"], table["written"], table["stop"], table["reached"] = len(ahead), 0, stop, self._t
         begin = time.perf_counter()
-        flag, last = PAUSE, int(table["steps"]) + _BUDGET
+        flag, last = PAUSE, min(int(table["steps"]) + _BUDGET, self._tolerances.steps + 1)
         while flag in (PAUSE, DOUBT) and table["steps"] < last:
             flag = int(self._function(table.address))
             if flag in (PAUSE, DOUBT):
@@ -214,9 +214,10 @@ class Cvode(Integrator):
         self._plan()
 
     def _plan(self) -> None:
-        """The next count of steps at which weights are looked at."""
+        """The next count of steps at which weights are looked at, or the last."""
         step = int(self._table["steps"])
-        self._table["pause"] = min([count for count in RENEWALS if count > step] + [step - step % _LISTEN + _LISTEN])
+        counts = (*RENEWALS, step - step % _LISTEN + _LISTEN, self._tolerances.steps + 1)
+        self._table["pause"] = min(count for count in counts if count > step)
 
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
         return self._y[: self._n].copy(), self._y[self._n :].copy()
