@@ -45,8 +45,8 @@ SAFETY = {
 
 ALGEBRA = {
     ("machine code", "rodas5p"): ("dense", "band"),
-    ("sundials", "adams"): ("dense", "sparse"),
-    ("sundials", "bdf"): ("dense", "sparse"),
+    ("sundials", "adams"): ("dense", "band", "sparse"),
+    ("sundials", "bdf"): ("dense", "band", "sparse"),
 }
 """What solvers offer with their implicit methods for linear systems."""
 
@@ -77,13 +77,21 @@ def choose(program: Program, settings: Settings) -> Selection:
     if solver == "sundials" and (reason := sundials_reason()):
         cures = ("pip install scikit-sundae", 'solver="scipy"', 'method="dop853"')
         raise RunError(Problem("E307", "SUNDIALS cannot be used here", (reason,), cures=cures))
-    if settings.linear == "sparse" and program.jacobian is None:
-        raise RunError(Problem("E304", "sparse algebra needs a Jacobian, and the program has none", cures=('linear="dense"',)))
+    if settings.linear in ("band", "sparse") and program.jacobian is None:
+        title = f"{settings.linear} algebra needs a Jacobian, and the program has none"
+        raise RunError(Problem("E304", title, cures=('linear="dense"',)))
     if method == "auto":
         method = "bdf" if solver == "sundials" else "dop853"
     if (offered := ALGEBRA.get((solver, method))) and settings.linear not in ("auto", *offered):
-        title, cures = f"{method} has no {settings.linear} algebra", [f'linear="{kind}"' for kind in offered]
-        raise RunError(Problem("E304", title, (f"with {solver} it has: {', '.join(offered)}",), cures=tuple(cures)))
+        title = f"{method} has no {settings.linear} algebra"
+        raise RunError(
+            Problem(
+                "E304",
+                title,
+                (f"with {solver} it has: {', '.join(offered)}",),
+                cures=tuple(f'linear="{kind}"' for kind in offered),
+            )
+        )
     if method == "rodas5p" and program.differentiate is None:
         title = "rodas5p needs a Jacobian, and the program has no derivatives"
         raise RunError(Problem("E304", title, cures=('method="bdf"', 'method="radau"')))
