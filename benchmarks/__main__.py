@@ -5,7 +5,21 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from benchmarks import chain, delta, events, front_end, hand, mujoco_ellipsoids, piles, prepared, sweeps, tree, two_eggs, walls
+from benchmarks import (
+    chain,
+    delta,
+    events,
+    front_end,
+    hand,
+    mujoco_ellipsoids,
+    piles,
+    prepared,
+    stiff,
+    sweeps,
+    tree,
+    two_eggs,
+    walls,
+)
 from benchmarks.command import run_command
 
 MAINS = {
@@ -20,6 +34,7 @@ MAINS = {
     "piles": piles.main,
     "sweeps": sweeps.main,
     "prepared": prepared.main,
+    "stiff": stiff.main,
     "events": events.main,
 }
 

@@ -349,6 +349,14 @@ class Program:
         """(indptr (n + 1,), indices (nonzeros,)) of the Jacobian's order."""
         return self._derivatives[1]
 
+    @property
+    def jacobian_entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns (nonzeros,) of the Jacobian's order; none where no rate depends on a state."""
+        if self.jacobian is None or self.jacobian_pattern is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        indptr, indices = (np.asarray(part, dtype=np.int64) for part in self.jacobian_pattern)
+        return indices, np.repeat(np.arange(self.states), np.diff(indptr))
+
     @OnceProperty
     def _derivatives(self) -> tuple[Kernel | None, tuple[np.ndarray, np.ndarray] | None]:
         return (None, None) if self.differentiate is None else self.differentiate()

@@ -73,7 +73,7 @@ def test_fused_powers_change_nothing():
 
 
 @pytest.mark.skipif(not available()[0], reason="no SUNDIALS here")
-@pytest.mark.parametrize("linear", ["dense", "sparse"])
+@pytest.mark.parametrize("linear", ["dense", "band", "sparse"])
 def test_robertson_against_radau(linear):
     def rates(t, x, p, m):
         fast, slow = 1e4 * x[1] * x[2], 0.04 * x[0]
@@ -109,7 +109,7 @@ def test_stiff_model_without_sundials_and_derivatives_goes_on(monkeypatch):
 
 
 @pytest.mark.skipif(not available()[0], reason="no SUNDIALS here")
-def test_dense_and_sparse_agree():
+def test_kinds_of_algebra_agree():
     n = 12
 
     def chain(t, x, p, m):
@@ -121,11 +121,28 @@ def test_dense_and_sparse_agree():
     )
     start = np.zeros(2 * n)
     start[2] = 1.0
-    dense, sparse = (
-        simulate(made, start, [100.0, 0.5], [], 1.0, method="bdf", linear=kind, rtol=1e-6) for kind in ("dense", "sparse")
+    dense, *others = (
+        simulate(made, start, [100.0, 0.5], [], 1.0, method="bdf", linear=kind, rtol=1e-6) for kind in ("dense", "band", "sparse")
     )
-    assert np.max(np.abs(dense.x - sparse.x)) < 1e-9
-    assert np.max(np.abs(dense.integrals - sparse.integrals)) < 1e-9
+    for other in others:
+        assert np.max(np.abs(dense.x - other.x)) < 1e-9
+        assert np.max(np.abs(dense.integrals - other.integrals)) < 1e-9
+
+
+@pytest.mark.skipif(not available()[0], reason="no SUNDIALS here")
+@pytest.mark.parametrize(("order", "kind"), [(range(40), "band"), (np.random.default_rng(0).permutation(40), "dense")])
+def test_what_stands_in_a_row_is_a_band(order, kind):
+    """Diffusion along 40 cells: by itself as a band where the cells are neighbours in the vector of states, too."""
+    place = np.argsort(order)
+
+    def diffusion(t, x, p, m):
+        at = [1.0, *(x[place[i]] for i in range(40)), 0.0]
+        return [p[0] * (at[i] - 2.0 * at[i + 1] + at[i + 2]) for i in order]
+
+    made = program(diffusion, (40, 1, 0))
+    own, asked = (simulate(made, np.zeros(40), [1e4], [], 1.0, method="bdf", linear=linear) for linear in ("auto", kind))
+    assert np.array_equal(own.x, asked.x) and own.ok
+    np.testing.assert_allclose(own.x[-1][place], 1.0 - np.arange(1, 41) / 41.0, atol=1e-6)
 
 
 @pytest.mark.skipif(not available()[0], reason="no SUNDIALS here")

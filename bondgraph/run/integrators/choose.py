@@ -45,8 +45,8 @@ SAFETY = {
 
 ALGEBRA = {
     ("machine code", "rodas5p"): ("dense", "band"),
-    ("sundials", "adams"): ("dense", "sparse"),
-    ("sundials", "bdf"): ("dense", "sparse"),
+    ("sundials", "adams"): ("dense", "band", "sparse"),
+    ("sundials", "bdf"): ("dense", "band", "sparse"),
 }
 """What solvers offer with their implicit methods for linear systems."""
 
@@ -77,8 +77,9 @@ def choose(program: Program, settings: Settings) -> Selection:
     if solver == "sundials" and (reason := sundials_reason()):
         cures = ("pip install scikit-sundae", 'solver="scipy"', 'method="dop853"')
         raise RunError(Problem("E307", "SUNDIALS cannot be used here", (reason,), cures=cures))
-    if settings.linear == "sparse" and program.jacobian is None:
-        raise RunError(Problem("E304", "sparse algebra needs a Jacobian, and the program has none", cures=('linear="dense"',)))
+    if settings.linear in ("band", "sparse") and program.jacobian is None:
+        title = f"{settings.linear} algebra needs a Jacobian, and the program has none"
+        raise RunError(Problem("E304", title, cures=('linear="dense"',)))
     if method == "auto":
         method = "bdf" if solver == "sundials" else "dop853"
     if (offered := ALGEBRA.get((solver, method))) and settings.linear not in ("auto", *offered):

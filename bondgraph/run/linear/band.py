@@ -2,13 +2,13 @@
 
 Of n unknowns with `lower` diagonals below the main one and `upper` above it, column j begins at j (2 lower + upper + 1); entry
 (i, j) lies at lower + upper + i - j in it. The first `lower` places of a column are room for what pivoting moves there (as
-LAPACK's dgbtrf has it).
+LAPACK's dgbtrf has it). Factors hold one over each pivot in its place.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Operand, Procedure, Temporary
-from bondgraph.run.linear.idioms import pivot_of, subtract, swap
+from bondgraph.run.linear.idioms import pivot_of, subtract, swap, taken
 
 _SIZES = {"n": "i64", "lower": "i64", "upper": "i64"}
 
@@ -36,8 +36,10 @@ def factor() -> Procedure:
             swap(write, worth, k, k + place)
             with write.loop(last, k) as j:
                 swap(write, a.at(j * length + above + k - j), 0, place)
+        inverse = 1.0 / pivot
+        column[0] = inverse
         with write.loop(below + 1, 1) as i:
-            column[i] = column[i] / pivot
+            column[i] = column[i] * inverse
         with write.loop(last, k + 1) as j:
             other = a.at(j * length + above + k - j)
             factor = other[0]
@@ -54,12 +56,13 @@ def solve() -> Procedure:
     above = lower + upper
     length = above + lower + 1
     with write.loop(n) as k:
-        swap(write, b, k, pivots.load(k, "i64"))
-        subtract(write, b.at(k + 1), a.at(k * length + above + 1), b[k], _least(write, n - 1 - k, lower))
+        value = taken(write, b, k, pivots.load(k, "i64"))
+        subtract(write, b.at(k + 1), a.at(k * length + above + 1), value, _least(write, n - 1 - k, lower))
     with write.loop(n) as back:
         k = n - 1 - back
         column, reach = a.at(k * length + above), _least(write, k, above)
-        b[k] = b[k] / column[0]
-        subtract(write, b.at(k - reach), column.at(0 - reach), b[k], reach)
+        value = b[k] * column[0]
+        b[k] = value
+        subtract(write, b.at(k - reach), column.at(0 - reach), value, reach)
     write.give()
     return write

@@ -6,11 +6,12 @@ Gaussian elimination with partial pivoting; G. H. Golub, C. F. Van Loan, Matrix 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure
-from bondgraph.run.linear.idioms import pivot_of, subtract, swap
+from bondgraph.run.linear.idioms import pivot_of, subtract, swap, taken
 
 
 def factor() -> Procedure:
-    """L and U of a (n, n) into its place, the rows that changed places into pivots (n,); 1 where it is singular, else 0.
+    """L and U of a (n, n) into its place, with one over each pivot; the rows that changed places into pivots (n,). 1 where it is
+    singular, else 0.
 
     worth (n,): what each row is multiplied with for the choice of pivots, one over the size of its unknown: so the choice knows
     no units.
@@ -28,8 +29,10 @@ def factor() -> Procedure:
             swap(write, worth, k, k + place)
             with write.loop(n) as j:
                 swap(write, a.at(j * n), k, k + place)
+        inverse = 1.0 / pivot
+        column[0] = inverse
         with write.loop(left, 1) as i:
-            column[i] = column[i] / pivot
+            column[i] = column[i] * inverse
         with write.loop(n, k + 1) as j:
             other = a.at(j * n + k)
             factor = other[0]
@@ -44,13 +47,14 @@ def solve() -> Procedure:
     write = Procedure("dense_solve", {"a": "ptr", "pivots": "ptr", "b": "ptr", "n": "i64"})
     a, pivots, b, n = (write[name] for name in ("a", "pivots", "b", "n"))
     with write.loop(n) as k:
-        swap(write, b, k, pivots.load(k, "i64"))
+        taken(write, b, k, pivots.load(k, "i64"))
     with write.loop(n) as k:
         subtract(write, b.at(k + 1), a.at(k * n + k + 1), b[k], n - k - 1)
     with write.loop(n) as back:
         k = n - 1 - back
         column = a.at(k * n)
-        b[k] = b[k] / column[k]
-        subtract(write, b, column, b[k], k)
+        value = b[k] * column[k]
+        b[k] = value
+        subtract(write, b, column, value, k)
     write.give()
     return write

@@ -22,6 +22,15 @@ def subtract(write: Procedure, out: Temporary, column: Temporary, factor: Tempor
         out[i] = out[i] - factor * column[i]
 
 
+def taken(write: Procedure, b: Temporary, k: Temporary, place: Temporary) -> Temporary:
+    """Entry k of a right side after it has changed places with another one."""
+    value = b[place]
+    with write.when(~place.equals(k)):
+        b[place] = b[k]
+        b[k] = value
+    return value
+
+
 def swap(write: Procedure, array: Temporary, one: Operand, other: Operand) -> None:
     """Two entries of an array."""
     kept, moved = write.local(array[one]), array[other]

@@ -38,13 +38,13 @@ def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto")
     """The layout of a matrix with entries (k,) in these rows and columns, and its diagonal: the cheaper one where `kind` is
     "auto", else "dense" or "band"."""
     order = np.arange(n)
-    lower, upper = _reach(order, rows, columns)
+    lower, upper = reach_of(n, rows, columns)
     if n > 2 and kind != "dense" and lower + upper > 2:
         other = _narrowed(n, rows, columns)
         reach = _reach(other, rows, columns)
         if sum(reach) < lower + upper:
             order, (lower, upper) = other, reach
-    if kind == "dense" or (kind == "auto" and _full(n) <= _narrow(n, lower, upper)):
+    if kind == "dense" or (kind == "auto" and not is_narrow(n, lower, upper)):
         order, unknowns = np.arange(n), np.arange(n)
         return MatrixLayout(DENSE, 0, 0, order, columns * n + rows, unknowns * (n + 1), n * n)
     place = np.empty(n, dtype=np.int64)
@@ -52,6 +52,16 @@ def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto")
     length, above = 2 * lower + upper + 1, lower + upper
     places = place[columns] * length + above + place[rows] - place[columns]
     return MatrixLayout(BAND, lower, upper, order, places, place * length + above, n * length)
+
+
+def reach_of(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
+    """How many diagonals there are below and above the main one, with the unknowns as they stand."""
+    return _reach(np.arange(n), rows, columns)
+
+
+def is_narrow(n: int, lower: int, upper: int) -> bool:
+    """Whether a band of so many diagonals is cheaper than a full matrix."""
+    return _narrow(n, lower, upper) < _full(n)
 
 
 def _reach(order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:

@@ -18,7 +18,6 @@ from bondgraph.run.integrators.rosenbrock import coefficients, powers, steps
 from bondgraph.run.integrators.rosenbrock.fields import FIELDS
 from bondgraph.run.linear import band, dense
 from bondgraph.run.linear.layout import layout_of
-from bondgraph.run.program import Program
 from bondgraph.run.ticks import Ticks
 
 
@@ -69,7 +68,7 @@ class Rodas5P(OneStep):
     ):
         program = bound.program
         n, powered = program.states, bound.quadratures
-        rows, columns = jacobian_entries(program)
+        rows, columns = program.jacobian_entries
         layout = layout_of(n, rows, columns, linear)
         lengths = dict.fromkeys(("rate", "drift", "ahead", "beyond", "rest", "right", "worth"), n)
         lengths |= {"k": 2 * (n + powered), "u": coefficients.STAGES * n, "f": steps.DENSE * n}
@@ -82,11 +81,3 @@ class Rodas5P(OneStep):
         counts = {"layout": layout.kind, "lower": layout.lower, "upper": layout.upper, "room": layout.room}
         for name, count in {**counts, "nonzero_count": len(rows)}.items():
             table[name] = count
-
-
-def jacobian_entries(program: Program) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns (nonzeros,) of what the kernel of the Jacobian gives; none where no rate depends on a state."""
-    if program.jacobian is None or program.jacobian_pattern is None:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    indptr, indices = (np.asarray(part, dtype=np.int64) for part in program.jacobian_pattern)
-    return indices, np.repeat(np.arange(program.states), np.diff(indptr))

@@ -10,7 +10,7 @@ from bondgraph.run.integrators.native import guard_values, note_rounding, rows_u
 from bondgraph.run.switching.crossings import POINTS, Within, crest, locate, root, settle_levels
 
 FIELDS = with_shared(
-    "jacobian nonzeros indptr indices position N_VGetArrayPointer SUNDenseMatrix_Data SUNSparseMatrix_Data"
+    "jacobian nonzeros indptr indices position N_VGetArrayPointer SUNDenseMatrix_Data SUNBandMatrix_Data SUNSparseMatrix_Data"
     " SUNSparseMatrix_IndexPointers SUNSparseMatrix_IndexValues CVode CVodeGetDky CVodeGetCurrentStep"
     " CVodeGetNumErrTestFails CVodeGetNumNonlinSolvConvFails memory vector between speed",
     "kernel_nonzeros nonzero_count rhs_count jacobian_calls pause asked tests convergences",
@@ -65,6 +65,20 @@ def _dense_jacobian() -> Procedure:
         top = column * rows
         with write.loop(indptr.load(column + 1, "i32"), indptr.load(column, "i32")) as k:
             full[top + indices.load(k, "i32")] = nonzeros[k]
+    write.give(0)
+    return write
+
+
+def _band_jacobian() -> Procedure:
+    """`position` says where each nonzero of the kernel lies in the matrix, which CVODE has filled with zeros."""
+    write = Procedure("cvode_band_jacobian", _JACOBIAN, "i32")
+    record = Record(write["c"], FIELDS)
+    x, held = _data(write, record, write["y"]), write.call(record.get("SUNBandMatrix_Data"), [write["J"]], "ptr")
+    nonzeros = record.get("nonzeros")
+    _model(write, record, "jacobian", write["t"], x, nonzeros)
+    record.count("jacobian_calls")
+    with write.loop(record.get("kernel_nonzeros")) as k:
+        held[record.get("position").load(k, "i32")] = nonzeros[k]
     write.give(0)
     return write
 
@@ -206,7 +220,7 @@ def procedures() -> list[Procedure]:
     """All adapters."""
     within = Within(FIELDS, exact="inside")
     watch = [guard_values(FIELDS), _inside(), *(part(within) for part in (crest, root, locate)), _watched()]
-    return [_right_hand_side(), _dense_jacobian(), _sparse_jacobian(), _weights(), *watch, _advance()]
+    return [_right_hand_side(), _dense_jacobian(), _band_jacobian(), _sparse_jacobian(), _weights(), *watch, _advance()]
 
 
 @once

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-_LIBRARIES = ("core", "nvecserial", "sunmatrixdense", "sunmatrixsparse", "sunlinsoldense", "sunlinsolsuperlumt", "cvode")
+_LIBRARIES = (
+    *("core", "nvecserial", "sunmatrixdense", "sunmatrixband", "sunmatrixsparse"),
+    *("sunlinsoldense", "sunlinsolband", "sunlinsolsuperlumt", "cvode"),
+)
 _V, _D, _I, _L = ctypes.c_void_p, ctypes.c_double, ctypes.c_int, ctypes.c_long
 _PROTOTYPES: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
     "SUNDIALSGetVersion": ("core", _I, (ctypes.c_char_p, _I)),
@@ -31,11 +34,16 @@ _PROTOTYPES: dict[str, tuple[str, Any, tuple[Any, ...]]] = {
     "SUNDenseMatrix": ("sunmatrixdense", _V, (ctypes.c_int32, ctypes.c_int32, _V)),
     "SUNDenseMatrix_Data": ("sunmatrixdense", _V, (_V,)),
     "SUNDenseMatrix_LData": ("sunmatrixdense", ctypes.c_int32, (_V,)),
+    "SUNBandMatrix": ("sunmatrixband", _V, (ctypes.c_int32, ctypes.c_int32, ctypes.c_int32, _V)),
+    "SUNBandMatrix_Data": ("sunmatrixband", _V, (_V,)),
+    "SUNBandMatrix_LDim": ("sunmatrixband", ctypes.c_int32, (_V,)),
+    "SUNBandMatrix_StoredUpperBandwidth": ("sunmatrixband", ctypes.c_int32, (_V,)),
     "SUNSparseMatrix": ("sunmatrixsparse", _V, (ctypes.c_int32, ctypes.c_int32, ctypes.c_int32, _I, _V)),
     "SUNSparseMatrix_Data": ("sunmatrixsparse", _V, (_V,)),
     "SUNSparseMatrix_IndexValues": ("sunmatrixsparse", _V, (_V,)),
     "SUNSparseMatrix_IndexPointers": ("sunmatrixsparse", _V, (_V,)),
     "SUNLinSol_Dense": ("sunlinsoldense", _V, (_V, _V, _V)),
+    "SUNLinSol_Band": ("sunlinsolband", _V, (_V, _V, _V)),
     "SUNLinSol_SuperLUMT": ("sunlinsolsuperlumt", _V, (_V, _V, _I, _V)),
     "SUNNonlinSol_FixedPoint": ("cvode", _V, (_V, _I, _V)),
     "CVodeCreate": ("cvode", _V, (_I, _V)),

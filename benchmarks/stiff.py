@@ -1,0 +1,174 @@
+"""Stiff models by the Rosenbrock method here, by CVODE with each kind of algebra, and by SciPy: steps, errors, time of runs.
+
+Errors are those of all states at the samples, relative to the largest value that each has, as parts of rtol; against a run of the
+Rosenbrock method with a tolerance a thousand times smaller. `python -m benchmarks.stiff [--quick] [--json FILE] [--write]`
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.chain import chain
+from benchmarks.command import run_command
+from benchmarks.timing import median, processor, table
+from bondgraph import J0, J1, Block, C, Compiled, Diode, Graph, I, R, Se, StateSpec, compile_model
+from screws import scalars as s
+
+RTOL, EXACT = 1e-6, 1e-3
+RODAS, CVODE = {"method": "rodas5p"}, {"method": "bdf", "solver": "sundials"}
+SMALL = (RODAS, CVODE, {"method": "radau"}, {"method": "dop853"})
+LARGE = (RODAS, {**CVODE, "linear": "band"}, {**CVODE, "linear": "sparse"})
+
+
+def robertson() -> Graph:
+    """Three substances; the second turns over in a microsecond, the first in years."""
+    rates = [
+        ("fast", lambda b, c: 1e4 * b * c, ["b", "c"]),
+        ("slow", lambda a: 0.04 * a, ["a"]),
+        ("pair", lambda b: 3e7 * b * b, ["b"]),
+        ("a'", lambda fast, slow: fast - slow, ["fast", "slow"]),
+        ("b'", lambda fast, slow, pair: slow - fast - pair, ["fast", "slow", "pair"]),
+    ]
+    states = {"a": StateSpec(1.0), "b": StateSpec(0.0), "c": StateSpec(0.0)}
+    return _of(Block("r", rates, states=states, rates={"a": "a'", "b": "b'", "c": "pair"}))
+
+
+def _of(block: Block) -> Graph:
+    graph = Graph("block")
+    graph.add(block)
+    return graph
+
+
+def van_der_pol(mu: float) -> Callable[[], Graph]:
+    """An oscillator that rests for long and then turns over at once."""
+
+    def made() -> Graph:
+        rates = [("x'", lambda v: v, ["v"]), ("v'", lambda x, v, mu: mu * ((1.0 - x * x) * v) - x, ["x", "v", "mu"])]
+        states = {"x": StateSpec(2.0), "v": StateSpec(0.0)}
+        return _of(Block("o", rates, states=states, rates={"x": "x'", "v": "v'"}, parameters={"mu": mu}))
+
+    return made
+
+
+def rod(cells: int) -> Callable[[], Graph]:
+    """Heat from a source that swings, through a rod that is cold at first."""
+
+    def made() -> Graph:
+        graph = Graph("rod")
+        before: Any = Se("hot", lambda t: 1.0 + 0.5 * s.sin(3.0 * t), signals=["time"])
+        for i in range(cells):
+            node, flow = J0(f"n{i}"), J1(f"q{i}")
+            graph.connect(before, flow).connect(flow, R(f"r{i}", 1.0 / cells)).connect(flow, node)
+            graph.connect(node, C(f"c{i}", capacitance=1.0 / cells))
+            before = node
+        return graph
+
+    return made
+
+
+def rectifier() -> Graph:
+    """A sine through 1 Ohm, a microhenry and an ideal diode into a capacitor with a load."""
+    graph, line, node = Graph("rectifier"), J1("line"), J0("node")
+    graph.connect(Se("mains", lambda t: 10.0 * s.sin(314.0 * t), signals=["time"]), line).connect(line, I("l", inductance=1e-6))
+    graph.connect(line, R("r", 1.0)).connect(line, Diode("d")).connect(line, node)
+    return graph.connect(node, C("c", capacitance=1e-3)).connect(node, R("load", 100.0))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, how long it runs (s), and by what."""
+
+    name: str
+    make: Callable[[], Graph]
+    end: float
+    by: Sequence[dict[str, str]] = SMALL
+
+
+CASES = (
+    Case("Robertson, 4e5 s", robertson, 4e5, SMALL[:3]),
+    Case("van der Pol, mu 1e3", van_der_pol(1e3), 2e3),
+    Case("van der Pol, mu 1e6", van_der_pol(1e6), 2e6, SMALL[:3]),
+    Case("rectifier, 3 turns", rectifier, 0.06),
+    Case("rod of 100", rod(100), 1.0, (*LARGE, {**CVODE, "linear": "dense"}, {"method": "dop853"})),
+    Case("rod of 400", rod(400), 1.0, (*LARGE, {**CVODE, "linear": "dense"})),
+    Case("rod of 1000", rod(1000), 1.0, LARGE),
+    Case("chain of 500 masses", lambda: chain(500, stiffness=1e6, damping=2e3), 0.5, LARGE),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
+    """Measure, print, and write the figures where asked."""
+    return run_command(__doc__, arguments, _run, "small models, few repetitions: to see that it works")
+
+
+def _run(quick: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"processor": processor()}
+    rows = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for case in CASES[:4] if quick else CASES:
+            found[case.name] = _measured(case, 2 if quick else 5)
+            first = next(iter(found[case.name].values()))
+            for name, own in found[case.name].items():
+                words = own["failure"] or f"{own['error']:.2g}"
+                times = f"{own['ms']:.2f}", f"{own['ms'] / first['ms']:.2f}"
+                rows.append((case.name, name, f"{own['steps']:,}", f"{own['rates']:,}", f"{own['events']}", words, *times))
+        found["many"] = _many(100 if quick else 2000)
+    head = ("", "by", "steps", "rates", "events", "error / rtol", "CPU ms", "ratio")
+    print(table(f"stiff models, rtol {RTOL:g} ({found['processor']})", head, rows))
+    lines = [(name, f"{own['us']:.0f}") for name, own in found["many"].items()]
+    print(table("van der Pol, mu 100 to 1000, 20 s, many runs with other numbers", ("by", "CPU us a run"), lines))
+    return found
+
+
+def _measured(case: Case, rounds: int) -> dict[str, Any]:
+    """Of every solver: steps, evaluations, events, error, and CPU time of a whole run, in turn with the others."""
+    compiled, samples = compile_model(case.make()), np.linspace(0.0, case.end, 101)
+
+    def run(rtol: float = RTOL, **settings: str) -> Any:
+        return compiled.simulate(case.end, samples=samples, rtol=rtol, progress=False, **settings)
+
+    exact = run(RTOL * EXACT, **RODAS)
+    found = {_name(compiled, case, settings): {"settings": settings} for settings in case.by}
+    seconds: dict[str, list[float]] = {name: [] for name in found}
+    for _ in range(rounds):
+        for name, own in found.items():
+            begin = time.process_time()
+            own["run"] = run(**own["settings"])
+            seconds[name].append(time.process_time() - begin)
+    sizes = np.fmax.reduce(np.abs(exact.x))
+    for name, own in found.items():
+        result = own.pop("run")
+        off = np.abs(result.x - exact.x[: len(result.x)]) / np.where(sizes > 0.0, sizes, 1.0)
+        own |= {"steps": result.statistics.steps, "rates": result.statistics.rates, "events": len(result.events)}
+        own |= {"error": float(off.max()) / RTOL, "ms": 1e3 * median(seconds[name])}
+        own["failure"] = "" if result.failure is None else f"ends: {result.failure.kind}"
+    return found
+
+
+def _name(compiled: Compiled, case: Case, settings: dict[str, str]) -> str:
+    return " ".join([settings["method"], *([settings["linear"]] if "linear" in settings else [])])
+
+
+def _many(runs: int) -> dict[str, dict[str, float]]:
+    """CPU microseconds a run, each with numbers of its own, by one thread."""
+    compiled, mu = compile_model(van_der_pol(1.0)()), np.linspace(100.0, 1000.0, runs)
+    found = {}
+    for settings, count in ((RODAS, runs), (CVODE, max(10, runs // 20))):
+        prepared = compiled.prepare_run(20.0, samples=20.0, rtol=RTOL, progress=False, **settings)  # type: ignore[arg-type]
+        points = prepared.points({"o.mu": mu[:: runs // count]})
+        prepared.many(*points, threads=1)
+        begin = time.process_time()
+        ends = prepared.many(*points, threads=1)
+        found[settings["method"]] = {"us": 1e6 * (time.process_time() - begin) / len(ends)}
+    return found
+
+
+if __name__ == "__main__":
+    main()
