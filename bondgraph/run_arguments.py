@@ -101,7 +101,7 @@ class RunSettings(TypedDict, total=False):
     max_steps: Annotated[int, Setting(10_000_000, "the same after so many steps of integration.")]
     iteration: Annotated[str, Setting("auto", '"newton" or "fixed point", for adams and bdf.')]
     linear: Annotated[
-        str, Setting("auto", 'algebra of implicit methods, "dense", "band" or "sparse" (adams, bdf); the cheapest one if "auto".')
+        str, Setting("auto", 'algebra of implicit methods, "dense", "band" or "sparse"; the cheapest one if "auto".')
     ]
     simultaneous: Annotated[
         str,

@@ -24,6 +24,7 @@ from bondgraph.output.brief import brief
 from bondgraph.output.lookup import UnknownName, unknown
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.couplings import Structures
+from bondgraph.run.linear.layout import MatrixLayout, layout_of
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
@@ -356,6 +357,16 @@ class Program:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         indptr, indices = (np.asarray(part, dtype=np.int64) for part in self.jacobian_pattern)
         return indices, np.repeat(np.arange(self.states), np.diff(indptr))
+
+    def matrix_layout(self, kind: str) -> MatrixLayout:
+        """How 1 - h J lies in memory, by the kind of algebra; found once for each."""
+        if kind not in self._layouts:
+            self._layouts[kind] = layout_of(self.states, *self.jacobian_entries, kind)
+        return self._layouts[kind]
+
+    @OnceProperty
+    def _layouts(self) -> dict[str, MatrixLayout]:
+        return {}
 
     @OnceProperty
     def _derivatives(self) -> tuple[Kernel | None, tuple[np.ndarray, np.ndarray] | None]:

@@ -10,36 +10,39 @@ import pytest
 
 from bondgraph.emit.kernel import address_of
 from bondgraph.emit.llvm import compile_procedures
-from bondgraph.run.linear import band, dense
-from bondgraph.run.linear.layout import BAND, DENSE, MatrixLayout, layout_of
+from bondgraph.run.linear import system
+from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout, layout_of
 
 EPSILON = np.finfo(float).eps
 
 
 @functools.cache
 def code():
-    return compile_procedures([dense.factor(), dense.solve(), band.factor(), band.solve()])
+    """The procedures of a system, each to be called by itself."""
+    parts = system.procedures()
+    for part in parts:
+        part.internal = False
+    return compile_procedures(parts)
 
 
-def called(name, arrays, *sizes):
-    kinds = [ctypes.c_void_p] * len(arrays) + [ctypes.c_int64] * len(sizes)
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(code().address(name))(*map(address_of, arrays), *sizes)
+def called(name, *given):
+    kinds = [ctypes.c_double if isinstance(value, float) else ctypes.c_void_p for value in given]
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(code().address(name))(*given)
 
 
 def solved(layout: MatrixLayout, full: np.ndarray, b: np.ndarray, size: np.ndarray | None = None) -> np.ndarray | None:
-    """The solution of full x = b, for unknowns of these sizes; None where it is singular."""
-    n = len(full)
-    rows, columns = np.nonzero(full)
-    laid = layout_of(n, rows, columns, "band" if layout.kind == BAND else "dense")
-    matrix, pivots, right = np.zeros(laid.room), np.zeros(n, dtype=np.int64), b[laid.order].copy()
-    np.add.at(matrix, laid.places, full[rows, columns])
-    worth = np.ones(n) if size is None else 1.0 / size[laid.order]
-    name, sizes = ("band", (n, laid.lower, laid.upper)) if laid.kind == BAND else ("dense", (n,))
-    if called(f"{name}_factor", (matrix, pivots, worth), *sizes):
+    """The solution of full x = b, which is 1 - J, for unknowns of these sizes; None where there are no factors."""
+    table = system.table_of(layout)
+    named = np.ones(full.shape, dtype=bool) if len(layout.places) == full.size else full != 0.0
+    j = (np.eye(len(full)) - full)[named]
+    called("fill_system", table.address, address_of(j), 1.0)
+    table.arrays["worth"][:] = 1.0 if size is None else 1.0 / size[layout.order]
+    if called("factor_system", table.address):
         return None
-    called(f"{name}_solve", (matrix, pivots, right), *sizes)
-    x = np.empty(n)
-    x[laid.order] = right
+    table.arrays["right"][:] = b[layout.order]
+    called("solve_system", table.address)
+    x = np.empty(len(b))
+    x[layout.order] = table.arrays["right"]
     return x
 
 
@@ -72,12 +75,55 @@ def test_small_pivots_are_passed_over(kind):
     np.testing.assert_allclose(x, [1.0, 1.0, 1.0], rtol=1e-15)
 
 
-@pytest.mark.parametrize("kind", ["dense", "band"])
+def grid(side: int) -> np.ndarray:
+    """1 - J of diffusion on a grid of cells: dominated by its diagonal."""
+    one = 2.0 * np.eye(side) - np.eye(side, k=1) - np.eye(side, k=-1)
+    return np.eye(side * side) + 0.7 * (np.kron(one, np.eye(side)) + np.kron(np.eye(side), one))
+
+
+def test_sparse_matrices():
+    """With pivots on the diagonal, whatever stands beside it: any pattern, not symmetric, and any order."""
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 10, 60):
+        for _ in range(5):
+            full = np.where(rng.random((n, n)) < 4.0 / n, rng.normal(size=(n, n)), 0.0)
+            full[np.diag_indices(n)] = 1.0 + np.abs(full).sum(axis=1)
+            layout, b = layout_of(n, *np.nonzero(full), "sparse"), rng.normal(size=n)
+            assert layout.kind == SPARSE
+            x = solved(layout, full, b)
+            assert x is not None and backward_error(full, x, b) < 20.0 * n * EPSILON
+
+
+def test_sparse_factors_with_too_small_pivots_are_refused():
+    """And the room to work in is left empty, so that the next matrix is solved."""
+    rows, columns = np.indices((2, 2)).reshape(2, -1)
+    layout = layout_of(2, rows, columns, "sparse")
+    table = system.table_of(layout)
+    table.arrays["worth"][:] = 1.0
+    for wanted, full in ((1, [[1e-9, 1.0], [1.0, 1e-9]]), (0, [[1e-3, 1.0], [1.0, 1e-3]]), (1, [[1.0, 1.0], [1.0, 1.0]])):
+        j = (np.eye(2) - full).ravel()
+        called("fill_system", table.address, address_of(j), 1.0)
+        assert called("factor_system", table.address) == wanted
+        assert not table.arrays["work"].any()
+
+
+def test_a_grid_is_sparse():
+    """A grid of 20 x 20 cells: cheaper than its band of 41 diagonals; fewer numbers than a band has, and the same solution."""
+    full = grid(20)
+    layout, band = (layout_of(400, *np.nonzero(full), kind) for kind in ("auto", "band"))
+    assert layout.kind == SPARSE and layout.fill is not None
+    assert 2 * len(layout.fill.below) < 0.5 * band.room
+    b = np.random.default_rng(2).normal(size=400)
+    np.testing.assert_allclose(solved(layout, full, b), np.linalg.solve(full, b), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
 @pytest.mark.parametrize("spread", [3, 40])
 def test_units_change_no_bit(kind, spread):
     """Unknowns in other units (powers of two): A_ij d_i / d_j and b_i d_i with their sizes: the same pivots, and bits."""
     rng = np.random.default_rng(3)
     full, b = random_matrix(rng, 30, 3, 4), rng.normal(size=30)
+    full[np.diag_indices(30)] += 4.0  # that no pivot is too small
     unit = 2.0 ** rng.integers(-spread, spread, 30)
     layout = layout_of(30, *np.nonzero(full), kind)
     plain = solved(layout, full, b, np.ones(30))
@@ -85,7 +131,7 @@ def test_units_change_no_bit(kind, spread):
     assert np.array_equal(scaled, plain * unit)
 
 
-@pytest.mark.parametrize("kind", ["dense", "band"])
+@pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
 def test_singular_and_not_finite_matrices_are_told(kind):
     for full in (np.diag([1.0, 0.0, 2.0]), np.array([[1.0, 2.0], [0.5, 1.0]]), np.diag([1.0, np.nan, 1.0])):
         n = len(full)

@@ -43,14 +43,6 @@ SAFETY = {
 """Of every method that factor, and the least tolerance per step that it can keep."""
 
 
-ALGEBRA = {
-    ("machine code", "rodas5p"): ("dense", "band"),
-    ("sundials", "adams"): ("dense", "band", "sparse"),
-    ("sundials", "bdf"): ("dense", "band", "sparse"),
-}
-"""What solvers offer with their implicit methods for linear systems."""
-
-
 def sundials_reason() -> str:
     """Why SUNDIALS cannot be used; "" if it can."""
     from bondgraph.run.integrators.sundials.library import available
@@ -82,10 +74,7 @@ def choose(program: Program, settings: Settings) -> Selection:
         raise RunError(Problem("E304", title, cures=('linear="dense"',)))
     if method == "auto":
         method = "bdf" if solver == "sundials" else "dop853"
-    if (offered := ALGEBRA.get((solver, method))) and settings.linear not in ("auto", *offered):
-        title, others = f"{method} has no {settings.linear} algebra", tuple(f'linear="{kind}"' for kind in offered)
-        raise RunError(Problem("E304", title, (f"with {solver} it has: {', '.join(offered)}",), cures=others))
-    if method == "rodas5p" and program.differentiate is None:
+    if method == "rodas5p" and program.jacobian_pattern is None:
         title = "rodas5p needs a Jacobian, and the program has no derivatives"
         raise RunError(Problem("E304", title, cures=('method="bdf"', 'method="radau"')))
     return Selection(solver, method, watch_stiffness=settings.method == "auto")
@@ -95,7 +84,7 @@ def for_stiff(program: Program, choice: Selection) -> Selection:
     """How a run goes on whose model turns out to be stiff: by SUNDIALS, or by a method of our own where that is not here."""
     if not sundials_reason():
         return Selection("sundials", "bdf")
-    if program.differentiate is not None:
+    if program.jacobian_pattern is not None:
         return Selection("machine code", "rodas5p")
     return replace(choice, watch_stiffness=False)
 

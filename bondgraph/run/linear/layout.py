@@ -6,12 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-DENSE, BAND = 0, 1
-"""Kinds of layouts: `dense`, `band`."""
+from bondgraph.run.linear.ordering import Fill, fill_of, narrowed
+
+DENSE, BAND, SPARSE = range(3)
+KINDS = ("dense", "band", "sparse")
+"""Kinds of layouts, and the modules of their factors."""
 SOLUTIONS = 8
 """Systems that are solved with the factors of one matrix, about."""
-_BEGUN = 4
-"""What a column costs besides its entries, in entries."""
+_BEGUN, _INDIRECT = 4.0, 3.0
+"""What a column costs besides its entries, in entries; what an entry costs whose row is looked up."""
+_SPARSE_FROM = 30
+"""Unknowns from which on sparse factors are thought of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,38 +25,33 @@ class MatrixLayout:
 
     Parameters
     ----------
-    kind : DENSE or BAND; lower, upper : diagonals of a band.
+    kind : DENSE, BAND or SPARSE; lower, upper : diagonals of a band.
     order : the unknown at each place (n,).
     places : of each entry that was named (k,), and `diagonal` of those on it, by unknown (n,), in an array of `room` numbers.
+    fill : the pattern of sparse factors.
     """
 
     kind: int
-    lower: int
-    upper: int
     order: np.ndarray
     places: np.ndarray
     diagonal: np.ndarray
     room: int
+    lower: int = 0
+    upper: int = 0
+    fill: Fill | None = None
 
 
 def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto") -> MatrixLayout:
-    """The layout of a matrix with entries (k,) in these rows and columns, and its diagonal: the cheaper one where `kind` is
-    "auto", else "dense" or "band"."""
-    order = np.arange(n)
-    lower, upper = reach_of(n, rows, columns)
-    if n > 2 and kind != "dense" and lower + upper > 2:
-        other = _narrowed(n, rows, columns)
-        reach = _reach(other, rows, columns)
-        if sum(reach) < lower + upper:
-            order, (lower, upper) = other, reach
-    if kind == "dense" or (kind == "auto" and not is_narrow(n, lower, upper)):
-        order, unknowns = np.arange(n), np.arange(n)
-        return MatrixLayout(DENSE, 0, 0, order, columns * n + rows, unknowns * (n + 1), n * n)
-    place = np.empty(n, dtype=np.int64)
-    place[order] = np.arange(n)
-    length, above = 2 * lower + upper + 1, lower + upper
-    places = place[columns] * length + above + place[rows] - place[columns]
-    return MatrixLayout(BAND, lower, upper, order, places, place * length + above, n * length)
+    """The layout of a matrix with entries (k,) in these rows and columns, and its diagonal: of the kind that is asked for, or the
+    cheapest."""
+    made = {"dense": _dense, "band": _band, "sparse": _sparse}
+    if kind != "auto":
+        return made[kind](n, rows, columns)[0]
+    layout, cost = min((made[name](n, rows, columns) for name in ("dense", "band")), key=lambda found: found[1])
+    if n < _SPARSE_FROM or cost <= _looked_up(n, len(rows), len(rows)):
+        return layout
+    sparse, less = _sparse(n, rows, columns)
+    return sparse if less < cost else layout
 
 
 def reach_of(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
@@ -64,22 +64,41 @@ def is_narrow(n: int, lower: int, upper: int) -> bool:
     return _narrow(n, lower, upper) < _full(n)
 
 
+def _dense(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixLayout, float]:
+    unknowns = np.arange(n)
+    return MatrixLayout(DENSE, unknowns, columns * n + rows, unknowns * (n + 1), n * n), _full(n)
+
+
+def _band(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixLayout, float]:
+    order = np.arange(n)
+    lower, upper = _reach(order, rows, columns)
+    if lower + upper > 2:
+        other = narrowed(n, rows, columns)
+        reach = _reach(other, rows, columns)
+        if sum(reach) < lower + upper:
+            order, (lower, upper) = other, reach
+    place = np.argsort(order)
+    length, above = 2 * lower + upper + 1, lower + upper
+    places = place[columns] * length + above + place[rows] - place[columns]
+    return MatrixLayout(BAND, order, places, place * length + above, n * length, lower, upper), _narrow(n, lower, upper)
+
+
+def _sparse(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixLayout, float]:
+    fill = fill_of(n, rows, columns)
+    place = np.argsort(fill.order)
+    keys = np.repeat(np.arange(n), np.diff(fill.starts)) * n + fill.rows
+    found, unknowns = np.searchsorted(keys, place[columns] * n + place[rows]), np.searchsorted(keys, place * (n + 1))
+    below = np.diff(fill.below_at)
+    return MatrixLayout(SPARSE, fill.order, found, unknowns, len(keys), fill=fill), _looked_up(
+        n, float(below.sum()), float(below @ below)
+    )
+
+
 def _reach(order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
     """How many diagonals there are below and above the main one."""
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
+    place = np.argsort(order)
     below = place[rows] - place[columns]
     return int(np.max(below, initial=0)), int(np.max(-below, initial=0))
-
-
-def _narrowed(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """An order in which entries lie near the diagonal (Cuthill and McKee, reversed)."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
-    pattern = coo_array((np.ones(len(both[0])), both), (n, n)).tocsr()
-    return np.asarray(reverse_cuthill_mckee(pattern, symmetric_mode=True), dtype=np.int64)
 
 
 def _full(n: int) -> float:
@@ -91,3 +110,8 @@ def _narrow(n: int, lower: int, upper: int) -> float:
     """The same for a band, if its rows change places."""
     above = lower + upper
     return n * ((lower + _BEGUN) * above + SOLUTIONS * (lower + above + _BEGUN))
+
+
+def _looked_up(n: int, entries: float, products: float) -> float:
+    """The same for sparse factors with so many entries on each side of the diagonal, made by so many products."""
+    return _INDIRECT * (products + SOLUTIONS * 2.0 * entries) + n * _BEGUN * (1.0 + 2.0 * SOLUTIONS)

@@ -7,12 +7,9 @@ from bondgraph.run.integrators.one_step.method import with_own
 
 # jacobian, nonzeros: its kernel, and what that gives; rate, drift: rates of a stage, and their derivative by time; ahead, beyond:
 # rates a little later; u, rest: of all stages, and what those before add to the right side of one; speed: as in `weights`.
-# matrix, places, diagonal, order, lower, upper, room, layout: as in `linear.layout`; pivots, worth, right: of one system.
+# system: the table of the linear systems (`linear.system`).
 # f, flows: coefficients of the dense output of states, and of each power those at the nodes of a step, times its length.
-FIELDS = with_own(
-    "jacobian nonzeros rate drift ahead beyond u rest speed matrix places diagonal order pivots worth right f flows",
-    "nonzero_count lower upper room layout",
-)
+FIELDS = with_own("jacobian nonzeros rate drift ahead beyond u rest speed system f flows", "nonzero_count")
 
 
 def record_of(write: Procedure) -> Record:

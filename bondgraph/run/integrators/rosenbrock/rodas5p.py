@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
@@ -16,16 +14,15 @@ from bondgraph.run.integrators.one_step.integrator import OneStep
 from bondgraph.run.integrators.one_step.method import Method
 from bondgraph.run.integrators.rosenbrock import coefficients, powers, steps
 from bondgraph.run.integrators.rosenbrock.fields import FIELDS
-from bondgraph.run.linear import band, dense
-from bondgraph.run.linear.layout import layout_of
+from bondgraph.run.linear import system
 from bondgraph.run.ticks import Ticks
 
 
 def _procedures() -> list[Procedure]:
-    algebra = [dense.factor(), dense.solve(), band.factor(), band.solve()]
     stages = [steps.combination(stage) for stage in range(1, coefficients.STAGES)]
-    inner = [steps.prepare_dense(), steps.inside(), powers.inside(), steps.dense(), steps.look()]
-    return [*algebra, *stages, *inner, powers.integrals(), steps.drift(), steps.factors(), steps.unknowns(), steps.attempt()]
+    inside = [steps.prepare_dense(), steps.inside(), powers.inside(), steps.dense(), steps.look()]
+    whole = [powers.integrals(), steps.drift(), steps.factors(), steps.unknowns(), steps.attempt()]
+    return [*system.procedures(), *stages, *inside, *whole]
 
 
 RODAS5P = Method(
@@ -54,7 +51,7 @@ def machine_code() -> Library:
 class Rodas5P(OneStep):
     """Rosenbrock method of order 5 with dense output of order 4 for stiff models, in machine code.
 
-    `linear` is "dense", "band", or "auto" for the cheaper one.
+    `linear` is a kind of algebra, or "auto" for the cheapest (`linear.layout`).
     """
 
     def __init__(
@@ -68,16 +65,10 @@ class Rodas5P(OneStep):
     ):
         program = bound.program
         n, powered = program.states, bound.quadratures
-        rows, columns = program.jacobian_entries
-        layout = layout_of(n, rows, columns, linear)
-        lengths = dict.fromkeys(("rate", "drift", "ahead", "beyond", "rest", "right", "worth"), n)
+        self._system = system.table_of(program.matrix_layout(linear))
+        lengths = dict.fromkeys(("rate", "drift", "ahead", "beyond", "rest"), n)
         lengths |= {"k": 2 * (n + powered), "u": coefficients.STAGES * n, "f": steps.DENSE * n}
-        lengths |= {"flows": len(powers.NODES) * powered, "matrix": layout.room, "nonzeros": len(rows)}
+        lengths |= {"flows": len(powers.NODES) * powered, "nonzeros": int(self._system["count"])}
         super().__init__(RODAS5P, machine_code(), bound, tolerances, weights, lengths, ticks, settler)
-        table = self.table
-        table.point("pivots", np.zeros(n, dtype=np.int64))
-        for name in ("order", "places", "diagonal"):
-            table.point(name, np.ascontiguousarray(getattr(layout, name), dtype=np.int64))
-        counts = {"layout": layout.kind, "lower": layout.lower, "upper": layout.upper, "room": layout.room}
-        for name, count in {**counts, "nonzero_count": len(rows)}.items():
-            table[name] = count
+        self.table.point("system", self._system.address)
+        self.table["nonzero_count"] = self._system["count"]

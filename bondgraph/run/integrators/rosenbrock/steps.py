@@ -10,6 +10,7 @@ from bondgraph.run.idioms import clock_time
 from bondgraph.run.integrators.one_step.method import permitted
 from bondgraph.run.integrators.rosenbrock import coefficients as table
 from bondgraph.run.integrators.rosenbrock.fields import record_of
+from bondgraph.run.linear.system import FIELDS as SYSTEM
 
 LAST = 1
 """Which of the rates in k are those at the end of a step."""
@@ -81,26 +82,16 @@ def drift() -> Procedure:
 
 
 def factors() -> Procedure:
-    """Factors of 1 - h GAMMA J in its layout; 1 where it is singular."""
+    """Factors of 1 - h GAMMA J; 1 where it has none."""
     write = Procedure("factors", {"c": "ptr", "h": "double"}, "i64", internal=True)
     record = record_of(write)
-    n, matrix, worth, order = (record.get(name) for name in ("n", "matrix", "worth", "order"))
-    reach = write["h"] * table.GAMMA
-    with write.loop(record.get("room")) as i:
-        matrix[i] = 0.0
-    with write.loop(n) as i:
-        matrix[record.get("diagonal").load(i, "i64")] = 1.0
-    with write.loop(record.get("nonzero_count")) as k:
-        place = record.get("places").load(k, "i64")
-        matrix[place] = matrix[place] - reach * record.get("nonzeros")[k]
-    with write.loop(n) as i:
-        own = order.load(i, "i64")
+    system = Record(record.get("system"), SYSTEM)
+    write.call("fill_system", [system.pointer, record.get("nonzeros"), write["h"] * table.GAMMA])
+    with write.loop(record.get("n")) as i:
+        own = system.get("order").load(i, "i64")
         size = write.intrinsic("maxnum", record.get("size")[own], record.get("floor")[own])
-        worth[i] = write.select(size > 0.0, 1.0 / size, 1.0)
-    given = [matrix, record.get("pivots"), worth, n]
-    with write.when(record.get("layout").equals(0)):
-        write.give(write.call("dense_factor", given, "i64"))
-    write.give(write.call("band_factor", [*given, record.get("lower"), record.get("upper")], "i64"))
+        system.get("worth")[i] = write.select(size > 0.0, 1.0 / size, 1.0)
+    write.give(write.call("factor_system", [system.pointer], "i64"))
     return write
 
 
@@ -108,16 +99,13 @@ def unknowns() -> Procedure:
     """u of a stage, from its rates k, `rest` of the stages before, and the derivatives by time, `later` times."""
     write = Procedure("unknowns", {"c": "ptr", "h": "double", "k": "ptr", "later": "double", "u": "ptr"}, internal=True)
     record, h = record_of(write), write["h"]
-    n, right, order = record.get("n"), record.get("right"), record.get("order")
+    system = Record(record.get("system"), SYSTEM)
+    n, right, order = record.get("n"), system.get("right"), system.get("order")
     reach, later = h * table.GAMMA, h * h * write["later"]
     with write.loop(n) as i:
         own = order.load(i, "i64")
         right[i] = reach * write["k"][own] + record.get("rest")[own] + later * record.get("drift")[own]
-    given = [record.get("matrix"), record.get("pivots"), right, n]
-    with write.when(record.get("layout").equals(0)):
-        write.call("dense_solve", given)
-    with write.when(record.get("layout").equals(1)):
-        write.call("band_solve", [*given, record.get("lower"), record.get("upper")])
+    write.call("solve_system", [system.pointer])
     with write.loop(n) as i:
         write["u"][order.load(i, "i64")] = right[i]
     write.give()

@@ -1,0 +1,86 @@
+"""Orders of the unknowns of a linear system: which entries there are in; one that makes a band narrow, or fills little, out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Fill:
+    """A sparse matrix and its factors, in an order of its unknowns and with its pivots on the diagonal, by columns.
+
+    Parameters
+    ----------
+    order : the unknown at each place (n,).
+    starts, rows : entries of the matrix with its diagonal: those of column j are rows[starts[j] : starts[j + 1]], ascending.
+    below_at, below : of the lower factor, without its diagonal; above_at, above : of the upper one.
+    """
+
+    order: np.ndarray
+    starts: np.ndarray
+    rows: np.ndarray
+    below_at: np.ndarray
+    below: np.ndarray
+    above_at: np.ndarray
+    above: np.ndarray
+
+
+def narrowed(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """An order in which entries lie near the diagonal (Cuthill and McKee, reversed)."""
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    return np.asarray(reverse_cuthill_mckee(_both_ways(n, rows, columns), symmetric_mode=True), dtype=np.int64)
+
+
+def fill_of(n: int, rows: np.ndarray, columns: np.ndarray) -> Fill:
+    """An order of minimum degree, and what elimination fills in it, if entry (i, j) stands for (j, i) too."""
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import splu
+
+    # SuperLU orders what it factorises, so it gets a matrix of this pattern that has factors.
+    pattern = _both_ways(n, rows, columns)
+    own = (pattern + eye_array(n) * (2.0 * float(np.max(np.diff(pattern.indptr), initial=0)) + 1.0)).tocsc()
+    place = np.asarray(splu(own, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).perm_c)
+    order = np.argsort(place).astype(np.int64)
+    keys = np.unique(np.concatenate([place[columns].astype(np.int64) * n + place[rows], np.arange(n) * (n + 1)]))
+    starts = np.searchsorted(keys, np.arange(n + 1) * n)
+    struct = _eliminated(n, np.concatenate([keys, keys % n * n + keys // n]))
+    lengths = np.array([len(column) for column in struct], dtype=np.int64)
+    below = np.concatenate([*struct, np.zeros(0, dtype=np.int64)])
+    sources = np.repeat(np.arange(n), lengths)
+    by_row = np.lexsort((sources, below))
+    above_at = np.searchsorted(below[by_row], np.arange(n + 1))
+    return Fill(order, starts, keys % n, np.concatenate([[0], np.cumsum(lengths)]), below, above_at, sources[by_row])
+
+
+def _both_ways(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
+    """A matrix of ones where there is an entry, or one on the other side of the diagonal."""
+    from scipy.sparse import csr_array
+
+    both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    pattern = csr_array((np.ones(len(both[0])), both), (n, n))
+    pattern.sum_duplicates()
+    pattern.data[:] = 1.0
+    return pattern
+
+
+def _eliminated(n: int, keys: np.ndarray) -> list[np.ndarray]:
+    """Rows below the diagonal of each column of the factor of a symmetric matrix with entries column n + row: its own, and those
+    of the columns that are eliminated into it (the elimination tree)."""
+    columns, rows = np.divmod(keys, n)
+    given: list[list[int]] = [[] for _ in range(n)]
+    for column, row in zip(columns.tolist(), rows.tolist(), strict=True):
+        if row > column:
+            given[column].append(row)
+    found: list[np.ndarray] = []
+    children: list[list[int]] = [[] for _ in range(n)]
+    for column in range(n):
+        own = set(given[column]).union(*(found[child].tolist() for child in children[column]))
+        own.discard(column)
+        found.append(np.array(sorted(own), dtype=np.int64))
+        if own:
+            children[int(found[-1][0])].append(column)
+    return found

@@ -1,0 +1,81 @@
+"""Sparse matrices whose factors have a pattern that is known: columns in; factors, and solutions, out.
+
+Left-looking elimination (J. R. Gilbert, T. Peierls, SIAM J. Sci. Stat. Comput. 9, 1988) with the pivots on the diagonal: what it
+is for, 1 - h gamma J, is near 1 for short steps, so that a step for which these pivots are too small is to be made shorter.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Procedure
+
+GROWTH = 1e6
+"""Largest factor, beside the sizes of its unknowns, that does not lose too many digits."""
+
+_PATTERN = dict.fromkeys(("starts", "rows", "below_at", "below", "above_at", "above"), "ptr")
+_FACTORS = dict.fromkeys(("inverse", "lower", "upper"), "ptr")
+
+
+def factor() -> Procedure:
+    """L into lower, without its ones, U into upper, without its diagonal, and one over that into inverse (n,); 1 where a pivot is
+    too small, else 0.
+
+    a holds the columns of the matrix, whose entries are in rows[starts[j]] ...; the entries of L in below[below_at[j]] ..., those
+    of U in above[above_at[j]] ..., ascending. worth (n,) as in `dense.factor`; work (n,) is zero before and after.
+    """
+    arguments = {"a": "ptr", **_PATTERN, **_FACTORS, "worth": "ptr", "work": "ptr", "n": "i64"}
+    write = Procedure("sparse_factor", arguments, "i64")
+    a, worth, work = (write[name] for name in ("a", "worth", "work"))
+    starts, rows, below_at, below, above_at, above = (write[name] for name in _PATTERN)
+    inverse, lower, upper = (write[name] for name in _FACTORS)
+    wrong = write.local(0, "i64")
+    with write.loop(write["n"]) as j:
+        with write.loop(starts.load(j + 1, "i64"), starts.load(j, "i64")) as k:
+            work[rows.load(k, "i64")] = a[k]
+        with write.loop(above_at.load(j + 1, "i64"), above_at.load(j, "i64")) as k:
+            earlier = above.load(k, "i64")
+            factor = work[earlier]
+            upper[k] = factor
+            work[earlier] = 0.0
+            with (
+                write.when(~factor.equals(0.0)),
+                write.loop(below_at.load(earlier + 1, "i64"), below_at.load(earlier, "i64")) as i,
+            ):
+                row = below.load(i, "i64")
+                work[row] = work[row] - factor * lower[i]
+        pivot = work[j]
+        work[j] = 0.0
+        most, inverse_pivot = write.local(0.0), 1.0 / pivot
+        inverse[j] = inverse_pivot
+        with write.loop(below_at.load(j + 1, "i64"), below_at.load(j, "i64")) as i:
+            row = below.load(i, "i64")
+            most.set(write.intrinsic("maxnum", most.get(), write.intrinsic("fabs", work[row]) * worth[row]))
+            lower[i] = work[row] * inverse_pivot
+            work[row] = 0.0
+        size = write.intrinsic("fabs", pivot)
+        with write.when(~((size > 0.0) & (size * worth[j] * GROWTH >= most.get()))):
+            wrong.set(1)
+    write.give(wrong.get())
+    return write
+
+
+def solve() -> Procedure:
+    """b (n,) becomes the solution, by the factors of `factor`."""
+    arguments = {**dict.fromkeys(("below_at", "below", "above_at", "above"), "ptr"), **_FACTORS, "b": "ptr", "n": "i64"}
+    write = Procedure("sparse_solve", arguments)
+    below_at, below, above_at, above = (write[name] for name in ("below_at", "below", "above_at", "above"))
+    inverse, lower, upper = (write[name] for name in _FACTORS)
+    b, n = write["b"], write["n"]
+    with write.loop(n) as j:
+        value = b[j]
+        with write.loop(below_at.load(j + 1, "i64"), below_at.load(j, "i64")) as i:
+            row = below.load(i, "i64")
+            b[row] = b[row] - value * lower[i]
+    with write.loop(n) as back:
+        j = n - 1 - back
+        value = b[j] * inverse[j]
+        b[j] = value
+        with write.loop(above_at.load(j + 1, "i64"), above_at.load(j, "i64")) as k:
+            row = above.load(k, "i64")
+            b[row] = b[row] - value * upper[k]
+    write.give()
+    return write
