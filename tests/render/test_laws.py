@@ -13,6 +13,7 @@ import pytest
 
 from bondgraph import Graph
 from bondgraph.render.diagram import diagram
+from bondgraph.render.layout import search
 from tests.render.graphs import chain, hoist, touching_bodies
 from tests.render.printable import faults
 
@@ -138,3 +139,19 @@ def test_the_order_in_which_a_model_was_built_does_not_count(name):
         other = diagram(shuffled(model, seed), **given)
         assert other.positions == first.positions
         assert without_strokes(other) == without_strokes(first)
+
+
+def test_cells_are_searched_for_once(monkeypatch):
+    """A graph that was drawn before is drawn as if it were new, without a search; what is remembered does not grow for ever."""
+    model = hoist().freeze()
+    monkeypatch.setattr(search, "_known", known := {})
+    first = diagram(model).svg
+    assert known
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "_improved", None)
+        assert diagram(model).svg == first
+        with pytest.raises(TypeError):
+            diagram(chain(5).freeze())
+    monkeypatch.setattr(search, "MOST", 1)
+    diagram(chain(2).freeze())
+    assert len(known) == 1 and diagram(model).svg == first and len(known) == 1

@@ -234,7 +234,7 @@ def test_pdflatex_takes_the_tikz(given, tmp_path):
     drawing = diagram(graph, **given)
     drawing.write(tmp_path / "x.tex")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", r"\pdfobjcompresslevel=0 \input{x}"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=600)
     assert done.returncode == 0, done.stdout[-1500:]
     page = next(tmp_path.glob("*.pdf")).read_bytes()
     box = re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", page)

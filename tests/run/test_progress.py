@@ -31,7 +31,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return found
 
 
-def drawn(terminal: Terminal, words: str, within: float = 20.0) -> bool:
+def drawn(terminal: Terminal, words: str, within: float = 240.0) -> bool:
     """Whether words appear, which a thread writes."""
     until = time.perf_counter() + within
     while words not in terminal.getvalue() and time.perf_counter() < until:
@@ -58,7 +58,7 @@ def test_work_inside_of_work_has_the_line(terminal: Terminal) -> None:
             length = len(terminal.getvalue())
             assert drawn(terminal, "movie") and "pictures" not in terminal.getvalue()[length:]
         length = len(terminal.getvalue())
-        deadline = time.perf_counter() + 20.0
+        deadline = time.perf_counter() + 240.0
         while "pictures" not in terminal.getvalue()[length:] and time.perf_counter() < deadline:
             time.sleep(0.001)
         assert "pictures" in terminal.getvalue()[length:]

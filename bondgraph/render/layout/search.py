@@ -6,6 +6,7 @@ and turns branches and boxes. Every step keeps boxes apart.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -24,11 +25,32 @@ WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) 
 _WIDE = np.array([(i, j) for i in range(-6, 7) for j in range(-6, 7) if 0 < abs(i) + abs(j) <= 6])
 
 
+_known: dict[bytes, np.ndarray] = {}
+"""Digest of a graph and its first cells -> the better ones."""
+MOST = 2000
+"""So many are remembered: a graph is drawn in its page, beside its equations and by itself, and its parts in many graphs."""
+
+
 def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies] = ()) -> np.ndarray:
     """Better cells for the same graph, in which what is in blocks stays as it is, perhaps mirrored; equal input gives equal
-    output. Small graphs are tried repeatedly."""
+    output, which is looked for once. Small graphs are tried repeatedly."""
     if len(cells) < 2 or sweeps < 1:
         return cells
+    wholes = [members for block in blocks for members in block.members]
+    counts = np.array([sweeps, *map(len, boxes.members), -1, *(len(block.members) for block in blocks)])
+    given = [cells, price.tails, price.heads, price.length, counts, boxes.all_members, *boxes.strangers, *wholes]
+    digest = hashlib.sha256(b"".join(f"{each.dtype} {each.shape}".encode() + each.tobytes() for each in given)).digest()
+    found = _known.get(digest)
+    if found is None:
+        found = _improved(cells, price, boxes, sweeps, blocks)
+        if len(_known) >= MOST:
+            _known.clear()
+        _known[digest] = found
+    return found.copy()
+
+
+def _improved(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies]) -> np.ndarray:
+    """The best of some searches."""
 
     def cost(found: np.ndarray) -> float:
         return round(total_cost(found, price, boxes), 9)

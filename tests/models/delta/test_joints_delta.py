@@ -15,6 +15,7 @@ from tests.models.delta import delta_independent as independent
 Y, RATES = np.array([0.7, 0.8, 0.75]), np.array([0.3, -0.5, 0.2])
 DRIVE = ((0.3, 5.0), (0.2, 7.0), (-0.25, 6.0))
 AXIAL = 1e-9
+END = 1.0
 JOINTS = [f"{joint} {i}" for joint in ("shoulder", "elbow", "wrist") for i in (1, 2, 3)]
 
 
@@ -28,7 +29,7 @@ def robot():
 
 
 def moved(axial, rtol):
-    """2 s with the rods' axial inertia changed, at the same velocities."""
+    """A run with the rods' axial inertia changed, at the same velocities."""
     p, compiled = DeltaParameters.fit(), robot()
     start, _ = compiled.initial()
     states = compiled.system.states
@@ -36,7 +37,7 @@ def moved(axial, rtol):
     own = {state.name: start[end - int(np.size(state.initial)) : end] for state, end in zip(states, ends, strict=True)}
     scale = np.array([1.0, axial / AXIAL, 1.0, 1.0, 1.0, 1.0])
     result = compiled.simulate(
-        2.0,
+        END,
         samples=0.02,
         rtol=rtol,
         progress=False,
@@ -56,14 +57,14 @@ def reference():
     v = np.zeros(9)
     v[own] = RATES
     v[free] = -np.linalg.solve(H[:, free], H[:, own] @ RATES)
-    t = np.linspace(0.0, 2.0, 101)
+    t = np.linspace(0.0, END, 51)
     drive = lambda time: np.array([-1.2 + a * np.sin(w * time) for a, w in DRIVE])  # noqa: E731
     x = independent.simulate(p, np.concatenate([q, v])[independent.BY_ARMS], t, drive, rtol=1e-10)
     return np.concatenate([x[:, 6 * i : 6 * i + 3] for i in range(3)], axis=1)
 
 
 def test_thin_rods_move_as_the_arms_of_the_paper():
-    """All nine angles over 2 s of driven, damped motion; joints closed, also in velocity, at the start."""
+    """All nine angles over a second of driven, damped motion; joints closed, also in velocity, at the start."""
     result, phi = moved(AXIAL, 1e-7)
     assert np.ptp(phi[:, 0]) > 0.3
     assert np.abs(phi - reference()).max() < 5e-9
