@@ -20,6 +20,8 @@ STOP, EVENT, PAUSE, STIFF, DOUBT, RENEW, SMALL, NOT_FINITE = 0, 1, 2, 3, 4, 5, -
 _SAFE, _SHRINK, _GROW = 0.9, 0.2, 6.0
 # At the smallest step the weights are looked at anew once, and a step so many times as long is tried.
 _ANOTHER = 1e3
+# An event within this part of a step is looked at twice.
+_SOON = 1e-2
 # Noise is measured anew after so many steps in which it was counted.
 _STALE = 100
 
@@ -231,7 +233,11 @@ def _tick(write: Procedure, record: Record, again: str) -> None:
 
 
 def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary, again: str) -> None:
-    """After the step to the event: correct its length by Newton's rule until the guard is zero, then end the leg."""
+    """After the step to the event: correct its length by Newton's rule until the guard is zero, then end the leg.
+
+    The dense output carries the rounding of the whole step, beside which a guard can be nothing at its beginning, after a start
+    from zero for instance. Where it is not near zero after all, and no other has risen, shorter steps go on from here.
+    """
     g = record.get("g").at(record.get("guard_count") * (POINTS - 1))
     write.call("guard_values", [write["c"], t_new, record.get("y_new"), g])
     value, slope = g[record.get("first")], record.get("slope")
@@ -244,7 +250,18 @@ def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new:
         record.set("landing", h - shift)
         write.jump(again)
     write.call("samples", [write["c"], h, t_new])
+    before, risen = record.get("g"), write.local(1, "i64")
+    with write.when((h < record.get("h") * _SOON) & (value < before[record.get("first")] * 0.5)):
+        risen.set(0)
+        with write.loop(record.get("guard_count")) as i:
+            here = write.select((before[i] < 0.0) & (g[i] >= 0.0), 1, 0, "i64")
+            record.get("fired").store(i, here, "i64")
+            risen.set(write.select(here.equals(1), 1, risen.get(), "i64"))
     _accept(method, write, record, h, t_new)
+    with write.when(risen.get().equals(0)):
+        record.set("is_landing", 0)
+        record.set("h", h * _GROW)
+        write.jump(again)
     write.give(EVENT)
 
 
