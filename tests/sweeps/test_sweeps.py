@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import re
+import shutil
 import sqlite3
+import subprocess
+import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -16,6 +21,7 @@ from bondgraph.errors import FileError
 from bondgraph.sweeps import driving, events, integral, last, load_runs, mean, normal, peak, sweep, uniform
 from bondgraph.sweeps.sending import SentModel
 from bondgraph.sweeps.store import Store, distinct
+from tests.sweeps import mpi_sweep
 from tests.sweeps.oscillators import extremes, oscillator, relaxed
 
 DRAWN = {"spring.stiffness": normal(50.0, 10.0), "damper.resistance": normal(3.0, 2.0), "spring.q": uniform(-0.1, 0.1)}
@@ -352,6 +358,21 @@ def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
         executor = client.get_executor(pure=False)
         assert driving.workers_of(executor) == 2
         assert content(drawn(compiled, executor=executor)) == content(reference)
+
+
+def test_workers_of_mpi_give_equal_bytes(tmp_path):
+    """As the page on sweeps says it is typed."""
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed: a sweep on a cluster by MPI")
+    if shutil.which("mpiexec") is None:
+        pytest.skip("there is no mpiexec: a sweep on a cluster by MPI")
+    script = ["-n", "3", sys.executable, "-m", "mpi4py.futures", mpi_sweep.__file__, str(tmp_path / "runs.db")]
+    as_it_is = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    as_it_is["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"  # what a machine of a cluster need not be told
+    path = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, **as_it_is, "PYTHONPATH": path}
+    done = subprocess.run(["mpiexec", *script], env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0 and "by 2 workers" in done.stdout, done.stderr
+    assert content(load_runs(tmp_path / "runs.db")) == content(mpi_sweep.run(None))
 
 
 def test_a_model_is_known_by_its_content_not_by_its_lines():
