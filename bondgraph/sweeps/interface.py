@@ -56,7 +56,8 @@ def sweep(
     keep : {column: what is kept}: "rotor.flow", its course at all samples; `last("rotor.flow")`, `peak`, `mean`, `integral`,
         `first_time("bounces")`, `events("bounces")`; or a function of the `Result`.
     runs, seed : how often is drawn from distributions; the numbers of a run follow from the seed, its number and the names alone.
-    store : file of an SQLite database, made or gone on with: runs that are there are not run again. None keeps runs in memory.
+    store : file of an SQLite database, made or gone on with: runs that are there are not run again. More values behind those
+        of the first axis, and more draws where nothing is crossed, are added to it. None keeps runs in memory.
     executor : of `concurrent.futures`, Dask or mpi4py; it stays open. None makes threads, one for each processor.
 
     A run that fails is kept with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
@@ -75,7 +76,7 @@ def sweep(
     path = None if store is None else Path(store)
     opened = Store(path)
     try:
-        opened.begin(_header(sent, planned, asked, times))
+        opened.begin(_header(sent, planned, asked, times), lambda count: _header(sent, planned.first(count), asked, times))
         _fill(opened, sent, planned, asked, executor, wanted)
     except KeyboardInterrupt as interrupt:
         done = f"{len(opened.done())} of {len(planned)} runs"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,15 @@ class Points:
         """By name the values of some runs (k,): floats (k, *shape), or names of states (k,)."""
         places = np.unravel_index(runs, [axis.count for axis in self.axes])
         return {one.name: self._values(one, runs, places) for one in self.varied}
+
+    def first(self, count: int) -> Points:
+        """Those with the first so many values along the first axis: runs that have the same numbers here."""
+        axes = (replace(self.axes[0], count=count), *self.axes[1:])
+        varied = tuple(
+            replace(one, values=one.values[:count]) if one.axis == 0 and isinstance(one.values, np.ndarray) else one
+            for one in self.varied
+        )
+        return replace(self, axes=axes, varied=varied)
 
     def _values(self, one: Varied, runs: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
         if isinstance(one.values, np.ndarray):

@@ -14,7 +14,7 @@ import contextlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -48,15 +48,23 @@ class Store:
         with self._refusing():
             self._connection = sqlite3.connect(name, timeout=_WAIT, check_same_thread=False, uri=path is not None)
 
-    def begin(self, header: Mapping[str, Any]) -> None:
-        """Make the tables, or go on with those that are there.
+    def begin(self, header: Mapping[str, Any], shortened: Callable[[int], Mapping[str, Any]]) -> None:
+        """Make the tables, or go on with those that are there, whose plan may have fewer values along its first axis.
+
+        Parameters
+        ----------
+        header : of the plan. shortened : the header of its points up to a count along the first axis.
 
         Raises `ModelError` E363 where they belong to another plan; `FileError` E364 where the file is no store of runs.
         """
         if self._tables():
-            known = self.header()
-            if known["plan"] != header["plan"]:
-                raise _of_another_plan(known["plan"], header["plan"], header["model"], self.path)
+            known = self.header()["plan"]
+            count = known["axes"][0][1]
+            if count < header["axes"][0][1] and known == shortened(count)["plan"]:
+                self._lengthen(known, header)
+                known = self.header()["plan"]
+            if known != header["plan"]:
+                raise _of_another_plan(known, header["plan"], header["model"], self.path)
         with self._refusing(), self._lock:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
@@ -65,6 +73,16 @@ class Store:
                 if not self._connection.execute("SELECT 1 FROM sqlite_master").fetchone():
                     self._make(header)
         self._columns = {column["name"]: column["column"] for column in self.header()["columns"]}
+
+    def _lengthen(self, plan: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        """Let the store be that of a longer plan, whose first runs it has, unless it is no longer of the plan that it was."""
+        with self._refusing(), self._lock, self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            (text,) = self._connection.execute("SELECT value FROM meta WHERE key='header'").fetchone()
+            known = json.loads(text)
+            if known["plan"] == plan:
+                longer = {**known, "axes": header["axes"], "plan": header["plan"]}
+                self._connection.execute("UPDATE meta SET value=? WHERE key='header'", (json.dumps(longer),))
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self.read("SELECT name FROM sqlite_master")}

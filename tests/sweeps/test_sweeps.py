@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import re
+import shutil
 import sqlite3
+import subprocess
+import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 from bondgraph import J1, Automaton, C, Graph, I, ModelError, R, RunError, Se, Transition, compile_model
@@ -15,6 +21,7 @@ from bondgraph.errors import FileError
 from bondgraph.sweeps import driving, events, integral, last, load_runs, mean, normal, peak, sweep, uniform
 from bondgraph.sweeps.sending import SentModel
 from bondgraph.sweeps.store import Store, distinct
+from tests.sweeps import mpi_sweep
 from tests.sweeps.oscillators import extremes, oscillator, relaxed
 
 DRAWN = {"spring.stiffness": normal(50.0, 10.0), "damper.resistance": normal(3.0, 2.0), "spring.q": uniform(-0.1, 0.1)}
@@ -194,7 +201,8 @@ CHANGES = {
     "another end": ({"t_end": 2.0}, r"t_end: 1\.0, not 2\.0"),
     "another setting": ({"rtol": 1e-6}, 'setting "rtol"'),
     "another seed": ({"seed": 1}, 'values of "spring.stiffness": not the same'),
-    "more runs": ({"runs": 41}, "count of runs: 40, not 41"),
+    "fewer runs": ({"runs": 39}, "count of runs: 40, not 39"),
+    "more runs of another seed": ({"runs": 41, "seed": 1}, "count of runs: 40, not 41"),
     "other values kept": ({"keep": {"q": peak("spring.q")}}, "kept as \"q\": last\\('spring.q'\\), not peak"),
     "another model": ({"model": lambda: oscillator().connect(J1("other"), I("more", 1.0)) and changed()}, "model: not the same"),
 }
@@ -228,6 +236,70 @@ def test_the_order_of_names_is_no_other_plan(compiled, stored, reference):
     turned = [dict(reversed(each.items())) for each in (DRAWN, KEPT)]
     runs = sweep(compiled, turned[0], 1.0, keep=turned[1], runs=40, seed=2, samples=0.25, store=stored, progress=False)
     assert content(runs) == content(reference)
+
+
+def listed(count: int) -> list[dict[str, float]]:
+    return [{"spring.stiffness": 20.0 + k, "spring.q": 0.01 * k} for k in range(count)]
+
+
+LONGER = {
+    "draws": lambda n: (DRAWN, 3 * n),
+    "a list": lambda n: (listed(3 * n), None),
+    "a table": lambda n: (pandas.DataFrame(listed(3 * n)), None),
+    "the first of several": lambda n: ({"spring.stiffness": 20.0 + np.arange(n), "damper.resistance": [1.0, 2.0, -1.0]}, None),
+    "draws for each value": lambda n: ({"spring.stiffness": 20.0 + np.arange(n), "damper.resistance": normal(3.0, 2.0)}, 3),
+}
+
+
+@pytest.mark.parametrize("kind", LONGER)
+def test_a_longer_plan_goes_on_with_the_store_of_a_shorter_one(compiled, tmp_path, kind):
+    """Nothing runs twice, and the bytes are those of a sweep that was as long from the start."""
+    met = []
+    keep = {"q": last("spring.q"), "ends": lambda run: met.append(1) or extremes(run)}
+
+    def go(length, **more):
+        points, runs = LONGER[kind](length)
+        return sweep(compiled, points, 1.0, keep=keep, runs=runs, samples=0.25, progress=False, **more)
+
+    go(2, store=tmp_path / "a.db")
+    met.clear()
+    longer = go(5, store=tmp_path / "a.db")
+    assert longer.count == len(longer) == 15 and len(met) == 9 - sum(fault.run >= 6 for fault in longer.failures)
+    assert content(longer) == content(go(5))
+    assert longer.to_xarray().equals(go(5).to_xarray())
+    with pytest.raises(ModelError, match="E363"):
+        go(4, store=tmp_path / "a.db")
+
+
+def test_values_that_would_change_the_numbers_of_runs_are_another_plan(compiled, tmp_path):
+    def go(stiffnesses, resistances, runs=None):
+        given = {"spring.stiffness": stiffnesses, "damper.resistance": resistances}
+        return sweep(compiled, given, 1.0, keep={"q": "spring.q"}, runs=runs, store=tmp_path / "a.db", progress=False)
+
+    known = content(go([20.0, 30.0], [1.0, 2.0]))
+    for other in ([20.0, 30.0], [1.0, 2.0, 3.0]), ([20.0, 31.0, 40.0], [1.0, 2.0]), ([10.0, 20.0, 30.0], [1.0, 2.0]):
+        with pytest.raises(ModelError, match="E363"):
+            go(*other)
+    assert content(load_runs(tmp_path / "a.db")) == known
+
+
+def test_of_two_that_lengthen_a_store_one_has_it(compiled, tmp_path, monkeypatch):
+    """The other finds that it holds another plan by then."""
+    path, lengthen = tmp_path / "a.db", Store._lengthen
+
+    def go(*values):
+        return sweep(compiled, {"spring.stiffness": values}, 1.0, keep={"q": "spring.q"}, store=path, progress=False)
+
+    def overtaken(self, plan, header):
+        monkeypatch.undo()
+        go(20.0, 30.0)
+        lengthen(self, plan, header)
+
+    go(20.0)
+    monkeypatch.setattr(Store, "_lengthen", overtaken)
+    with pytest.raises(ModelError, match="E363"):
+        go(20.0, 31.0, 40.0)
+    assert load_runs(path)["spring.stiffness"].tolist() == [20.0, 30.0]
 
 
 @pytest.mark.parametrize("kind", ["text", "another database", "folder", "newer"])
@@ -286,6 +358,21 @@ def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
         executor = client.get_executor(pure=False)
         assert driving.workers_of(executor) == 2
         assert content(drawn(compiled, executor=executor)) == content(reference)
+
+
+def test_workers_of_mpi_give_equal_bytes(tmp_path):
+    """As the page on sweeps says it is typed."""
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed: a sweep on a cluster by MPI")
+    if shutil.which("mpiexec") is None:
+        pytest.skip("there is no mpiexec: a sweep on a cluster by MPI")
+    script = ["-n", "3", sys.executable, "-m", "mpi4py.futures", mpi_sweep.__file__, str(tmp_path / "runs.db")]
+    as_it_is = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    as_it_is["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"  # what a machine of a cluster need not be told
+    path = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, **as_it_is, "PYTHONPATH": path}
+    done = subprocess.run(["mpiexec", *script], env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0 and "by 2 workers" in done.stdout, done.stderr
+    assert content(load_runs(tmp_path / "runs.db")) == content(mpi_sweep.run(None))
 
 
 def test_a_model_is_known_by_its_content_not_by_its_lines():
