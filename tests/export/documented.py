@@ -1,10 +1,13 @@
-"""Models whose documents are tested: those of the papers and of the examples, and small ones of every kind."""
+"""Models whose documents are tested, compiled once: those of the papers and of the examples, and small ones of every kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
-from bondgraph import J1, TF, Automaton, Block, C, Graph, I, Op, R, Se, StateSpec, Transition
+from bondgraph import J1, TF, Automaton, Block, C, Compiled, Graph, I, Op, R, Se, StateSpec, Transition, compile_model
+from bondgraph.export.paper.markup.content import Paper
+from bondgraph.export.paper.sections import paper_of
 from bondgraph.signals import sampled_pid
 from examples import bouncing_ball
 from models.delta import DeltaRobot, linearising_control, task_control
@@ -75,3 +78,15 @@ MODELS: dict[str, Callable[[], Graph]] = {
     "delta, linearised": linearised_delta,
 }
 """By name, without those of the acceptance suite."""
+
+
+@cache
+def compiled(name: str) -> Compiled:
+    """One of them; its document is derived from this."""
+    return compile_model(MODELS[name](), backend="numpy")
+
+
+@cache
+def paper(name: str) -> Paper:
+    """What its document says, before it is written in a style."""
+    return paper_of(compiled(name))

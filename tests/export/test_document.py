@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bondgraph import Graph, ModelError, compile_model
+from bondgraph import Compiled, ModelError, compile_model
 from bondgraph.export import document
 from bondgraph.export.paper import figure, sections
 from bondgraph.export.paper.notation.formulas import FORMS
@@ -19,7 +19,7 @@ from bondgraph.export.paper.notation.told import told
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from tests.acceptance.test_acceptance import SUITE
-from tests.export.documented import MODELS
+from tests.export.documented import MODELS, compiled
 from tests.export.reader import NOTE
 from tests.laws.test_acceptance_models import shown_by
 
@@ -39,7 +39,7 @@ KATEX = set(
 
 @cache
 def page(name: str) -> str:
-    return document(compile_model(MODELS[name](), backend="numpy"), style="markdown")
+    return document(compiled(name), style="markdown")
 
 
 def formulas(text: str) -> list[str]:
@@ -118,16 +118,15 @@ def test_functions_use_their_own_letters_alone(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_parameter_and_state_has_a_number(name: str) -> None:
-    compiled = compile_model(MODELS[name](), backend="numpy")
-    text = page(name)
-    for title, names in (("Parameters", compiled.system.parameters), ("States", [s.name for s in compiled.system.states])):
+    system, text = compiled(name).system, page(name)
+    for title, names in (("Parameters", system.parameters), ("States", [s.name for s in system.states])):
         rows = tabled(text, title)
         assert all(len(row) >= 4 and all(row[:4]) and row[-1] for row in rows), title
         assert len(rows) <= len(names)
         told = " ".join(row[1] for row in rows)
         first = next(iter(names), None)
         assert first is None or f"`{first}`" in told
-    for path, (states, start) in compiled.system.modes.items():
+    for path, (states, start) in system.modes.items():
         local = path.removesuffix(".mode").rpartition(".")[2]
         assert any(f"it starts in `{start}`" in line and all(f"`{s}`" in line for s in states) for line in text.splitlines()), (
             local
@@ -145,9 +144,9 @@ def test_only_commands_that_browsers_know(name: str) -> None:
 needs_tex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here")
 
 
-def printed(graph: Graph, folder: Path) -> tuple[list[str], float, int]:
+def printed(model: Compiled, folder: Path) -> tuple[list[str], float, int]:
     """Errors of pdflatex, the widest overfull box (pt), and the count of pages."""
-    (folder / "model.tex").write_text(document(compile_model(graph, backend="numpy")), encoding="utf-8")
+    (folder / "model.tex").write_text(document(model), encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "model.tex"]
     done = subprocess.run(command, cwd=folder, capture_output=True, timeout=600, check=False).stdout.decode("utf-8", "replace")
     errors = [line for line in done.splitlines() if line.startswith("!")]
@@ -162,7 +161,7 @@ MOST_PAGES = {"rolling eggs": 6, "two bodies": 6, "hand": 15}
 @needs_tex
 @pytest.mark.parametrize("name", MODELS)
 def test_pdflatex_takes_it(name: str, tmp_path: Path) -> None:
-    errors, widest, pages = printed(MODELS[name](), tmp_path)
+    errors, widest, pages = printed(compiled(name), tmp_path)
     assert not errors and widest <= 5.0 and 1 <= pages <= MOST_PAGES.get(name, 15)
 
 
@@ -171,10 +170,10 @@ def test_pdflatex_takes_it(name: str, tmp_path: Path) -> None:
 def test_pdflatex_takes_every_acceptance_model(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for shown in shown_by(name, monkeypatch)[:1]:
         try:
-            compile_model(shown.graph, backend="numpy")
+            model = compile_model(shown.graph, backend="numpy")
         except ModelError:
             return  # entries that are refused
-        errors, widest, pages = printed(shown.graph, tmp_path)
+        errors, widest, pages = printed(model, tmp_path)
         assert not errors and widest <= 5.0 and pages >= 1
 
 

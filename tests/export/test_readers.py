@@ -14,7 +14,7 @@ from bondgraph import Compiled, Graph, ModelError, compile_model
 from bondgraph.export import document
 from bondgraph.run.bound import Bound
 from tests.acceptance.test_acceptance import SUITE
-from tests.export import retyped_eggs
+from tests.export import documented, retyped_eggs
 from tests.export.documented import MODELS
 from tests.export.reader import Page, Point
 from tests.laws.test_acceptance_models import shown_by
@@ -153,13 +153,19 @@ def same_jump(it: Read, point: Point, sets: Any, x: np.ndarray, kernel: Any, blo
     np.testing.assert_allclose(after, x if kernel is None else kernel(*blocks), rtol=1e-9, atol=1e-12)
 
 
+@cache
+def read_once(name: str) -> Read:
+    compiled = documented.compiled(name)
+    return Read(compiled, Page(document(compiled, style="markdown")))
+
+
 READ = [name for name in MODELS if name != "own"]
 """Without the one whose user wrote a formula that is not its law."""
 
 
 @pytest.mark.parametrize("name", READ)
 def test_the_page_is_the_model(name: str) -> None:
-    it = read(MODELS[name]())
+    it = read_once(name)
     heavy = len(it.page.states) > 20 or it.page.implicit
     same_rates(it, 2 if heavy else 5, 4 if it.page.implicit else 16)
 
@@ -178,7 +184,7 @@ def test_pages_of_the_acceptance_suite_are_the_models(name: str, monkeypatch: py
 
 @pytest.mark.parametrize("name", READ)
 def test_nothing_on_a_page_can_be_read_in_two_ways(name: str) -> None:
-    page = read(MODELS[name]()).page
+    page = read_once(name).page
     assert not page.doubts and not page.unreadable
 
 

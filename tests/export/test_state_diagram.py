@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondgraph import compile_model
 from bondgraph.export import document
 from bondgraph.export.paper.markup.content import Figure, Table
 from bondgraph.export.paper.markup.drawing import drawing
-from bondgraph.export.paper.sections import paper_of
 from bondgraph.export.paper.state_diagram import HALF, NAME, Arrows, in_order, lanes, state_diagram
-from tests.export.documented import MODELS
+from tests.export.documented import MODELS, compiled, paper
 
 NAMES = ("free", "contact", "a state of many words", "x", "Größe & <0>", "six", "seven")
 Machine = tuple[list[str], str, list[tuple[int, int | None]]]
@@ -120,10 +118,9 @@ def test_neighbours_stand_next_to_each_other(count: int, start: int, arrows: Arr
 @pytest.mark.parametrize("name", MODELS)
 def test_documents_have_them(name: str) -> None:
     """One for each machine that does more than change descriptions; small; with the rows of its table."""
-    compiled = compile_model(MODELS[name](), backend="numpy")
-    blocks = paper_of(compiled).blocks
+    model, blocks = compiled(name), paper(name).blocks
     shown = [k for k, block in enumerate(blocks) if isinstance(block, Figure) and not block.caption]
-    acting = {event.automaton for event in compiled.system.events if not event.internal}
+    acting = {event.automaton for event in model.system.events if not event.internal}
     assert bool(shown) == bool(acting) and len(shown) <= len(acting)
     for k in shown:
         figure, table = blocks[k], blocks[k + 1]
@@ -132,6 +129,6 @@ def test_documents_have_them(name: str) -> None:
         numbers = {number for label in labels(figure) for number in (label.text or "").split(", ")}
         assert set(rows) == numbers and len(rows) == len(numbers)
     if shown:
-        assert document(compiled, "markdown").count("data:image/svg+xml") == 1 + len(shown)
-        assert document(compiled, "latex").count(r"\begin{picture}") == 1 + len(shown)
-        assert document(compiled, "typst").count("#image(") == 1 + len(shown)
+        assert document(model, "markdown").count("data:image/svg+xml") == 1 + len(shown)
+        assert document(model, "latex").count(r"\begin{picture}") == 1 + len(shown)
+        assert document(model, "typst").count("#image(") == 1 + len(shown)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import pytest
@@ -14,9 +13,8 @@ from bondgraph.export import document
 from bondgraph.export.paper.markup.as_typst import as_typst
 from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table
 from bondgraph.export.paper.markup.typst_math import typst_math
-from bondgraph.export.paper.sections import paper_of
 from tests.acceptance.test_acceptance import SUITE
-from tests.export.documented import MODELS
+from tests.export.documented import MODELS, paper
 from tests.export.test_document import KATEX
 from tests.laws.test_acceptance_models import shown_by
 
@@ -32,11 +30,6 @@ def printed(source: str) -> list[str]:
     """Warnings of the compiler."""
     _, warnings = typst.Compiler(source.encode()).compile_with_warnings(format="pdf")
     return [str(each) for each in warnings]
-
-
-@cache
-def paper(name: str) -> Paper:
-    return paper_of(compile_model(MODELS[name](), backend="numpy"))
 
 
 def formulas(content: Paper) -> Iterator[str]:
@@ -101,10 +94,10 @@ def test_the_compiler_takes_it(name: str) -> None:
 def test_the_compiler_takes_every_acceptance_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for shown in shown_by(name, monkeypatch)[:1]:
         try:
-            compiled = compile_model(shown.graph, backend="numpy")
+            model = compile_model(shown.graph, backend="numpy")
         except ModelError:
             return  # entries that are refused
-        assert not printed(document(compiled, "typst"))
+        assert not printed(document(model, "typst"))
 
 
 @pytest.mark.parametrize(
