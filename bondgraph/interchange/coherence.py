@@ -79,6 +79,8 @@ def _elements(model: Model) -> Iterator[str]:
             yield f"{said} is a junction of type {law.type}"
         if isinstance(law, laws.IdealSwitch) and "alpha1" not in element.parameters:
             yield f'{said} has no parameter "alpha1"'
+        if isinstance(law, laws.IdealSwitch) and law.automaton is None:
+            yield f"{said} is switched by nothing"
         if isinstance(law, laws.InertialField) and law.motion not in ("v", "p"):
             yield f"{said} has the motion {law.motion[:60]!r}"
         if isinstance(law, laws.IdealConstraint):

@@ -43,15 +43,20 @@ def read_saved(options: Namespace) -> Asked:
 
 
 def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
-    """A change in words, "winding.resistance=3" or "body.p=[0, 1, 2]"."""
-    name, sign, value = text.partition("=")
+    """A change in words, "winding.resistance=3", "body.p=[0, 1, 2]" or, of an automaton, "contact=resting"."""
+    name, _, value = (part.strip() for part in text.rpartition("="))  # a name may have such a sign in it, a number has none
+    if name in compiled.model.automata:
+        return name, value
     try:
-        given = json.loads(value) if sign else None
-        numbers = [number_of(entry) for entry in (given if isinstance(given, list) else [given])]
+        return name, _numbers(json.loads(value))
     except (ValueError, Unsound, RecursionError):
-        cure = '--set winding.resistance=3, --set "body.p=[0, 1, 2]"'
+        cure = '--set winding.resistance=3, --set "body.p=[0, 1, 2]", --set contact=resting'
         raise refusal("E359", f"{text[:80]!r} changes nothing", cure, about=compiled.model.name, places=()) from None
-    return name.strip(), np.array(numbers) if isinstance(given, list) else numbers[0]
+
+
+def _numbers(given: Any) -> Any:
+    """A number, or lists of numbers as an array."""
+    return np.array([_numbers(entry) for entry in given]) if isinstance(given, list) else number_of(given)
 
 
 def run_saved(asked: Asked, options: Namespace) -> Outcome:
@@ -97,7 +102,7 @@ def _model(parser: ArgumentParser) -> None:
 
 def _settings(group: Any) -> None:
     group.add_argument("--t-end", type=float, required=True, metavar="S", help="end of the run, s")
-    group.add_argument("--set", action="append", metavar="NAME=NUMBER", help="a parameter or a start value; more than one")
+    group.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter or a start value; more than one")
     add_solver(group, 1e-7)
 
 

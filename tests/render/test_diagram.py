@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondgraph import J0, J1, X0, Automaton, C, Graph, I, Model, ModelError, R, Se, assign_causality, compile_model
+from bondgraph import J0, J1, X0, Automaton, Block, C, Graph, I, Model, ModelError, R, Se, assign_causality, compile_model
 from bondgraph.render.diagram import diagram
 from bondgraph.render.glyphs import flow_side
 from bondgraph.render.layout.layout import automatic
@@ -241,6 +241,16 @@ def test_names_are_text_and_never_markup():
     root = ElementTree.fromstring(diagram(Model('<script>"x"', elements, (), {}, (), {})).svg)
     assert root.find(f"{SVG}title").text == '<script>"x"'
     assert set(groups(root, "junction", "element")) == set(elements)
+
+
+def test_elements_along_a_line_are_drawn():
+    """Their distances have no second direction at all, exactly."""
+    graph, v = Graph("line"), J1("v")
+    graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=10.0))
+    graph.add(Block("twice", [("y", lambda u: 2.0 * u, "u")], inputs={"u": "m.p"}))
+    inside = Graph("around")
+    inside.add(graph)
+    assert np.isfinite(automatic(sketch(inside.freeze()))).all()
 
 
 def test_empty_model():

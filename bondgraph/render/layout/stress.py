@@ -42,11 +42,16 @@ def _scaling(distances: np.ndarray, turns: int = 60) -> np.ndarray:
     x = _scattered(len(distances))
     for _ in range(turns):
         x = product(inner, x)
-        first = x[:, 0] / np.sqrt((x[:, 0] * x[:, 0]).sum())
-        second = x[:, 1] - (first * x[:, 1]).sum() * first
-        x = np.stack([first, second / np.sqrt((second * second).sum())], axis=1)
+        first = _unit(x[:, 0])
+        x = np.stack([first, _unit(x[:, 1] - (first * x[:, 1]).sum() * first)], axis=1)
     spread = np.sqrt(squares.mean() * len(distances) / 2.0)
     return spread * x + 0.02 * _scattered(len(distances))
+
+
+def _unit(direction: np.ndarray) -> np.ndarray:
+    """Of length 1; nothing where it is nothing, as across nodes that lie on a line."""
+    size = float(np.sqrt((direction * direction).sum()))
+    return direction / size if size > 0.0 else direction
 
 
 def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:

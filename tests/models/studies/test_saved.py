@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph import save_model, simulate
+from bondgraph import J1, Automaton, Graph, I, R, Transition, save_model, simulate
 from campaigns.small_models import SMALL
 from models.cli import main
 
@@ -32,6 +32,23 @@ def test_a_run_has_the_numbers_of_the_script(drive: Path, tmp_path: Path, capsys
     assert "drive: 0.2 s" in capsys.readouterr().out
 
 
+def test_a_change_is_a_number_a_matrix_or_a_state(tmp_path: Path) -> None:
+    """Also of something with an equals sign in its name."""
+    graph, v = Graph("g"), J1("v", dimension=2)
+    graph.connect(v, I("a=b", [1.0, 2.0])).connect(v, R("r", effort=lambda f, A: A @ f, parameters={"A": np.eye(2)}))
+    graph.add_automaton(Automaton("mode", ("one", "other"), "one", (Transition("one", "other", lambda t: t - 9.0, "time"),)))
+    path, out = save_model(graph, tmp_path / "g.json"), tmp_path / "out"
+    changes = ["--set", "a=b.p=[1, 2]", "--set", "r.A=[[1, 2], [0, 3]]", "--set", "mode=other"]
+    assert main(["run", str(path), "--t-end", "0.2", *changes, "--out", str(out), "--only", "trajectory.npz"]) == 0
+    given = {"parameters": {"r.A": [[1.0, 2.0], [0.0, 3.0]]}, "initial": {"a=b.p": [1.0, 2.0], "mode": "other"}}
+    expected = simulate(graph, 0.2, **given, progress=False)
+    with np.load(out / "trajectory.npz") as found:
+        np.testing.assert_array_equal(found["a=b.p"], expected["a=b.p"])
+        assert found["mode.mode"].all()
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    assert summary["changed"] == {"a=b.p": [1, 2], "r.A": [[1, 2], [0, 3]], "mode": "other"}
+
+
 def test_a_model_is_shown(drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(drive), "--out", str(tmp_path / "out"), "--only", "report.txt"]) == 0
     report = (tmp_path / "out" / "report.txt").read_text(encoding="utf-8")
@@ -45,6 +62,8 @@ def test_a_model_is_shown(drive: Path, tmp_path: Path, capsys: pytest.CaptureFix
         (["nothing.json", "--t-end", "1"], "E357"),
         (["{drive}", "--t-end", "1", "--set", "winding.resistance"], "E359"),
         (["{drive}", "--t-end", "1", "--set", "winding.resistance=three"], "E359"),
+        (["{drive}", "--t-end", "1", "--set", "winding.resistance=[[1], [2, 3]]"], "E359"),
+        (["{drive}", "--t-end", "1", "--set", "winding.resistance=[1, 2]"], "E124"),
         (["{drive}", "--t-end", "1", "--set", "wind=3"], "E122"),
     ],
 )
