@@ -72,6 +72,25 @@ def rod(cells: int) -> Callable[[], Graph]:
     return made
 
 
+def plate(side: int) -> Callable[[], Graph]:
+    """Heat from one edge of a square plate that is cold at first."""
+
+    def made() -> Graph:
+        graph, edge = Graph("plate"), J0("edge")
+        nodes = {(i, j): J0(f"n{i} {j}") for i in range(side) for j in range(side)}
+        graph.connect(Se("hot", 1.0), edge)
+        for (i, j), node in nodes.items():
+            graph.connect(node, C(f"c{i} {j}", capacitance=1.0 / side**2))
+            before = [nodes.get((i - 1, j)), edge if j == 0 else nodes[i, j - 1]]
+            for name, other in zip(("down", "along"), before, strict=True):
+                if other is not None:
+                    flow = J1(f"{name} {i} {j}")
+                    graph.connect(other, flow).connect(flow, R(f"r {name} {i} {j}", 1.0)).connect(flow, node)
+        return graph
+
+    return made
+
+
 def rectifier() -> Graph:
     """A sine through 1 Ohm, a microhenry and an ideal diode into a capacitor with a load."""
     graph, line, node = Graph("rectifier"), J1("line"), J0("node")
@@ -98,6 +117,7 @@ CASES = (
     Case("rod of 100", rod(100), 1.0, (*LARGE, {**CVODE, "linear": "dense"}, {"method": "dop853"})),
     Case("rod of 400", rod(400), 1.0, (*LARGE, {**CVODE, "linear": "dense"})),
     Case("rod of 1000", rod(1000), 1.0, LARGE),
+    Case("plate of 30 x 30", plate(30), 1.0, LARGE),
     Case("chain of 500 masses", lambda: chain(500, stiffness=1e6, damping=2e3), 0.5, LARGE),
 )
 

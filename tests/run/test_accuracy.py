@@ -129,6 +129,15 @@ def test_kinds_of_algebra_agree():
         assert np.max(np.abs(dense.integrals - other.integrals)) < 1e-9
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_far_from_its_source_is_as_small_as_numbers_are(method):
+    """Each cell has a thousandth of the one before, down to 1e-312: one over what its error may be is no number."""
+    made = program(lambda t, x, p, m: [1.0 - x[0], *(p[0] * x[i - 1] - x[i] for i in range(1, 105))], (105, 1, 0))
+    result = simulate(made, np.zeros(105), [1e-3], [], 400.0, method=method, rtol=1e-6, samples=[400.0])
+    assert result.ok
+    np.testing.assert_allclose(result.x[-1, :40], 1e-3 ** np.arange(40.0), rtol=1e-3)
+
+
 @pytest.mark.skipif(not available()[0], reason="no SUNDIALS here")
 @pytest.mark.parametrize(("order", "kind"), [(range(40), "band"), (np.random.default_rng(0).permutation(40), "dense")])
 def test_what_stands_in_a_row_is_a_band(order, kind):

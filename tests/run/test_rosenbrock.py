@@ -341,6 +341,14 @@ def test_many_runs_in_machine_code_are_those_of_single_ones():
         assert np.array_equal(prepared.go(row, np.array([2.0, 0.0]), np.zeros(0)).x, x)
 
 
+@pytest.mark.parametrize("rtol", [1e-5, 1e-9])
+def test_a_root_that_begins_at_zero_has_no_slope_there(rtol):
+    """x' = 1 - sqrt x from 0: t = -2 (sqrt x + ln(1 - sqrt x))."""
+    found = run(program(lambda t, x, p, m: [1.0 - s.sqrt(x[0])], (1, 0, 0)), [0.0], [], [], 2.0, rtol=rtol, samples=0.1)
+    roots = np.sqrt(found.x[:, 0])
+    assert found.ok and np.abs(-2.0 * (roots + np.log1p(-roots)) - found.t).max() < 10.0 * rtol
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_not_finite_ends_a_run_with_its_reason():
     found = run(program(lambda t, x, p, m: [x[0] * x[0]], (1, 0, 0)), [1.0], [], [], 2.0)

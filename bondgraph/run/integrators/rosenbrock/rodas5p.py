@@ -21,7 +21,7 @@ from bondgraph.run.ticks import Ticks
 def _procedures() -> list[Procedure]:
     stages = [steps.combination(stage) for stage in range(1, coefficients.STAGES)]
     inside = [steps.prepare_dense(), steps.inside(), powers.inside(), steps.dense(), steps.look()]
-    whole = [powers.integrals(), steps.drift(), steps.factors(), steps.unknowns(), steps.attempt()]
+    whole = [powers.integrals(), steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns(), steps.attempt()]
     return [*system.procedures(), *stages, *inside, *whole]
 
 

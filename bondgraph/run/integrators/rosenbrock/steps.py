@@ -112,17 +112,37 @@ def unknowns() -> Procedure:
     return write
 
 
+def jacobian() -> Procedure:
+    """Derivatives of the rates by the states at (t, y); where one of them is infinite, as that of a root at zero is, those where
+    the step leads, which are looked for anew in a shorter one."""
+    write = Procedure("differentiate", {"c": "ptr", "h": "double"}, internal=True)
+    record, h, t = record_of(write), write["h"], record_of(write).get("t")
+    y, ahead, k, found = (record.get(name) for name in ("y", "y_stage", "k", "nonzeros"))
+    record.set("moved", 0)
+    with write.when(record.get("nonzero_count").equals(0)):
+        write.give()
+    p, m, total = record.get("p"), record.get("m"), write.local(0.0)
+    write.call(record.get("jacobian"), [clock_time(write, record, t), y, p, m, found])
+    record.count("jacobian_count")
+    with write.loop(record.get("nonzero_count")) as i:
+        total.set(total.get() + found[i] * 0.0)
+    with write.when(~total.get().equals(0.0)):
+        record.set("moved", 1)
+        with write.loop(record.get("n")) as i:
+            ahead[i] = y[i] + h * k[i]
+        write.call(record.get("jacobian"), [clock_time(write, record, t + h), ahead, p, m, found])
+    write.give()
+    return write
+
+
 def attempt() -> Procedure:
     """All stages of a step of length h from (t, y) into u, y_new and k; returns error over tolerance."""
     write = Procedure("attempt", {"c": "ptr", "h": "double", "t_new": "double"}, "double", internal=True)
     record, c, h = record_of(write), write["c"], write["h"]
     n, t, quadratures = record.get("n"), record.get("t"), record.get("quadratures")
     y, y_new, argument, k, u, rest, rate = (record.get(name) for name in ("y", "y_new", "y_stage", "k", "u", "rest", "rate"))
-    with write.when(record.get("moved").equals(1) & (record.get("nonzero_count") > 0)):
-        at = [clock_time(write, record, t), y, record.get("p"), record.get("m"), record.get("nonzeros")]
-        write.call(record.get("jacobian"), at)
-        record.count("jacobian_count")
-    record.set("moved", 0)
+    with write.when(record.get("moved").equals(1)):
+        write.call("differentiate", [c, h])
     write.call("time_drift", [c, h])
     with write.when(write.call("factors", [c, h], "i64").equals(1)):
         write.give(float("inf"))

@@ -21,6 +21,7 @@ _RHS = {"t": "double", "y": "ptr", "dy": "ptr", "c": "ptr"}
 _JACOBIAN = {"t": "double", "y": "ptr", "f": "ptr", "J": "ptr", "c": "ptr", "a": "ptr", "b": "ptr", "d": "ptr"}
 ONE_STEP, STOPPED, ROOT, PAUSE, DOUBT = 2, 1, 2, 100, 101
 # Weight of what nothing drives: it has no error, and where that should change, a step fails and the weights are looked at anew.
+# No other weight is larger, that their squares are numbers: far from its source, what spreads is as small as any number can be.
 _UNDRIVEN = 1e150
 
 
@@ -161,7 +162,7 @@ def _weights() -> Procedure:
         with write.when(note_rounding(write, record, i, rounding, relative * own)):
             used.set(1)
         total = relative * own + rounding
-        w[i] = write.select(total > 0.0, 1.0 / total, _UNDRIVEN)
+        w[i] = write.select(total > 0.0, write.intrinsic("minnum", 1.0 / total, _UNDRIVEN), _UNDRIVEN)
     record.count("noisy_steps", used.get())
     write.give(0)
     return write
