@@ -104,9 +104,9 @@ def test_what_is_kept_does_not_depend_on_where_it_is_computed():
     assert near.ok.all()
 
 
-def test_events_are_had_one_by_one_in_threads():
+def test_events_are_had_in_threads():
     prepared = prepare(ball(), 2.0, progress=False)
-    assert not prepared.in_machine_code
+    assert prepared.in_machine_code
     heights = np.array([[1.0, 0.0], [2.0, 0.0], [0.5, 1.0]])
     ends = prepared.many([9.81, 0.7], heights, [0.0], {"top": ("max", "height")}, threads=2)
     for k, start in enumerate(heights):

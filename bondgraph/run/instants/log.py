@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from bondgraph.run.program import Program
+from bondgraph.run.program import Program, RunTransition
 from bondgraph.run.switching.passages import Passage, Said, at_rest
 
 PLAIN = -1
@@ -57,16 +57,23 @@ class Rows:
         return slice(self.m_after.stop, self.m_after.stop + self.powers)
 
 
+def _said_at_rest(edges: Sequence[RunTransition]) -> list[Said]:
+    return list(dict.fromkeys(at_rest(edge) for edge in edges if edge.accumulates is not None))
+
+
+def resting_notes(edges: Sequence[RunTransition]) -> dict[int, int]:
+    """Of transitions that accumulate, the place of what is said then in `Log.said`."""
+    said = _said_at_rest(edges)
+    return {i: said.index(at_rest(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
+
+
 class Log:
     """Grows with a run that began at `start` on the user's clock, s."""
 
     def __init__(self, program: Program, start: float):
         self.layout, self._start = Rows.of(program), start
         self._rows, self._count = np.empty((16, self.layout.width)), 0
-        notes = {i: at_rest(edge) for i, edge in enumerate(program.transitions) if edge.accumulates is not None}
-        self.said: list[Said] = list(dict.fromkeys(notes.values()))
-        self.resting = {i: self.said.index(note) for i, note in notes.items()}
-        """Of transitions that accumulate, the place of what is said then."""
+        self.said: list[Said] = _said_at_rest(program.transitions)
 
     def __len__(self) -> int:
         return self._count

@@ -8,39 +8,22 @@ from __future__ import annotations
 from bondgraph.emit.llvm import Library, compile_procedures
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.idioms import finite, larger, size_of
+from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.integrators.explicit.driver import PAUSE, STOP
-from bondgraph.run.integrators.explicit.steps import FIELDS as INTEGRATOR
 from bondgraph.run.integrators.leg import HOPELESS, PATIENCE
-from bondgraph.run.table import fields_of
+from bondgraph.run.repeated import astray, impulses
+from bondgraph.run.repeated.fields import DOUBTFUL, FIELDS, TOO_MANY, UNBEGUN, modes_at, tables_of
 
-TOO_MANY, DOUBTFUL = 100, 101
-"""Of a run that takes too many steps, and of one with values that are not finite or an account that does not close, besides what
-the integrator answers."""
 LAST, LARGEST, SMALLEST, INTEGRAL = range(4)
 ROW, OUTPUT, MODE = range(3)
 """Kinds of what is kept, and whence it comes."""
-
-# p, x, m: of all runs, in rows, `..._stride` apart; ends (runs, width), times_end, status, step_counts, rate_counts (runs,).
-# kinds, sources, places: of each number that is kept, into kept (runs, kept_count); series (runs, samples, series_count).
-_POINTERS = """table begin advance p x m times dates rows ends times_end status step_counts rejected_counts rate_counts
-    outputs out kinds sources places kept before series_sources series_places series signs energies rates powers"""
-_WHOLES = "runs p_count p_stride x_stride m_stride samples kept_count series_count output_count most"
-FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span"))
 
 
 @once
 def machine_code() -> Library:
     """The loop as machine code."""
-    return compile_procedures([_examine(), _value(), _keep(), _many()])
-
-
-def _tables(write: Procedure) -> tuple[Record, Record, Record]:
-    """Those of the loop, of the integrator, and of the error control."""
-    record = Record(write["r"], FIELDS)
-    integrator = Record(record.get("table"), INTEGRATOR)
-    return record, integrator, Record(integrator.get("weights"), ERROR_CONTROL)
+    return compile_procedures([*impulses.procedures(), *astray.procedures(), _examine(), _value(), _keep(), _many()])
 
 
 def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> None:
@@ -49,15 +32,20 @@ def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> Non
 
 
 def _examine() -> Procedure:
-    """1 where a value is not finite at a sample, or the energy account is off by more than the limit."""
-    write = Procedure("examine", {"r": "ptr"}, "i64", internal=True)
-    record, integrator, weights = _tables(write)
-    n, width, p, m = (integrator.get(name) for name in ("n", "width", "p", "m"))
+    """1 where a value of a run from the modes m is not finite at a sample, or its energy account off by more than the limit."""
+    write = Procedure("examine", {"r": "ptr", "m": "ptr"}, "i64", internal=True)
+    record, integrator, weights = tables_of(write)
+    n, width, p = (integrator.get(name) for name in ("n", "width", "p"))
     quadratures, storages = weights.get("quadratures"), weights.get("storages")
     rates, powers, energies = (record.get(name) for name in ("rates", "powers", "energies"))
     start, worst, in_play = write.local(0.0), write.local(0.0), write.local(0.0)
+    with write.when(storages > 0):
+        write.call(weights.get("energies"), [record.get("dates"), integrator.get("y_begun"), p, write["m"], energies])
+        with write.loop(storages) as i:
+            start.set(start.get() + energies[i])
+            in_play.set(in_play.get() + size_of(write, energies[i]))
     with write.loop(record.get("samples")) as k:
-        row, date = record.get("rows").at(k * width), record.get("dates").at(k)
+        row, date, m = record.get("rows").at(k * width), record.get("dates").at(k), modes_at(record, k)
         _unless_finite(write, row, width)
         write.call(integrator.get("rates"), [date, row, p, m, rates])
         _unless_finite(write, rates, n)
@@ -71,46 +59,49 @@ def _examine() -> Procedure:
             with write.loop(storages) as i:
                 stored.set(stored.get() + energies[i])
                 play.set(play.get() + size_of(write, energies[i]))
-            with write.when(k.equals(0)):
-                start.set(stored.get())
-            stored.set(stored.get() - start.get())
+            lost = record.get("lost")[k]
+            stored.set(stored.get() - start.get() + lost)
+            play.set(play.get() + size_of(write, lost))
             with write.loop(quadratures) as i:
                 work = row[n + i]
                 stored.set(stored.get() + record.get("signs")[i] * work)
                 play.set(play.get() + size_of(write, work))
             worst.set(larger(write, worst.get(), size_of(write, stored.get())))
             in_play.set(larger(write, in_play.get(), play.get()))
+        write.call("see_loops", [write["r"], k, date, row, m])
+    with write.when(write.call("astray", [write["r"]], "i64").equals(1)):
+        write.give(1)
     write.give(write.select(worst.get() <= in_play.get() * record.get("limit"), 0, 1, "i64"))
     return write
 
 
 def _value() -> Procedure:
-    """The number of this source and place, at a sample in this row."""
-    write = Procedure("value", {"r": "ptr", "row": "ptr", "source": "i64", "place": "i64"}, "double", internal=True)
-    record, integrator, _ = _tables(write)
-    source, place = write["source"], write["place"]
+    """The number of this source and place, at a sample in this row, in the modes m."""
+    arguments = {"r": "ptr", "row": "ptr", "m": "ptr", "source": "i64", "place": "i64"}
+    write = Procedure("value", arguments, "double", internal=True)
+    record, source, place = Record(write["r"], FIELDS), write["source"], write["place"]
     with write.when(source.equals(ROW)):
         write.give(write["row"][place])
     with write.when(source.equals(OUTPUT)):
         write.give(record.get("out")[place])
-    write.give(integrator.get("m")[place])
+    write.give(write["m"][place])
     return write
 
 
 def _keep() -> Procedure:
     """What is kept of a run, by its samples."""
     write = Procedure("keep", {"r": "ptr", "run": "i64"}, internal=True)
-    record, integrator, _ = _tables(write)
-    width, p, m = (integrator.get(name) for name in ("width", "p", "m"))
+    record, integrator, _ = tables_of(write)
+    width, p = integrator.get("width"), integrator.get("p")
     samples, count, many = (record.get(name) for name in ("samples", "kept_count", "series_count"))
     kept, before, times = record.get("kept").at(write["run"] * count), record.get("before"), record.get("times")
     with write.loop(samples) as k:
-        row = record.get("rows").at(k * width)
+        row, m = record.get("rows").at(k * width), modes_at(record, k)
         with write.when(record.get("output_count") > 0):
             write.call(record.get("outputs"), [record.get("dates").at(k), row, p, m, record.get("out")])
         with write.loop(count) as j:
             whence = [record.get(name).load(j, "i64") for name in ("sources", "places")]
-            value = write.call("value", [write["r"], row, *whence], "double")
+            value = write.call("value", [write["r"], row, m, *whence], "double")
             kind = record.get("kinds").load(j, "i64")
             first = k.equals(0)
             with write.when(first):
@@ -128,7 +119,7 @@ def _keep() -> Procedure:
         place = record.get("series").at((write["run"] * samples + k) * many)
         with write.loop(many) as j:
             whence = [record.get(name).load(j, "i64") for name in ("series_sources", "series_places")]
-            place[j] = write.call("value", [write["r"], row, *whence], "double")
+            place[j] = write.call("value", [write["r"], row, m, *whence], "double")
     write.give()
     return write
 
@@ -136,17 +127,24 @@ def _keep() -> Procedure:
 def _many() -> Procedure:
     """All runs, one after the other."""
     write = Procedure("run_many", {"r": "ptr"})
-    record, integrator, _ = _tables(write)
+    record, integrator, _ = tables_of(write)
     c, width, count = record.get("table"), integrator.get("width"), record.get("p_count")
     with write.loop(record.get("runs")) as run:
         p = record.get("p").at(run * record.get("p_stride"))
         with write.loop(count) as i:
             integrator.get("p")[i] = p[i]
         x, m = (record.get(name).at(run * record.get(f"{name}_stride")) for name in ("x", "m"))
-        write.call(record.get("begin"), [c, x, m, record.get("times"), record.get("rows"), record.get("samples")])
-        status = write.local(PAUSE, "i64")
-        with write.repeat() as (_, done):
+        at = [c, x, m, record.get("times"), record.get("rows"), record.get("samples")]
+        begun = write.call(record.get("begin"), at, "i64")
+        status = write.local(UNBEGUN, "i64")
+        write.call("forget_events", [write["r"]])
+        with write.repeat() as (again, done):
+            with write.when(begun.equals(0)):
+                write.jump(done)
             status.set(write.call(record.get("advance"), [c], "i64"))
+            with write.when(status.get().equals(ROOM)):
+                write.call("note_events", [write["r"]])
+                write.jump(again)
             with write.when(~status.get().equals(PAUSE)):
                 write.jump(done)
             steps, most = integrator.get("steps"), record.get("most")
@@ -156,7 +154,8 @@ def _many() -> Procedure:
                 write.jump(done)
             integrator.set("tried", 0)
         with write.when(status.get().equals(STOP)):
-            doubtful = write.call("examine", [write["r"]], "i64")
+            write.call("finish_events", [write["r"], run])
+            doubtful = write.call("examine", [write["r"], m], "i64")
             write.call("keep", [write["r"], run])
             status.set(write.select(doubtful.equals(1), DOUBTFUL, STOP, "i64"))
         record.get("status").store(run, status.get(), "i64")
@@ -166,5 +165,8 @@ def _many() -> Procedure:
         end = record.get("ends").at(run * width)
         with write.loop(width) as i:
             end[i] = integrator.get("y")[i]
+        modes = integrator.get("mode_count")
+        with write.loop(modes) as i:
+            record.get("modes_end")[run * modes + i] = integrator.get("m")[i]
     write.give()
     return write

@@ -43,7 +43,7 @@ class Dop853(Integrator):
     ):
         self._bound, self._weights, self._n = bound, weights, bound.program.states
         width = self._n + bound.quadratures
-        lengths = dict.fromkeys(("y", "y_new", "y_stage"), width)
+        lengths = dict.fromkeys(("y", "y_new", "y_stage", "y_begun"), width)
         table = table_of(FIELDS, bound, tolerances, weights, **lengths, k=EXTENDED * width, f=DENSE * width)
         self.table = table
         table.point("weights", weights.table.address)
@@ -53,16 +53,16 @@ class Dop853(Integrator):
         table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
         table["budget"], table["renewal"], table["watch"] = _BUDGET, RENEWALS[0], watch_stiffness
         if ticks is not None:
-            self._share(ticks)
+            self.share(ticks)
         self._settler, name = settler, "dop853_advance"
         if settler is not None:
             settler.share(table.arrays)
             table.point("instants", settler.table.address)
             name = "run"
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(of.machine_code().address(name))
-        self._seconds = 0.0
+        self.seconds = 0.0
 
-    def _share(self, ticks: Ticks) -> None:
+    def share(self, ticks: Ticks) -> None:
         """Let the machine code run the clocks."""
         kernels = [None if row is None else self._bound.program.clocks[row].kernel for row in ticks.clocks]
         addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
@@ -88,7 +88,7 @@ class Dop853(Integrator):
             self._settler.begin(t, levels)
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
-        table, n = self.table, self._n
+        table = self.table
         table.point("times", times)
         table.point("rows", rows)
         table["samples"], table["written"], table["stop"], table["tried"] = len(times), 0, stop, 0
@@ -96,9 +96,14 @@ class Dop853(Integrator):
         if settler is not None:
             settler.depart(rows)
         seconds, status = self._call()
-        self._seconds += seconds
+        self.seconds += seconds
         if status == of.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
+        return self.leg(status)
+
+    def leg(self, status: int) -> Leg:
+        """The leg that ended with this answer of the machine code."""
+        table, n, settler = self.table, self._n, self._settler
         y = table.arrays["y"].copy()
         marked = fired(table) if status == of.EVENT else ()
         word, reason = _STATUS.get(status, legs.FAILED), _REASONS.get(status, "")
@@ -116,4 +121,4 @@ class Dop853(Integrator):
     def effort(self) -> Effort:
         table = self.table
         steps, rejected, rates = (int(table[name]) for name in ("steps", "rejected", "rate_count"))
-        return Effort(steps, rejected, rates, 0, int(table["guard_calls"]), self._seconds, int(table["noisy_steps"]))
+        return Effort(steps, rejected, rates, 0, int(table["guard_calls"]), self.seconds, int(table["noisy_steps"]))

@@ -272,9 +272,9 @@ def procedures() -> list[Procedure]:
     parts += [steps.prepare_dense(), steps.dense(), steps.hermite()]
     parts += [guard_values(steps.FIELDS)]
     parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
-    parts += [clocks.due(), clocks.flush(), clocks.tick()]
-    parts += [samples(), stiffness(), noisy_step(), weigh(), attempts(), advance(), beginning.begin()]
-    return [*parts, *loop.procedures(steps.FIELDS, "dop853_advance", EVENT)]
+    parts += [clocks.due(), clocks.flush(), clocks.carried_out(), clocks.tick(), clocks.started()]
+    parts += [samples(), stiffness(), noisy_step(), weigh(), attempts(), advance()]
+    return [*parts, *loop.procedures(steps.FIELDS, "dop853_advance", EVENT), beginning.begin()]
 
 
 @once

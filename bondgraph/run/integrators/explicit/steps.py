@@ -16,14 +16,15 @@ from bondgraph.run.integrators.native import with_shared
 
 STAGES, EXTENDED, DENSE = 12, 16, 7
 
-# y, y_new, y_stage: state at the start and end of a step and argument of the last stage; k: rates of all stages;
+# y, y_new, y_stage: state at the start and end of a step and argument of the last stage; y_begun: states (n,) with which the run
+# began, before anything happened; k: rates of all stages;
 # f: coefficients of the dense output.
 # weights ...: the table of the error control, and its procedures (`error_control.weighing`).
 # doubts: rejections since the last question; noisy: whether there is noise, and in how many steps it was used; cornered: asked
 # already at the smallest step; grow ... landing: what the loop must find as it was when it is entered again.
 # periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
 FIELDS = with_shared(
-    "rates_and_powers y y_new y_stage k f periods tick_offsets following tick_index tick_kernels breaks"
+    "rates_and_powers y y_new y_stage y_begun k f periods tick_offsets following tick_index tick_kernels breaks"
     " instants weights weights_reset weights_begin weights_renew weights_question weights_relax",
     "width budget watch stiff mild rate_count rejected clock_count doubts renewal noisy is_landing landings tried once cornered"
     " mode_count",
