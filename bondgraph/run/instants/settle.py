@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.idioms import larger, size_of
-from bondgraph.run.instants.fields import flag, record_of, truth
+from bondgraph.run.instants.fields import flag, record_of
 from bondgraph.run.instants.log import PLAIN, SCALARS
 from bondgraph.run.instants.transitions import row_of
 from bondgraph.run.switching.crossings import EPSILON
