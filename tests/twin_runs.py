@@ -54,9 +54,9 @@ _MADE = PreparedProgram._made
 
 
 def _twice(prepared, settings, begin, bar):
-    result, end = _MADE(prepared, settings, begin, bar)
-    ensure_same(prepared, result, end, referred(prepared, settings))
-    return result, end
+    made = _MADE(prepared, settings, begin, bar)
+    ensure_same(prepared, made.result, (made.t, made.x), referred(prepared, settings))
+    return made
 
 
 @contextmanager

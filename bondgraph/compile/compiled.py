@@ -20,6 +20,7 @@ from bondgraph.compile.changes import Started, changed_parameters, changed_start
 from bondgraph.compile.consistency import Keep, fitting_start, motion_of, values_of
 from bondgraph.compile.report import report, report_cell
 from bondgraph.compile.starts import contradicting_starts
+from bondgraph.emit.once import Last, OnceProperty
 from bondgraph.errors import raise_if_any
 from bondgraph.model.copies import Frozen
 from bondgraph.model.model import Model
@@ -29,7 +30,7 @@ from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.program import Program
 from bondgraph.run.switching.rounding import nudges
-from bondgraph.run_arguments import Initial, RunSettings, Startable, StartValues, spelled_settings
+from bondgraph.run_arguments import Initial, RunSettings, StartValues, spelled_settings, start_of
 from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
     from bondgraph.prepared.runs import PreparedRun
     from bondgraph.run.outcome.result import Result
+    from bondgraph.run.repeated.preparation import PreparedProgram
 
 
 @brief
@@ -74,11 +76,21 @@ class Compiled(Frozen):
         return self.program.layout.names()
 
     def _parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
-        own = flat(changed_parameters(self.model, self.system, self._given("parameters", changes)).values())
+        given = self._given("parameters", changes)
+        if not given:
+            return self._unchanged_parameters.copy()
+        return self._prepared(changed_parameters(self.model, self.system, given))
+
+    def _prepared(self, numbers: Mapping[str, Any]) -> np.ndarray:
+        own = flat(numbers.values())
         return np.concatenate([own, self.prepare(own)])
 
+    @cached_property
+    def _unchanged_parameters(self) -> np.ndarray:
+        return self._prepared(self.system.parameters)
+
     def _given(self, what: str, changes: Any) -> Mapping[str, Any]:
-        changes = changes.start if isinstance(changes, Startable) else changes
+        changes = start_of(changes)
         known = self.system.parameters if what == "parameters" else [state.name for state in self.system.states]
         return mapping_of(self.model.name, what, changes, f'"{next(iter(known), "name")}": 1.0')
 
@@ -103,7 +115,7 @@ class Compiled(Frozen):
 
     def with_found(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Changes of parameters, with those that were found with the start values."""
-        given, begin = self._given("parameters", parameters), initial.start if isinstance(initial, Startable) else initial
+        given, begin = self._given("parameters", parameters), start_of(initial)
         return {**begin.parameters, **given} if isinstance(begin, StartValues) else given
 
     @cached_property
@@ -163,6 +175,11 @@ class Compiled(Frozen):
 
     def _repr_html_(self) -> str:
         return report_cell(self.model, self.causality, self.system)
+
+    @OnceProperty
+    def last_prepared(self) -> Last[PreparedProgram]:
+        """Of runs one after the other with the same settings, what they have in common."""
+        return Last()
 
     @spelled_settings
     def simulate(

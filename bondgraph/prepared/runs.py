@@ -21,8 +21,11 @@ from bondgraph.quantities import real
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.repeated.ends import RunEnd, RunEnds
 from bondgraph.run.repeated.preparation import PreparedProgram, prepare
-from bondgraph.run_arguments import Initial, RunSettings
+from bondgraph.run_arguments import Initial, RunSettings, setting_key
 from bondgraph.tracing.on_tape.values import flat
+
+_KEPT = 5000
+"""Numbers of a model up to which what its runs have in common is kept: more take memory, and their steps are what takes time."""
 
 
 @brief
@@ -138,5 +141,9 @@ def prepared_run(compiled: Compiled, t_end: float, settings: RunSettings) -> Pre
 def run_once(
     compiled: Compiled, t_end: float, parameters: Mapping[str, Any] | None, initial: Initial | None, settings: RunSettings
 ) -> Result:
-    """`Compiled.simulate`: a prepared run that is used once."""
-    return prepared_run(compiled, t_end, settings)(parameters=parameters, initial=initial)
+    """`Compiled.simulate`: a prepared run that is used once, or as long as the settings stay the same."""
+    program = compiled.program
+    small = program.states + program.parameters <= _KEPT
+    key = setting_key(t_end, settings) if small else None
+    runs = compiled.last_prepared.made(key, lambda: prepare(program, t_end, **settings))
+    return PreparedRun(compiled, runs)(parameters=parameters, initial=initial)

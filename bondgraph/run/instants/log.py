@@ -57,13 +57,14 @@ class Rows:
         return slice(self.m_after.stop, self.m_after.stop + self.powers)
 
 
-def _said_at_rest(edges: Sequence[RunTransition]) -> list[Said]:
+def said_at_rest(edges: Sequence[RunTransition]) -> list[Said]:
+    """What is said of transitions that accumulate."""
     return list(dict.fromkeys(at_rest(edge) for edge in edges if edge.accumulates is not None))
 
 
 def resting_notes(edges: Sequence[RunTransition]) -> dict[int, int]:
     """Of transitions that accumulate, the place of what is said then in `Log.said`."""
-    said = _said_at_rest(edges)
+    said = said_at_rest(edges)
     return {i: said.index(at_rest(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
 
 
@@ -73,7 +74,7 @@ class Log:
     def __init__(self, program: Program, start: float):
         self.layout, self._start = Rows.of(program), start
         self._rows, self._count = np.empty((16, self.layout.width)), 0
-        self.said: list[Said] = _said_at_rest(program.transitions)
+        self.said: list[Said] = said_at_rest(program.transitions)
 
     def __len__(self) -> int:
         return self._count

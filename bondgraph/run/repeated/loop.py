@@ -23,7 +23,7 @@ ROW, OUTPUT, MODE = range(3)
 @once
 def machine_code() -> Library:
     """The loop as machine code."""
-    return compile_procedures([*impulses.procedures(), *astray.procedures(), _examine(), _value(), _keep(), _many()])
+    return compile_procedures([*impulses.procedures(), *astray.procedures(), _examine(), _judge(), _value(), _keep(), _many()])
 
 
 def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> None:
@@ -72,6 +72,15 @@ def _examine() -> Procedure:
     with write.when(write.call("astray", [write["r"]], "i64").equals(1)):
         write.give(1)
     write.give(write.select(worst.get() <= in_play.get() * record.get("limit"), 0, 1, "i64"))
+    return write
+
+
+def _judge() -> Procedure:
+    """`examine` of a single run that has reached its end from the modes m."""
+    write = Procedure("judge", {"r": "ptr", "m": "ptr"}, "i64")
+    write.call("forget_events", [write["r"]])
+    write.call("finish_events", [write["r"], write.value(0, "i64")])
+    write.give(write.call("examine", [write["r"], write["m"]], "i64"))
     return write
 
 

@@ -20,6 +20,7 @@ from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
+from bondgraph.run.instants.events import Events
 from bondgraph.run.integrators.choose import choose, tolerances
 from bondgraph.run.integrators.leg import Selection
 from bondgraph.run.outcome.doubts import doubts_of, first_lost
@@ -39,8 +40,17 @@ if TYPE_CHECKING:
 
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
-Made = tuple[Result, tuple[float, np.ndarray]]
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run up to where a value is lost, and where it ended: t, s since the start, and x (n,); `sound` if it is beyond doubt."""
+
+    result: Result
+    t: float
+    x: np.ndarray
+    sound: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,14 +115,14 @@ class PreparedProgram:
         """One run with its failure or doubts, and without a word of them."""
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
-            result, end = self._made(settings, begin, bar)
-        result = judged(result, settings.t_start, self.wanted, end)
-        if result.failure is None:
+            made = self._made(settings, begin, bar)
+        result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
+        if result.failure is None and not (made.sound and settings.times is self.wanted[0]):
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
         return result
 
     def _made(self, settings: Settings, begin: float, bar: Progress) -> Made:
-        """A run, up to where a value is lost, and where it ended."""
+        """A run, wherever it is made."""
         found = self._in_machine_code(settings, begin, bar) if self.in_machine_code else None
         return found or self._in_python(settings, begin, bar)
 
@@ -122,7 +132,7 @@ class PreparedProgram:
         run = Hybrid(bound, settings, Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar)
         run.go(self.choice)
         run.examine()
-        return result_of(run, self.choice, time.perf_counter() - begin), (run.t, run.x)
+        return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x)
 
     def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> Made | None:
         """A run in machine code, with which Python goes on where that does not reach its end; None for one that only Python can
@@ -132,17 +142,21 @@ class PreparedProgram:
             if course.status == UNBEGUN:
                 return None
             if course.done:
-                result = self._result(settings, space, course, begin)
-                x, m, q = result.x, result.m, result.integrals
-                if first_lost(self.program, result.t, settings.p, x, m, q, settings.rtol) is None:
-                    return result, (course.t, course.x)
+                sound, result = space.is_sound(course, settings.m), self._result(settings, space, course, begin)
+                if sound or self._is_whole(result):
+                    return Made(result, course.t, course.x, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
             run.go_on(self.choice, space.underway(course, settings.p, settings.m))
             run.examine()
-            return result_of(run, self.choice, time.perf_counter() - begin), (run.t, run.x)
+            return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x)
+
+    def _is_whole(self, result: Result) -> bool:
+        """Whether no value of a run is lost at a sample."""
+        values = result.t, result.p, result.x, result.m, result.integrals
+        return first_lost(self.program, *values, self.settings.rtol) is None
 
     def _result(self, settings: Settings, space: Workspace, course: MachineRun, begin: float) -> Result:
-        effort, n, events = course.effort, self.program.states, course.events(self.program, settings)
+        effort, n, of = course.effort, self.program.states, (self.program, settings.p, settings.t_start)
         local = tolerances(settings, self.choice.method).relative
         rounding = space.weights.rounding(effort.noisy, local, course.t, course.x, course.m)
         statistics = Statistics(
@@ -153,7 +167,7 @@ class PreparedProgram:
             rates=effort.rates,
             jacobians=0,
             guards=effort.guards,
-            events=len(events),
+            events=sum(map(len, course.logged)),
             ticks=space.schedules.ticks.count,
             wall_time=time.perf_counter() - begin,
             integration_time=effort.seconds,
@@ -169,7 +183,7 @@ class PreparedProgram:
             m=course.modes,
             integrals=np.ascontiguousarray(course.rows[:, n:]),
             start_energies=space.start_energies(settings.p, settings.m),
-            events=events,
+            events=Events.settled(*of, course.logged),
             failure=None,
             statistics=statistics,
         )

@@ -7,6 +7,7 @@ import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,8 +16,6 @@ from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.shared_weights import SharedWeights
-from bondgraph.run.instants.events import Events
-from bondgraph.run.instants.log import Log
 from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators.choose import tolerances
@@ -35,6 +34,7 @@ from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.switching.accumulation import Watch
 from bondgraph.run.switching.course import Courses
+from bondgraph.run.table import FieldTable
 
 STEPS = 20_000
 """After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is."""
@@ -61,13 +61,6 @@ class MachineRun:
     modes: np.ndarray
     logged: tuple[np.ndarray, ...]
     effort: Effort
-
-    def events(self, program: Program, settings: Settings) -> Events:
-        """Its events."""
-        log = Log(program, settings.t_start)
-        for rows in self.logged:
-            log.take(rows)
-        return Events.of(program, settings.p, settings.t_start, log)
 
     @property
     def done(self) -> bool:
@@ -97,7 +90,9 @@ class Workspace:
         begin, advance = library.address("dop853_begin"), library.address("dop853_advance" if self.settler is None else "run")
         self._begin = ctypes.CFUNCTYPE(whole, *[pointer] * 5, whole)(begin)
         self._advance = ctypes.CFUNCTYPE(whole, pointer)(advance)
-        self._many = ctypes.CFUNCTYPE(None, pointer)(loop.machine_code().address("run_many"))
+        judging = loop.machine_code()
+        self._many = ctypes.CFUNCTYPE(None, pointer)(judging.address("run_many"))
+        self._judge = ctypes.CFUNCTYPE(whole, pointer, pointer)(judging.address("judge"))
         self._addresses = begin, advance
         self._width = program.states + self.bound.quadratures
         self._place = self.table.address
@@ -143,6 +138,35 @@ class Workspace:
         own = self.integrator, self.weights, self.courses, self.watch, self.settler
         return Underway(*own, course.status, samples, course.logged, self.start_energies(p, m))
 
+    def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
+        """Whether the last run, which has reached its end from the modes m, is beyond doubt: its values are finite at the
+        samples, its loops solved, and its account closes by far. Where that is not seen at once, Python has to look."""
+        if len(course.logged) > 1:
+            return False
+        table = self._judging
+        table.point("rows", course.rows)
+        if self.settler is not None:
+            table.point("modes", course.modes)
+            self.settler.table["logged"] = len(course.logged[0])
+        return not self._judge(table.address, address_of(m))
+
+    @cached_property
+    def _judging(self) -> FieldTable:
+        """A table of the loop over many runs, for a single one."""
+        table = self._table_of_many((), None)
+        table.point("event_counts", np.zeros(1, dtype=np.int64))
+        return table
+
+    def _table_of_many(self, kept: Sequence[KeptOfRun], outputs: Kernel | None) -> FieldTable:
+        table = table_of(self.bound, self.settings, kept, outputs)
+        table.point("table", self._place)
+        for name, address in zip(("begin", "advance"), self._addresses, strict=True):
+            table.point(name, address)
+        if self.settler is None:
+            table.point("modes", self.table.arrays["m"])
+            table["mode_stride"] = 0
+        return table
+
     def start_energies(self, p: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Energy per storage when the last run began, with parameters p in the modes m, before anything happened, J."""
         kernel, n = self.bound.program.energies, self.bound.program.states
@@ -159,14 +183,8 @@ class Workspace:
     ) -> None:
         """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in a call that lets go
         of the interpreter's lock for each stretch of them that have the same clocks."""
-        p, table = blocks[0], table_of(self.bound, self.settings, kept, outputs)
-        table.point("table", self._place)
-        for name, address in zip(("begin", "advance"), self._addresses, strict=True):
-            table.point(name, address)
-        if self.settler is None:
-            table.point("modes", self.table.arrays["m"])
-            table["mode_stride"] = 0
-        else:
+        p, table = blocks[0], self._table_of_many(kept, outputs)
+        if self.settler is not None:
             self.settler.ready()
             self.settler.table.point("all_held", table.arrays["modes"])
         self.table["budget"] = STEPS
