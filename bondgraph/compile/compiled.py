@@ -23,6 +23,7 @@ from bondgraph.compile.starts import contradicting_starts
 from bondgraph.emit.once import Last, OnceProperty
 from bondgraph.errors import raise_if_any
 from bondgraph.model.copies import Frozen
+from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.output.brief import brief
@@ -91,7 +92,7 @@ class Compiled(Frozen):
 
     def _given(self, what: str, changes: Any) -> Mapping[str, Any]:
         changes = start_of(changes)
-        known = self.system.parameters if what == "parameters" else [state.name for state in self.system.states]
+        known = self.system.parameters if what == "parameters" else (state.name for state in self.system.states)
         return mapping_of(self.model.name, what, changes, f'"{next(iter(known), "name")}": 1.0')
 
     def initial(
@@ -175,6 +176,11 @@ class Compiled(Frozen):
 
     def _repr_html_(self) -> str:
         return report_cell(self.model, self.causality, self.system)
+
+    @cached_property
+    def has_switches(self) -> bool:
+        """Whether there are ideal switches, whose modes must hold at the start."""
+        return any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values())
 
     @OnceProperty
     def last_prepared(self) -> Last[PreparedProgram]:

@@ -15,7 +15,6 @@ from bondgraph.compile.consistency import foreign_velocities, motion_of
 from bondgraph.compile.starts import contradicting_switches
 from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import raise_if_any, refusal
-from bondgraph.model.laws import IdealSwitch
 from bondgraph.output.brief import brief
 from bondgraph.quantities import real
 from bondgraph.run.outcome.result import Result
@@ -57,7 +56,7 @@ class PreparedRun:
         if not np.isfinite(p).all():
             numbers = changed_parameters(model, system, changes)
             raise_if_any(model.name, unusable_parameters(model, system, numbers, own.prepare, own.evaluate(t, x, p, m)))
-        if any(isinstance(element.law, IdealSwitch) for element in model.elements.values()):
+        if own.has_switches:
             near = functools.partial(own.near, t, x, p, m)
             raise_if_any(model.name, contradicting_switches(model, system, own.evaluate(t, x, p, m), near))
         if found := motion_of(model, system, program, t, p, m):

@@ -8,6 +8,8 @@ import warnings
 import numpy as np
 import pytest
 
+from benchmarks.chain import chain
+from benchmarks.front_end import calls
 from bondgraph import J1, C, Graph, I, R, RunEndedWarning, Se, compile_model, signals
 from bondgraph.errors import ModelError, RunError
 from bondgraph.output.progress import Progress
@@ -17,6 +19,7 @@ from bondgraph.run.integrators.choose import choose
 from bondgraph.run.repeated.preparation import prepare
 from bondgraph.run.simulate import simulate
 from bondgraph.run.ticks import Ticks
+from examples.bouncing_ball import with_restitution
 from screws import scalars as s
 from tests.run.problems import ball, oscillator, program, top
 
@@ -218,3 +221,30 @@ def test_models_with_breaks_of_time():
     run = compiled.prepare_run(1.0, samples=[1.0], progress=False)
     ends = run.many(*run.points({"r.resistance": [1.0, 2.0]}))
     assert np.array_equal(ends.x[1], compiled.simulate(1.0, samples=[1.0]).x[-1])
+
+
+MADE = {
+    "one section": (lambda: chain(1), 0.1),
+    "a hundred sections": (lambda: chain(100), 0.1),
+    "72 bounces": (with_restitution, 6.0),
+    "one bounce": (with_restitution, 0.6),
+}
+
+
+def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
+    """By `go`: a workspace, the numbers of the run in it, two calls of machine code, ten fields of its table read, copies of its
+    end. By `simulate` besides: names and settings looked at, the result with its statistics and events."""
+    go, whole = {}, {}
+    for name, (make, t_end) in MADE.items():
+        compiled = compile_model(make())
+        run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
+        x, p, m = run.start()
+        assert run.go(p, x, m).reached
+        go[name] = calls(lambda run=run, x=x, p=p, m=m: run.go(p, x, m))
+        for _ in range(2):
+            whole[name] = calls(lambda made=compiled, end=t_end: made.simulate(end, samples=[end], progress=False))
+    assert len({go[name] for name in ("one section", "a hundred sections")}) == 1
+    assert len({go[name] for name in ("one bounce", "72 bounces")}) == 1
+    assert max(go.values()) < 60 and max(whole.values()) < 250
+    assert abs(whole["one section"] - whole["a hundred sections"]) < 10
+    assert abs(whole["one bounce"] - whole["72 bounces"]) < 10
