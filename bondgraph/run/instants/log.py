@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,9 +28,10 @@ class Rows:
     modes: int
     powers: int
 
-    @classmethod
-    def of(cls, program: Program) -> Rows:
-        return cls(program.states, program.modes, 0 if program.powers is None else int(program.powers.n_out))
+    @staticmethod
+    def of(program: Program) -> Rows:
+        """Those of a program."""
+        return _rows(program.states, program.modes, 0 if program.powers is None else int(program.powers.n_out))
 
     @cached_property
     def width(self) -> int:
@@ -55,6 +57,11 @@ class Rows:
     @cached_property
     def supplied(self) -> slice:
         return slice(self.m_after.stop, self.m_after.stop + self.powers)
+
+
+@functools.lru_cache(maxsize=64)
+def _rows(states: int, modes: int, powers: int) -> Rows:
+    return Rows(states, modes, powers)
 
 
 def said_at_rest(edges: Sequence[RunTransition]) -> list[Said]:

@@ -20,7 +20,8 @@ _NEAR = 0.5
 
 
 def table_of(bound: Bound, settings: Settings, kept: Sequence[KeptOfRun], outputs: Kernel | None) -> FieldTable:
-    """What all runs have: samples, what is kept of them with the kernel of the outputs among it, limits, and room to work in."""
+    """What all runs have: samples, what is kept of them with the kernel of the outputs among it, limits, and room to work in but
+    for rows and modes at the samples."""
     program, times, table = bound.program, settings.times, FieldTable(FIELDS)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
@@ -41,8 +42,7 @@ def table_of(bound: Bound, settings: Settings, kept: Sequence[KeptOfRun], output
     arrays = {"times": times, "dates": settings.dates, "signs": np.array(signs), "loop_near": np.array(near)}
     for name, array in arrays.items():
         table.point(name, array)
-    lengths = {"rows": len(times) * (program.states + bound.quadratures), "modes": len(times) * program.modes, "lost": len(times)}
-    lengths |= {"out": out_count, "before": len(numbers), "energies": storages, "rates": program.states}
+    lengths = {"lost": len(times), "out": out_count, "before": len(numbers), "energies": storages, "rates": program.states}
     lengths |= {"powers": bound.quadratures, "loop_sizes": unknowns, "loop_further": unknowns, "x_solved": program.states}
     table.lay({**lengths, "loop_out": 2 * max((len(loop.states) for loop in loops), default=0)})
     table.point("outputs", 0 if outputs is None else outputs.address or 0)

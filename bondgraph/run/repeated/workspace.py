@@ -36,8 +36,9 @@ from bondgraph.run.switching.accumulation import Watch
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.table import FieldTable
 
-STEPS = 20_000
-"""After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is."""
+STEPS, LARGE = 20_000, 100
+"""After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is; after fewer where a
+model has more states than that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,7 @@ class Workspace:
         self._judge = ctypes.CFUNCTYPE(whole, pointer, pointer)(judging.address("judge"))
         self._addresses = begin, advance
         self._width = program.states + self.bound.quadratures
+        self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
         self._place = self.table.address
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> MachineRun:
@@ -108,8 +110,8 @@ class Workspace:
         modes = np.empty((len(times), len(m))) if settler is not None else np.broadcast_to(m, (len(times), len(m)))
         if settler is not None:
             settler.ready()
-            settler.table.point("all_held", modes)
-        table["budget"], table["tried"] = STEPS, 0
+            settler.table.point("all_held", address_of(modes))
+        table["budget"] = self._budget
         start = time.perf_counter()
         begun = self._begin(self._place, address_of(x), address_of(m), address_of(times), address_of(rows), len(times))
         status = self._advance(self._place) if begun else UNBEGUN
@@ -119,9 +121,10 @@ class Workspace:
                 pieces.append(settler.emptied())
             elif endless(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
                 break
-            elif bar is not None:
-                bar.show(table["t"], f"t = {table['t']:.6g} s")
             table["tried"] = 0
+            if bar is not None:
+                happened = "" if settler is None else f", {sum(map(len, pieces)) + int(settler.table['logged'])} events"
+                bar.show(table["t"], f"t = {table['t']:.6g} s{happened}")
             status = self._advance(self._place)
         seconds = time.perf_counter() - start
         self.integrator.seconds = seconds
@@ -144,9 +147,9 @@ class Workspace:
         if len(course.logged) > 1:
             return False
         table = self._judging
-        table.point("rows", course.rows)
+        table.point("rows", address_of(course.rows))
         if self.settler is not None:
-            table.point("modes", course.modes)
+            table.point("modes", address_of(course.modes))
             self.settler.table["logged"] = len(course.logged[0])
         return not self._judge(table.address, address_of(m))
 
@@ -184,10 +187,12 @@ class Workspace:
         """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in a call that lets go
         of the interpreter's lock for each stretch of them that have the same clocks."""
         p, table = blocks[0], self._table_of_many(kept, outputs)
+        samples, modes = len(self.settings.times), len(self.table.arrays["m"])
+        table.lay({"rows": samples * self._width, **({} if self.settler is None else {"modes": samples * modes})})
         if self.settler is not None:
             self.settler.ready()
-            self.settler.table.point("all_held", table.arrays["modes"])
-        self.table["budget"] = STEPS
+            self.settler.table.point("all_held", address_of(table.arrays["modes"]))
+        self.table["budget"] = self._budget
         keys = self.schedules.keys(p[runs] if len(p) > 1 else p)
         first = runs.start
         for key, own in itertools.groupby(keys):
