@@ -140,7 +140,7 @@ def setting_key(t_end: Any, settings: RunSettings) -> tuple[Any, ...] | None:
 def _identity(value: Any) -> tuple[Any, ...] | None:
     if value is None or type(value) in (float, int, bool, str):
         return type(value), value
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
         return value.dtype, value.shape, value.tobytes()
     if type(value) in (list, tuple):
         parts = tuple(map(_identity, value))

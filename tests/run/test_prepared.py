@@ -19,6 +19,7 @@ from bondgraph.run.integrators.choose import choose
 from bondgraph.run.repeated.preparation import prepare
 from bondgraph.run.simulate import simulate
 from bondgraph.run.ticks import Ticks
+from bondgraph.run_arguments import setting_key
 from examples.bouncing_ball import with_restitution
 from screws import scalars as s
 from tests.run.problems import ball, oscillator, program, top
@@ -248,3 +249,44 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
     assert max(go.values()) < 60 and max(whole.values()) < 250
     assert abs(whole["one section"] - whole["a hundred sections"]) < 10
     assert abs(whole["one bounce"] - whole["72 bounces"]) < 10
+
+
+def test_what_runs_share_is_kept_for_the_same_settings_only():
+    """By content: an array that has been changed is another setting, and what is no plain setting is never taken for one."""
+    compiled, times = pushed(), np.linspace(0.0, 1.0, 5)
+
+    def prepared(**settings):
+        compiled.simulate(1.0, **settings)
+        return compiled.last_prepared.made(setting_key(1.0, settings), lambda: None)
+
+    first = prepared(samples=times, rtol=1e-8)
+    assert first is not None and prepared(samples=times.copy(), rtol=1e-8) is first
+    assert np.array_equal(compiled.simulate(1.0, samples=times, rtol=1e-8).t, times)
+    times[1] = 0.3
+    assert prepared(samples=times, rtol=1e-8) is not first
+    assert np.array_equal(compiled.simulate(1.0, samples=times, rtol=1e-8).t, times)
+    keys = [setting_key(1.0, {"samples": samples}) for samples in (times, times.tolist(), times[:2], 0.5, np.float64(0.5), None)]
+    assert len(set(keys)) == len(keys) and None not in keys
+    assert setting_key(1.0, {"samples": ["a", object()]}) is None
+    with pytest.raises(RunError, match="E303"):
+        compiled.simulate(1.0, samples=[object()])
+
+
+def test_threads_share_a_compiled_model():
+    """Each run has a workspace of its own, whichever thread asks; with events too."""
+    compiled, wrong = compile_model(with_restitution()), []
+    heights = [1.0, 0.8, 1.2, 0.9]
+    expected = [compiled.simulate(2.0, initial={"floor.h": height}, progress=False) for height in heights]
+
+    def work(k):
+        for _ in range(20):
+            run = compiled.simulate(2.0, initial={"floor.h": heights[k]}, progress=False)
+            if not (np.array_equal(run.x, expected[k].x) and run.events == expected[k].events):
+                wrong.append(k)
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
