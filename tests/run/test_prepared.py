@@ -272,6 +272,17 @@ def test_what_runs_share_is_kept_for_the_same_settings_only():
         compiled.simulate(1.0, samples=[object()])
 
 
+def test_what_is_done_to_a_result_changes_no_other_run():
+    compiled = pushed()
+    first = compiled.simulate(1.0, samples=0.25)
+    expected = {name: getattr(first, name).copy() for name in ("t", "since", "x", "p")}
+    for name in expected:
+        getattr(first, name)[:] = -1.0
+    second = compiled.simulate(1.0, samples=0.25)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(getattr(second, name), values)
+
+
 def test_threads_share_a_compiled_model():
     """Each run has a workspace of its own, whichever thread asks; with events too."""
     compiled, wrong = compile_model(with_restitution()), []

@@ -20,12 +20,11 @@ from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
-from bondgraph.run.instants.events import Events
 from bondgraph.run.integrators.choose import choose, tolerances
 from bondgraph.run.integrators.leg import Selection
 from bondgraph.run.outcome.doubts import doubts_of, first_lost
 from bondgraph.run.outcome.judge import judged
-from bondgraph.run.outcome.result import Result, Statistics
+from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
 from bondgraph.run.repeated.checked import checked_settings
 from bondgraph.run.repeated.collected import Collected, RunBatch, blocks_of, parts
@@ -36,7 +35,8 @@ from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, RunSettings
 
 if TYPE_CHECKING:
-    from bondgraph.run.repeated.workspace import MachineRun, Workspace
+    from bondgraph.run.repeated.machine_run import MachineRun
+    from bondgraph.run.repeated.workspace import Workspace
 
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
@@ -91,7 +91,8 @@ class PreparedProgram:
             name: checks.block(program, name, given, length, code)
             for (name, code), given, length in zip(_BLOCKS, (x0, p, m0), lengths, strict=True)
         }
-        return replace(self.settings, **blocks)  # type: ignore[arg-type]
+        times, dates = self.settings.times.copy(), self.settings.dates.copy()  # whose the result will be
+        return replace(self.settings, times=times, dates=dates, **blocks)  # type: ignore[arg-type]
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
         """One run, with warnings where it ended early or cannot be trusted; see `simulate`."""
@@ -117,7 +118,7 @@ class PreparedProgram:
         with Progress(self.program.name, settings.span, progress) as bar:
             made = self._made(settings, begin, bar)
         result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
-        if result.failure is None and not (made.sound and settings.times is self.wanted[0]):
+        if result.failure is None and not (made.sound and self.settings.times is self.wanted[0]):
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
         return result
 
@@ -156,37 +157,10 @@ class PreparedProgram:
         return first_lost(self.program, *values, self.settings.rtol) is None
 
     def _result(self, settings: Settings, space: Workspace, course: MachineRun, begin: float) -> Result:
-        effort, n, of = course.effort, self.program.states, (self.program, settings.p, settings.t_start)
         local = tolerances(settings, self.choice.method).relative
-        rounding = space.weights.rounding(effort.noisy, local, course.t, course.x, course.m)
-        statistics = Statistics(
-            solver=self.choice.solver,
-            method=self.choice.method,
-            steps=effort.steps,
-            rejected=effort.rejected,
-            rates=effort.rates,
-            jacobians=0,
-            guards=effort.guards,
-            events=sum(map(len, course.logged)),
-            ticks=space.schedules.ticks.count,
-            wall_time=time.perf_counter() - begin,
-            integration_time=effort.seconds,
-            local_rtol=local,
-            rounding=rounding,
-        )
-        return Result(
-            program=self.program,
-            p=settings.p,
-            t=settings.dates,
-            since=settings.times,
-            x=np.ascontiguousarray(course.rows[:, :n]),
-            m=course.modes,
-            integrals=np.ascontiguousarray(course.rows[:, n:]),
-            start_energies=space.start_energies(settings.p, settings.m),
-            events=Events.settled(*of, course.logged),
-            failure=None,
-            statistics=statistics,
-        )
+        rounding = space.weights.rounding(course.effort.noisy, local, course.t, course.x, course.m)
+        start, passed = space.start_energies(settings.p, settings.m), time.perf_counter() - begin
+        return course.result(self.program, settings, self.choice, start, rounding, passed)
 
     def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
         """One run from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not looked at, with
@@ -196,7 +170,7 @@ class PreparedProgram:
                 course = space.run(p, x0, m0)
             if course.done:
                 at, effort = (course.t, course.x, course.m, course.q), course.effort
-                return RunEnd(True, *at, course.rows, course.modes, effort.steps, effort.rates, sum(map(len, course.logged)))
+                return RunEnd(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
         result = self.judged(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
         at = (float(result.since[-1]), result.x[-1], result.m[-1], result.integrals[-1])

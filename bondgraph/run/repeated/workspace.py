@@ -6,7 +6,6 @@ import ctypes
 import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +27,7 @@ from bondgraph.run.repeated import loop
 from bondgraph.run.repeated.collected import RunBatch
 from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.repeated.fields import UNBEGUN
+from bondgraph.run.repeated.machine_run import MachineRun
 from bondgraph.run.repeated.many import put_runs, table_of
 from bondgraph.run.repeated.schedules import Schedules
 from bondgraph.run.samples import SampleRows
@@ -39,34 +39,6 @@ from bondgraph.run.table import FieldTable
 STEPS, LARGE = 20_000, 100
 """After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is; after fewer where a
 model has more states than that."""
-
-
-@dataclass(frozen=True, eq=False)
-class MachineRun:
-    """A run in machine code.
-
-    Parameters
-    ----------
-    status : what the integrator has answered at last, or `UNBEGUN`.
-    t, x, q, m : where it ended; rows (samples, n + quadratures), modes (samples, modes) : at the sample times.
-    logged : rows of its events, in pieces (k, width).
-    effort : what it cost.
-    """
-
-    status: int
-    t: float
-    x: np.ndarray
-    q: np.ndarray
-    m: np.ndarray
-    rows: np.ndarray
-    modes: np.ndarray
-    logged: tuple[np.ndarray, ...]
-    effort: Effort
-
-    @property
-    def done(self) -> bool:
-        """Whether it reached its end; where it has not, Python has to go on."""
-        return self.status == driver.STOP
 
 
 class Workspace:
@@ -133,7 +105,8 @@ class Workspace:
         y, last = table.arrays["y"].copy(), table.arrays["m"].copy()
         if settler is not None and status == driver.STOP:
             pieces.append(settler.finished(last, modes))
-        return MachineRun(status, float(table["t"]), y[:n], y[n:], last, rows, modes, tuple(pieces), effort)
+        ticks = self.schedules.ticks.count
+        return MachineRun(status, float(table["t"]), y[:n], y[n:], last, rows, modes, tuple(pieces), ticks, effort)
 
     def underway(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> Underway:
         """The last run, which had parameters p and began in the modes m, for Python to go on with."""
