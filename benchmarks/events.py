@@ -1,7 +1,7 @@
 """Runs that are nearly all events, here and in C by hand: a boost converter at 50 kHz and a bouncing ball; time per event.
 
 The C uses the same method, finds and lands on the same events, and knows its two models (`events.c`). Here the time is
-that of the whole `simulate`.
+that of the whole `simulate`, of a prepared run by `go`, and of one of many in a call.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ctypes
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,40 +70,51 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
     return run_command(__doc__, arguments, _run)
 
 
+WAYS = ("simulate", "go", "many")
+
+
 def _run(quick: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"processor": processor()}
     rows = []
     for case in CASES:
         own = found[case.name] = _measured(case, quick)
-        ratios = own["simulate / C"]["median"]
-        times = [f"{own[name]:.2f}" for name in ("simulate", "C", "whole run")]
-        rows.append((case.name, f"{own['events']}", f"{own['handed back']}", *times[:2], f"{ratios:.1f}", times[2]))
-    head = ("", "events", "in Python", "simulate", "C -O2", "ratio", "whole run, ms")
+        times = [f"{own[name]:.2f}" for name in (*WAYS, "C")]
+        ratios = [f"{own[f'{name} / C']['median']:.1f}" for name in WAYS]
+        rows.append((case.name, f"{own['events']}", f"{own['handed back']}", *times, *ratios, f"{own['whole run']:.2f}"))
+    head = ("", "events", "in Python", *WAYS, "C -O2", *(f"{name} / C" for name in WAYS), "simulate, ms")
     print(table("microseconds an event (CPU)", head, rows))
     return found
 
 
 def _measured(case: Case, quick: bool) -> dict[str, Any]:
     compiled, end = compile_model(case.make()), case.quick if quick else case.end
-    times = np.linspace(0.0, end, SAMPLES)
+    settings: dict[str, Any] = {"samples": np.linspace(0.0, end, SAMPLES), "max_events": 1e7, "progress": False}
+    times, prepared = settings["samples"], compiled.prepare_run(end, **settings)
+    x, p, m = prepared.start()
     with _by_hand(case.flag, len(case.states)) as by_hand:
-        run = compiled.simulate(end, samples=times, max_events=1e7, progress=False)
+        run, alone = compiled.simulate(end, **settings), prepared.go(p, x, m)
         final, counts = by_hand(times)
         _ensure_same(case, compiled, run, final, counts)
         rounds, inner = (3, 1) if quick else (7, 1 if len(run.events) > 1000 else 50)
-        seconds = {"simulate": np.empty(rounds), "C": np.empty(rounds)}
+        copies = np.tile(p, (inner, 1))
+        ends = prepared.many(copies, x, m, threads=1)
+        if not (ends.ok.all() and alone.reached and ends.events[0] == alone.events == len(run.events)):
+            raise Disagreement(f"{case.name}: runs alone, prepared and many are not the same")
+        calls: dict[str, Callable[[], object]] = {
+            "simulate": lambda: [compiled.simulate(end, **settings) for _ in range(inner)],
+            "go": lambda: [prepared.go(p, x, m) for _ in range(inner)],
+            "many": lambda: prepared.many(copies, x, m, threads=1),
+            "C": lambda: [by_hand(times) for _ in range(inner)],
+        }
+        seconds = {name: np.empty(rounds) for name in calls}
         for k in range(rounds):
-            begin = time.process_time()
-            for _ in range(inner):
-                run = compiled.simulate(end, samples=times, max_events=1e7, progress=False)
-            seconds["simulate"][k] = (time.process_time() - begin) / inner
-            begin = time.process_time()
-            for _ in range(inner):
-                by_hand(times)
-            seconds["C"][k] = (time.process_time() - begin) / inner
+            for name, call in calls.items():
+                begin = time.process_time()
+                call()
+                seconds[name][k] = (time.process_time() - begin) / inner
     events = len(run.events)
     told = {name: 1e6 * median(values) / events for name, values in seconds.items()}
-    ratios = {"simulate / C": ratio(seconds["simulate"], seconds["C"])}
+    ratios = {f"{name} / C": ratio(seconds[name], seconds["C"]) for name in WAYS}
     counted = {"events": events, "events in C": int(counts[0]), "handed back": run.statistics.handed_back}
     return {**told, **ratios, **counted, "whole run": 1e3 * median(seconds["simulate"])}
 

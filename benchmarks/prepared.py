@@ -13,10 +13,12 @@ import numpy as np
 
 from benchmarks.chain import chain
 from benchmarks.command import run_command
+from benchmarks.events import boost
 from benchmarks.timing import median, processor, table
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from bondgraph.compile.compiled import Compiled
 from bondgraph.prepared.runs import PreparedRun
+from examples.bouncing_ball import with_restitution
 from models.delta import DeltaParameters, DeltaRobot
 
 SECTIONS = (1, 10, 100, 1000)
@@ -100,6 +102,10 @@ def _run(quick: bool) -> dict[str, Any]:
     rounds, inner = (2, 20) if quick else (ROUNDS, 200)
     robot = DeltaRobot(DeltaParameters.fit()).compiled
     models = {"rc": (compile_model(circuit()), 0.1), "winding": (compile_model(motor()), 0.01), "delta": (robot, 1.0)}
+    models |= {
+        "ball, 72 events": (compile_model(with_restitution()), 6.0),
+        "converter, 199 events": (compile_model(boost()), 2e-3),
+    }
     models |= {f"chain of {count}": (compile_model(chain(count)), 1.0) for count in (SECTIONS[:3] if quick else SECTIONS)}
     found: dict[str, Any] = {"processor": processor(), "overhead": {}}
     for name, (compiled, t_end) in models.items():

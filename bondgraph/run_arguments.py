@@ -51,6 +51,13 @@ class Startable(Protocol):
         """States, modes and parameters by name."""
 
 
+def start_of(given: Any) -> Any:
+    """The start values that an operating point or the like carries; else what is given."""
+    if given is None or isinstance(given, (dict, StartValues)):
+        return given
+    return given.start if isinstance(given, Startable) else given
+
+
 Initial = Mapping[str, Any] | Startable
 """What `initial=` takes: changes of the start values by name, the `final` of another run, or an operating point."""
 
@@ -124,6 +131,23 @@ def _record() -> dict[str, tuple[Any, Setting]]:
 SETTINGS = _record()
 """Name of a setting -> its type, and its `Setting`."""
 DEFAULTS = RunSettings(**{name: setting.default for name, (_, setting) in SETTINGS.items()})  # type: ignore[typeddict-item]
+
+
+def setting_key(t_end: Any, settings: RunSettings) -> tuple[Any, ...] | None:
+    """Something that is equal only for the same settings, whatever becomes of arrays among them; None where there is none."""
+    found = [_identity(value) for value in (t_end, *settings.values())]
+    return None if None in found else (*settings, *found)
+
+
+def _identity(value: Any) -> tuple[Any, ...] | None:
+    if value is None or type(value) in (float, int, bool, str):
+        return type(value), value
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
+        return value.dtype, value.shape, value.tobytes()
+    if type(value) in (list, tuple):
+        parts = tuple(map(_identity, value))
+        return None if None in parts else (type(value), parts)
+    return None
 
 
 def spelled_settings(function: F) -> F:

@@ -20,8 +20,10 @@ from bondgraph.compile.changes import Started, changed_parameters, changed_start
 from bondgraph.compile.consistency import Keep, fitting_start, motion_of, values_of
 from bondgraph.compile.report import report, report_cell
 from bondgraph.compile.starts import contradicting_starts
+from bondgraph.emit.once import Last, OnceProperty
 from bondgraph.errors import raise_if_any
 from bondgraph.model.copies import Frozen
+from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.output.brief import brief
@@ -29,7 +31,7 @@ from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.program import Program
 from bondgraph.run.switching.rounding import nudges
-from bondgraph.run_arguments import Initial, RunSettings, Startable, StartValues, spelled_settings
+from bondgraph.run_arguments import Initial, RunSettings, StartValues, spelled_settings, start_of
 from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
     from bondgraph.prepared.runs import PreparedRun
     from bondgraph.run.outcome.result import Result
+    from bondgraph.run.repeated.preparation import PreparedProgram
 
 
 @brief
@@ -74,12 +77,22 @@ class Compiled(Frozen):
         return self.program.layout.names()
 
     def _parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
-        own = flat(changed_parameters(self.model, self.system, self._given("parameters", changes)).values())
+        given = self._given("parameters", changes)
+        if not given:
+            return self._unchanged_parameters.copy()
+        return self._prepared(changed_parameters(self.model, self.system, given))
+
+    def _prepared(self, numbers: Mapping[str, Any]) -> np.ndarray:
+        own = flat(numbers.values())
         return np.concatenate([own, self.prepare(own)])
 
+    @cached_property
+    def _unchanged_parameters(self) -> np.ndarray:
+        return self._prepared(self.system.parameters)
+
     def _given(self, what: str, changes: Any) -> Mapping[str, Any]:
-        changes = changes.start if isinstance(changes, Startable) else changes
-        known = self.system.parameters if what == "parameters" else [state.name for state in self.system.states]
+        changes = start_of(changes)
+        known = self.system.parameters if what == "parameters" else (state.name for state in self.system.states)
         return mapping_of(self.model.name, what, changes, f'"{next(iter(known), "name")}": 1.0')
 
     def initial(
@@ -103,7 +116,7 @@ class Compiled(Frozen):
 
     def with_found(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Changes of parameters, with those that were found with the start values."""
-        given, begin = self._given("parameters", parameters), initial.start if isinstance(initial, Startable) else initial
+        given, begin = self._given("parameters", parameters), start_of(initial)
         return {**begin.parameters, **given} if isinstance(begin, StartValues) else given
 
     @cached_property
@@ -163,6 +176,16 @@ class Compiled(Frozen):
 
     def _repr_html_(self) -> str:
         return report_cell(self.model, self.causality, self.system)
+
+    @cached_property
+    def has_switches(self) -> bool:
+        """Whether there are ideal switches, whose modes must hold at the start."""
+        return any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values())
+
+    @OnceProperty
+    def last_prepared(self) -> Last[PreparedProgram]:
+        """Of runs one after the other with the same settings, what they have in common."""
+        return Last()
 
     @spelled_settings
     def simulate(

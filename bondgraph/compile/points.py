@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import refusal
 from bondgraph.output.brief import brief
-from bondgraph.run_arguments import Initial, Startable, StartValues
+from bondgraph.run_arguments import Initial, StartValues, start_of
 
 
 @brief
@@ -42,7 +42,7 @@ def point_of(
 
     Raises `ModelError` E252 if `initial` does not fit; E121, E122, E124 for changes that do not.
     """
-    begin = initial.start if isinstance(initial, Startable) else initial
+    begin = start_of(initial)
     named = begin if isinstance(begin, Mapping) else {}
     if isinstance(begin, StartValues):
         parameters = {**begin.parameters, **(parameters or {})}

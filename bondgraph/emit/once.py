@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 Made = TypeVar("Made")
 
@@ -35,3 +35,18 @@ class OnceProperty(functools.cached_property[Made]):
         """The property itself, or its value."""
         with self._lock:
             return super().__get__(instance, owner)
+
+
+class Last(Generic[Made]):
+    """What was made last, under a key that says all that it was made of. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._held: tuple[object, Made] | None = None
+
+    def made(self, key: object, make: Callable[[], Made]) -> Made:
+        """What was made last, where that was under this key; else made now, and kept unless the key is None."""
+        held = self._held
+        if key is None or held is None or held[0] != key:
+            held = key, make()
+            self._held = held if key is not None else self._held
+        return held[1]

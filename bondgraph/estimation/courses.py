@@ -17,7 +17,7 @@ from bondgraph.estimation.variational import Variational
 from bondgraph.estimation.varied import VariedNumbers, start_slopes, varied_by
 from bondgraph.output.cells import cell, line, table
 from bondgraph.run.outcome.result import Result
-from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, Startable, StartValues, spelled_settings
+from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues, spelled_settings, start_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,7 +141,7 @@ def by_name(
     compiled: Compiled, initial: Initial | None, parameters: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Changes of start values and of parameters, those that were found with the start values among them."""
-    begin = initial.start if isinstance(initial, Startable) else initial
+    begin = start_of(initial)
     found = begin.parameters if isinstance(begin, StartValues) else {}
     for what, given in (("initial", begin), ("parameters", parameters)):
         if given is not None and not isinstance(given, Mapping):

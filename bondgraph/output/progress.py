@@ -39,7 +39,8 @@ class Progress:
         self._drawn = False
         self._begin = self._said = time.perf_counter()
         self._outer: Progress | None = None
-        self._ended, self._clock = threading.Event(), threading.Thread(target=self._tick, daemon=True)
+        if self._active:
+            self._ended, self._clock = threading.Event(), threading.Thread(target=self._tick, daemon=True)
 
     def __enter__(self) -> Self:
         if self._active:

@@ -15,13 +15,15 @@ from bondgraph.compile.consistency import foreign_velocities, motion_of
 from bondgraph.compile.starts import contradicting_switches
 from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import ModelError, raise_if_any, refusal
-from bondgraph.model.laws import IdealSwitch
 from bondgraph.output.brief import brief
 from bondgraph.prepared.blocks import parameter_rows, plainly_fit, start_rows
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.repeated.ends import RunEnd, RunEnds
 from bondgraph.run.repeated.preparation import PreparedProgram, prepare
-from bondgraph.run_arguments import Initial, RunSettings
+from bondgraph.run_arguments import Initial, RunSettings, setting_key
+
+_KEPT = 5000
+"""Numbers of a model up to which what its runs have in common is kept: more take memory, and their steps are what takes time."""
 
 
 @brief
@@ -53,7 +55,7 @@ class PreparedRun:
         if not np.isfinite(p).all():
             numbers = changed_parameters(model, system, changes)
             raise_if_any(model.name, unusable_parameters(model, system, numbers, own.prepare, own.evaluate(t, x, p, m)))
-        if any(isinstance(element.law, IdealSwitch) for element in model.elements.values()):
+        if own.has_switches:
             near = functools.partial(own.near, t, x, p, m)
             raise_if_any(model.name, contradicting_switches(model, system, own.evaluate(t, x, p, m), near))
         if found := motion_of(model, system, program, t, p, m):
@@ -130,5 +132,9 @@ def prepared_run(compiled: Compiled, t_end: float, settings: RunSettings) -> Pre
 def run_once(
     compiled: Compiled, t_end: float, parameters: Mapping[str, Any] | None, initial: Initial | None, settings: RunSettings
 ) -> Result:
-    """`Compiled.simulate`: a prepared run that is used once."""
-    return prepared_run(compiled, t_end, settings)(parameters=parameters, initial=initial)
+    """`Compiled.simulate`: a prepared run that is used once, or as long as the settings stay the same."""
+    program = compiled.program
+    small = program.states + program.parameters <= _KEPT
+    key = setting_key(t_end, settings) if small else None
+    runs = compiled.last_prepared.made(key, lambda: prepare(program, t_end, **settings))
+    return PreparedRun(compiled, runs)(parameters=parameters, initial=initial)

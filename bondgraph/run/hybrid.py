@@ -13,7 +13,8 @@ from bondgraph.run.instants.log import Log
 from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.choose import build, for_stiff, settle_function, settling, tolerances, weights_of
-from bondgraph.run.integrators.leg import Effort, Integrator, Selection
+from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Selection
+from bondgraph.run.integrators.underway import Underway
 from bondgraph.run.outcome.doubts import first_lost
 from bondgraph.run.outcome.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.outcome.result import Result, Statistics
@@ -60,21 +61,40 @@ class Hybrid:
             _, self.x = self.ticks.tick(self.t, self.x, self.m)
         levels = self._start(choice)
         self.samples.start(self.x, self.q, self.m)
+        self._go(choice, levels)
+
+    def go_on(self, choice: Selection, underway: Underway) -> None:
+        """On from where machine code has left the run."""
+        own = underway
+        self.weights, self.courses, self.watch, self._settler = own.weights, own.courses, own.watch, own.settler
+        self.samples, self.start_energies = own.samples, own.start_energies
+        for rows in own.logged:
+            self.log.take(rows)
+        if self._settler is not None:
+            self._settler.attend(self.log, self.samples)
+        leg = own.integrator.leg(own.status)
+        self._go(choice, np.zeros(0) if leg.onset is None else leg.onset.levels, own.integrator, leg)
+
+    def _go(self, choice: Selection, levels: np.ndarray, begun: Integrator | None = None, leg: Leg | None = None) -> None:
+        """On to the end, with an integrator that has `begun` and whose last leg is this, if there is one."""
         going: Selection | None = choice
         while going is not None and self.failure is None:
             self.methods.append(going.method)
-            integrator = build(self.bound, self.settings, going, self.ticks, self.weights, self._settler)
+            integrator = begun or build(self.bound, self.settings, going, self.ticks, self.weights, self._settler)
             try:
-                going, levels = self._integrate(integrator, going, levels)
+                going, levels = self._integrate(integrator, going, levels, leg)
             finally:
                 self.effort = self.effort + integrator.effort()
                 integrator.close()
+            begun = leg = None
 
     def _start(self, choice: Selection) -> np.ndarray:
         """Settle what is due at the start; levels (k,) of the guards."""
         if not self._reference:
             watching = self.courses, self.watch
-            self._settler = settling(self.bound, self.settings, choice, self.ticks, watching, self.log, self.samples)
+            self._settler = settling(self.bound, self.settings, choice, self.ticks, watching)
+        if self._settler is not None:
+            self._settler.attend(self.log, self.samples)
         found = None if self._settler is None else self._settler.start(settle_function(choice.method), self.x, self.m)
         if found is None:
             return self._settle_here((), self.t)
@@ -172,15 +192,19 @@ class Hybrid:
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
         self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect)
 
-    def _integrate(self, integrator: Integrator, choice: Selection, levels: np.ndarray) -> tuple[Selection | None, np.ndarray]:
-        """Legs until the end, a failure, or a change of method; that, and the `levels` (k,) with which the last one began."""
+    def _integrate(
+        self, integrator: Integrator, choice: Selection, levels: np.ndarray, first: Leg | None
+    ) -> tuple[Selection | None, np.ndarray]:
+        """Legs until the end, a failure, or a change of method; that, and the `levels` (k,) with which the last one began. The
+        `first` leg may have been made before."""
         settings, samples = self.settings, self.samples
-        restart, begun = True, self.t
+        restart, begun = first is None, self.t
         while self.failure is None:
             if restart:
                 integrator.restart(self.t, self.x, self.q, self.m, levels)
                 begun = self.t
-            leg = integrator.advance(settings.times[samples.written :], samples.left, settings.span)
+            leg = first or integrator.advance(settings.times[samples.written :], samples.left, settings.span)
+            first = None
             self.t, self.x, self.q = leg.t, leg.x, leg.q
             if leg.onset is not None:
                 begun, self.m, levels = leg.onset.time, leg.onset.m, leg.onset.levels

@@ -12,6 +12,13 @@ class SampleRows:
         self.rows, self.modes = np.empty((samples, states + quadratures)), np.empty((samples, modes))
         self.states, self.written = states, 0
 
+    @classmethod
+    def over(cls, rows: np.ndarray, modes: np.ndarray, states: int) -> SampleRows:
+        """Those in these arrays, of which the first are filled."""
+        own = cls(0, states, rows.shape[1] - states, modes.shape[1])
+        own.rows, own.modes, own.written = rows, modes, 1
+        return own
+
     def start(self, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
         """Write the first row."""
         self.rows[0] = np.concatenate([x, q])

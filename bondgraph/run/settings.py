@@ -89,9 +89,9 @@ def block(program: Program, name: str, given: object, length: int, code: str) ->
     values = numbers(given, code, meaning).ravel()
     if values.size != length:
         raise _refuse("E305", f"{length} {meaning} are needed, {values.size} were given")
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        places = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in bad[:5]]
+    finite = np.isfinite(values)
+    if not finite.all():
+        places = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in np.flatnonzero(~finite)[:5]]
         raise _refuse(code, f"{meaning} must be finite numbers", *places, cures=("a finite number for each",))
     return values
 

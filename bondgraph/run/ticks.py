@@ -68,7 +68,7 @@ class Ticks:
     @property
     def count(self) -> int:
         """Ticks so far, breaks not counted."""
-        return int(np.sum(self.index[~self.silent]))
+        return int(np.sum(self.index[~self.silent])) if len(self) else 0
 
     def next(self) -> float:
         """Time of the next tick or break, s."""

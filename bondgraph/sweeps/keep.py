@@ -120,13 +120,14 @@ def events(event: str = "") -> Measure:
 @dataclass(frozen=True)
 class MeasureKind:
     """How a kind of measure is taken: result and name -> numbers; its unit from that of the quantity; what it can be of;
-    whether the end is enough."""
+    whether the end is enough, and whether it is one of samples, whatever happens between them."""
 
     take: Callable[[Any, str], object]
     unit: Callable[[str], str] = lambda unit: unit
     of_event: bool = False
     scalar: bool = False
     at_end: bool = False
+    of_samples: bool = False
 
 
 def _happened(result: Any, event: str) -> list[float]:
@@ -154,8 +155,8 @@ def _span(result: Measurable) -> float:
 
 
 MEASURES: Mapping[str, MeasureKind] = {
-    "course": MeasureKind(lambda result, name: result[name]),
-    "last": MeasureKind(lambda result, name: result[name][-1], at_end=True),
+    "course": MeasureKind(lambda result, name: result[name], of_samples=True),
+    "last": MeasureKind(lambda result, name: result[name][-1], at_end=True, of_samples=True),
     "peak": MeasureKind(lambda result, name: result.peak(name)[1], scalar=True),
     "mean": MeasureKind(lambda result, name: _integral(result, name) / _span(result)),
     "integral": MeasureKind(_integral, lambda unit: per_second(unit, -1)),

@@ -74,7 +74,7 @@ def run_chunk(model: SentModel, asked: Asked, runs: np.ndarray, points: Mapping[
             rows.append(Row(run, None, found))
         else:
             starts[run] = found
-    if prepared.runs.in_machine_code and all(isinstance(kept.take, Measure) for kept in asked.kept):
+    if prepared.runs.in_machine_code and _of_samples(asked.kept, bool(prepared.runs.program.transitions)):
         rows += _together(starts, asked, prepared.runs)
     else:
         rows += [_alone(run, start, asked, prepared.runs) for run, start in starts.items()]
@@ -113,15 +113,20 @@ def _refused(run: int, problem: Problem) -> Fault:
     return Fault(run, problem.code, ": ".join(filter(None, (problem.title, "; ".join(problem.details)))))
 
 
+def _of_samples(kept: Sequence[Kept], eventful: bool) -> bool:
+    """Whether samples are enough for all that is kept of runs, in which there may be events."""
+    return all(isinstance(own.take, Measure) and (own.take.kind.of_samples or not eventful) for own in kept)
+
+
 def _alone(run: int, start: Start, asked: Asked, prepared: PreparedProgram) -> Row:
-    """A run with its `Result`, for events and for functions of the user's."""
+    """A run with its `Result`, for what happens in it and for functions of the user's."""
     x, p, m = start
     result = attempted(run, functools.partial(prepared.judged, x, p, m))
     return Row(run, None, result) if isinstance(result, Fault) else _row(run, asked, result, result.failure, result.doubts)
 
 
 def _together(starts: Mapping[int, Start], asked: Asked, prepared: PreparedProgram) -> list[Row]:
-    """Runs that need no Python, in one call of machine code."""
+    """Runs of which samples are enough, in one call of machine code."""
     if not starts:
         return []
     x, p, m = (np.array(blocks) for blocks in zip(*starts.values(), strict=True))

@@ -8,6 +8,8 @@ import warnings
 import numpy as np
 import pytest
 
+from benchmarks.chain import chain
+from benchmarks.front_end import calls
 from bondgraph import IC, J1, C, Constraint, Graph, I, R, RunEndedWarning, Se, compile_model, signals
 from bondgraph.errors import ModelError, RunError
 from bondgraph.output.progress import Progress
@@ -17,6 +19,8 @@ from bondgraph.run.integrators.choose import choose
 from bondgraph.run.repeated.preparation import prepare
 from bondgraph.run.simulate import simulate
 from bondgraph.run.ticks import Ticks
+from bondgraph.run_arguments import setting_key
+from examples.bouncing_ball import with_restitution
 from screws import scalars as s
 from tests.run.problems import ball, oscillator, program, top
 
@@ -104,9 +108,9 @@ def test_what_is_kept_does_not_depend_on_where_it_is_computed():
     assert near.ok.all()
 
 
-def test_events_are_had_one_by_one_in_threads():
+def test_events_are_had_in_threads():
     prepared = prepare(ball(), 2.0, progress=False)
-    assert not prepared.in_machine_code
+    assert prepared.in_machine_code
     heights = np.array([[1.0, 0.0], [2.0, 0.0], [0.5, 1.0]])
     ends = prepared.many([9.81, 0.7], heights, [0.0], {"top": ("max", "height")}, threads=2)
     for k, start in enumerate(heights):
@@ -243,3 +247,82 @@ def test_velocities_that_must_fit_constraints_are_looked_at_alone():
     assert list(run.plain_starts({}, {state: velocities}, 3)) == [0, 1]
     with pytest.raises(ModelError, match="E455"):
         run.start({}, {state: velocities[2]})
+
+
+MADE = {
+    "one section": (lambda: chain(1), 0.1),
+    "a hundred sections": (lambda: chain(100), 0.1),
+    "72 bounces": (with_restitution, 6.0),
+    "one bounce": (with_restitution, 0.6),
+}
+
+
+def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
+    """By `go`: a workspace, the numbers of the run in it, two calls of machine code, ten fields of its table read, copies of its
+    end. By `simulate` besides: names and settings looked at, the result with its statistics and events."""
+    go, whole = {}, {}
+    for name, (make, t_end) in MADE.items():
+        compiled = compile_model(make())
+        run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
+        x, p, m = run.start()
+        assert run.go(p, x, m).reached
+        go[name] = calls(lambda run=run, x=x, p=p, m=m: run.go(p, x, m))
+        for _ in range(2):
+            whole[name] = calls(lambda made=compiled, end=t_end: made.simulate(end, samples=[end], progress=False))
+    assert len({go[name] for name in ("one section", "a hundred sections")}) == 1
+    assert len({go[name] for name in ("one bounce", "72 bounces")}) == 1
+    assert max(go.values()) < 60 and max(whole.values()) < 250
+    assert abs(whole["one section"] - whole["a hundred sections"]) < 10
+    assert abs(whole["one bounce"] - whole["72 bounces"]) < 10
+
+
+def test_what_runs_share_is_kept_for_the_same_settings_only():
+    """By content: an array that has been changed is another setting, and what is no plain setting is never taken for one."""
+    compiled, times = pushed(), np.linspace(0.0, 1.0, 5)
+
+    def prepared(**settings):
+        compiled.simulate(1.0, **settings)
+        return compiled.last_prepared.made(setting_key(1.0, settings), lambda: None)
+
+    first = prepared(samples=times, rtol=1e-8)
+    assert first is not None and prepared(samples=times.copy(), rtol=1e-8) is first
+    assert np.array_equal(compiled.simulate(1.0, samples=times, rtol=1e-8).t, times)
+    times[1] = 0.3
+    assert prepared(samples=times, rtol=1e-8) is not first
+    assert np.array_equal(compiled.simulate(1.0, samples=times, rtol=1e-8).t, times)
+    keys = [setting_key(1.0, {"samples": samples}) for samples in (times, times.tolist(), times[:2], 0.5, np.float64(0.5), None)]
+    assert len(set(keys)) == len(keys) and None not in keys
+    assert setting_key(1.0, {"samples": ["a", object()]}) is None
+    with pytest.raises(RunError, match="E303"):
+        compiled.simulate(1.0, samples=[object()])
+
+
+def test_what_is_done_to_a_result_changes_no_other_run():
+    compiled = pushed()
+    first = compiled.simulate(1.0, samples=0.25)
+    expected = {name: getattr(first, name).copy() for name in ("t", "since", "x", "p")}
+    for name in expected:
+        getattr(first, name)[:] = -1.0
+    second = compiled.simulate(1.0, samples=0.25)
+    for name, values in expected.items():
+        np.testing.assert_array_equal(getattr(second, name), values)
+
+
+def test_threads_share_a_compiled_model():
+    """Each run has a workspace of its own, whichever thread asks; with events too."""
+    compiled, wrong = compile_model(with_restitution()), []
+    heights = [1.0, 0.8, 1.2, 0.9]
+    expected = [compiled.simulate(2.0, initial={"floor.h": height}, progress=False) for height in heights]
+
+    def work(k):
+        for _ in range(20):
+            run = compiled.simulate(2.0, initial={"floor.h": heights[k]}, progress=False)
+            if not (np.array_equal(run.x, expected[k].x) and run.events == expected[k].events):
+                wrong.append(k)
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong

@@ -107,10 +107,12 @@ class Weights:
 
     def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
         """What became of so many steps of the tolerance `relative`, to x, that were controlled to the rounding of the rates."""
+        if not steps:
+            return Rounding()
         with np.errstate(all="ignore"):
             ratios = self.exceeded[: self._n] / (relative * np.maximum(self.size, self.floor)[: self._n])
         reached = np.array([i for i in np.flatnonzero(ratios > 1.0) if not self._at_rest(int(i), t, x, m)], dtype=int)
-        if not steps or not reached.size:
+        if not reached.size:
             return Rounding()
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
         # What raises the weights when doubts return is no rounding that a step has.

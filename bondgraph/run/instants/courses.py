@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.idioms import clock_time, finite, larger, size_of
+from bondgraph.run.instants import turning
 from bondgraph.run.instants.fields import active, flag, record_of, truth
+from bondgraph.run.instants.turning import UNKNOWN
 from bondgraph.run.switching.course import LATEST, LONGER, SOONEST
 from bondgraph.run.switching.rounding import MARGIN, PAIRS, ULPS
 
-UNKNOWN = -1
-"""Of an answer that only Python can give."""
 _POINTS = 2 * PAIRS
 _AT = {"s": "ptr", "t": "double", "x": "ptr"}
 
@@ -21,7 +21,7 @@ _AT = {"s": "ptr", "t": "double", "x": "ptr"}
 def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
     found = [_kernel("rates_at", "rates"), _kernel("guards_at", "guards"), _instant(), _spread(), _noise(), _zero(), _ahead()]
-    return [*found, _starts_near(), _noise_ahead(), _growing(), _rising()]
+    return [*found, *turning.procedures(), _starts_near(), _noise_ahead(), _growing(), _rising()]
 
 
 def _kernel(name: str, kernel: str) -> Procedure:
@@ -262,7 +262,7 @@ def _rising() -> Procedure:
             firm.store(i, truth(write, flag(firm, i) | (plain & (soon[i] > zero[i]))), "i64")
     with write.loop(count) as i:
         matters = flag(asked, i) | flag(firm, i)
-        with write.when(matters & record.get("bounces").load(i, "i64").equals(UNKNOWN)):
+        with write.when(matters), write.when(write.call("is_bounce", [s, t, shifted, i], "i64").equals(UNKNOWN)):
             write.give(UNKNOWN)
         is_bounce = matters & flag(record.get("bounces"), i)
         bounce.store(i, truth(write, is_bounce), "i64")

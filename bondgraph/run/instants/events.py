@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from bondgraph.run.instants.log import PLAIN, SCALARS, Log, Rows
+from bondgraph.run.instants.log import PLAIN, SCALARS, Log, Rows, said_at_rest
 from bondgraph.run.program import Program
 from bondgraph.run.switching.passages import Said
 
@@ -83,6 +83,12 @@ class Events(Sequence[Event]):
     def of(cls, program: Program, p: np.ndarray, start: float, log: Log) -> Events:
         """All that a log holds."""
         return cls(program, p, start, log.rows, tuple(log.said))
+
+    @classmethod
+    def settled(cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray]) -> Events:
+        """Rows that machine code has filled, in pieces (k, width)."""
+        rows = pieces[0] if len(pieces) == 1 else np.concatenate([np.empty((0, Rows.of(program).width)), *pieces])
+        return cls(program, p, start, rows, tuple(said_at_rest(program.transitions)))
 
     @classmethod
     def alone(cls, program: Program, p: np.ndarray, event: Event) -> Events:

@@ -8,27 +8,29 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.table import fields_of
 
-# Of the run: p, window as in `bound.Bound`; sizes, by_x, p_near, later, bounces as in `course.Courses`; times, counts as in
-# `accumulation.Watch`. Of the transitions (k,): slots, sources, targets, order by name, last, own (1: leads into its own state),
-# ready (1: machine code may take it), may_rest, with the edge to the state of rest, its mode, and what is said of it; resets,
-# supplies, pushes: kernels, 0 where there is none.
+# Of the run: p, window as in `bound.Bound`; sizes, by_x, p_near, later, bounces, trials as in `course`, p_factors and
+# known_bounces: what p_near is of p, and bounces when a run begins; times, counts as in `accumulation.Watch`. Of the transitions
+# (k,): slots, sources, targets, order by name, last, own (1: leads into its own state), ready (1: machine code may take it),
+# may_rest, with the edge to the state of rest, its mode, and what is said of it; resets, supplies, pushes: kernels, 0 where there
+# is none.
 # Of loops: kernels, counts of unknowns and, one loop after the other, their places; kept: places that are no guesses.
 # Where the run stands: y, m, levels, fired of the integrator; rows: samples, `written` of them, `seen` for their sizes; held:
-# modes at them, `held_rows` known; levels_begun: those at the time `begun` of the leg; log: rows as `log.Rows` says, `logged` of
-# them written. The rest is room to work in.
+# modes at them, `held_rows` known (all_held: from the first sample on); levels_begun: those at the time `begun` of the leg; log:
+# rows as `log.Rows` says, `logged` of them written, events_left of most_events to come. The rest is room to work in.
 _POINTERS = """
-    rates guards p window sizes by_x p_near later bounces times counts
+    rates guards p window sizes by_x p_near p_factors later bounces known_bounces times counts
     slots sources targets order last own ready may_rest rest_edges rest_modes rest_said
     resets supplies pushes
     loop_kernels loop_counts loop_places kept
-    y m levels levels_begun fired rows held log
+    y m levels levels_begun fired rows held all_held log
     x_here m_here x_after m_after x_shift x_shifted x_near x_ahead speed speed_near speed_later
     was now zero soon change least still near near_now firm asked bounce open rising once left
+    trials tried tried_after tried_size tried_speed tried_ahead tried_now tried_soon
     pushed newton newton_step newton_start watched noted_of overwritten counted resting marked rested
 """
 _WHOLES = """
     n modes parameters transitions quadratures loops kept_count width turns
-    written seen held_rows logged log_room reserve row_width events_left noted stuck
+    written seen held_rows logged log_room reserve row_width events_left most_events noted stuck
 """
 _REALS = "t begun start origin span rtol probe of_leg told"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from bondgraph.run.program import Program
+from bondgraph.run.program import Program, RunTransition
 from bondgraph.run.switching.passages import Passage, Said, at_rest
 
 PLAIN = -1
@@ -27,9 +28,10 @@ class Rows:
     modes: int
     powers: int
 
-    @classmethod
-    def of(cls, program: Program) -> Rows:
-        return cls(program.states, program.modes, 0 if program.powers is None else int(program.powers.n_out))
+    @staticmethod
+    def of(program: Program) -> Rows:
+        """Those of a program."""
+        return _rows(program.states, program.modes, 0 if program.powers is None else int(program.powers.n_out))
 
     @cached_property
     def width(self) -> int:
@@ -57,16 +59,29 @@ class Rows:
         return slice(self.m_after.stop, self.m_after.stop + self.powers)
 
 
+@functools.lru_cache(maxsize=64)
+def _rows(states: int, modes: int, powers: int) -> Rows:
+    return Rows(states, modes, powers)
+
+
+def said_at_rest(edges: Sequence[RunTransition]) -> list[Said]:
+    """What is said of transitions that accumulate."""
+    return list(dict.fromkeys(at_rest(edge) for edge in edges if edge.accumulates is not None))
+
+
+def resting_notes(edges: Sequence[RunTransition]) -> dict[int, int]:
+    """Of transitions that accumulate, the place of what is said then in `Log.said`."""
+    said = said_at_rest(edges)
+    return {i: said.index(at_rest(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
+
+
 class Log:
     """Grows with a run that began at `start` on the user's clock, s."""
 
     def __init__(self, program: Program, start: float):
         self.layout, self._start = Rows.of(program), start
         self._rows, self._count = np.empty((16, self.layout.width)), 0
-        notes = {i: at_rest(edge) for i, edge in enumerate(program.transitions) if edge.accumulates is not None}
-        self.said: list[Said] = list(dict.fromkeys(notes.values()))
-        self.resting = {i: self.said.index(note) for i, note in notes.items()}
-        """Of transitions that accumulate, the place of what is said then."""
+        self.said: list[Said] = said_at_rest(program.transitions)
 
     def __len__(self) -> int:
         return self._count

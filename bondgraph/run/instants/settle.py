@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.idioms import larger, size_of
-from bondgraph.run.instants.fields import flag, record_of, truth
+from bondgraph.run.instants.fields import flag, record_of
 from bondgraph.run.instants.log import PLAIN, SCALARS
 from bondgraph.run.instants.transitions import row_of
 from bondgraph.run.switching.crossings import EPSILON
@@ -59,7 +59,7 @@ def _levels() -> Procedure:
         left.store(i, 0, "i64")
     with write.loop(write["count"]) as k:
         own = record.get("watched").load(k, "i64")
-        left.store(own, truth(write, flag(record.get("bounces"), own)), "i64")
+        left.store(own, write.call("is_bounce", [s, t, x, own], "i64"), "i64")
     with write.loop(transitions) as i:
         g = guards[i]
         above = g >= 0.0

@@ -9,14 +9,14 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.run.bound import Bound
 from bondgraph.run.instants.fields import FIELDS
-from bondgraph.run.instants.log import PLAIN, Log
+from bondgraph.run.instants.log import PLAIN, Log, Rows, resting_notes
 from bondgraph.run.instants.settle import LEVELS
 from bondgraph.run.instants.transitions import NONE
 from bondgraph.run.program import RunTransition
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.switching.accumulation import Watch
-from bondgraph.run.switching.course import Courses
+from bondgraph.run.switching.course import Courses, trials
 from bondgraph.run.switching.passages import Passage, by_name
 from bondgraph.run.switching.rounding import PAIRS
 from bondgraph.run.switching.settling import OF_LEG, PROBE, TOLD, TURNS, TURNS_EACH
@@ -27,11 +27,13 @@ BYTES, _FEWEST = 1 << 18, 64
 
 
 class Settler:
-    """What machine code needs to settle events; the integrator that runs it gives it its own arrays."""
+    """What machine code needs to settle events; the integrator that runs it gives it its own arrays, and a run in Python its log
+    and its samples (`attend`)."""
 
-    def __init__(self, bound: Bound, settings: Settings, courses: Courses, watch: Watch, log: Log, samples: SampleRows):
-        self._bound, self._log, self._samples, self._most = bound, log, samples, settings.max_events
+    def __init__(self, bound: Bound, settings: Settings, courses: Courses, watch: Watch):
+        self._bound, self._most = bound, settings.max_events
         program, edges = bound.program, bound.program.transitions
+        layout, resting = Rows.of(program), resting_notes(edges)
         self._plain = _plain(bound, settings)
         n, count, modes, turns = program.states, len(edges), program.modes, TURNS + TURNS_EACH * len(edges)
         most_noted = LEVELS * (turns + count)
@@ -41,9 +43,10 @@ class Settler:
             table.point(name, 0 if kernel is None else kernel.address or 0)
         table.point("p", bound.p)
         table.point("window", bound.window)
-        for name in ("sizes", "by_x", "later", "bounces"):
+        for name in ("sizes", "by_x", "later", "bounces", "known_bounces", "p_factors"):
             table.point(name, getattr(courses, name))
         table.point("p_near", courses.p)
+        table.point("trials", trials(n))
         table.point("times", watch.times)
         table.point("counts", watch.counts)
         wholes = {
@@ -64,7 +67,7 @@ class Settler:
             "sources": [edge.source for edge in edges],
             "targets": [edge.target for edge in edges],
             "rest_modes": [edge.target if edge.accumulates is None else edge.accumulates for edge in edges],
-            "rest_said": [log.resting.get(i, PLAIN) for i in range(count)],
+            "rest_said": [resting.get(i, PLAIN) for i in range(count)],
         }
         for name, numbers in reals.items():
             table.point(name, np.array(numbers, dtype=float))
@@ -74,21 +77,32 @@ class Settler:
             {**dict.fromkeys(flags.split(), count), **dict.fromkeys(("watched", "noted_of", "counted"), most_noted)}, np.int64
         )
         lengths = dict.fromkeys(["x_here", "x_after", "x_shift", "x_shifted", "x_near", "x_ahead", "speed", "speed_later"], n)
+        lengths |= dict.fromkeys(["tried", "tried_after", "tried_size", "tried_speed", "tried_ahead"], n)
+        lengths |= dict.fromkeys(["tried_now", "tried_soon"], count)
         lengths |= dict.fromkeys(["was", "now", "zero", "soon", "change", "least", "still", "levels_begun"], count)
         lengths |= {"m_here": modes, "m_after": modes, "near": 2 * PAIRS * count, "near_now": 2 * PAIRS * count}
         lengths |= {"speed_near": 2 * PAIRS * n, "pushed": count + n, "overwritten": most_noted}
         table.lay({**lengths, "newton": 2 * most, "newton_step": most, "newton_start": most})
-        room = max(_FEWEST, BYTES // (8 * log.layout.width)) + 2 * most_noted
-        self._rows = np.empty((room, log.layout.width))
+        room = max(_FEWEST, BYTES // (8 * layout.width)) + 2 * most_noted
+        self._rows = np.empty((room, layout.width))
         table.point("log", self._rows)
         counts = {"n": n, "modes": modes, "parameters": program.parameters, "transitions": count, "turns": turns}
         counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.kept)}
-        counts |= {"width": n + bound.quadratures, "row_width": log.layout.width, "log_room": room, "reserve": most_noted}
+        counts |= {"width": n + bound.quadratures, "row_width": layout.width, "log_room": room, "reserve": most_noted}
+        counts["most_events"] = self._most
         places = {"start": settings.t_start, "origin": bound.origin, "span": bound.span, "rtol": settings.rtol}
         places |= {"probe": PROBE * bound.span, "of_leg": OF_LEG, "told": TOLD}
         for name, value in {**counts, **places}.items():
             table[name] = value
-        self.learn(range(count))
+        self._waiting = np.flatnonzero(self._plain).tolist()
+        self.ready()
+
+    def ready(self) -> None:
+        """Note the kernels that have been compiled since this was last asked."""
+        if self._waiting:
+            self.learn(self._waiting)
+            known = self.table.arrays["ready"]
+            self._waiting = [i for i in self._waiting if not known[i]]
 
     def learn(self, transitions: Iterable[int]) -> None:
         """Note the kernels of transitions, those that are there: what has never been needed is not compiled yet."""
@@ -105,6 +119,10 @@ class Settler:
     def taken(self, passages: Iterable[Passage]) -> None:
         """Note the kernels of what Python has settled."""
         self.learn({i for passage in passages for i in passage.transitions})
+
+    def attend(self, log: Log, samples: SampleRows) -> None:
+        """Fill this log, and the modes of these samples."""
+        self._log, self._samples = log, samples
 
     def share(self, arrays: dict[str, np.ndarray]) -> None:
         """Work on the arrays of an integrator."""
@@ -141,6 +159,18 @@ class Settler:
         """It has come back: its rows go into the log. In how many rows of samples it has written the modes."""
         self._log.take(self._rows[: int(self.table["logged"])])
         return int(self.table["held_rows"])
+
+    def emptied(self) -> np.ndarray:
+        """The rows of the log (k, width), which machine code may fill anew."""
+        table, rows = self.table, self._rows[: int(self.table["logged"])].copy()
+        table["logged"], table["events_left"] = 0, table["events_left"] - len(rows)
+        return rows
+
+    def finished(self, m: np.ndarray, modes: np.ndarray) -> np.ndarray:
+        """A run has ended in the modes m, which it has had since its last event: the rest of its log, (k, width), and its `modes`
+        (samples, modes) to the end."""
+        modes[int(self.table["held_rows"]) + 1 :] = m
+        return self.emptied()
 
     @property
     def begun(self) -> tuple[float, np.ndarray]:

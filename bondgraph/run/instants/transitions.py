@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Operand, Procedure, Temporary
 from bondgraph.run.idioms import clock_time, finite, larger, size_of
-from bondgraph.run.instants.courses import UNKNOWN
 from bondgraph.run.instants.fields import flag, record_of
 from bondgraph.run.instants.log import PLAIN, SCALARS
+from bondgraph.run.instants.turning import UNKNOWN
 from bondgraph.run.switching.passages import JUMP
 
 NONE = -1
@@ -129,13 +129,16 @@ def _first_fired() -> Procedure:
     arguments = {"s": "ptr", "t": "double", "probe": "double", "known": "ptr"}
     write = Procedure("first_fired", arguments, "i64", internal=True)
     record = record_of(write)
+    with write.loop(record.get("transitions")) as i, write.when(flag(record.get("fired"), i)):
+        at = [write["s"], write["t"], record.get("x_here"), i]
+        with write.when(write.call("is_bounce", at, "i64").equals(UNKNOWN)):
+            write.give(BACK)
     with write.loop(record.get("transitions")) as k:
         i = record.get("order").load(k, "i64")
         with write.when(flag(record.get("fired"), i)):
-            bounce = record.get("bounces").load(i, "i64")
-            with write.when(bounce.equals(UNKNOWN) | ~flag(record.get("ready"), i)):
+            with write.when(~flag(record.get("ready"), i)):
                 write.give(BACK)
-            with write.when(bounce.equals(0)):
+            with write.when(record.get("bounces").load(i, "i64").equals(0)):
                 write.give(i)
             with write.when(write["known"].load(0, "i64").equals(0)):
                 write["known"].store(0, 1, "i64")

@@ -12,12 +12,10 @@ import numpy as np
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.weights import Weights
-from bondgraph.run.instants.log import Log
 from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators.clocked import Clocked
 from bondgraph.run.integrators.leg import Integrator, Selection, Tolerances
 from bondgraph.run.program import Program
-from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.switching.accumulation import Watch
 from bondgraph.run.switching.course import Courses
@@ -105,19 +103,13 @@ def weights_of(bound: Bound, rtol: float, absolute: np.ndarray | None, longest: 
 
 
 def settling(
-    bound: Bound,
-    settings: Settings,
-    choice: Selection,
-    ticks: Ticks,
-    watching: tuple[Courses, Watch],
-    log: Log,
-    samples: SampleRows,
+    bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, watching: tuple[Courses, Watch]
 ) -> Settler | None:
     """What settles events in machine code for the integrator of a choice; None where that leaves events to Python."""
     inside = not len(ticks) or not bound.program.loops
     if choice.solver != "machine code" or not bound.program.transitions or not inside:
         return None
-    return Settler(bound, settings, *watching, log, samples)
+    return Settler(bound, settings, *watching)
 
 
 def settle_function(method: str) -> Callable[[int], int]:

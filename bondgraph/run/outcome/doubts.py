@@ -25,10 +25,10 @@ FAR, MOST = 1e3, 0.1
 
 _PROBES, _OFF, _APART = 16, 1e-5, 1e-6
 
-_FLAT = 1e-6
+FLAT = 1e-6
 """Part of an unknown to which rounding leaves Newton's method where a curve is flat."""
 
-_ZERO = 1e-6
+ZERO = 1e-6
 """Part of the guess for an unknown below which it is zero, and what is left of it is rounding of the formulas."""
 
 
@@ -69,7 +69,7 @@ def first_lost(
     look(q, "the work", program.power_names)
     look(computed(program.rates), "the rate", ())
     for loop in program.loops:
-        astray = np.flatnonzero(_astray(loop, t, p, x, m, max(FAR * rtol, _FLAT)))
+        astray = np.flatnonzero(_astray(loop, t, p, x, m, max(FAR * rtol, FLAT)))
         if len(astray):
             named = ", ".join(loop.elements)
             reason = f"Newton's method has lost the solution of the algebraic loop through {named}"
@@ -85,7 +85,7 @@ def _astray(loop: NewtonLoop, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np
         with np.errstate(all="ignore"):
             x[:, places] += loop.kernel.many(t, x, p, m)[:, len(places) :]
             further = loop.kernel.many(t, x, p, m)[:, len(places) :]
-    sizes = np.fmax(np.nanmax(np.abs(x[:, places]), axis=0, initial=0.0), _ZERO * np.array(loop.near))
+    sizes = np.fmax(np.nanmax(np.abs(x[:, places]), axis=0, initial=0.0), ZERO * np.array(loop.near))
     return np.asarray(np.any(np.abs(further) > tolerance * sizes, axis=1))
 
 

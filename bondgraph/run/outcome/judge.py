@@ -52,7 +52,7 @@ def judged(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray],
         return result
     rows = np.flatnonzero(np.isin(result.since, since))
     result = _with_rows(result, rows)
-    return replace(result, t=dates[: len(rows)])
+    return replace(result, t=dates[: len(rows)].copy())
 
 
 def _with_rows(result: Result, rows: np.ndarray) -> Result:

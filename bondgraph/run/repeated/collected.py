@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -21,23 +21,30 @@ _CHUNKS, _MOST = 8, 256
 
 @dataclass(frozen=True, eq=False)
 class RunBatch:
-    """Runs that were done together: as `loop.FIELDS`."""
+    """Runs that were done together: as `fields.FIELDS`."""
 
     status: np.ndarray
     ends: np.ndarray
+    modes_end: np.ndarray
     times_end: np.ndarray
     step_counts: np.ndarray
     rejected_counts: np.ndarray
     rate_counts: np.ndarray
+    event_counts: np.ndarray
     kept: np.ndarray
     series: np.ndarray
 
     @staticmethod
-    def of(runs: int, width: int, samples: int, kept: int, series: int) -> RunBatch:
+    def of(runs: int, width: int, modes: int, samples: int, kept: int, series: int) -> RunBatch:
         """Room for so many."""
-        status, steps, rejected, rates = (np.zeros(runs, dtype=np.int64) for _ in range(4))
+        status, steps, rejected, rates, events = (np.zeros(runs, dtype=np.int64) for _ in range(5))
+        ends, modes_end, times = np.zeros((runs, width)), np.zeros((runs, modes)), np.zeros(runs)
         numbers, courses = np.full((runs, kept), np.nan), np.full((runs, samples, series), np.nan)
-        return RunBatch(status, np.zeros((runs, width)), np.zeros(runs), steps, rejected, rates, numbers, courses)
+        return RunBatch(status, ends, modes_end, times, steps, rejected, rates, events, numbers, courses)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All by name, (runs, ...) each."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -81,7 +88,7 @@ class Collected:
         self._rows = {name: np.full((runs, width), np.nan) for name, width in widths.items()}
         self._rows["m"][:] = m
         self._t = np.full(runs, settings.t_start)
-        self._counts = {name: np.zeros(runs, dtype=np.int64) for name in ("steps", "rejected", "rates")}
+        self._counts = {name: np.zeros(runs, dtype=np.int64) for name in ("steps", "rejected", "rates", "events")}
         shapes = {own.name: ((samples,) if own.course else ()) + own.slot.shape for own in kept}
         self._found = {name: np.full((runs, *shape), np.nan) for name, shape in shapes.items()}
         self._failures: dict[int, Failure] = {}
@@ -92,9 +99,11 @@ class Collected:
         """The runs of a batch that reached their end."""
         n, done = self._rows["x"].shape[1], batch.status == 0
         self._rows["x"][done], self._rows["integrals"][done] = batch.ends[done, :n], batch.ends[done, n:]
+        self._rows["m"][done] = batch.modes_end[done]
         settings = self._settings
+        counted = batch.step_counts, batch.rejected_counts, batch.rate_counts, batch.event_counts
         self._t[done] = settings.t_start + batch.times_end[done]
-        for name, counts in zip(self._counts, (batch.step_counts, batch.rejected_counts, batch.rate_counts), strict=True):
+        for name, counts in zip(self._counts, counted, strict=True):
             self._counts[name][done] = counts[done]
         at, along = 0, 0
         for own in self._kept:
@@ -134,6 +143,6 @@ class Collected:
     def ends(self) -> RunEnds:
         """All of them."""
         x, m, integrals = (self._rows[name] for name in ("x", "m", "integrals"))
-        steps, rejected, rates = self._counts.values()
         failures, doubts, refused = self._failures, self._doubts, self._refused
-        return RunEnds(self._t, x, m, integrals, steps, rejected, rates, self._found, failures, doubts, refused)
+        steps, rejected, rates, events = self._counts.values()
+        return RunEnds(self._t, x, m, integrals, steps, rejected, rates, events, self._found, failures, doubts, refused)

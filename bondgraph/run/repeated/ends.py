@@ -93,7 +93,7 @@ class RunEnds:
     ----------
     t, x, m, integrals : where each ended: time (runs,), s; states (runs, n), modes (runs, modes), integrated powers (runs,
         powers), J.
-    steps, rejected, rates : counts (runs,).
+    steps, rejected, rates, events : counts (runs,).
     kept : what was asked for by name, (runs, *shape), or (runs, samples, *shape) for courses; NaN after the end of a run that
         ended early.
     failures, doubts : by the number of the run, why it ended early, and why it cannot be trusted though it reached its end.
@@ -107,6 +107,7 @@ class RunEnds:
     steps: np.ndarray
     rejected: np.ndarray
     rates: np.ndarray
+    events: np.ndarray
     kept: Mapping[str, np.ndarray]
     failures: Mapping[int, Failure]
     doubts: Mapping[int, Sequence[Doubt]]
@@ -133,15 +134,18 @@ class RunEnd:
     Parameters
     ----------
     reached : whether that is the end that was asked for; `PreparedProgram.result` says why not.
-    t, x, q : time since the start, s, states (n,) and integrated powers (powers,), J.
-    rows : states and integrated powers at the samples, (samples, n + powers).
-    steps, rates : counts of steps and evaluations.
+    t, x, m, q : time since the start, s, states (n,), modes (modes,) and integrated powers (powers,), J.
+    rows : states and integrated powers at the samples, (samples, n + powers); modes : at the samples, (samples, modes).
+    steps, rates, events : counts of steps, evaluations and events.
     """
 
     reached: bool
     t: float
     x: np.ndarray
+    m: np.ndarray
     q: np.ndarray
     rows: np.ndarray
+    modes: np.ndarray
     steps: int
     rates: int
+    events: int

@@ -8,34 +8,22 @@ from __future__ import annotations
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.idioms import finite, larger, size_of
+from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.integrators.leg import HOPELESS, PATIENCE
 from bondgraph.run.integrators.one_step.driver import PAUSE, STOP
-from bondgraph.run.integrators.one_step.method import COMMON as INTEGRATOR
-from bondgraph.run.repeated import screen
-from bondgraph.run.table import fields_of
+from bondgraph.run.repeated import astray, impulses, screen
+from bondgraph.run.repeated.fields import DOUBTFUL, FIELDS, TOO_MANY, UNBEGUN, modes_at, tables_of
 
-TOO_MANY, DOUBTFUL = 100, 101
-"""Of a run that takes too many steps, and of one with values that are not finite or an account that does not close, besides what
-the integrator answers."""
 LAST, LARGEST, SMALLEST, INTEGRAL = range(4)
 ROW, OUTPUT, MODE = range(3)
 """Kinds of what is kept, and whence it comes."""
 
-# p, x, m: of all runs, in rows, `..._stride` apart; ends (runs, width), times_end, status, step_counts, rate_counts (runs,).
-# wanted: of each sample whether it is asked for, and not only looked at; so many of them are wanted_count.
-# kinds, sources, places: of each number that is kept, into kept (runs, kept_count); series (runs, wanted_count, series_count).
-# screen: as `screen.FIELDS`, 0 where no constraints are watched.
-_POINTERS = """table begin advance p x m times dates rows ends times_end status step_counts rejected_counts rate_counts
-    outputs out kinds sources places kept before series_sources series_places series signs energies rates powers wanted screen"""
-_WHOLES = "runs p_count p_stride x_stride m_stride samples wanted_count kept_count series_count output_count most"
-FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span"))
-
 
 def procedures() -> list[Procedure]:
     """All of the loop."""
-    return [*screen.procedures(), _examine(), _value(), _keep(), _many()]
+    parts = [*impulses.procedures(), *astray.procedures(), *screen.procedures()]
+    return [*parts, _examine(), _judge(), _value(), _keep(), _many()]
 
 
 @once
@@ -44,29 +32,27 @@ def machine_code() -> Library:
     return compile_written(procedures)
 
 
-def _tables(write: Procedure) -> tuple[Record, Record, Record]:
-    """Those of the loop, of the integrator, and of the error control."""
-    record = Record(write["r"], FIELDS)
-    integrator = Record(record.get("table"), INTEGRATOR)
-    return record, integrator, Record(integrator.get("weights"), ERROR_CONTROL)
-
-
 def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> None:
     with write.loop(count) as i, write.when(~finite(values[i])):
         write.give(1)
 
 
 def _examine() -> Procedure:
-    """1 where a value is not finite at a sample, the energy account of those that are asked for is off by more than the limit, or
-    constraints may lose rank."""
-    write = Procedure("examine", {"r": "ptr"}, "i64", internal=True)
-    record, integrator, weights = _tables(write)
-    n, width, p, m = (integrator.get(name) for name in ("n", "width", "p", "m"))
+    """1 where a value of a run from the modes m is not finite at a sample, the energy account of those that are asked for off by
+    more than the limit, a loop not solved, or where constraints may lose rank."""
+    write = Procedure("examine", {"r": "ptr", "m": "ptr"}, "i64", internal=True)
+    record, integrator, weights = tables_of(write)
+    n, width, p = (integrator.get(name) for name in ("n", "width", "p"))
     quadratures, storages = weights.get("quadratures"), weights.get("storages")
     rates, powers, energies = (record.get(name) for name in ("rates", "powers", "energies"))
     start, worst, in_play = write.local(0.0), write.local(0.0), write.local(0.0)
+    with write.when(storages > 0):
+        write.call(weights.get("energies"), [record.get("dates"), integrator.get("y_begun"), p, write["m"], energies])
+        with write.loop(storages) as i:
+            start.set(start.get() + energies[i])
+            in_play.set(in_play.get() + size_of(write, energies[i]))
     with write.loop(record.get("samples")) as k:
-        row, date = record.get("rows").at(k * width), record.get("dates").at(k)
+        row, date, m = record.get("rows").at(k * width), record.get("dates").at(k), modes_at(record, k)
         _unless_finite(write, row, width)
         write.call(integrator.get("rates"), [date, row, p, m, rates])
         _unless_finite(write, rates, n)
@@ -81,15 +67,18 @@ def _examine() -> Procedure:
             with write.loop(storages) as i:
                 stored.set(stored.get() + energies[i])
                 play.set(play.get() + size_of(write, energies[i]))
-            with write.when(k.equals(0)):
-                start.set(stored.get())
-            stored.set(stored.get() - start.get())
+            lost = record.get("lost")[k]
+            stored.set(stored.get() - start.get() + lost)
+            play.set(play.get() + size_of(write, lost))
             with write.loop(quadratures) as i:
                 work = row[n + i]
                 stored.set(stored.get() + record.get("signs")[i] * work)
                 play.set(play.get() + size_of(write, work))
             worst.set(larger(write, worst.get(), size_of(write, stored.get())))
             in_play.set(larger(write, in_play.get(), play.get()))
+        write.call("see_loops", [write["r"], k, date, row, m])
+    with write.when(write.call("astray", [write["r"]], "i64").equals(1)):
+        write.give(1)
     with write.when(~(worst.get() <= in_play.get() * record.get("limit"))):
         write.give(1)
     with write.when(record.get("screen").is_given()):
@@ -98,35 +87,44 @@ def _examine() -> Procedure:
     return write
 
 
+def _judge() -> Procedure:
+    """`examine` of a single run that has reached its end from the modes m."""
+    write = Procedure("judge", {"r": "ptr", "m": "ptr"}, "i64")
+    write.call("forget_events", [write["r"]])
+    write.call("finish_events", [write["r"], write.value(0, "i64")])
+    write.give(write.call("examine", [write["r"], write["m"]], "i64"))
+    return write
+
+
 def _value() -> Procedure:
-    """The number of this source and place, at a sample in this row."""
-    write = Procedure("value", {"r": "ptr", "row": "ptr", "source": "i64", "place": "i64"}, "double", internal=True)
-    record, integrator, _ = _tables(write)
-    source, place = write["source"], write["place"]
+    """The number of this source and place, at a sample in this row, in the modes m."""
+    arguments = {"r": "ptr", "row": "ptr", "m": "ptr", "source": "i64", "place": "i64"}
+    write = Procedure("value", arguments, "double", internal=True)
+    record, source, place = Record(write["r"], FIELDS), write["source"], write["place"]
     with write.when(source.equals(ROW)):
         write.give(write["row"][place])
     with write.when(source.equals(OUTPUT)):
         write.give(record.get("out")[place])
-    write.give(integrator.get("m")[place])
+    write.give(write["m"][place])
     return write
 
 
 def _keep() -> Procedure:
     """What is kept of a run, by the samples that are asked for."""
     write = Procedure("keep", {"r": "ptr", "run": "i64"}, internal=True)
-    record, integrator, _ = _tables(write)
-    width, p, m = (integrator.get(name) for name in ("width", "p", "m"))
+    record, integrator, _ = tables_of(write)
+    width, p = integrator.get("width"), integrator.get("p")
     samples, count, many = (record.get(name) for name in ("samples", "kept_count", "series_count"))
     kept, before, times = record.get("kept").at(write["run"] * count), record.get("before"), record.get("times")
     place = write.local(write["run"] * record.get("wanted_count") * many, "i64")
     last = write.local(0, "i64")
     with write.loop(samples) as k, write.when(record.get("wanted").load(k, "i64").equals(1)):
-        row = record.get("rows").at(k * width)
+        row, m = record.get("rows").at(k * width), modes_at(record, k)
         with write.when(record.get("output_count") > 0):
             write.call(record.get("outputs"), [record.get("dates").at(k), row, p, m, record.get("out")])
         with write.loop(count) as j:
             whence = [record.get(name).load(j, "i64") for name in ("sources", "places")]
-            value = write.call("value", [write["r"], row, *whence], "double")
+            value = write.call("value", [write["r"], row, m, *whence], "double")
             kind = record.get("kinds").load(j, "i64")
             first = k.equals(0)
             with write.when(first):
@@ -143,7 +141,7 @@ def _keep() -> Procedure:
             before[j] = value
         with write.loop(many) as j:
             whence = [record.get(name).load(j, "i64") for name in ("series_sources", "series_places")]
-            record.get("series")[place.get() + j] = write.call("value", [write["r"], row, *whence], "double")
+            record.get("series")[place.get() + j] = write.call("value", [write["r"], row, m, *whence], "double")
         place.set(place.get() + many)
         last.set(k)
     write.give()
@@ -153,17 +151,24 @@ def _keep() -> Procedure:
 def _many() -> Procedure:
     """All runs, one after the other."""
     write = Procedure("run_many", {"r": "ptr"})
-    record, integrator, _ = _tables(write)
+    record, integrator, _ = tables_of(write)
     c, width, count = record.get("table"), integrator.get("width"), record.get("p_count")
     with write.loop(record.get("runs")) as run:
         p = record.get("p").at(run * record.get("p_stride"))
         with write.loop(count) as i:
             integrator.get("p")[i] = p[i]
         x, m = (record.get(name).at(run * record.get(f"{name}_stride")) for name in ("x", "m"))
-        write.call(record.get("begin"), [c, x, m, record.get("times"), record.get("rows"), record.get("samples")])
-        status = write.local(PAUSE, "i64")
-        with write.repeat() as (_, done):
+        at = [c, x, m, record.get("times"), record.get("rows"), record.get("samples")]
+        begun = write.call(record.get("begin"), at, "i64")
+        status = write.local(UNBEGUN, "i64")
+        write.call("forget_events", [write["r"]])
+        with write.repeat() as (again, done):
+            with write.when(begun.equals(0)):
+                write.jump(done)
             status.set(write.call(record.get("advance"), [c], "i64"))
+            with write.when(status.get().equals(ROOM)):
+                write.call("note_events", [write["r"]])
+                write.jump(again)
             with write.when(~status.get().equals(PAUSE)):
                 write.jump(done)
             steps, most = integrator.get("steps"), record.get("most")
@@ -173,7 +178,8 @@ def _many() -> Procedure:
                 write.jump(done)
             integrator.set("tried", 0)
         with write.when(status.get().equals(STOP)):
-            doubtful = write.call("examine", [write["r"]], "i64")
+            write.call("finish_events", [write["r"], run])
+            doubtful = write.call("examine", [write["r"], m], "i64")
             write.call("keep", [write["r"], run])
             status.set(write.select(doubtful.equals(1), DOUBTFUL, STOP, "i64"))
         record.get("status").store(run, status.get(), "i64")
@@ -183,5 +189,8 @@ def _many() -> Procedure:
         end = record.get("ends").at(run * width)
         with write.loop(width) as i:
             end[i] = integrator.get("y")[i]
+        modes = integrator.get("mode_count")
+        with write.loop(modes) as i:
+            record.get("modes_end")[run * modes + i] = integrator.get("m")[i]
     write.give()
     return write

@@ -20,27 +20,37 @@ from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
-from bondgraph.run.instants.events import Events
-from bondgraph.run.instants.log import Log
 from bondgraph.run.integrators.choose import choose, tolerances
 from bondgraph.run.integrators.leg import Selection
 from bondgraph.run.outcome.doubts import doubts_of, first_lost
 from bondgraph.run.outcome.judge import judged
-from bondgraph.run.outcome.result import Result, Statistics
+from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
 from bondgraph.run.repeated.checked import checked_settings
 from bondgraph.run.repeated.collected import Collected, RunBatch, blocks_of, parts
 from bondgraph.run.repeated.ends import RunEnd, RunEnds, kept_of
+from bondgraph.run.repeated.fields import UNBEGUN
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, RunSettings
 
 if TYPE_CHECKING:
-    from bondgraph.run.repeated.workspace import MachineRun, Workspace
+    from bondgraph.run.repeated.machine_run import MachineRun
+    from bondgraph.run.repeated.workspace import Workspace
 
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run up to where a value is lost, and where it ended: t, s since the start, and x (n,); `sound` if it is beyond doubt."""
+
+    result: Result
+    t: float
+    x: np.ndarray
+    sound: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,10 +71,12 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """Whether a whole run needs no Python: by a method in machine code, without events, clocks, and loops to be solved."""
+        """Whether runs are made by a method in machine code, where what it does not know about events is all that is left to
+        Python; ticks that solve loops are not."""
         program = self.program
-        events = program.guards is not None or program.transitions
-        return self.choice.solver == "machine code" and not (events or program.clocks or program.loops or program.breaks)
+        ticks = bool(program.clocks or program.breaks)
+        made = all(loop.kernel.is_machine_code for loop in program.loops)
+        return self.choice.solver == "machine code" and made and not (ticks and program.loops)
 
     @property
     def watched(self) -> bool:
@@ -79,7 +91,8 @@ class PreparedProgram:
             name: checks.block(program, name, given, length, code)
             for (name, code), given, length in zip(_BLOCKS, (x0, p, m0), lengths, strict=True)
         }
-        return replace(self.settings, **blocks)  # type: ignore[arg-type]
+        times, dates = self.settings.times.copy(), self.settings.dates.copy()  # whose the result will be
+        return replace(self.settings, times=times, dates=dates, **blocks)  # type: ignore[arg-type]
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
         """One run, with warnings where it ended early or cannot be trusted; see `simulate`."""
@@ -103,77 +116,73 @@ class PreparedProgram:
         """One run with its failure or doubts, and without a word of them."""
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
-            found = self._alone(settings, begin, bar) if self.in_machine_code else None
-            result, end = found if found is not None else self._stepwise(settings, begin, bar)
-        result = judged(result, settings.t_start, self.wanted, end)
-        if result.failure is None:
+            made = self._made(settings, begin, bar)
+        result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
+        if result.failure is None and not (made.sound and self.settings.times is self.wanted[0]):
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
         return result
 
-    def _stepwise(self, settings: Settings, begin: float, bar: Progress) -> tuple[Result, tuple[float, np.ndarray]]:
-        """A run leg by leg, and where it ended."""
+    def _made(self, settings: Settings, begin: float, bar: Progress) -> Made:
+        """A run, wherever it is made."""
+        found = self._in_machine_code(settings, begin, bar) if self.in_machine_code else None
+        return found or self._in_python(settings, begin, bar)
+
+    def _in_python(self, settings: Settings, begin: float, bar: Progress) -> Made:
+        """A run that Python begins."""
         bound = Bound(self.program, settings.p, settings.t_start, settings.span)
         run = Hybrid(bound, settings, Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar)
         run.go(self.choice)
         run.examine()
-        return result_of(run, self.choice, time.perf_counter() - begin), (run.t, run.x)
+        return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x)
 
-    def _alone(self, settings: Settings, begin: float, bar: Progress) -> tuple[Result, tuple[float, np.ndarray]] | None:
-        """A run in machine code, and where it ended; None for one that does not reach its end by itself."""
+    def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> Made | None:
+        """A run in machine code, with which Python goes on where that does not reach its end; None for one that only Python can
+        begin."""
         with self._workspace() as space:
             course = space.run(settings.p, settings.x, settings.m, bar)
-            if not course.done:
+            if course.status == UNBEGUN:
                 return None
-            result = self._result(settings, space, course, begin)
-        rtol, (t, x) = settings.rtol, (result.t, result.x)
-        lost = first_lost(self.program, t, settings.p, x, result.m, result.integrals, rtol)
-        return None if lost is not None else (result, (course.t, course.x))
+            if course.done:
+                sound, result = space.is_sound(course, settings.m), self._result(settings, space, course, begin)
+                if sound or self._is_whole(result):
+                    return Made(result, course.t, course.x, sound)
+            run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
+            run.go_on(self.choice, space.underway(course, settings.p, settings.m))
+            run.examine()
+            return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x)
+
+    def _is_whole(self, result: Result) -> bool:
+        """Whether no value of a run is lost at a sample."""
+        values = result.t, result.p, result.x, result.m, result.integrals
+        return first_lost(self.program, *values, self.settings.rtol) is None
 
     def _result(self, settings: Settings, space: Workspace, course: MachineRun, begin: float) -> Result:
-        effort, n = course.effort, self.program.states
         local = tolerances(settings, self.choice.method).relative
-        rounding = space.weights.rounding(effort.noisy, local, course.t, course.x, settings.m)
-        energies = space.bound.energies(0.0, settings.x, settings.m)
-        statistics = Statistics(
-            solver=self.choice.solver,
-            method=self.choice.method,
-            steps=effort.steps,
-            rejected=effort.rejected,
-            rates=effort.rates,
-            jacobians=effort.jacobians,
-            guards=0,
-            events=0,
-            wall_time=time.perf_counter() - begin,
-            integration_time=effort.seconds,
-            local_rtol=local,
-            rounding=rounding,
-        )
-        return Result(
-            program=self.program,
-            p=settings.p,
-            t=settings.dates,
-            since=settings.times,
-            x=np.ascontiguousarray(course.rows[:, :n]),
-            m=np.tile(settings.m, (len(settings.times), 1)),
-            integrals=np.ascontiguousarray(course.rows[:, n:]),
-            start_energies=energies,
-            events=Events.of(self.program, settings.p, settings.t_start, Log(self.program, settings.t_start)),
-            failure=None,
-            statistics=statistics,
-        )
+        rounding = space.weights.rounding(course.effort.noisy, local, course.t, course.x, course.m)
+        start, passed = space.start_energies(settings.p, settings.m), time.perf_counter() - begin
+        return course.result(self.program, settings, self.choice, start, rounding, passed)
 
     def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
         """One run from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not looked at, with
         nothing said of its end. What cannot be done in machine code is done by `judged`, at its price."""
-        if self.in_machine_code:
+        if self.in_machine_code and self._compiled:
             with self._workspace() as space:
                 course = space.run(p, x0, m0)
             if course.done:
-                return RunEnd(True, course.t, course.x, course.q, course.rows, course.effort.steps, course.effort.rates)
+                at, effort = (course.t, course.x, course.m, course.q), course.effort
+                return RunEnd(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
         result = self.judged(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
-        reached, at = result.failure is None, float(result.since[-1])
-        return RunEnd(reached, at, result.x[-1], result.integrals[-1], rows, spent.steps, spent.rates)
+        at = (float(result.since[-1]), result.x[-1], result.m[-1], result.integrals[-1])
+        return RunEnd(result.failure is None, *at, rows, result.m, spent.steps, spent.rates, spent.events)
+
+    @cached_property
+    def _compiled(self) -> bool:
+        """True, once all that events may need is compiled; `simulate` waits for what they do need."""
+        program = self.program
+        for kernel in (*program.resets, *program.supplies, *program.pushes):
+            assert kernel is None or kernel.address is not None
+        return True
 
     def many(
         self,
@@ -207,17 +216,17 @@ class PreparedProgram:
         kept, outputs = kept_of(self.program, keep or {})
         crew, watched = max(1, threads or os.cpu_count() or 1), watch and self.watched
         collected = Collected(self.program, self.settings, len(self.wanted[0]), self.judged, (x0, p, m0), kept)
-        machine = self.in_machine_code and (outputs is None or outputs.address is not None)
+        machine = self.in_machine_code and self._compiled and (outputs is None or outputs.address is not None)
         machine = machine and (not watched or self._can_be_screened)
         left: Sequence[int] = range(runs)
         with Progress(self.program.name, runs, self.progress) as bar, ThreadPoolExecutor(crew) as pool:
             if machine:
                 counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
-                batch = RunBatch.of(runs, width + self._powers, len(self.wanted[0]), *counts)
+                batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
 
                 def chunk(part: slice) -> int:
                     with self._workspace() as space:
-                        space.many(p, x0, m0, part, self.wanted, watched, batch, kept, outputs)
+                        space.many((p, x0, m0), part, self.wanted, watched, batch, kept, outputs)
                     return part.stop
 
                 for done in pool.map(chunk, parts(runs, crew)):
@@ -230,9 +239,12 @@ class PreparedProgram:
 
     @property
     def _can_be_screened(self) -> bool:
-        """Whether machine code can watch: where constraints repeat each other, some eigenvalues are zero throughout."""
-        closing, kernel = self.program.closing, self.program.closing_matrix
-        return closing is not None and not closing.repeating and kernel is not None and kernel.is_machine_code
+        """Whether machine code can watch: where constraints repeat each other, some eigenvalues are zero throughout; modes change
+        which of them hold."""
+        program = self.program
+        closing, kernel = program.closing, program.closing_matrix
+        plain = closing is not None and not closing.repeating and not program.transitions
+        return plain and kernel is not None and kernel.is_machine_code
 
     @property
     def _powers(self) -> int:

@@ -3,95 +3,162 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel, address_of
+from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.shared_weights import SharedWeights
+from bondgraph.run.instants.loop import ROOM
+from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators.choose import in_machine_code
-from bondgraph.run.integrators.leg import Effort, Selection, endless
+from bondgraph.run.integrators.leg import Selection, endless
 from bondgraph.run.integrators.one_step import driver
-from bondgraph.run.outcome.doubts import FAR, MOST
+from bondgraph.run.integrators.underway import Underway
 from bondgraph.run.program import Program
 from bondgraph.run.repeated import loop, screen
 from bondgraph.run.repeated.collected import RunBatch
 from bondgraph.run.repeated.ends import KeptOfRun
+from bondgraph.run.repeated.fields import UNBEGUN
+from bondgraph.run.repeated.machine_run import MachineRun
+from bondgraph.run.repeated.many import put_runs, table_of
+from bondgraph.run.repeated.schedules import Schedules
+from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
+from bondgraph.run.switching.accumulation import Watch
+from bondgraph.run.switching.course import Courses
 from bondgraph.run.table import FieldTable
 
-STEPS = 20_000
-"""After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is."""
-# An account that may be doubtful is drawn up again in Python, which sums in another order.
-_NEAR = 0.5
-
-
-@dataclass(frozen=True, eq=False)
-class MachineRun:
-    """A run in machine code.
-
-    Parameters
-    ----------
-    done : whether it reached its end; where it has not, it must be done in Python.
-    t, x, q : where it ended; rows (samples, n + quadratures) : states and integrated powers at the sample times.
-    effort : what it cost.
-    """
-
-    done: bool
-    t: float
-    x: np.ndarray
-    q: np.ndarray
-    rows: np.ndarray
-    effort: Effort
+STEPS, LARGE = 20_000, 100
+"""After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is; after fewer where a
+model has more states than that."""
 
 
 class Workspace:
-    """Tables and arrays of runs by a method in machine code, without events and clocks; for one thread at a time."""
+    """Tables and arrays of runs by a method in machine code; for one thread at a time."""
 
     def __init__(self, program: Program, settings: Settings, choice: Selection):
         self.settings = settings
         self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
         self.weights = SharedWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
-        self._integrator = in_machine_code(self.bound, settings, choice, self.weights)
-        self.table = self._integrator.table
-        self.table["stop"], self.table["budget"] = settings.span, STEPS
-        pointer, library, name = ctypes.c_void_p, self._integrator.library, self._integrator.method.name
-        self._addresses = library.address(f"{name}_begin"), library.address(f"{name}_advance")
-        self._begin = ctypes.CFUNCTYPE(None, *[pointer] * 5, ctypes.c_int64)(self._addresses[0])
-        self._advance = ctypes.CFUNCTYPE(ctypes.c_int64, pointer)(self._addresses[1])
-        self._many = ctypes.CFUNCTYPE(None, pointer)(loop.machine_code().address("run_many"))
+        self.courses = Courses(self.bound, settings.span)
+        self.watch = Watch(len(program.transitions), settings.span, settings.rtol)
+        self.settler = None
+        if program.transitions or program.loops:
+            self.settler = Settler(self.bound, settings, self.courses, self.watch)
+        self.integrator = in_machine_code(self.bound, settings, choice, self.weights, None, self.settler)
+        self.schedules = Schedules(self.bound, settings, self.integrator.share)
+        self.table = self.integrator.table
+        self.table["stop"] = settings.span
+        library, name = self.integrator.library, self.integrator.method.name
+        pointer, whole = ctypes.c_void_p, ctypes.c_int64
+        begin, advance = library.address(f"{name}_begin"), library.address(f"{name}_advance" if self.settler is None else "run")
+        self._begin = ctypes.CFUNCTYPE(whole, *[pointer] * 5, whole)(begin)
+        self._advance = ctypes.CFUNCTYPE(whole, pointer)(advance)
+        judging = loop.machine_code()
+        self._many = ctypes.CFUNCTYPE(None, pointer)(judging.address("run_many"))
+        self._judge = ctypes.CFUNCTYPE(whole, pointer, pointer)(judging.address("judge"))
+        self._addresses = begin, advance
         self._width = program.states + self.bound.quadratures
+        self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
         self._place = self.table.address
-        self._screen: FieldTable | None = None
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> MachineRun:
-        """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), all contiguous arrays of floats."""
-        settings, table, n = self.settings, self.table, self.bound.program.states
-        self.bound.p[:] = p
+        """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), all contiguous arrays of floats. Raises
+        `RunError` E330 for a clock that cannot run."""
+        settings, table, settler, n = self.settings, self.table, self.settler, self.bound.program.states
         times = settings.times
-        rows = np.empty((len(times), self._width))
+        self.bound.p[:] = p
+        self.schedules.follow(b"" if self.schedules.fixed else self.schedules.keys(p[None])[0])
+        rows, pieces = np.empty((len(times), self._width)), list[np.ndarray]()
+        modes = np.empty((len(times), len(m))) if settler is not None else np.broadcast_to(m, (len(times), len(m)))
+        if settler is not None:
+            settler.ready()
+            settler.table.point("all_held", address_of(modes))
+        table["budget"] = self._budget
         start = time.perf_counter()
-        self._begin(self._place, address_of(x), address_of(m), address_of(times), address_of(rows), len(times))
-        status = self._advance(self._place)
-        while status == driver.PAUSE and not endless(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
-            if bar is not None:
-                bar.show(table["t"], f"t = {table['t']:.6g} s")
+        begun = self._begin(self._place, address_of(x), address_of(m), address_of(times), address_of(rows), len(times))
+        status = self._advance(self._place) if begun else UNBEGUN
+        while status in (driver.PAUSE, ROOM):
+            if status == ROOM:
+                assert settler is not None
+                pieces.append(settler.emptied())
+            elif endless(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
+                break
             table["tried"] = 0
+            if bar is not None:
+                happened = "" if settler is None else f", {sum(map(len, pieces)) + int(settler.table['logged'])} events"
+                bar.show(table["t"], f"t = {table['t']:.6g} s{happened}")
             status = self._advance(self._place)
         seconds = time.perf_counter() - start
-        effort = replace(self._integrator.effort(), seconds=seconds)
-        y = table.arrays["y"].copy()
-        return MachineRun(status == driver.STOP, float(table["t"]), y[:n], y[n:], rows, effort)
+        self.integrator.seconds = seconds
+        y, last = table.arrays["y"].copy(), table.arrays["m"].copy()
+        if settler is not None and status == driver.STOP:
+            pieces.append(settler.finished(last, modes))
+        ticks = self.schedules.ticks.count
+        return MachineRun(
+            status, float(table["t"]), y[:n], y[n:], last, rows, modes, tuple(pieces), ticks, self.integrator.effort()
+        )
+
+    def underway(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> Underway:
+        """The last run, which had parameters p and began in the modes m, for Python to go on with."""
+        samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
+        own = self.integrator, self.weights, self.courses, self.watch, self.settler
+        return Underway(*own, course.status, samples, course.logged, self.start_energies(p, m))
+
+    def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
+        """Whether the last run, which has reached its end from the modes m, is beyond doubt: its values are finite at the
+        samples, its loops solved, and its account closes by far. Where that is not seen at once, Python has to look."""
+        if len(course.logged) > 1:
+            return False
+        table = self._judging
+        table.point("rows", address_of(course.rows))
+        if self.settler is not None:
+            table.point("modes", address_of(course.modes))
+            self.settler.table["logged"] = len(course.logged[0])
+        return not self._judge(table.address, address_of(m))
+
+    @cached_property
+    def _judging(self) -> FieldTable:
+        """A table of the loop over many runs, for a single one."""
+        times, dates = self.settings.times, self.settings.dates
+        table = self._table_of_many((times, dates), times, (), None)
+        table.point("event_counts", np.zeros(1, dtype=np.int64))
+        return table
+
+    @cached_property
+    def _watching(self) -> FieldTable:
+        """The table of the look at constraints."""
+        own = self.settings
+        return screen.screen_table(self.bound.program, own.times, own.dates, own.span, own.t_start)
+
+    def _table_of_many(
+        self, samples: tuple[np.ndarray, np.ndarray], wanted: np.ndarray, kept: Sequence[KeptOfRun], outputs: Kernel | None
+    ) -> FieldTable:
+        table = table_of(self.bound, self.settings, samples, wanted, kept, outputs)
+        table.point("table", self._place)
+        for name, address in zip(("begin", "advance"), self._addresses, strict=True):
+            table.point(name, address)
+        if self.settler is None:
+            table.point("modes", self.table.arrays["m"])
+            table["mode_stride"] = 0
+        return table
+
+    def start_energies(self, p: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Energy per storage when the last run began, with parameters p in the modes m, before anything happened, J."""
+        kernel, n = self.bound.program.energies, self.bound.program.states
+        start = np.array([self.settings.t_start])
+        return np.zeros(0) if kernel is None else kernel(start, self.table.arrays["y_begun"][:n], p, m)
 
     def many(
         self,
-        p: np.ndarray,
-        x: np.ndarray,
-        m: np.ndarray,
+        blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
         runs: slice,
         wanted: tuple[np.ndarray, np.ndarray],
         watch: bool,
@@ -99,58 +166,28 @@ class Workspace:
         kept: Sequence[KeptOfRun],
         outputs: Kernel | None,
     ) -> None:
-        """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in one call that lets
-        go of the interpreter's lock; what is kept is that at the samples `wanted`, since the start and as dates, and constraints
-        are looked at along a run if `watch`."""
-        program, settings = self.bound.program, self.settings
-        times, dates = (settings.times, settings.dates) if watch else wanted
-        asked_for = np.isin(times, wanted[0]).astype(np.int64)
-        table, first, count = FieldTable(loop.FIELDS), runs.start, runs.stop - runs.start
-        numbers = [place for own in kept if not own.course for place in own.sources()]
-        series = [place for own in kept if own.course for place in own.sources()]
-        kinds = [own.kind for own in kept if not own.course for _ in own.places]
-        signs = [1.0 if role == "dissipated" else -1.0 for role in program.power_roles]
-        storages = 0 if program.energies is None else program.energies.n_out
-        arrays = {"times": times, "dates": dates, "rows": np.empty((len(times), self._width)), "signs": np.array(signs)}
-        arrays["wanted"] = asked_for
-        arrays |= {"out": np.empty(outputs.n_out if outputs else 0), "before": np.zeros(len(numbers)), "kinds": _whole(kinds)}
-        arrays |= {"sources": _whole([a for a, _ in numbers]), "places": _whole([b for _, b in numbers])}
-        arrays |= {"series_sources": _whole([a for a, _ in series]), "series_places": _whole([b for _, b in series])}
-        arrays |= {"energies": np.empty(storages), "rates": np.empty(program.states), "powers": np.empty(self.bound.quadratures)}
-        own = ("status", "ends", "times_end", "step_counts", "rejected_counts", "rate_counts", "kept", "series")
-        arrays |= {name: getattr(batch, name)[runs] for name in own}
-        for name, block in (("p", p), ("x", x), ("m", m)):
-            table[f"{name}_stride"] = 0 if len(block) == 1 else block.shape[1]
-            arrays[name] = block if len(block) == 1 else block[first : runs.stop]
-        for name, array in arrays.items():
-            table.point(name, array)
-        table.point("table", self._place)
-        table.point("begin", self._addresses[0])
-        table.point("advance", self._addresses[1])
-        table.point("screen", self._watching().address if watch else 0)
-        table.point("outputs", 0 if outputs is None else outputs.address or 0)
-        table["runs"], table["p_count"], table["samples"], table["most"] = (
-            count,
-            program.parameters,
-            len(times),
-            settings.max_steps,
-        )
-        table["kept_count"], table["series_count"], table["output_count"] = (
-            len(numbers),
-            len(series),
-            outputs.n_out if outputs else 0,
-        )
-        table["span"], table["wanted_count"] = settings.span, int(asked_for.sum())
-        table["limit"] = _NEAR * min(FAR * settings.rtol, MOST)
-        self._many(table.address)
-
-    def _watching(self) -> FieldTable:
-        """The table of the look at constraints."""
-        if self._screen is None:
-            own = self.settings
-            self._screen = screen.screen_table(self.bound.program, own.times, own.dates, own.span, own.t_start)
-        return self._screen
-
-
-def _whole(values: Sequence[int]) -> np.ndarray:
-    return np.array(values, dtype=np.int64)
+        """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in a call that lets go
+        of the interpreter's lock for each stretch of them that have the same clocks. What is kept is that at the samples
+        `wanted`, since the start and as dates; constraints are looked at along a run if `watch`."""
+        own = (self.settings.times, self.settings.dates) if watch else wanted
+        p, table = blocks[0], self._table_of_many(own, wanted[0], kept, outputs)
+        table.point("screen", self._watching.address if watch else 0)
+        samples, modes = len(own[0]), len(self.table.arrays["m"])
+        table.lay({"rows": samples * self._width, **({} if self.settler is None else {"modes": samples * modes})})
+        if self.settler is not None:
+            self.settler.ready()
+            self.settler.table.point("all_held", address_of(table.arrays["modes"]))
+        self.table["budget"] = self._budget
+        keys = self.schedules.keys(p[runs] if len(p) > 1 else p)
+        first = runs.start
+        for key, alike in itertools.groupby(keys):
+            stop = first + len(list(alike)) if len(p) > 1 else runs.stop
+            self.bound.p[:] = p[first if len(p) > 1 else 0]
+            try:
+                self.schedules.follow(key)
+            except RunError:
+                batch.status[first:stop] = UNBEGUN
+            else:
+                put_runs(table, blocks, slice(first, stop), batch)
+                self._many(table.address)
+            first = stop

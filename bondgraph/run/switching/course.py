@@ -5,6 +5,8 @@ What rounding makes of a guard is measured (`rounding`), at states, parameters a
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from bondgraph.run.bound import Bound
@@ -15,9 +17,17 @@ from bondgraph.run.switching.rounding import PAIRS, ULPS, nudges, spread
 SOONEST, LATEST, LONGER = 1e-15, 1e-6, 8.0
 _LOOKS = 1 + int(np.log(LATEST / SOONEST) / np.log(LONGER))
 # States around one: how many, and how far away relative to their size.
-_TRIALS, _AROUND = 12, 1e-3
+TRIALS, _AROUND = 12, 1e-3
 # Part of the rate of a guard that a bounce may leave as it was.
-_TURNED = 0.01
+TURNED = 0.01
+
+
+@functools.lru_cache(maxsize=64)
+def trials(count: int) -> np.ndarray:
+    """Changes (TRIALS, count) of `count` states in parts of their sizes, the same at every call, to read only."""
+    made = np.random.default_rng(1).uniform(-_AROUND, _AROUND, (TRIALS, count))
+    made.flags.writeable = False
+    return made
 
 
 class Courses:
@@ -26,10 +36,12 @@ class Courses:
     def __init__(self, bound: Bound, span: float):
         self._bound, self.span = bound, span
         self.sizes = np.zeros(bound.program.states)
-        self.by_x, self.p = nudges(bound.program.states), bound.p * (1.0 + nudges(len(bound.p)))
+        self.by_x, self.p_factors = nudges(bound.program.states), 1.0 + nudges(len(bound.p))
+        self.p = bound.p * self.p_factors
         self.later = ULPS * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
-        self.bounces = np.array([_known_bounce(edge) for edge in bound.program.transitions], dtype=np.int64)
-        """Which transitions are bounces: 1, 0, or -1 where that has not been asked yet."""
+        self.known_bounces = np.array([_known_bounce(edge) for edge in bound.program.transitions], dtype=np.int64)
+        self.bounces = self.known_bounces.copy()
+        """Which transitions are bounces: 1, 0, or -1 where that has not been asked yet; those that are known before a run."""
         self._last = np.array([edge.last for edge in bound.program.transitions], dtype=bool)
         """Transitions by which a mode that contradicts itself ends the run."""
 
@@ -77,16 +89,16 @@ class Courses:
 
     def _turns_round(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         size = np.fmax(np.fmax(self.sizes, np.abs(x)), np.abs(self._bound.rates(t, x, m)) * self.span)
-        rng, step, turned = np.random.default_rng(1), np.array([LATEST * self.span]), []
-        for _ in range(_TRIALS):
-            change = rng.uniform(-_AROUND, _AROUND, len(x)) * np.where(size > 0.0, size, 1.0)
+        step, turned = np.array([LATEST * self.span]), []
+        for part in trials(len(x)):
+            change = part * np.where(size > 0.0, size, 1.0)
             rises = []
             for y in (x + change, x - change):
                 after = self._bound.reset(index, t, y, m)
                 rises.append([self.ahead(t, z, m, step)[0, index] - self._bound.guards(t, z, m)[index] for z in (y, after)])
             before, past = rises[0][0] - rises[1][0], rises[0][1] - rises[1][1]
-            turned.append(before != 0.0 and past * np.sign(before) < _TURNED * abs(before))
-        return sum(turned) > _TRIALS // 2
+            turned.append(before != 0.0 and past * np.sign(before) < TURNED * abs(before))
+        return sum(turned) > TRIALS // 2
 
     def ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """Guards (s, k) after `steps` (s,) s along the motion, to second order (Heun)."""

@@ -1,11 +1,13 @@
-"""A run begins: start values in; tables as if they were new, the first row, and the length of a first step, out."""
+"""A run begins: start values in; tables of integrator, error control, clocks and events as if they were new, what is due at the
+start carried out, the first row, and the length of a first step, out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.weights import PATIENCE, RENEWALS
+from bondgraph.run.instants.fields import FIELDS as INSTANTS
 from bondgraph.run.integrators.one_step.method import Method, permitted
 
 _COUNTS = (
@@ -15,11 +17,13 @@ _COUNTS = (
 
 
 def begin(method: Method) -> Procedure:
-    """From (x, m) at the time 0, with so many samples, the first of them there, whose rows are to be filled."""
-    write = Procedure(f"{method.name}_begin", {**dict.fromkeys(("c", "x", "m", "times", "rows"), "ptr"), "samples": "i64"})
+    """From (x, m) at the time 0, with so many samples, the first of them there, whose rows are to be filled: 1 if that is done, 0
+    where Python has to begin."""
+    given = {**dict.fromkeys(("c", "x", "m", "times", "rows"), "ptr"), "samples": "i64"}
+    write = Procedure(f"{method.name}_begin", given, "i64")
     record = method.record(write)
     n, width, y, weights = (record.get(name) for name in ("n", "width", "y", "weights"))
-    rows, m, window = write["rows"], record.get("m"), record.get("window")
+    rows, m, window, instants = write["rows"], record.get("m"), record.get("window"), record.get("instants")
     for name in _COUNTS.split():
         record.set(name, 0)
     record.set("t", 0.0)
@@ -35,6 +39,17 @@ def begin(method: Method) -> Procedure:
         y[i] = 0.0
     with write.loop(n) as i:
         y[i] = write["x"][i]
+    with write.when(instants.is_given()), write.when(write.call("open", [instants], "i64").equals(0)):
+        write.give(0)
+    with write.loop(n) as i:
+        record.get("y_begun")[i] = y[i]
+    write.call("start_clocks", [write["c"]])
+    with write.when(instants.is_given()):
+        with write.when(write.call("settle_start", [instants], "i64").equals(0)):
+            write.give(0)
+        Record(instants, INSTANTS).set("rows", rows.at(width))
+    with write.when(write.call("all_finite", [y, n], "i64").equals(0)):
+        write.give(0)
     with write.loop(width) as i:
         rows[i] = y[i]
     record.set("times", write["times"].at(1))
@@ -42,7 +57,7 @@ def begin(method: Method) -> Procedure:
     record.set("samples", write["samples"] - 1)
     write.call(record.get("weights_reset"), [weights])
     write.call(record.get("weights_begin"), [weights, record.get("t"), y, y.at(n), m])
-    write.give()
+    write.give(1)
     return write
 
 

@@ -270,6 +270,6 @@ def procedures(method: Method) -> list[Procedure]:
     within = Within(method.fields, exact="dense", cubic=method.cubic)
     parts = [derivative(method.fields), *method.procedures(), beginning.first_step(method), guard_values(method.fields)]
     parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
-    parts += [part(method) for part in (clocks.due, clocks.flush, clocks.tick)]
-    parts += [part(method) for part in (samples, noisy_step, weigh, attempts, advance, beginning.begin)]
-    return [*parts, *loop.procedures(method.fields, f"{method.name}_advance", EVENT)]
+    parts += [part(method) for part in (clocks.due, clocks.flush, clocks.carried_out, clocks.tick, clocks.started)]
+    parts += [part(method) for part in (samples, noisy_step, weigh, attempts, advance)]
+    return [*parts, *loop.procedures(method.fields, f"{method.name}_advance", EVENT), beginning.begin(method)]

@@ -49,7 +49,7 @@ class OneStep(Integrator):
         self.method, self.library = method, library
         self._bound, self._weights, self._n = bound, weights, bound.program.states
         width = self._n + bound.quadratures
-        own = {**dict.fromkeys(("y", "y_new", "y_stage"), width), **lengths}
+        own = {**dict.fromkeys(("y", "y_new", "y_stage", "y_begun"), width), **lengths}
         table = table_of(method.fields, bound, tolerances, weights, **own)
         self.table = table
         table.point("weights", weights.table.address)
@@ -59,16 +59,16 @@ class OneStep(Integrator):
         table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
         table["budget"], table["renewal"] = _BUDGET, RENEWALS[0]
         if ticks is not None:
-            self._share(ticks)
+            self.share(ticks)
         self._settler, name = settler, f"{method.name}_advance"
         if settler is not None:
             settler.share(table.arrays)
             table.point("instants", settler.table.address)
             name = "run"
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(library.address(name))
-        self._seconds = 0.0
+        self.seconds = 0.0
 
-    def _share(self, ticks: Ticks) -> None:
+    def share(self, ticks: Ticks) -> None:
         """Let the machine code run the clocks."""
         kernels = [None if row is None else self._bound.program.clocks[row].kernel for row in ticks.clocks]
         addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
@@ -94,7 +94,7 @@ class OneStep(Integrator):
             self._settler.begin(t, levels)
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
-        table, n = self.table, self._n
+        table = self.table
         table.point("times", times)
         table.point("rows", rows)
         table["samples"], table["written"], table["stop"], table["tried"] = len(times), 0, stop, 0
@@ -102,9 +102,14 @@ class OneStep(Integrator):
         if settler is not None:
             settler.depart(rows)
         seconds, status = self._call()
-        self._seconds += seconds
+        self.seconds += seconds
         if status == of.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
+        return self.leg(status)
+
+    def leg(self, status: int) -> Leg:
+        """The leg that ended with this answer of the machine code."""
+        table, n, settler = self.table, self._n, self._settler
         y = table.arrays["y"].copy()
         marked = fired(table) if status == of.EVENT else ()
         word, reason = _STATUS.get(status, legs.FAILED), _REASONS.get(status, "")
@@ -123,4 +128,4 @@ class OneStep(Integrator):
         table = self.table
         counts = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "noisy_steps")
         steps, rejected, rates, jacobians, guards, noisy = (int(table[name]) for name in counts)
-        return Effort(steps, rejected, rates, jacobians, guards, self._seconds, noisy)
+        return Effort(steps, rejected, rates, jacobians, guards, self.seconds, noisy)

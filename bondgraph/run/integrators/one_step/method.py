@@ -9,14 +9,15 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.idioms import clock_time
 from bondgraph.run.integrators.native import Fields, with_shared
 
-# y, y_new, y_stage: state at the start and end of a step and argument of the last stage; k: rates, those at the start first.
+# y, y_new, y_stage: state at the start and end of a step and argument of the last stage; y_begun: states (n,) with which the run
+# began, before anything happened; k: rates, those at the start first.
 # moved: whether the state has changed since the last attempt; most: steps of a run.
 # weights ...: the table of the error control, and its procedures (`error_control.weighing`).
 # doubts: rejections since the last question; noisy: whether there is noise, and in how many steps it was used; cornered: asked
 # already at the smallest step; grow ... landing: what the loop must find as it was when it is entered again.
 # periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
 COMMON = with_shared(
-    "rates_and_powers y y_new y_stage k periods tick_offsets following tick_index tick_kernels breaks"
+    "rates_and_powers y y_new y_stage y_begun k periods tick_offsets following tick_index tick_kernels breaks"
     " instants weights weights_reset weights_begin weights_renew weights_question weights_relax",
     "width budget watch stiff mild rate_count jacobian_count rejected clock_count doubts renewal noisy is_landing landings tried"
     " once cornered mode_count moved most",

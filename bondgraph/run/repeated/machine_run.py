@@ -1,0 +1,90 @@
+"""A run in machine code that has ended: where it ended and what it wrote in; its `Result` out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.run.error_control.weights import Rounding
+from bondgraph.run.instants.events import Events
+from bondgraph.run.integrators.choose import tolerances
+from bondgraph.run.integrators.leg import Effort, Selection
+from bondgraph.run.integrators.one_step.driver import STOP
+from bondgraph.run.outcome.result import Result, Statistics
+from bondgraph.run.program import Program
+from bondgraph.run.settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class MachineRun:
+    """A run in machine code.
+
+    Parameters
+    ----------
+    status : what the integrator has answered at last, or `fields.UNBEGUN`.
+    t, x, q, m : where it ended; rows (samples, n + quadratures), modes (samples, modes) : at the sample times.
+    logged : rows of its events, in pieces (k, width); ticks : how many there were.
+    effort : what it cost.
+    """
+
+    status: int
+    t: float
+    x: np.ndarray
+    q: np.ndarray
+    m: np.ndarray
+    rows: np.ndarray
+    modes: np.ndarray
+    logged: tuple[np.ndarray, ...]
+    ticks: int
+    effort: Effort
+
+    @property
+    def done(self) -> bool:
+        """Whether it reached its end; where it has not, Python has to go on."""
+        return self.status == STOP
+
+    @property
+    def events(self) -> int:
+        """How many there were."""
+        return sum(map(len, self.logged))
+
+    def result(
+        self,
+        program: Program,
+        settings: Settings,
+        choice: Selection,
+        start_energies: np.ndarray,
+        rounding: Rounding,
+        wall_time: float,
+    ) -> Result:
+        """Of one that is done; `start_energies` (storages,), J, are those before anything happened; `wall_time` in s."""
+        effort, n = self.effort, program.states
+        statistics = Statistics(
+            solver=choice.solver,
+            method=choice.method,
+            steps=effort.steps,
+            rejected=effort.rejected,
+            rates=effort.rates,
+            jacobians=effort.jacobians,
+            guards=effort.guards,
+            events=self.events,
+            ticks=self.ticks,
+            wall_time=wall_time,
+            integration_time=effort.seconds,
+            local_rtol=tolerances(settings, choice.method).relative,
+            rounding=rounding,
+        )
+        return Result(
+            program=program,
+            p=settings.p,
+            t=settings.dates,
+            since=settings.times,
+            x=np.ascontiguousarray(self.rows[:, :n]),
+            m=self.modes,
+            integrals=np.ascontiguousarray(self.rows[:, n:]),
+            start_energies=start_energies,
+            events=Events.settled(program, settings.p, settings.t_start, self.logged),
+            failure=None,
+            statistics=statistics,
+        )
