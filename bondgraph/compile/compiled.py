@@ -183,6 +183,11 @@ class Compiled(Frozen):
         return any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values())
 
     @OnceProperty
+    def last_start(self) -> Last[None]:
+        """The start of a run that was found coherent last."""
+        return Last()
+
+    @OnceProperty
     def last_prepared(self) -> Last[PreparedProgram]:
         """Of runs one after the other with the same settings, what they have in common."""
         return Last()

@@ -55,12 +55,21 @@ class PreparedRun:
         if not np.isfinite(p).all():
             numbers = changed_parameters(model, system, changes)
             raise_if_any(model.name, unusable_parameters(model, system, numbers, own.prepare, own.evaluate(t, x, p, m)))
+        if own.has_switches or program.closing is not None:
+            start = t, x, p, m
+            key = t, *(block.tobytes() for block in start[1:])
+            own.last_start.made(key, functools.partial(self._ensure_coherent, *start))
+        return x, p, m
+
+    def _ensure_coherent(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> None:
+        """E214 where modes of switches do not hold at a start, E455 where its velocities do not fit the constraints."""
+        own, program = self.compiled, self.compiled.program
+        model, system = own.model, own.system
         if own.has_switches:
             near = functools.partial(own.near, t, x, p, m)
             raise_if_any(model.name, contradicting_switches(model, system, own.evaluate(t, x, p, m), near))
         if found := motion_of(model, system, program, t, p, m):
             raise_if_any(model.name, foreign_velocities(model, *found, x))
-        return x, p, m
 
     def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
         """A run from numbers in the order of the kernels, as `start` gives them, which are not looked at: contiguous arrays of
