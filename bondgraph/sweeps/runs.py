@@ -49,7 +49,7 @@ class Runs:
 
     def __init__(self, source: Store | Path):
         """`source` is the file of a store, or one in memory."""
-        self._source = source
+        self._source = source if isinstance(source, Store) else source.absolute()  # wherever the process goes
         with self._reading() as reading:
             header = reading.header()
         self.name: str = header["model"]

@@ -26,8 +26,15 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="what is varied, how long is run, what is kept")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, made or gone on with")
     parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are there")
-    parser.add_argument("--processes", type=int, metavar="N", help="processes to run in, instead of threads of this one")
+    parser.add_argument("--processes", type=_workers, metavar="N", help="processes to run in, instead of threads of this one")
     parser.epilog = "\n".join(["PLAN.json: vary or points, keep, settings, and", *(f"  {line}" for line in described(SweepPlan))])
+
+
+def _workers(text: str) -> int:
+    """A count of processes."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no count of processes: a whole number from 1")
+    return int(text)
 
 
 def _sweep(options: argparse.Namespace) -> int:

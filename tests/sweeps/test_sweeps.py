@@ -34,7 +34,7 @@ def compiled():
 
 
 def drawn(model, runs=40, **more):
-    return sweep(model, DRAWN, 1.0, keep=KEPT, runs=runs, seed=2, samples=0.25, **{"progress": False, **more})
+    return sweep(model, DRAWN, 1.0, keep=KEPT, runs=runs, seed=2, **{"samples": 0.25, "progress": False, **more})
 
 
 @pytest.fixture(scope="module")
@@ -322,6 +322,20 @@ def test_what_is_no_store_is_refused(compiled, tmp_path, kind):
     with pytest.raises(FileError, match="E364"):
         load_runs(path)
     assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+@pytest.mark.parametrize("setting", [{"rtol": -1.0}, {"atol": {"spring.q": 1e-9}}, {"samples": "often"}, {"method": "best"}])
+def test_settings_that_no_run_can_have_leave_no_store(compiled, tmp_path, setting):
+    with pytest.raises(RunError, match=r"E30\d|E31\d"):
+        drawn(compiled, store=tmp_path / "runs.db", **setting)
+    assert not list(tmp_path.iterdir())
+
+
+def test_runs_are_found_wherever_the_process_has_gone(compiled, reference, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs, loaded = drawn(compiled, store="runs.db"), load_runs("runs.db")
+    monkeypatch.chdir("/")
+    assert content(runs) == content(loaded) == content(reference)
 
 
 def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path):

@@ -89,3 +89,10 @@ def test_what_is_wrong_is_one_message_and_nothing_is_run(files, capsys, change, 
 def test_the_table_has_an_ending_that_is_known(files, capsys):
     assert command(files, "--out", "table.xls") == 2 and "E415" in capsys.readouterr().err
     assert not (files / "runs.db").exists()
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "two"])
+def test_a_count_of_processes_that_is_none_is_refused(files, capsys, count):
+    with pytest.raises(SystemExit):
+        command(files, "--processes", count)
+    assert f"'{count}' is no count of processes" in capsys.readouterr().err and not (files / "runs.db").exists()
