@@ -98,8 +98,11 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
             raise _unfit(
                 compiled, f'the data of "{name}" have shapes {t.shape} and {y.shape}', f"{(len(t), *slot.shape)} is needed"
             )
-        sigma = np.broadcast_to(rest[0], y.shape) if rest and np.ndim(rest[0]) in (0, y.ndim) else None
-        if rest and (sigma is None or not np.all(np.isfinite(sigma)) or not np.all(sigma > 0.0)):
+        if rest and rest[0].shape not in ((), y.shape):
+            title = f'the standard deviation of "{name}" has shape {rest[0].shape}'
+            raise _unfit(compiled, title, f"one number, or one for each value: {y.shape}")
+        sigma = np.broadcast_to(rest[0], y.shape) if rest else None
+        if sigma is not None and not (np.all(np.isfinite(sigma)) and np.all(sigma > 0.0)):
             raise _unfit(compiled, f'the standard deviation of "{name}" is not positive', "one number, or one for each value")
         if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
             raise _unfit(compiled, f'the data of "{name}" are not all finite', "leave out what was not measured")

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class Instants:
     def __init__(self, variational: Variational, bound: Bound, ticks: Ticks, p: np.ndarray, rtol: float, sizes: np.ndarray):
         self.variational, self.bound, self.ticks = variational, bound, ticks
         self._p, self._rtol, self._sizes = p, rtol, sizes
-        self._parameters: dict[int, np.ndarray] = {}
+        self._calls: dict[int, tuple[Any, ...]] = {}
         self._times: dict[int, list[tuple[float, np.ndarray]]] = {}
         self.doubts: dict[str, None] = {}
 
@@ -78,10 +79,16 @@ class Instants:
     def values(self, prepared: Prepared, at: Passing, D: np.ndarray, dt: np.ndarray, f: np.ndarray) -> np.ndarray:
         """What a kernel of an instant gives."""
         key = id(prepared)
-        if key not in self._parameters:
-            self._parameters[key] = prepared.parameters(self._p)
-        y = np.concatenate([at.x, D.T.ravel(), dt, f])
-        return prepared.kernel(self.bound.clock(at.t), y, self._parameters[key], at.m)
+        if key not in self._calls:
+            blocks = [np.zeros(size) for size in prepared.kernel.sizes]
+            blocks[2][:] = prepared.parameters(self._p)
+            out = np.zeros(prepared.kernel.n_out)
+            self._calls[key] = (*blocks, prepared.kernel.bind(*blocks, out=out), out)
+        time, y, _, modes, call, out = self._calls[key]
+        time[0], modes[:] = self.bound.clock(at.t), at.m
+        np.concatenate([at.x, D.T.ravel(), dt, f], out=y)
+        call()
+        return out.copy()
 
     def rates(self, at: Passing) -> np.ndarray:
         """f where it is."""

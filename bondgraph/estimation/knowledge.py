@@ -31,8 +31,9 @@ UNTOLD = 1.0
 NOTHING = 1e-9
 """Relative size of a column of derivatives, or of a singular value, that is rounding of runs."""
 
-SHOWN, LIKELY = 0.1, 1e-3
-"""Share of a number in a direction that is worth a word; probability below which sigma and what is left do not fit."""
+SHOWN, TOUCHED, LIKELY = 0.1, 1e-3, 1e-3
+"""Share of a number in a direction that is worth a word, and with which it is unknown where the direction is; probability below
+which sigma and what is left do not fit."""
 
 
 @dataclass(frozen=True)
@@ -198,14 +199,16 @@ def estimate_of(fit: Fit) -> Estimate:
     inner = (V.T * spread**2) @ V
     covariance = inner * np.outer(size, size)
     deviations = np.sqrt(np.diag(covariance))
-    untold = np.any(np.abs(V[~known]) > SHOWN, axis=0) if not known.all() else np.zeros(k, dtype=bool)
+    chi2, freedom = float(residuals @ residuals), max(residuals.size - k, 0)
+    is_estimated = any(is_open for _, is_open in fit.noise)
+    # without anything left, nothing is known of the noise, and so of no number
+    untold = np.any(np.abs(V[~known]) > TOUCHED, axis=0) | (is_estimated and not freedom)
     deviations[untold] = np.inf
     covariance[untold, :] = covariance[:, untold] = np.nan
     covariance[np.ix_(untold, untold)] = np.where(np.eye(int(untold.sum())) > 0.0, np.inf, np.nan)
-    chi2, freedom = float(residuals @ residuals), max(residuals.size - k, 0)
     channels = [channel for trial in fit.trials for channel in trial.channels]
     estimated = tuple(dict.fromkeys(c.name for c, (_, is_open) in zip(channels, fit.noise, strict=True) if is_open))
-    told = [*_untold(labels, relative, s, V, known), *_at_bounds(fit), *_doubts(fit, chi2, freedom, bool(estimated))]
+    told = [*_untold(labels, relative, s, V, known), *_at_bounds(fit), *_doubts(fit, chi2, freedom, is_estimated)]
     parts = np.split(residuals, np.cumsum([rows.size for rows, _ in fit.noise])[:-1])
     by_name: dict[str, list[np.ndarray]] = {}
     noise: dict[str, list[np.ndarray]] = {}
@@ -249,15 +252,15 @@ def _untold(labels: Sequence[str], relative: np.ndarray, s: np.ndarray, V: np.nd
         part = np.where(idle, 0.0, direction)
         if np.linalg.norm(part) < 0.5 or (is_known and value * UNTOLD > 1.0):
             continue
-        words = _words(labels, part)
+        words = _words(labels, part, SHOWN if is_known else TOUCHED)
         how = f"is known to {1.0 / value:.2g} of its size only" if is_known else "cannot be told from the data"
         found.append(f"{words} {how}")
     return found
 
 
-def _words(labels: Sequence[str], direction: np.ndarray) -> str:
-    """A combination of relative changes: powers of numbers whose product grows along it."""
-    order = [j for j in np.argsort(-np.abs(direction), kind="stable").tolist() if abs(direction[j]) > SHOWN]
+def _words(labels: Sequence[str], direction: np.ndarray, least: float) -> str:
+    """A combination of relative changes: powers of numbers whose product grows along it, of shares above the `least`."""
+    order = [j for j in np.argsort(-np.abs(direction), kind="stable").tolist() if abs(direction[j]) > least]
     largest = direction[order[0]]
     parts = [
         f'"{labels[j]}"' + ("" if abs(share - 1.0) < 0.05 else f"^{share:.2g}")
@@ -286,7 +289,8 @@ def _doubts(fit: Fit, chi2: float, freedom: int, is_estimated: bool) -> list[str
         for why, count in fit.failed.items()
     ]
     if not freedom:
-        found.append("there are no more data than numbers: nothing is left to judge the fit by")
+        unknown = ", and the noise is not known" if is_estimated else ""
+        found.append(f"there are no more data than numbers: nothing is left to judge the fit by{unknown}")
     elif not is_estimated:
         more, less = distribution.sf(chi2, freedom), distribution.cdf(chi2, freedom)
         if more < LIKELY:

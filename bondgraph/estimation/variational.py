@@ -8,7 +8,7 @@ at one instant (`instants`) the time itself depends on p: then dt/dp (k,) follow
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,9 @@ from bondgraph.tape.specialise import appended, hoist
 from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.routines import outputs_of, values_on_tape
 from bondgraph.tracing.walk import Traced
+
+_Direction = dict[int, TapeScalar | float]
+"""Of one variable: its components along the directions in which it has any."""
 
 MOST = 150_000
 """Steps of one kernel: machine code of more takes minutes to make."""
@@ -76,7 +79,7 @@ class Variational:
     @functools.cached_property
     def explicit(self) -> tuple[Program, Kernel]:
         """x' and S' as a program of n (1 + k) states without events; and what prepares its parameters."""
-        made = self._kernel("rates", self._scalars["rates"], self._directions(), self.k, (SLOPES,))
+        made = self._kernel("rates", self._scalars["rates"], self._directions, self.k, (SLOPES,))
         return Program(f"{self.compiled.program.name}, varied", made.kernel, self._nominal), made.prepare
 
     @functools.cached_property
@@ -108,14 +111,14 @@ class Variational:
         Raises `ModelError` E251 for unknown names.
         """
         labels, wanted = pick_outputs(self._traced, names)
-        return labels, self._kernel(f"outputs {labels}", wanted, self._directions(), self.k, (SLOPES,))
+        return labels, self._kernel(f"outputs {labels}", wanted, self._directions, self.k, (SLOPES,))
 
     # -- what happens at an instant
 
     def guard(self, index: int) -> Prepared:
         """(x, S, dt, f) -> guard of a transition, its derivatives along the directions (k,), and along the motion."""
-        directions = self._directions(instant=True)
-        return self._kernel(f"guard_{index}", self._scalars["guards"][index : index + 1], directions, self.k + 1, _INSTANT)
+        guard = self._scalars["guards"][index : index + 1]
+        return self._kernel(f"guard_{index}", guard, self._at_an_instant, self.k + 1, _INSTANT)
 
     def reset(self, index: int, plain: bool = False) -> Prepared | None:
         """(x, S, dt, f) -> x after a transition, and its derivatives, column after column; with `plain` without an impulse that
@@ -124,22 +127,19 @@ class Variational:
         if scalars is None:
             return None
         name = f"plain_{index}" if plain else f"reset_{index}"
-        return self._kernel(name, scalars[-self.n :], self._directions(instant=True), self.k, _INSTANT)
+        return self._kernel(name, scalars[-self.n :], self._at_an_instant, self.k, _INSTANT)
 
     def tick(self, index: int) -> Prepared:
         """The same of a clock, by its number in the program."""
         numbers = [number for number, clock in enumerate(self.compiled.system.clocks) if clock.updates]
         name = f"tick_{numbers[index]}"
-        return self._kernel(name, self._scalars[name], self._directions(instant=True), self.k, _INSTANT)
+        return self._kernel(name, self._scalars[name], self._at_an_instant, self.k, _INSTANT)
 
     def solution(self, index: int) -> Prepared:
         """(x, S, dt, f) -> derivatives of the unknowns of an algebraic loop, column after column, at its solution: of the Newton
         step, whose derivative by the guesses themselves is -1."""
         steps = self._scalars[f"newton_{index}"]
-        directions = self._directions(instant=True)
-        for place in self.guesses:
-            directions[place] = {}
-        return self._kernel(f"newton_{index}", steps[len(steps) // 2 :], directions, self.k, _INSTANT)
+        return self._kernel(f"newton_{index}", steps[len(steps) // 2 :], self._without_guesses, self.k, _INSTANT)
 
     @functools.cached_property
     def break_times(self) -> Kernel | None:
@@ -155,17 +155,23 @@ class Variational:
 
     # -- on the tape
 
-    def _directions(self, instant: bool = False) -> list[dict[int, TapeScalar | float]]:
+    def _at_an_instant(self) -> list[_Direction]:
+        return self._directions(instant=True)
+
+    def _without_guesses(self) -> list[_Direction]:
+        return [{} if place in self.guesses else direction for place, direction in enumerate(self._directions(instant=True))]
+
+    def _directions(self, instant: bool = False) -> list[_Direction]:
         """Components of x, t and p, in this order, along the directions; of an `instant`, whose time moves, one more."""
         n, k, blocks = self.n, self.k, self._blocks
-        x: list[dict[int, TapeScalar | float]] = [{j: blocks[SLOPES][j * n + i] for j in range(k)} for i in range(n)]
-        t: dict[int, TapeScalar | float] = {}
+        x: list[_Direction] = [{j: blocks[SLOPES][j * n + i] for j in range(k)} for i in range(n)]
+        t: _Direction = {}
         if instant:
             for i in range(n):
                 x[i][k] = blocks[MOTION][i]
             t = {**dict(enumerate(blocks[TIMES])), k: 1.0}
         own = self.varied.parameters
-        p: list[dict[int, TapeScalar | float]] = [
+        p: list[_Direction] = [
             {j: 1.0 for j, place in enumerate(own) if place == number} for number in range(len(self._given["p"]))
         ]
         return [*x, t, *p]
@@ -177,11 +183,11 @@ class Variational:
         return list(derivatives_along(values, variables, own, count).T.ravel())
 
     def _kernel(
-        self, name: str, values: Sequence[Any], directions: Sequence[Mapping[int, Any]], count: int, more: tuple[str, ...]
+        self, name: str, values: Sequence[Any], directions: Callable[[], list[_Direction]], count: int, more: tuple[str, ...]
     ) -> Prepared:
         if name not in self._made:
             word = name.partition(" ")[0]
-            kernels = self._compiled({word: [*values, *self._along(values, directions, count)]}, more)
+            kernels = self._compiled({word: [*values, *self._along(values, directions(), count)]}, more)
             self._made[name] = Prepared(kernels[word], kernels["prepare"])
         return self._made[name]
 

@@ -10,15 +10,19 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.state_names import labels_of, unknown_name
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import ModelError, ScrewbondError, refusal
 from bondgraph.model.names import names_of
 from bondgraph.model.units import spread
 from bondgraph.run.program import Slot
 
-STRIDE = 1e-2
-"""First stride of differences of start formulas, relative to a number; halved and extrapolated."""
+STRIDES = (1e-2, 1e-3, 1e-4, 1e-5)
+"""First stride of differences of start formulas, relative to a number: the longest that changes no mode; halved and
+extrapolated."""
 
 HALVINGS = 5
+
+CLOSEST, LEAST = 1e-6, 1e-100
+"""Relative change of a number that changes no mode away from an edge; a number in place of zero, small in any unit."""
 
 SCATTER = 1e-6
 """Part of a derivative by which two extrapolations may differ for it to count as known."""
@@ -119,6 +123,8 @@ def start_slopes(
     stride, extrapolated. Raises `ModelError` E371 where they have no limit, or where the start changes its mode.
     """
     x, m = compiled.initial(initial, parameters)
+    if len(m):
+        _refuse_edges(compiled, varied, varied.values(compiled.parameters(parameters), x), m, parameters, initial)
     slopes = np.zeros((len(x), len(varied)))
     for j, state in enumerate(varied.states):
         if state >= 0:
@@ -128,16 +134,17 @@ def start_slopes(
     numbers = varied.values(compiled.parameters(parameters), x)
     for j in range(len(varied)):
 
-        def start(number: float, j: int = j) -> np.ndarray:
+        def start(number: float, j: int = j) -> tuple[np.ndarray, np.ndarray]:
             # the others stay where they were given, or follow
             changed, begun = with_values(compiled, varied.alone(j), [number], parameters, initial)
-            y, modes = compiled.initial(begun, changed)
-            if np.any(modes != m):
-                title = f'the start is in another mode where "{varied.labels[j]}" is a little different'
-                raise refusal("E371", title, "another start, away from where modes change", about=compiled.model.name, places=())
-            return y
+            return compiled.initial(begun, changed)
 
-        found, scatter = _slope(start, float(numbers[j]))
+        at = float(numbers[j])
+        strides = (stride * (abs(at) or 1.0) for stride in STRIDES)
+        stride = next((h for h in strides if all(np.array_equal(start(at + s)[1], m) for s in (-h, h))), None)
+        if stride is None:
+            raise _at_an_edge(compiled, varied.labels[j])
+        found, scatter = _slope(start, at, stride)
         size = np.abs(found) + np.finfo(float).eps * np.abs(x) / (abs(numbers[j]) or 1.0)
         if np.any(scatter > SCATTER * size.max(initial=0.0)):
             title = f'the start has no derivative by "{varied.labels[j]}" that differences would show'
@@ -147,15 +154,40 @@ def start_slopes(
     return slopes
 
 
-def _slope(function: Callable[[float], np.ndarray], at: float) -> tuple[np.ndarray, np.ndarray]:
-    """Derivative of a function of one number by Richardson's extrapolation of central differences (Ridders), and how far the two
-    best tableaus are apart: each number from where these agree most."""
-    stride = STRIDE * (abs(at) or 1.0)
+def _refuse_edges(
+    compiled: Compiled,
+    varied: VariedNumbers,
+    numbers: np.ndarray,
+    m: np.ndarray,
+    parameters: Mapping[str, Any] | None,
+    initial: Mapping[str, Any] | None,
+) -> None:
+    """E371 where the start (modes m) is in another mode as soon as a number is another one, as friction that sticks is when parts
+    begin to move. What the model refuses is no start, and no edge."""
+    for j, number in enumerate(numbers.tolist()):
+        for other in (number * (1.0 - CLOSEST), number * (1.0 + CLOSEST)) if number else (-LEAST, LEAST):
+            changed, begun = with_values(compiled, varied.alone(j), [other], parameters, initial)
+            try:
+                modes = compiled.initial(begun, changed)[1]
+            except ScrewbondError:
+                continue
+            if np.any(modes != m):
+                raise _at_an_edge(compiled, varied.labels[j])
+
+
+def _at_an_edge(compiled: Compiled, label: str) -> ModelError:
+    title = f'the start is in another mode where "{label}" is a little different'
+    return refusal("E371", title, "another start, away from where modes change", about=compiled.model.name, places=())
+
+
+def _slope(function: Callable[[float], tuple[np.ndarray, np.ndarray]], at: float, stride: float) -> tuple[np.ndarray, np.ndarray]:
+    """Derivative of the first result of a function of one number by Richardson's extrapolation of central differences (Ridders),
+    and how far the two best tableaus are apart: each number from where these agree most."""
     previous: list[np.ndarray] = []
     best, scatter = np.zeros(0), np.zeros(0)
     for level in range(HALVINGS):
         h = stride / 2.0**level
-        row = [(function(at + h) - function(at - h)) / (2.0 * h)]
+        row = [(function(at + h)[0] - function(at - h)[0]) / (2.0 * h)]
         for order, earlier in enumerate(previous, start=1):
             row.append(row[-1] + (row[-1] - earlier) / (4.0**order - 1.0))
             apart = np.maximum(np.abs(row[-1] - row[-2]), np.abs(row[-1] - earlier))

@@ -87,6 +87,22 @@ def test_what_the_data_cannot_tell_is_named():
     assert np.isinf(free.deviations[1]) and free["weight.value"] == pytest.approx(-9.81, abs=1e-3)
 
 
+def test_fewer_data_than_numbers_tell_none_that_takes_part():
+    """A free fall seen once knows of start and weight one combination, in whatever parts these have in it."""
+    ball, t = compile_model(with_restitution()), np.array([0.1])
+    numbers = {"floor.h": (0.5, 1.5), "weight.value": (-12.0, -8.0)}
+    found = estimate(ball, numbers, {"floor.h": (t, 1.0 - 9.81 * t**2 / 2.0, 1e-3)}, progress=False)
+    assert np.all(np.isinf(found.deviations)) and not found.freedom
+    assert np.abs(found.directions[-1]).min() < 0.1
+    assert all(f'"{name}"' in found.told[0] for name in numbers)
+
+
+def test_noise_is_not_known_where_nothing_is_left():
+    found = estimate(drive(), RANGES, {"rotor.flow": (TIMES[10:13], measured()["rotor.flow"][10:13])}, progress=False)
+    assert found.freedom == 0 and np.all(np.isinf(found.deviations))
+    assert any("the noise is not known" in text for text in found.told)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_a_ball_is_found_through_its_bounces(seed):
     ball, truth = compile_model(with_restitution()), {"weight.value": -9.81, "floor.restitution": 0.8, "floor.h": 1.0}
@@ -161,6 +177,7 @@ def test_words_and_pictures():
         ({"emf.ratio": (0.01, 0.02)}, lambda: {"rotor.flow": (TIMES - 1.0, TIMES, 1.0)}, "E376"),
         ({"emf.ratio": (0.01, 0.02)}, lambda: {"rotor.flow": (TIMES, np.nan * TIMES, 1.0)}, "E376"),
         ({"emf.ratio": (0.01, 0.02)}, lambda: {"rotor.flow": "speed"}, "E376"),
+        ({"emf.ratio": (0.01, 0.02)}, lambda: {"rotor.flow": (TIMES, TIMES, TIMES[1:])}, "E376"),
         ({"winding.resistance": (-2.0, -1.0)}, data, "E378"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import J1, Block, Graph, I, R, StateSpec, compile_model
+from bondgraph import J0, J1, Automaton, Block, Friction, Graph, I, R, Se, StateSpec, Transition, compile_model
 from bondgraph.errors import ModelError, RunError
 from bondgraph.estimation import run_sensitivities
 from bondgraph.estimation.varied import start_slopes, varied_by
@@ -55,6 +55,32 @@ def test_a_start_that_jumps_has_no_derivative():
     graph.start(lambda k: (np.where(k < 0.5, 0.0, 1.0),), ["gauge.k"], ["gauge.x"])
     with pytest.raises(ModelError, match="E371"):
         run_sensitivities(compile_model(graph), "gauge.k", 1.0, progress=False)
+
+
+@pytest.mark.parametrize("name", ["load.p", "drive.p"])
+def test_a_clutch_that_sticks_at_rest_slips_as_soon_as_one_side_moves(name):
+    """What sticks comes to one speed at once; S followed the decay of a constraint that the run would not have had."""
+    graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
+    graph.connect(a, I("drive", 1.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
+    graph.connect(Se("torque", 1.0), a).connect(slip, Friction("plates", 5.0))
+    with pytest.raises(ModelError, match=f'E371 the start is in another mode where "{name}" is a little different'):
+        run_sensitivities(compile_model(graph), name, 1.0, progress=False)
+    assert run_sensitivities(compile_model(graph), "torque.value", 1.0, progress=False).ok
+
+
+def test_a_start_that_is_near_another_mode_has_a_derivative():
+    """Differences of one per cent would lead across the edge; nearer ones do not."""
+    graph, edge = Graph("near"), 1.003
+    gauge = ("still", lambda k: 0.0 * k, ["k"])
+    graph.add(Block("gauge", [gauge], states={"x": StateSpec(0.0)}, rates={"x": "still"}, parameters={"k": 1.0}))
+    stay = Transition("below", "above", lambda x: x - 10.0, ["gauge.x"])
+    graph.add_automaton(Automaton("side", ("below", "above"), "below", (stay,)))
+    graph.start(lambda k: (k**3, "above" if k > edge else "below"), ["gauge.k"], ["gauge.x", "side"])
+    compiled = compile_model(graph)
+    found = run_sensitivities(compiled, "gauge.k", 1.0, samples=[1.0], progress=False)
+    assert found["gauge.x", "gauge.k"] == pytest.approx(3.0, rel=1e-9)
+    with pytest.raises(ModelError, match="E371"):
+        run_sensitivities(compiled, "gauge.k", 1.0, parameters={"gauge.k": edge}, progress=False)
 
 
 def test_a_rate_whose_derivative_is_infinite():
