@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bondgraph.model.laws import Gyrator, Junction, Ratio
 from bondgraph.model.model import Bond, Model
@@ -30,8 +31,7 @@ class Node:
     strong: int = -1
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(NamedTuple):
     """Why a stroke is as it is: an element that demands it, or a node that passes on the strokes of other bonds."""
 
     by: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft
@@ -26,8 +26,7 @@ class Scope:
     prefix: str
 
 
-@dataclass
-class _Draft:
+class _Draft(NamedTuple):
     """A bond whose properties are still being gathered."""
 
     name: str
@@ -42,7 +41,7 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
         for port in element.ports:
             if port.dimension is not None:
                 problems += _unsound_dimensions(path, element, port)
-    free = {path: list(element.ports) for path, element in flat.items() if not isinstance(element.law, Junction)}
+    free = {path: element.ports for path, element in flat.items() if not isinstance(element.law, Junction)}
     drafts: list[_Draft] = []
     counts: dict[str, int] = {}
     for scope in scopes:
@@ -90,8 +89,8 @@ def _unsound_dimensions(path: str, element: Element, port: Port) -> Iterator[Pro
 
 
 def _label(prefix: str, reference: PortRef) -> str:
-    name = reference.name
-    return f"{prefix}{reference.owner.name}.{name}" if name else f"{prefix}{reference.owner.name}"
+    owner, name = reference
+    return f"{prefix}{owner.name}.{name}" if name else prefix + owner.name
 
 
 def _end(
@@ -99,12 +98,13 @@ def _end(
     reference: PortRef,
     label: str,
     flat: dict[str, Element],
-    free: dict[str, list[Port]],
+    free: dict[str, tuple[Port, ...]],
     place: Place | None,
     problems: list[Problem],
 ) -> tuple[End, Port] | None:
     """The element's port that a reference means: through exposed ports of nested graphs down to an element."""
-    owner, name, graph, path = reference.owner, reference.name, scope.graph, scope.prefix
+    owner, name = reference
+    graph, path = scope.graph, scope.prefix
     while isinstance(owner, Draft) and _holds(graph, owner):
         graph, path = owner, f"{path}{owner.name}."
         wanted = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")
@@ -124,8 +124,8 @@ def _end(
     left = free.get(element_path)
     if left is None:
         return End(element_path, label), element.ports[0]
-    port = next((port for port in left if not name or port.name == name), None) if left else None
-    if port is None:
+    at = next((k for k, port in enumerate(left) if port.name == name), len(left)) if name else 0
+    if at >= len(left):
         details, cure = [f"bond: {label}"], "put a 0- or 1-junction where several bonds meet"
         own = [port.name for port in element.ports]
         if name and own and name not in own:
@@ -137,7 +137,8 @@ def _end(
             title = f'{element.kind} "{element_path}" has no free port for another bond'
         problems.append(Problem("E112", title, tuple(details), (element.place, place), (cure,)))
         return None
-    left.remove(port)
+    port = left[at]
+    free[element_path] = left[:at] + left[at + 1 :]
     return End(element_path, port.name), port
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import replace
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.graph.draft import Draft
@@ -32,7 +31,7 @@ def put_in_place(graph: Draft, name: str, part: Part) -> list[Problem]:
         return PortRef(part, "" if alone else reference.name)
 
     graph.parts[name] = part
-    graph.links = [replace(link, tail=moved(link.tail), head=moved(link.head)) for link in graph.links]
+    graph.links = [link._replace(tail=moved(link.tail), head=moved(link.head)) for link in graph.links]
     graph.ports = {port: moved(reference) for port, reference in graph.ports.items()}
     return []
 
