@@ -56,9 +56,7 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
     own = dict(writers or {})
 
     def write(draft: Assembly, path: str, element: Element) -> None:
-        _declare_parameters(draft, path, element)
-        writer = own.get(type(element.law)) or writer_of(element)
-        writer(draft, path, element)
+        write_element(draft, path, element, own.get(type(element.law)))
 
     patterns = Patterns(model, causality, frozenset(own))
     for path, element in model.elements.items():
@@ -80,6 +78,12 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
         clocks=tuple(draft.clocks),
         same=tuple(draft.equal),
     )
+
+
+def write_element(draft: Assembly, path: str, element: Element, writer: Writer | None = None) -> None:
+    """What one element says, by a writer of its own or the one of its law."""
+    _declare_parameters(draft, path, element)
+    (writer or writer_of(element))(draft, path, element)
 
 
 def _declare_parameters(draft: Assembly, path: str, element: Element) -> None:

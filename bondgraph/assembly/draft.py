@@ -27,6 +27,8 @@ class Assembly:
     equal: list[tuple[str, str]] = field(default_factory=list)
     """Pairs of names of one value."""
     values: dict[str, Value] = field(default_factory=dict)
+    variables: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Bond -> names of its effort and its flow."""
     states: list[State] = field(default_factory=list)
     parameters: dict[str, Any] = field(default_factory=dict)
     energies: list[tuple[str, str]] = field(default_factory=list)
@@ -44,7 +46,8 @@ class Assembly:
             if kind not in known:
                 of_effort, of_flow = bond.domain.effort_unit, bond.domain.flow_unit
                 known[kind] = Value(bond.shape, of_effort, "", bond.frame), Value(bond.shape, of_flow, "", bond.frame)
-            self.values[f"{bond.name}:effort"], self.values[f"{bond.name}:flow"] = known[kind]
+            own = self.variables[bond.name] = f"{bond.name}:effort", f"{bond.name}:flow"
+            self.values[own[0]], self.values[own[1]] = known[kind]
 
     def declare(
         self, name: str, shape: tuple[int, ...] | None, unit: str = "", symbol: str = "", frame: str | None = None

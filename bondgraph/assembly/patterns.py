@@ -8,8 +8,9 @@ written for a stand-in, whose names are marks; what that gives is a text with pl
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -34,14 +35,15 @@ _ALIKE = (laws.Storage, laws.Resistor, laws.Reaction, laws.Source, laws.Transfor
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """What elements that are alike add to a draft. Numbers are places in the list of all names, those of new values first."""
+    """What elements that are alike add to a draft. Numbers are places in the row of all names: those of new values, then the
+    variables of the bonds and the signals."""
 
-    text: str
-    """The names, one a line, with a place in each for the part of it that differs."""
-    pick: Callable[[Names], Any]
-    """(path, bonds, signals) -> what goes into these places."""
+    texts: tuple[str, ...]
+    """The new names, with a place in each for the part of it that differs."""
+    marks: tuple[int, ...]
+    """Which of (path, bonds) goes into these places."""
     values: tuple[Value, ...]
-    statements: tuple[tuple[Pick, Op, Pick], ...]
+    statements: tuple[tuple[tuple[int, ...], Op, tuple[int, ...]], ...]
     equal: tuple[tuple[int, int], ...]
     states: tuple[tuple[int, int, tuple[int, ...], bool], ...]
     """(state, rate, shape, held)."""
@@ -49,22 +51,34 @@ class Pattern:
     energies: tuple[int, ...]
     powers: tuple[tuple[int, str], ...]
 
-    def write(self, draft: Assembly, path: str, element: Element, bonds: Names) -> None:
+    def write(self, draft: Assembly, path: str, element: Element, bonds: Names, variables: Iterable[str]) -> None:
         """Add what the element at a path says."""
-        names = (self.text % self.pick((path, *bonds, *element.signals))).split("\n")
+        text, own, statements, equal = self._writers
+        names = (*(text % own((path, *bonds))).split("\n"), *variables, *element.signals)
         draft.values.update(zip(names, self.values, strict=False))
-        draft.equal += [(names[one], names[other]) for one, other in self.equal]
-        draft.statements += [Statement(outs(names), op, args(names), path) for outs, op, args in self.statements]
+        draft.equal += [pair(names) for pair in equal]  # type: ignore[misc]
+        draft.statements += [Statement(outs(names), op, args(names), path) for outs, op, args in statements]
         for place, parameter in zip(self.parameters, element.parameters.values(), strict=True):
             draft.parameters[names[place]] = np.asarray(parameter.value, dtype=float)
         for state, rate, shape, held in self.states:
-            spec = element.law_as(laws.Storage).spec
-            hint = 0.0 if spec.nominal is None else spec.nominal
-            draft.states.append(State(names[state], filled(spec.initial, shape), filled(hint, shape), names[rate], held=held))
+            draft.states.append(state_of(element, names[state], names[rate], shape, held))
         for stored in self.energies:
             draft.energies.append((path, names[stored]))
         for power, role in self.powers:
             draft.powers.append(Power(path, names[power], role))
+
+    @cached_property
+    def _writers(self) -> tuple[str, Callable[[Names], Any], list[tuple[Pick, Op, Pick]], list[Pick]]:
+        """All new names as one text, what goes into it, and what picks names of the row for statements and pairs."""
+        statements = [(_picking(outs), op, _picking(args)) for outs, op, args in self.statements]
+        return "\n".join(self.texts), itemgetter(*self.marks), statements, [_picking(pair) for pair in self.equal]
+
+
+def state_of(element: Element, name: str, rate: str, shape: tuple[int, ...], held: bool) -> State:
+    """The state of a storage."""
+    spec = element.law_as(laws.Storage).spec
+    hint = 0.0 if spec.nominal is None else spec.nominal
+    return State(name, filled(spec.initial, shape), filled(hint, shape), rate, held=held)
 
 
 @dataclass(eq=False)
@@ -93,7 +107,7 @@ class Patterns:
     def write(self, draft: Assembly, path: str, element: Element, write: Write) -> None:
         """Add what the element at a path says to the draft, by the pattern of those like it, if there is one."""
         bonds = self.model.bonds_at(path)
-        key = self._key(path, element, bonds)
+        key = self.key(path, element, bonds)
         if key is None or key not in self.known:
             self.known[key] = None
             write(draft, path, element)
@@ -101,9 +115,10 @@ class Patterns:
         pattern = self.known[key]
         if pattern is None:
             pattern = self.known[key] = pattern_of(self.model, self.causality, path, element, write)
-        pattern.write(draft, path, element, [bond.name for bond in bonds])
+        names = [bond.name for bond in bonds]
+        pattern.write(draft, path, element, names, itertools.chain.from_iterable(map(draft.variables.__getitem__, names)))
 
-    def _key(self, path: str, element: Element, bonds: Sequence[Bond]) -> Hashable:
+    def key(self, path: str, element: Element, bonds: Sequence[Bond]) -> Hashable:
         """What decides over the statements of an element besides names and numbers; None where more does."""
         law = self.shared.get(id(element.law))
         if law is None:
@@ -168,7 +183,7 @@ def pattern_of(model: Model, causality: Causality, path: str, element: Element, 
     own, named, read = marks[0], marks[1 : 1 + len(bonds)], tuple(marks[1 + len(bonds) :])
 
     def moved(end: End) -> End:
-        return replace(end, element=own) if end.element == path else end
+        return end._replace(element=own) if end.element == path else end
 
     like = [replace(b, name=mark, tail=moved(b.tail), head=moved(b.head)) for b, mark in zip(bonds, named, strict=True)]
     into = {mark: causality.effort_into_head[bond.name] for bond, mark in zip(bonds, named, strict=True)}
@@ -179,19 +194,18 @@ def pattern_of(model: Model, causality: Causality, path: str, element: Element, 
     write(draft, own, stand_in)
 
     new = list(draft.values)[before:]
-    used = [*(n for s in draft.statements for n in (*s.outs, *s.args)), *itertools.chain.from_iterable(draft.equal)]
-    names = list(dict.fromkeys([*new, *used]))
+    names = [*new, *itertools.chain.from_iterable(map(draft.variables.__getitem__, named)), *read]
     at = {name: k for k, name in enumerate(names)}
-    pieces, places = [], []
-    for name in names:
+    texts, places = [], []
+    for name in new:
         mark = next(m for m in marks if m in name)
-        pieces.append("%s".join(part.replace("%", "%%") for part in name.split(mark, 1)))
+        texts.append("%s".join(part.replace("%", "%%") for part in name.split(mark, 1)))
         places.append(marks.index(mark))
     return Pattern(
-        "\n".join(pieces),
-        itemgetter(*places),
+        tuple(texts),
+        tuple(places),
         tuple(draft.values[name] for name in new),
-        tuple((_picking([at[n] for n in s.outs]), s.op, _picking([at[n] for n in s.args])) for s in draft.statements),
+        tuple((tuple(at[n] for n in s.outs), s.op, tuple(at[n] for n in s.args)) for s in draft.statements),
         tuple((at[one], at[other]) for one, other in draft.equal),
         tuple((at[s.name], at[s.rate], s.initial.shape, s.held) for s in draft.states),
         tuple(at[name] for name in draft.parameters),
@@ -201,10 +215,7 @@ def pattern_of(model: Model, causality: Causality, path: str, element: Element, 
 
 
 def _picking(places: Sequence[int]) -> Pick:
-    """A function that picks these of several names, as a tuple."""
-    if not places:
-        return lambda names: ()
-    if len(places) == 1:
-        place = places[0]
-        return lambda names: (names[place],)
-    return itemgetter(*places)
+    """A function that picks these of several names, which are a tuple, as one."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return itemgetter(slice(places[0], places[0] + 1) if places else slice(0))

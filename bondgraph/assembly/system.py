@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,7 @@ class Value:
 
 
 @brief
-@dataclass(frozen=True)
-class Statement:
+class Statement(NamedTuple):
     """outs = op(args); `element` is the path of the element that it comes from."""
 
     outs: tuple[str, ...]
@@ -109,8 +108,7 @@ class Clock:
     """(state, value after the tick)."""
 
 
-@dataclass(frozen=True)
-class Power:
+class Power(NamedTuple):
     """A power that the energy ledger integrates: its value, and whether it is supplied or dissipated."""
 
     element: str
@@ -188,7 +186,7 @@ class System:
     """Statements of a model and the roles of its values; sorted once it has been through the passes."""
 
     name: str
-    statements: tuple[Statement, ...]
+    statements: Sequence[Statement]
     values: Mapping[str, Value]
     states: tuple[State, ...]
     parameters: Mapping[str, Any]

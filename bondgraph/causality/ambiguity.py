@@ -31,8 +31,9 @@ def first_integral(element: Element) -> tuple[int | bool, ...]:
     law = element.law_as(Storing)
     initial = law.follows[1].initial
     start = initial if isinstance(initial, float) else real(initial)
+    moves = bool(start) if isinstance(start, float) else start is not None and bool(np.any(start))
     rank, *rest = law.ease
-    return (rank, start is None or not np.any(start), *rest)
+    return (rank, not moves, *rest)
 
 
 def setters(

@@ -78,9 +78,7 @@ def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
             problems[path] = describe(model, strokes, clash)
     raise_if_any(model.name, list(problems.values()))
     fixed = len(strokes.trail)
-    wishes = [
-        (strokes.index[bond.name], into == (bond.head.element == path), by) for path, bond, into, by in _wishes(model, asking)
-    ]
+    wishes = list(_wishes(model, strokes.index, asking))
     forced_by, chosen, denied = _complete(model, strokes, wishes)
 
     def others_with(bond: int, into_head: bool) -> int | None:
@@ -195,16 +193,14 @@ def _asking(model: Model) -> Asking:
     return found
 
 
-def _wishes(model: Model, asking: Asking) -> Iterator[tuple[str, Bond, bool, str]]:
-    """(element, bond, effort into the element, who is denied it) in the order in which they are heard; at last effort into
-    1-junctions, whichever way an arrow points."""
-    for path, bond, into in sorted(asking[Wish.INTEGRAL], key=lambda own: first_integral(model.elements[own[0]])):
-        yield path, bond, into, path
-    for path, bond, into in asking[Wish.AS_GIVEN]:
-        yield path, bond, into, path
+def _wishes(model: Model, index: Mapping[str, int], asking: Asking) -> Iterator[tuple[int, bool, str]]:
+    """(bond, effort into its head, who is denied it) in the order in which they are heard; at last effort into 1-junctions,
+    whichever way an arrow points."""
+    storages = sorted(asking[Wish.INTEGRAL], key=lambda own: first_integral(model.elements[own[0]]))
+    for path, bond, into in (*storages, *asking[Wish.AS_GIVEN]):
+        yield index[bond.name], into == (bond.head.element == path), path
     for path, bond, into in asking[Wish.RATHER]:
-        yield path, bond, into, FREE
+        yield index[bond.name], into == (bond.head.element == path), FREE
     ones = {path for path, element in model.elements.items() if isinstance(element.law, Junction) and element.law.type == 1}
-    for bond in model.bonds:
-        tail, head = bond.tail.element, bond.head.element
-        yield tail if tail in ones and head not in ones else head, bond, True, FREE
+    for i, bond in enumerate(model.bonds):
+        yield i, bond.head.element in ones or bond.tail.element not in ones, FREE

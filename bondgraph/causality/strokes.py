@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bondgraph.model.laws import Gyrator, Junction, Ratio
 from bondgraph.model.model import Bond, Model
@@ -30,8 +31,7 @@ class Node:
     strong: int = -1
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(NamedTuple):
     """Why a stroke is as it is: an element that demands it, or a node that passes on the strokes of other bonds."""
 
     by: str
@@ -99,10 +99,12 @@ class Strokes:
             for node, _ in self._at[i]:
                 node.open -= 1
             for node, at_head in self._at[i]:
-                queue += self._consequences(node, i, value == at_head)
+                into = value == at_head
+                if node.special is None or into is node.special or (node.strong < 0 and node.open <= 1):
+                    queue += self._consequences(node, i, into)
 
     def _consequences(self, node: Node, i: int, into: bool) -> Iterator[tuple[int, bool, Cause]]:
-        """What a new stroke at a node asks of its other bonds."""
+        """What a new stroke at a node asks of its other bonds: a strong one, or one that leaves at most one open."""
         special = node.special
         if special is None:
             j, at_head = node.bonds[0] if node.bonds[1][0] == i else node.bonds[1]
@@ -117,7 +119,7 @@ class Strokes:
                 for j, at_head in node.bonds:
                     if self.into_head[j] is None:
                         yield j, (not special) == at_head, cause
-        elif node.strong < 0 and node.open <= 1:
+        else:  # the last but one that is weak, or the last
             weak = tuple(j for j, _ in node.bonds if self.into_head[j] is not None)
             if node.open == 0:
                 raise Clash(node, i, "none", [(j,) for j in weak])

@@ -52,6 +52,14 @@ def _plain(element: Element) -> bool:
     return True
 
 
+def _all_positive(element: Element) -> bool:
+    """Whether all parameters of an element are positive numbers."""
+    for parameter in element.parameters.values():
+        if not isinstance(parameter.value, float) or not parameter.value > 0.0:
+            return False
+    return True
+
+
 def _given_numbers(element: Element) -> Iterator[tuple[str, Any]]:
     for name, parameter in element.parameters.items():
         yield from numbers_of(name, parameter).items()
@@ -73,7 +81,7 @@ def check_energies(model: Model) -> Iterator[Problem]:
     """Linear storages hold positive energy and linear resistors take power: positive, or symmetric and positive
     definite (semidefinite where zero makes sense)."""
     for path, element in model.elements.items():
-        if not is_linear(element):
+        if not is_linear(element) or _all_positive(element):
             continue
         numbers = [
             (own, known.positive, given)

@@ -60,6 +60,8 @@ def check_automata(model: Model) -> Iterator[Problem]:
 
 def check_resets(model: Model) -> Iterator[Problem]:
     """Resets set states."""
+    if not model.automata:
+        return
     states = {f"{path}.{name}" for path, element in model.elements.items() for name in element.law.states()}
     for automaton in model.automata.values():
         for transition in automaton.transitions:

@@ -14,8 +14,8 @@ from bondgraph.quantities import UNITS, symbols_of, unknown_unit
 
 def check_units(model: Model) -> Iterator[Problem]:
     """Units are products of SI units and their usual companions, or of what the domains of the model bring along."""
-    domains = dict.fromkeys(bond.domain for bond in model.bonds)
-    given = [u for d in domains for u in (d.effort_unit, d.flow_unit, d.displacement_unit, d.momentum_unit)]
+    domains = {id(bond.domain): bond.domain for bond in model.bonds}
+    given = [u for d in domains.values() for u in (d.effort_unit, d.flow_unit, d.displacement_unit, d.momentum_unit)]
     own = frozenset(symbol for unit in given for symbol in symbols_of(unit))
     sound: set[str] = set()
     for path, element in model.elements.items():

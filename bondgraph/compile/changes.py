@@ -32,7 +32,7 @@ def changed_parameters(model: Model, system: System, changes: Mapping[str, Any])
     values = dict(system.parameters)
     changed: dict[str, Element] = {}
     for name, value in changes.items():
-        known = system.resolve(name)
+        known = name if name in values else system.resolve(name)
         if known not in values:
             raise _unknown(model, "E121", f'"{name}" is no parameter', values)
         values[known] = _fitting(model.name, name, value, values[known])
@@ -73,7 +73,7 @@ def changed_start(
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
     given: set[str] = set()
     for name, value in changes.items():
-        known = system.resolve(name)
+        known = name if name in states else system.resolve(name)
         given.add(known)
         if known in states:
             states[known] = _fitting(model.name, name, value, states[known])

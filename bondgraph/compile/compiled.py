@@ -27,6 +27,7 @@ from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.output.brief import brief
+from bondgraph.output.late import LateTable
 from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.program import Program
@@ -61,7 +62,8 @@ class Compiled(Frozen):
         """Every parameter with its unit, by name: `compiled.parameters["spring.stiffness"].value`; called with changes by name,
         the vector of the kernels."""
         values = self.system.parameters.items()
-        return Parameters({name: Quantity(value, self.system.values[name].unit) for name, value in values}, self._parameters)
+        known = LateTable(lambda: {name: Quantity(value, self.system.values[name].unit) for name, value in values})
+        return Parameters(known, self._parameters)
 
     @cached_property
     def states(self) -> Quantities:

@@ -55,7 +55,8 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
 
         for name in DEFERRED & set(wanted):
             make = functools.partial(alone, name)
-            kernels[name] = DeferredKernel(name, wanted[name].sizes, len(wanted[name].outputs), make)
+            width = functools.partial(len, wanted[name].outputs)
+            kernels[name] = DeferredKernel(name, wanted[name].sizes, width, make)
         return kernels | {name: numpy_kernel(wanted[name]) for name in INTERPRETED & set(wanted)}
     found = {name: numpy_kernel(routine) for name, routine in wanted.items() if not isinstance(routine, Preset)}
     presets = {name: routine for name, routine in wanted.items() if isinstance(routine, Preset)}

@@ -44,6 +44,7 @@ from bondgraph.passes.rings import refuse_rings
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sort import sort_statements
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
+from bondgraph.schedule.alike.late_system import alike_parts
 from bondgraph.schedule.size import is_large
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.preset import Code
@@ -55,6 +56,7 @@ from bondgraph.tracing.routines import trace_for_runs
 if TYPE_CHECKING:
     from bondgraph.run.outcome.result import Result
     from bondgraph.schedule.build import Scheduled
+    from bondgraph.schedule.statements import StatementTable
 
 _WRITTEN, _TRACED = 0.04, 0.09
 """Shares of the time of a compilation after which the equations are there, and the routines; of models that take long."""
@@ -95,10 +97,11 @@ def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool
     with Progress(f'compiling "{model.name}"', 1.0, progress) as bar:
         bar.show(0.0, "causality and equations")
         causality = assign_causality(model)
-        system = equations(model, causality)
+        alike = alike_parts(model, causality, paused_collection()(lambda: equations(model, causality)))
+        system, table = (equations(model, causality), None) if alike is None else alike
         times.append(time.perf_counter())
         bar.show(_WRITTEN, "tracing")
-        routines, system, differentiate = _routines(model, system)
+        routines, system, differentiate = _routines(model, system, table)
         times.append(time.perf_counter())
         bar.show(_TRACED, "machine code")
         kernels = kernels_of(routines, backend)
@@ -163,13 +166,16 @@ def _without_law(model: Model) -> list[Problem]:
     ]
 
 
-def _routines(model: Model, system: System) -> tuple[Mapping[str, Code] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
-    """Routines or schedules, the system with all that was found while tracing it, and what makes its Jacobian."""
+def _routines(
+    model: Model, system: System, table: StatementTable | None
+) -> tuple[Mapping[str, Code] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
+    """Routines or schedules, the system with all that was found while tracing it, and what makes its Jacobian; `table` are the
+    statements of a large system by numbers."""
     try:
-        if is_large(system):
+        if table is not None or is_large(system):
             from bondgraph.schedule.build import scheduled
 
-            return scheduled(system)
+            return scheduled(system, table)
         return trace_for_runs(system, lambda traced: raise_if_any(model.name, foreign_positions(traced, model)))
     except Unsolvable as stuck:
         raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None

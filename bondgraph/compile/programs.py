@@ -56,7 +56,8 @@ def program_of(
         )
         for e in system.events
     )
-    breaks, layout = breaks_of(system), Layout(LateTable(lambda: _slots(system)))
+    breaks = breaks_of(system) if _moves_with_time(system, model) else None
+    layout = Layout(LateTable(lambda: _slots(system)))
 
     def of_events(word: str) -> tuple[Kernel | None, ...]:
         return tuple(kernels.get(f"{word}_{index}") for index in range(len(system.events)))
@@ -95,6 +96,11 @@ def program_of(
         bonds=LateRow(lambda: bond_variables(model.bonds, system.resolve)),
         model=model,
     )
+
+
+def _moves_with_time(system: System, model: Model) -> bool:
+    """Whether anything but states may change with time."""
+    return bool(system.clocks or system.events) or any(element.signals for element in model.elements.values())
 
 
 def _end(event: LoweredTransition, model: Model) -> Problem | None:

@@ -194,7 +194,9 @@ class DeferredKernel(Kernel):
 
     steps = None
 
-    def __init__(self, name: str, sizes: tuple[int, ...], n_out: int, make: Callable[[], Kernel]):
+    def __init__(
+        self, name: str, sizes: tuple[int, ...], n_out: Callable[[], int], make: Callable[[], Kernel], machine_code: bool = True
+    ):
         lock, once = threading.Lock(), functools.cache(make)
 
         def made() -> Kernel:
@@ -203,9 +205,11 @@ class DeferredKernel(Kernel):
                 self.__dict__["is_made"] = True
                 return kernel
 
-        self.__dict__.update(name=name, sizes=sizes, n_out=n_out, made=made, is_made=False)
+        self.__dict__.update(name=name, sizes=sizes, made=made, is_made=False)
+        self.__dict__.update(_width=functools.cache(n_out), _machine_code=machine_code)
 
-    is_machine_code = True  # type: ignore[assignment]  # it is compiled at its first use
+    is_machine_code = property(lambda self: self._machine_code)
+    n_out = property(lambda self: self._width())  # type: ignore[assignment]
     address = property(lambda self: self.made().address)  # type: ignore[assignment]
     function = property(lambda self: self.made().function)  # type: ignore[assignment]
     loop = property(lambda self: self.made().loop)  # type: ignore[assignment]

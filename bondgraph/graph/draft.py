@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 from bondgraph.errors import Place, Problem, caller_place
 from bondgraph.model.automata import Automaton, Start
@@ -17,13 +17,23 @@ from bondgraph.output.brief import brief
 
 
 @brief
-@dataclass(frozen=True)
-class Link:
-    """A bond as the user made it, its ends not yet resolved."""
+class Link(NamedTuple):
+    """A bond as the user made it, from part to part, and the names of their ports ("" where none is named)."""
 
-    tail: PortRef
-    head: PortRef
+    tail: Any
+    head: Any
+    ports: tuple[str, str]
     place: Place | None
+
+    @classmethod
+    def between(cls, tail: PortRef, head: PortRef, place: Place | None) -> Self:
+        """A bond from port to port."""
+        return cls(tail.owner, head.owner, (tail.name, head.name), place)
+
+    @property
+    def ends(self) -> tuple[PortRef, PortRef]:
+        """The ports."""
+        return PortRef(self.tail, self.ports[0]), PortRef(self.head, self.ports[1])
 
 
 class Draft(OfFormulas):
@@ -57,3 +67,13 @@ class Draft(OfFormulas):
         new = memo[id(self)] = type(self).__new__(type(self))
         new.__dict__.update((name, part(own)) for name, own in self.__dict__.items())
         return new
+
+
+def own_automata(graph: Draft) -> dict[str, Automaton]:
+    """Automata of one graph: those added to it, and those that its elements bring along."""
+    brought = {
+        part.automaton.name: replace(part.automaton, place=part.place)
+        for part in graph.parts.values()
+        if isinstance(part, Element) and part.automaton is not None
+    }
+    return {**graph.automata, **brought}

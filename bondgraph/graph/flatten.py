@@ -6,16 +6,16 @@ Names become paths here and signal references become full names; `joining` makes
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from bondgraph.errors import Place, Problem
-from bondgraph.graph.draft import Draft
+from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.graph.joining import Scope, join
+from bondgraph.graph.signal_names import SignalNames, signal_names
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element
-from bondgraph.model.laws import ByMode, SignalBlock, Switched
-from bondgraph.model.modal import numbers_of
+from bondgraph.model.laws import ByMode, Switched
 from bondgraph.model.model import Collider, CollisionSet, ContactPoint, Model, SignalEntry, Visible
 
 
@@ -28,7 +28,7 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     elements = {
         scope.prefix + name: part for scope in scopes for name, part in scope.graph.parts.items() if isinstance(part, Element)
     }
-    known = _signal_names(scopes, elements, problems)
+    known = signal_names(scopes, elements, problems)
     aliases = _aliases(scopes, known, problems)
     resolver = _Resolver({scope.prefix: scope for scope in scopes}, known, aliases, problems)
     flat = {path: _flat_element(path, element, resolver) for path, element in elements.items()}
@@ -54,6 +54,8 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
 
 
 def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
+    if path == element.name and _is_flat(element):
+        return element
     signals = tuple(resolver.resolve(_prefix(path), s, path, element.place) for s in element.signals)
     values = {
         name: replace(p, value=replace(p.value, automaton=_automaton_of(path, p.value.automaton, element, resolver)))
@@ -69,19 +71,19 @@ def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
     return replace(element, name=path, law=law, signals=signals, parameters={**element.parameters, **values})
 
 
+def _is_flat(element: Element) -> bool:
+    """Whether it says nothing of anything else in its graph."""
+    if element.signals or isinstance(element.law, Switched):
+        return False
+    for parameter in element.parameters.values():  # noqa: SIM110 - there are many elements
+        if isinstance(parameter.value, ByMode):
+            return False
+    return True
+
+
 def _automaton_of(path: str, automaton: str, element: Element, resolver: _Resolver) -> str:
     """Path of the automaton that decides over an element."""
     return resolver.resolve(_prefix(path), f"{automaton}.mode", path, element.place).removesuffix(".mode")
-
-
-def own_automata(graph: Draft) -> dict[str, Automaton]:
-    """Automata of one graph: those added to it, and those that its elements bring along."""
-    brought = {
-        part.automaton.name: replace(part.automaton, place=part.place)
-        for part in graph.parts.values()
-        if isinstance(part, Element) and part.automaton is not None
-    }
-    return {**graph.automata, **brought}
 
 
 def _scopes(graph: Draft, prefix: str, above: tuple[Draft, ...], problems: list[Problem]) -> Iterator[Scope]:
@@ -109,45 +111,7 @@ def _prefix(path: str) -> str:
     return path[: path.rfind(".") + 1]
 
 
-def signals_of(path: str, element: Element) -> list[str]:
-    """Every signal that an element offers by name: `<path>.<local>`; one that is listed twice is ambiguous."""
-    names = []
-    for key, parameter in element.parameters.items():
-        names.append(key)
-        if isinstance(parameter.value, ByMode):
-            names += numbers_of(key, parameter)
-    names += element.law.signals([port.name for port in element.ports])
-    start = f"{path}."
-    return [start + name for name in names]
-
-
-def _signal_names(scopes: list[Scope], elements: dict[str, Element], problems: list[Problem]) -> set[str]:
-    """All signals of a model; two of one name are a problem (within a block, `checks.check_blocks` says so)."""
-    names = {"time"}
-
-    def add(signal: str, why: str, place: Place | None, what: str) -> None:
-        if signal in names:
-            title, cures = f'two values are called "{signal}"', (f"give the {what} another name",)
-            problems.append(Problem("E101", title, (why,), (place,), cures))
-        names.add(signal)
-
-    for path, element in elements.items():
-        if isinstance(element.law, SignalBlock):
-            names.update(signals_of(path, element))
-            continue
-        given = signals_of(path, element)
-        if names.isdisjoint(given) and len(set(given)) == len(given):
-            names.update(given)
-            continue
-        for signal in given:
-            add(signal, f'{element.kind} "{path}" has a value of this name already', element.place, "parameter")
-    for scope in scopes:
-        for name, automaton in own_automata(scope.graph).items():
-            add(f"{scope.prefix}{name}.mode", "an automaton's mode is one of them", automaton.place, "automaton")
-    return names
-
-
-def _aliases(scopes: list[Scope], known: set[str], problems: list[Problem]) -> dict[str, str]:
+def _aliases(scopes: list[Scope], known: SignalNames, problems: list[Problem]) -> dict[str, str]:
     aliases = {scope.prefix + name: scope.prefix + path for scope in scopes for name, path in scope.graph.exports.items()}
     for name, path in list(aliases.items()):
         if name in known:
@@ -163,8 +127,8 @@ def _aliases(scopes: list[Scope], known: set[str], problems: list[Problem]) -> d
     return aliases
 
 
-def _unknown(reference: str, user: str, place: Place | None, known: set[str]) -> Problem:
-    near = difflib.get_close_matches(reference, known, n=3, cutoff=0.6)
+def _unknown(reference: str, user: str, place: Place | None, known: Iterable[str]) -> Problem:
+    near = difflib.get_close_matches(reference, [*known], n=3, cutoff=0.6)
     title = f'"{user}" reads the signal "{reference}", which does not exist'
     details = (f"near it: {', '.join(near)}",) if near else ()
     return Problem("E106", title, details, (place,), ("name a state, an effort or flow, or an output as <element>.<signal>",))
@@ -173,7 +137,7 @@ def _unknown(reference: str, user: str, place: Place | None, known: set[str]) ->
 @dataclass(frozen=True)
 class _Resolver:
     scopes: dict[str, Scope]
-    known: set[str]
+    known: SignalNames
     aliases: dict[str, str]
     problems: list[Problem]
 
@@ -189,7 +153,7 @@ class _Resolver:
             if candidate in self.known:
                 return candidate
             around = outside
-        self.problems.append(_unknown(prefix + reference, user, place, self.known | set(self.aliases)))
+        self.problems.append(_unknown(prefix + reference, user, place, {*self.known, *self.aliases}))
         return reference
 
     def _fed(self, prefix: str, reference: str, user: str, place: Place | None) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft
 from bondgraph.model.domains import GENERIC, Domain
-from bondgraph.model.element import Element, Port, PortRef
+from bondgraph.model.element import Element, Port
 from bondgraph.model.laws import Junction
 from bondgraph.model.model import Bond, End
 
@@ -26,8 +26,7 @@ class Scope:
     prefix: str
 
 
-@dataclass
-class _Draft:
+class _Draft(NamedTuple):
     """A bond whose properties are still being gathered."""
 
     name: str
@@ -42,14 +41,14 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
         for port in element.ports:
             if port.dimension is not None:
                 problems += _unsound_dimensions(path, element, port)
-    free = {path: list(element.ports) for path, element in flat.items() if not isinstance(element.law, Junction)}
+    free = {path: element.ports for path, element in flat.items() if not isinstance(element.law, Junction)}
     drafts: list[_Draft] = []
     counts: dict[str, int] = {}
     for scope in scopes:
         for link in scope.graph.links:
-            label = f"{_label(scope.prefix, link.tail)} -> {_label(scope.prefix, link.head)}"
-            one = _end(scope, link.tail, label, flat, free, link.place, problems)
-            other = _end(scope, link.head, label, flat, free, link.place, problems)
+            label = f"{_label(scope.prefix, link.tail, link.ports[0])} -> {_label(scope.prefix, link.head, link.ports[1])}"
+            one = _end(scope, (link.tail, link.ports[0]), label, flat, free, link.place, problems)
+            other = _end(scope, (link.head, link.ports[1]), label, flat, free, link.place, problems)
             if one is None or other is None:
                 continue
             tail, head = one[0], other[0]
@@ -66,9 +65,12 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
         for port in ports:
             title = f'port "{port.name}" of {element.kind} "{path}" is not connected'
             problems.append(Problem("E104", title, places=(element.place,), cures=cures))
-    dimensions = _spread("dimension", "E103", drafts, flat, problems)
-    domains = _spread("domain", "E105", drafts, flat, problems)
-    frames = _spread("frame", "E109", drafts, flat, problems)
+    met = {id(port): port for draft in drafts for port in draft.ports}
+    said = any(p.dimension is not None or p.domain is not None or p.frame is not None for p in met.values())
+    dimensions, domains, frames = (
+        _spread(attribute, code, drafts, flat, problems) if said else {}
+        for attribute, code in (("dimension", "E103"), ("domain", "E105"), ("frame", "E109"))
+    )
     bonds = []
     for index, draft in enumerate(drafts):
         domain, frame = domains.get(index) or GENERIC, frames.get(index)
@@ -89,22 +91,21 @@ def _unsound_dimensions(path: str, element: Element, port: Port) -> Iterator[Pro
     yield Problem("E103", f'{element.kind} "{path}" asks for dimension {n}', (asks,), (element.place,), cures)
 
 
-def _label(prefix: str, reference: PortRef) -> str:
-    name = reference.name
-    return f"{prefix}{reference.owner.name}.{name}" if name else f"{prefix}{reference.owner.name}"
+def _label(prefix: str, owner: Element | Draft, name: str) -> str:
+    return f"{prefix}{owner.name}.{name}" if name else prefix + owner.name
 
 
 def _end(
     scope: Scope,
-    reference: PortRef,
+    given: tuple[Any, str],
     label: str,
     flat: dict[str, Element],
-    free: dict[str, list[Port]],
+    free: dict[str, tuple[Port, ...]],
     place: Place | None,
     problems: list[Problem],
 ) -> tuple[End, Port] | None:
-    """The element's port that a reference means: through exposed ports of nested graphs down to an element."""
-    owner, name, graph, path = reference.owner, reference.name, scope.graph, scope.prefix
+    """The element's port that a part and a name mean: through exposed ports of nested graphs down to an element."""
+    (owner, name), graph, path = given, scope.graph, scope.prefix
     while isinstance(owner, Draft) and _holds(graph, owner):
         graph, path = owner, f"{path}{owner.name}."
         wanted = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")
@@ -124,8 +125,8 @@ def _end(
     left = free.get(element_path)
     if left is None:
         return End(element_path, label), element.ports[0]
-    port = next((port for port in left if not name or port.name == name), None) if left else None
-    if port is None:
+    at = next((k for k, port in enumerate(left) if port.name == name), len(left)) if name else 0
+    if at >= len(left):
         details, cure = [f"bond: {label}"], "put a 0- or 1-junction where several bonds meet"
         own = [port.name for port in element.ports]
         if name and own and name not in own:
@@ -137,7 +138,8 @@ def _end(
             title = f'{element.kind} "{element_path}" has no free port for another bond'
         problems.append(Problem("E112", title, tuple(details), (element.place, place), (cure,)))
         return None
-    left.remove(port)
+    port = left[at]
+    free[element_path] = left[:at] + left[at + 1 :]
     return End(element_path, port.name), port
 
 

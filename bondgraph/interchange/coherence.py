@@ -13,7 +13,7 @@ from typing import Any
 
 from bondgraph.assembly.ideal import STABILISERS
 from bondgraph.errors import Problem
-from bondgraph.graph.flatten import signals_of
+from bondgraph.graph.signal_names import signals_of
 from bondgraph.interchange.records import KNOWN
 from bondgraph.interchange.replay import Replay
 from bondgraph.interchange.shapes import Owner, outs_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict, TypeVar
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 from bondgraph.errors import Place, caller_place
 from bondgraph.model.arguments import domain_of, parameters_of
@@ -70,8 +70,7 @@ class Element(Frozen):
 
 
 @brief
-@dataclass(frozen=True)
-class PortRef:
+class PortRef(NamedTuple):
     """One named port of an element or of a nested graph."""
 
     owner: Any

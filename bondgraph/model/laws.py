@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -77,8 +77,7 @@ class Wish(IntEnum):
 
 
 @brief
-@dataclass(frozen=True)
-class Demand:
+class Demand(NamedTuple):
     """What an element asks for at one of its ports."""
 
     effort_in: bool

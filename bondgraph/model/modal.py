@@ -55,4 +55,6 @@ def choose_by(indices: tuple[int, ...]) -> Op:
 
 def modal_parameters(element: Element) -> dict[str, ByMode]:
     """Parameters of an element that depend on the mode of an automaton."""
+    if not element.parameters:  # as of junctions, which are many
+        return {}
     return {name: p.value for name, p in element.parameters.items() if isinstance(p.value, ByMode)}

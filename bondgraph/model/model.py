@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bondgraph.errors import Place
 from bondgraph.model.automata import Automaton, Start
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-@dataclass(frozen=True)
-class End:
+class End(NamedTuple):
     """One end of a bond: an element's path and its port's name (of a junction: the bond's own name)."""
 
     element: str

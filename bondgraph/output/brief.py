@@ -16,7 +16,7 @@ _WORD, _ENTRIES = 60, 4
 
 
 def brief(record: type[T]) -> type[T]:
-    """Class decorator: a dataclass whose `repr` names its fields and tells long ones by their size.
+    """Class decorator: a dataclass or named tuple whose `repr` names its fields and tells long ones by their size.
 
     >>> @brief
     ... @dataclasses.dataclass(frozen=True)
@@ -31,9 +31,12 @@ def brief(record: type[T]) -> type[T]:
 
 
 def brief_text(record: Any) -> str:
-    """Name of the class and the fields of a dataclass that are meant to be shown; see `brief`."""
-    shown = (field for field in dataclasses.fields(record) if field.repr)
-    said = _joined((f"{field.name}={_told(getattr(record, field.name))}" for field in shown), len(_kind(record)))
+    """Name of the class and the fields of a record that are meant to be shown; see `brief`."""
+    if isinstance(record, tuple):
+        shown = [*getattr(record, "_fields", ())]
+    else:
+        shown = [field.name for field in dataclasses.fields(record) if field.repr]
+    said = _joined((f"{name}={_told(getattr(record, name))}" for name in shown), len(_kind(record)))
     return f"{_kind(record)}({said})"
 
 
@@ -61,7 +64,7 @@ def _told(value: Any, depth: int = 0) -> str:
         return np.array2string(value, precision=6, separator=", ")
     if isinstance(value, np.ndarray) or hasattr(value, "dtype") or getattr(value, "is_Matrix", False):
         return f"{'array' if hasattr(value, 'dtype') else 'Matrix'}({' x '.join(map(str, value.shape))})"
-    if isinstance(value, Collection):
+    if isinstance(value, Collection) and not hasattr(value, "_fields"):
         return _collected(value, depth)
     if isinstance(value, partial):
         return f"partial({_told(value.func, depth)})"

@@ -10,22 +10,23 @@ T = TypeVar("T")
 
 
 class LateTable(Mapping[str, T]):
-    """A mapping that is made when it is first read; copies and pickles hold what it is by then.
+    """A mapping that is made when it is first read, but for what is known `at_once`; copies and pickles hold what it is by then.
 
     >>> table = LateTable(lambda: {"speed": 1.0})
     >>> table["speed"], len(table)
     (1.0, 1)
     """
 
-    def __init__(self, make: Callable[[], Mapping[str, T]]):
+    def __init__(self, make: Callable[[], Mapping[str, T]], at_once: Mapping[str, T] | None = None):
         self._make = make
+        self._at_once = at_once or {}
 
     @cached_property
     def _table(self) -> Mapping[str, T]:
         return self._make()
 
     def __getitem__(self, name: str) -> T:
-        return self._table[name]
+        return self._at_once[name] if name in self._at_once else self._table[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._table
@@ -50,12 +51,12 @@ class LateRow(Sequence[T]):
     2.0
     """
 
-    def __init__(self, make: Callable[[], tuple[T, ...]]):
+    def __init__(self, make: Callable[[], Sequence[T]]):
         self._make = make
 
     @cached_property
     def _row(self) -> tuple[T, ...]:
-        return self._make()
+        return tuple(self._make())
 
     @overload
     def __getitem__(self, place: int) -> T: ...

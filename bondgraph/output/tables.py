@@ -27,7 +27,7 @@ class Quantities(Mapping[str, Quantity]):
     """Values and units by name; printed, a table."""
 
     def __init__(self, what: str, known: Mapping[str, Quantity]):
-        self._what, self._known = what, dict(known)
+        self._what, self._known = what, known
 
     def __getitem__(self, name: str) -> Quantity:
         """One by name; an unknown name is a KeyError that lists similar ones."""

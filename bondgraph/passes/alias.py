@@ -24,10 +24,10 @@ def remove_aliases(system: System) -> System:
     final = {**merged, **negatives} if negatives else merged
     get = final.get
     statements: dict[tuple[str, ...], Statement] = {}
-    for s in system.statements:
-        outs = tuple([get(out, out) for out in s.outs])
+    for given, op, args, element in system.statements:
+        outs = tuple(map(get, given, given))
         if outs not in statements:
-            statements[outs] = Statement(outs, s.op, tuple([get(arg, arg) for arg in s.args]), s.element)
+            statements[outs] = Statement(outs, op, tuple(map(get, args, args)), element)
     values = {name: value for name, value in system.values.items() if name not in final}
     values |= {negative: system.values[name] for name, negative in negatives.items()}
 
@@ -63,34 +63,33 @@ def _merged(system: System) -> Names:
     """Every name that does not stay, in the order in which they go, and the one that stays in its place."""
     names = list(system.values)
     number = dict(zip(names, range(len(names)), strict=True))
-    free = bytearray(b"\1") * len(names)
+    free = [FREE] * len(names)
     for fixed in ([s.name for s in system.states], system.parameters, system.modes, ("time",)):
         for name in fixed:
             free[number[name]] = 0
     ranks = [  # how a name is preferred: the lowest stays, of equal ones the first in the alphabet
-        (4 * own + 2 * (not value.symbol) + (":" in name or name[-1] == "'")) * _LONGEST + len(name)
+        (own if value.symbol else own + UNSIGNED) + (MARKED if ":" in name or name[-1] == "'" else 0) + len(name)
         for name, value, own in zip(names, system.values.values(), free, strict=True)
     ]
     parent = list(range(len(names)))
-
-    def root_of(place: int) -> int:
-        while parent[place] != place:
-            parent[place] = place = parent[parent[place]]
-        return place
-
     gone = []
     for one, other in system.same:
-        a, b = root_of(number[one]), root_of(number[other])
+        a, b = number[one], number[other]
+        while (above := parent[a]) != a:
+            parent[a] = a = parent[above]
+        while (above := parent[b]) != b:
+            parent[b] = b = parent[above]
         if a != b:
-            above, below = ranks[a], ranks[b]
-            keep, drop = (a, b) if above < below or (above == below and names[a] < names[b]) else (b, a)
+            keep, drop = (a, b) if (ranks[a], names[a]) < (ranks[b], names[b]) else (b, a)
             parent[drop] = keep
             gone.append(drop)
-    return {names[place]: names[root_of(place)] for place in gone}
+    for place in reversed(gone):  # what is above it went later, and knows already who stays
+        parent[place] = parent[parent[place]]
+    return {names[place]: names[parent[place]] for place in gone}
 
 
-_LONGEST = 2**32
-"""More characters than a name has."""
+MARKED, UNSIGNED, FREE = 2**26, 2**27, 2**28
+"""What a name counts that is marked, has no symbol, is not fixed from outside; none has so many characters."""
 
 
 def _negatives(system: System, kept: Mapping[str, str]) -> Names:

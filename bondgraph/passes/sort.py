@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from bondgraph.assembly.system import Loop, Statement, System, Unknown, Value
@@ -16,7 +16,7 @@ def sort_statements(system: System) -> System:
     statements = system.statements
     producer = {out: index for index, statement in enumerate(statements) for out in statement.outs}
     needs = [[producer[arg] for arg in statement.args if arg in producer] for statement in statements]
-    order = _order(needs)
+    order = evaluation_order(needs)
     if order is None:
         return _with_loops(system, needs)
     return replace(system, statements=tuple(statements[index] for index in order))
@@ -56,7 +56,7 @@ def _with_loops(system: System, needs: list[list[int]]) -> System:
                     apart = statement.args[1:] if statement.op is SOUGHT else (given, out)
                     residuals.append(Statement((rest,), combine((1, -1)), apart, statement.element))
                 outs = tuple(f"{out}:computed" if out in used else out for out in statement.outs)
-                statement = replace(statement, outs=outs)
+                statement = statement._replace(outs=outs)
             ordered.append(statement)
         ordered += residuals
         loops.append(Loop(begin, len(ordered), tuple(unknowns)))
@@ -72,7 +72,7 @@ def _size(name: str, value: Value, divisors: Collection[str]) -> int:
     return UNWANTED if value.shape is None or name in divisors else math.prod(value.shape)
 
 
-def _order(needs: list[list[int]]) -> list[int] | None:
+def evaluation_order(needs: Sequence[Sequence[int]]) -> list[int] | None:
     """Indices such that all that one needs comes before it (depth first); None if there is a cycle."""
     new, begun, done = 0, 1, 2
     state = [new] * len(needs)

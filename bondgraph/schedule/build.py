@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.assembly.system import Statement, System
+from bondgraph.emit.once import once
 from bondgraph.model.ops import Op
 from bondgraph.schedule.calls import Plan
 from bondgraph.schedule.interpret import numpy_kernel
 from bondgraph.schedule.loops import Schedule, in_row, schedule
 from bondgraph.schedule.plans import Workshop, derivatives, find
-from bondgraph.schedule.statements import numbered
+from bondgraph.schedule.statements import StatementTable, numbered
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tracing.routines import Pattern, output_names
 from screws.scalars import equal, where
@@ -31,8 +32,8 @@ class Scheduled:
 
     schedules: Mapping[str, Callable[[], Schedule]]
     blocks: tuple[tuple[str, int], ...]
-    widths: Mapping[str, int]
-    """Count of results of each routine."""
+    width: Callable[[str], int]
+    """Count of results of a routine."""
     choose: Callable[[Sequence[int]], tuple[Schedule, tuple[int, ...]]]
     """Makes the schedule of some outputs alone, by their places in the row of all, and where each of them lies in its own row."""
 
@@ -53,7 +54,7 @@ def _guards(system: System) -> list[Statement]:
 
 
 def wanted_values(system: System) -> dict[str, list[str]]:
-    """Names of the values of every routine, in the order of its results.
+    """Names of the values of every routine but the outputs, in the order of its results.
 
     `rates_and_powers` is left out: with thousands of states the call that it saves counts for nothing.
     """
@@ -66,18 +67,20 @@ def wanted_values(system: System) -> dict[str, list[str]]:
     jumps = {f"reset_{index}": dict(event.resets) for index, event in enumerate(system.events)}
     jumps |= {f"tick_{index}": dict(clock.updates) for index, clock in enumerate(system.clocks)}
     found |= {name: [new.get(state.name, state.name) for state in system.states] for name, new in jumps.items() if new}
-    found["outputs"] = output_names(system)
     return {name: names for name, names in found.items() if names or name == "rates"}
 
 
 @paused_collection()
-def scheduled(system: System) -> tuple[Scheduled, System, Callable[[], tuple[Schedule | None, Pattern]]]:
+def scheduled(
+    system: System, table: StatementTable | None = None
+) -> tuple[Scheduled, System, Callable[[], tuple[Schedule | None, Pattern]]]:
     """Schedules of all routines, with the blocks t, x, p, m (`prepare` has p alone); the system; and what makes the schedule of
     its Jacobian (None without nonzeros), with the sparsity.
 
-    What `bondgraph.tracing.routines.trace_for_runs` is for small models; the system is explicit and all its shapes are known.
+    What `bondgraph.tracing.routines.trace_for_runs` is for small models; the system is explicit and all its shapes are known. Its
+    statements by numbers are taken from `table`, where there is one.
     """
-    table = numbered(system, _guards(system))
+    table = table or numbered(system, _guards(system))
     shop, book, number = Workshop(table), table.book, table.numbers
     wanted = {name: [number[value] for value in names] for name, names in wanted_values(system).items()}
     found = {name: find(shop, wanted[name]) for name in PREPARED if name in wanted}
@@ -106,6 +109,10 @@ def scheduled(system: System) -> tuple[Scheduled, System, Callable[[], tuple[Sch
             part = find(shop, values)
             return complete(Plan(name, part.calls, part.width, part.results))
 
+    @once
+    def outputs() -> list[int]:
+        return [number[name] for name in output_names(system)]
+
     def differentiate() -> tuple[Schedule | None, Pattern]:
         with lock:
             inner = find(shop, wanted["rates"], for_derivatives=True)
@@ -116,20 +123,21 @@ def scheduled(system: System) -> tuple[Scheduled, System, Callable[[], tuple[Sch
         plan.name: functools.partial(schedule, plan, book, blocks, homes) for plan in plans
     }
     makers["prepare"] = functools.partial(schedule, before, book, (("p", n_p),), book.homes, order)
-    widths = {plan.name: plan.n_out for plan in (*plans, before)}
-    for name in wanted.keys() - widths.keys():
-        makers[name] = functools.partial(late, name, wanted[name])
-        widths[name] = sum(book.sizes[value] for value in wanted[name])
+    makers |= {name: functools.partial(late, name, values) for name, values in wanted.items() if name not in makers}
+    makers["outputs"] = lambda: late("outputs", outputs())
+
+    def width(name: str) -> int:
+        return sum(book.sizes[value] for value in (outputs() if name == "outputs" else wanted[name]))
 
     def choose(places: Sequence[int]) -> tuple[Schedule, tuple[int, ...]]:
-        values = [value for value in wanted["outputs"] if book.sizes[value]]
+        values = [value for value in outputs() if book.sizes[value]]
         starts = np.cumsum([0, *(book.sizes[value] for value in values)])
         owners = np.searchsorted(starts, places, side="right") - 1
         chosen, own = np.unique(owners, return_inverse=True)
         here = np.cumsum([0, *(starts[chosen + 1] - starts[chosen])])[own] + np.asarray(places) - starts[owners]
         return late("chosen", [values[k] for k in chosen]), tuple(here.tolist())
 
-    return Scheduled(makers, blocks, widths, choose), system, differentiate
+    return Scheduled(makers, blocks, width, choose), system, differentiate
 
 
 PREPARED = ("rates", "powers", "guards")
@@ -161,18 +169,23 @@ def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
 
 def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
     """Kernels of all routines by name, as machine code or interpreted."""
-    if not machine_code:
-        return {name: numpy_kernel(make()) for name, make in made.schedules.items()}
-
     from bondgraph.emit.kernel import DeferredKernel
-    from bondgraph.schedule.machine_code.kernels import machine_kernels
+
+    def together(names: Sequence[str], quick: bool) -> dict[str, Kernel]:
+        schedules = [made.schedules[name]() for name in names]
+        if not machine_code:
+            return {own.name: numpy_kernel(own) for own in schedules}
+        from bondgraph.schedule.machine_code.kernels import machine_kernels
+
+        return machine_kernels(schedules, quick)
 
     def alone(name: str) -> Kernel:
         with paused_collection():
-            return machine_kernels([made.schedules[name]()], quick=name in SELDOM)[name]
+            return together([name], name in SELDOM)[name]
 
-    found = machine_kernels([made.schedules[name]() for name in NOW if name in made.schedules])
+    found = together([name for name in NOW if name in made.schedules], False)
     sizes = tuple(n for _, n in made.blocks)
     for name in made.schedules.keys() - found.keys():
-        found[name] = DeferredKernel(name, sizes, made.widths[name], functools.partial(alone, name))
+        make, width = functools.partial(alone, name), functools.partial(made.width, name)
+        found[name] = DeferredKernel(name, sizes, width, make, machine_code)
     return found

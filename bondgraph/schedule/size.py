@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from bondgraph.assembly.identity import formula_key
 from bondgraph.assembly.system import System
@@ -33,10 +33,19 @@ def is_large(system: System) -> bool:
         return False
     first: dict[Hashable, Op] = {}
     same = {known: first.setdefault(formula_key(op), op) for known, op in ops.items()}
-    kinds: Counter[tuple[Op, tuple[tuple[int, ...], ...], int]] = Counter()
+    kinds: Counter[KindOfStatement] = Counter()
     for (op, args, results), count in alike.items():
         kinds[same[op], tuple([shapes[arg] or () for arg in args]), results] += count
-    if len(system.statements) < REPEATED * len(kinds):
+    return loops_are_better(kinds)
+
+
+KindOfStatement = tuple[Op, tuple[tuple[int, ...], ...], int]
+"""Operation, shapes of the arguments, count of the results."""
+
+
+def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
+    """The same from how many statements there are of each kind."""
+    if sum(kinds.values()) < REPEATED * len(kinds):
         return False
     return sum(count * _steps(*kind) for kind, count in kinds.items()) > LONG
 

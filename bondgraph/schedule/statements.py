@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bondgraph.assembly.identity import formula_key
@@ -11,7 +11,7 @@ from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import IDENTITY, Op
 from bondgraph.schedule.calls import Book
 
-_DEEPEST = 24
+DEEPEST = 24
 """Statements in a row that are computed in `prepare`: each group that reads their result traces them again."""
 
 
@@ -22,7 +22,7 @@ class StatementTable:
     `args[k]` and `outs[k]` are values, `formulas[k]` is equal for equal formulas, `ops[f]` is one of those of formula `f`.
     """
 
-    numbers: dict[str, int]
+    numbers: Mapping[str, int]
     shapes: dict[int, tuple[int, ...]]
     args: list[tuple[int, ...]]
     outs: list[tuple[int, ...]]
@@ -85,7 +85,7 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
         level = 0
         if varies.isdisjoint(given):
             level = 1 + max([depth.get(value, 0) for value in given], default=0)
-        fixed = 0 < level < _DEEPEST
+        fixed = 0 < level < DEEPEST
         results = []
         for out in statement.outs:
             value = values.get(out)

@@ -148,7 +148,7 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
             values[name], values[f"{name}'"] = Value(shape, "N"), Value(shape, "N/s")
             states.append(State(name, np.zeros(shape), np.zeros(shape), f"{name}'"))
         filled = dict(zip(contact.stepped, force_names(contact), strict=False))
-        statements = [replace(s, op=IDENTITY, args=(filled[s.outs[0]],)) if s.outs[0] in filled else s for s in statements]
+        statements = [s._replace(op=IDENTITY, args=(filled[s.outs[0]],)) if s.outs[0] in filled else s for s in statements]
         if contact.frames and f"{contact.path}.wrench" in aliases:
             name = f"{contact.path}.wrench"
             del aliases[name]

@@ -63,7 +63,7 @@ def cut(
     system = compiled.system
     other = dict(laws or {})
     other |= {i: _given(symbols[s.outs[0]]) for i, s in enumerate(system.statements) if s.outs[0] in symbols}
-    statements = tuple(replace(s, op=other[i]) if i in other else s for i, s in enumerate(system.statements))
+    statements = tuple(s._replace(op=other[i]) if i in other else s for i, s in enumerate(system.statements))
     changed = replace(system, statements=statements)
     given, slopes = given_symbols(system, inputs_of(compiled), (), numbers)
     given |= {mode: symbol_of(system, mode) for mode in system.modes}

@@ -1,0 +1,125 @@
+"""Models of parts that are alike: their statements by numbers are those that are written in names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from benchmarks.front_end import plate, uneven
+from bondgraph import GY, J0, J1, TF, C, Graph, I, ModelError, R, Se, Sf, compile_model
+from bondgraph.causality.assign import assign_causality
+from bondgraph.compile.pipeline import equations
+from bondgraph.model.element import Element, PortRef
+from bondgraph.model.model import Model
+from bondgraph.schedule.alike import instances, late_system
+from bondgraph.schedule.alike.late_system import alike_parts
+from bondgraph.schedule.statements import numbered
+from tests.schedule.graphs import bouncing, chain
+
+
+def mixed(sections: int, seed: int = 0) -> Graph:
+    """A chain with two-ports, formulas, symbols and arrows drawn at random."""
+    rng = np.random.default_rng(seed)
+    graph, before = Graph("mixed"), None
+
+    def join(one: Element, other: Element | PortRef) -> None:
+        graph.connect(*((one, other) if rng.uniform() < 0.7 else (other, one)))
+
+    for i in range(sections):
+        mass, node, joint, drawn = J1(f"v{i}"), J0(f"f{i}"), J1(f"joint {i}"), rng.uniform(size=5)
+        join(mass, I(f"m{i}", 1.0 + 0.1 * i, initial=0.1 * i, symbols={"p": "P"} if drawn[0] < 0.3 else None))
+        if drawn[1] < 0.2 and before:
+            gear = TF(f"t{i}", 1.5 + 0.01 * i)
+            join(before, gear.port("1"))
+            join(node, gear.port("2"))
+        else:
+            join(before or Sf("wall", 0.5), node)
+        join(node, mass)
+        join(node, joint)
+        if drawn[2] < 0.2:
+            motor, coil = GY(f"g{i}", 0.5 + 0.01 * i), J1(f"coil {i}")
+            join(mass, motor.port("1"))
+            join(coil, motor.port("2"))
+            join(coil, I(f"l{i}", 0.1 + i))
+            join(coil, R(f"r{i}", 1.0))
+        quartic = C(f"k{i}", energy=lambda q, k: k * q**4 / 4, parameters={"k": 1.0 + i}, initial=0.1)
+        join(joint, quartic if drawn[3] < 0.3 else C(f"k{i}", capacitance=0.1 + i, nominal=0.1))
+        join(joint, R(f"c{i}", 0.1 + i))
+        join(joint, R(f"d{i}", effort=lambda f, c: c * f**3, parameters={"c": 0.1}))
+        if drawn[4] < 0.2:
+            join(mass, Se(f"pull{i}", 0.1 * i))
+        before = mass
+    return graph
+
+
+def assert_the_same(model: Model) -> bool:
+    """Compare both ways; whether there are two."""
+    causality = assign_causality(model)
+    system = equations(model, causality)
+    found = alike_parts(model, causality, lambda: system)
+    if found is None:
+        return False
+    own, table, wanted = *found, numbered(system)
+    assert (table.args, table.outs, table.formulas) == (wanted.args, wanted.outs, wanted.formulas)
+    assert (table.shapes, table.producer, table.book) == (wanted.shapes, wanted.producer, wanted.book)
+    assert [op.name for op in table.ops] == [op.name for op in wanted.ops]
+    assert {name: table.numbers[name] for name in wanted.numbers} == wanted.numbers
+    assert own.states == system.states and list(own.parameters.items()) == list(system.parameters.items())
+    assert (own.energies, own.powers, own.name) == (system.energies, system.powers, system.name)
+    assert list(own.statements) == list(system.statements) and list(own.values.items()) == list(system.values.items())
+    return True
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models count as large, and elements as alike, whatever there are."""
+    for least in ("FEWEST", "ALIKE"):
+        monkeypatch.setattr(instances, least, 0)
+    monkeypatch.setattr(late_system, "loops_are_better", lambda kinds: True)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("make", [chain, uneven, plate, mixed])
+def test_numbers_are_those_of_the_names(make: Callable[[int], Graph]) -> None:
+    assert assert_the_same(make(40).freeze())
+
+
+@pytest.mark.usefixtures("small")
+def test_numbers_of_random_chains_are_those_of_the_names() -> None:
+    assert sum(assert_the_same(mixed(4 + seed % 12, seed).freeze()) for seed in range(1, 25)) > 20
+
+
+def test_names_are_made_when_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def watched(model: Model, causality: object = None) -> object:
+        asked.append(model.name)
+        return equations(model, causality)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("bondgraph.compile.pipeline.equations", watched)
+    compiled = compile_model(chain(200))
+    x, m = compiled.initial()
+    compiled.program.rates(0.0, x, compiled.parameters({"k3.stiffness": 7.0}), m)
+    assert not asked
+    assert compiled.parameters["k3.stiffness"].value == 103.0 and asked == ["chain"]
+    assert "k3.effort" in compiled.names() and compiled.system.aliases["d3.flow"] and asked == ["chain"]
+    compile_model(bouncing(4))
+    assert asked == ["chain", "bouncing"]
+
+
+@pytest.mark.parametrize("code", ["E129", "E155", "E206"])
+def test_what_is_wrong_with_one_of_many_parts_is_said_as_ever(code: str) -> None:
+    graph = chain(200)
+    joint = graph["d100"]
+    if code == "E129":
+        graph.connect(joint, R("odd", effort=lambda f, c: c * f["x"], parameters={"c": 1.0}))
+    elif code == "E155":
+        own = {"energy": lambda q, k: k * q * q / 2, "output": lambda q, k: 2 * k * q, "parameters": {"k": 1.0}}
+        graph.connect(joint, C("odd", **own, initial=0.1))
+    else:
+        ring = J1("one"), J1("two")
+        graph.connect(joint, ring[0]).connect(ring[0], ring[1]).connect(ring[1], joint)
+    with pytest.raises(ModelError, match=code):
+        compile_model(graph)
