@@ -12,14 +12,15 @@ from bondgraph.emit import cache, interpreter
 from bondgraph.emit.llvm import Library
 from bondgraph.piles import sweeps
 from bondgraph.run.error_control import weighing
-from bondgraph.run.integrators.explicit import dop853
+from bondgraph.run.integrators.explicit import dop853, dopri5
 from bondgraph.run.integrators.rosenbrock import rodas5p
 from bondgraph.run.integrators.sundials import adapters
 from bondgraph.run.repeated import loop
 from bondgraph.stepping import motion
 
 PARTS: Mapping[str, Callable[[], Library]] = {
-    "explicit method with events": dop853.machine_code,
+    "explicit method of order 8 with events": dop853.machine_code,
+    "explicit method of order 5 with events": dopri5.machine_code,
     "error control": weighing.machine_code,
     "many runs": loop.machine_code,
     "Rosenbrock method with events": rodas5p.machine_code,

@@ -119,7 +119,7 @@ class _Following:
     def _flow(self) -> Integrator:
         """What integrates x and S, by the method of the run."""
         result, variational = self.result, self.variational
-        stiff = "bdf" in result.statistics.method or "radau" in result.statistics.method
+        stiff = any(name in result.statistics.method for name in ("bdf", "radau", "rodas5p"))
         program, prepare = variational.implicit if stiff else variational.explicit
         p = np.concatenate([self.p, prepare(self.p)])
         bound = Bound(program, p, self.bound.origin, self.end)

@@ -14,7 +14,7 @@ from bondgraph.quantities import real
 from bondgraph.run.program import Program
 
 OFFERS = {
-    "machine code": ("auto", "dop853", "rodas5p"),
+    "machine code": ("auto", "dop853", "dopri5", "rodas5p"),
     "sundials": ("auto", "adams", "bdf"),
     "scipy": ("auto", "dop853", "bdf", "radau", "lsoda"),
 }

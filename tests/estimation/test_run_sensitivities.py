@@ -41,7 +41,7 @@ def motor_at(times, numbers):
     return np.array([(expm(A * t) @ np.array([0.0, 0.0, 1.0]))[:2] for t in times])
 
 
-METHODS = [{"method": "dop853"}, {"solver": "scipy"}, *([{"method": "bdf"}] if available()[0] else [])]
+METHODS = [{"method": "dop853"}, {"method": "rodas5p"}, {"solver": "scipy"}, *([{"method": "bdf"}] if available()[0] else [])]
 
 
 @pytest.mark.parametrize("options", METHODS, ids=str)

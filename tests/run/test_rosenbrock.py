@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,38 +18,12 @@ from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.repeated.preparation import prepare
 from bondgraph.run.simulate import simulate
 from screws import scalars as s
+from tests.run.order_conditions import most_missed
 from tests.run.problems import ball, bumper, decay, oscillator, program, top
 
 run = functools.partial(simulate, method="rodas5p", progress=False)
 
 # -- the coefficients
-
-Tree = tuple["Tree", ...]
-"""A rooted tree: those that hang on its root, each greater or equal to the next."""
-
-
-def trees(order: int, most: Any = None) -> Iterator[Tree]:
-    def forests(total: int, most: Any) -> Iterator[Tree]:
-        if total == 0:
-            yield ()
-        for size in range(1, total + 1):
-            for tree in trees(size):
-                if most is None or (size, tree) <= most:
-                    for others in forests(total - size, (size, tree)):
-                        yield (tree, *others)
-
-    yield from forests(order - 1, None)
-
-
-def size(tree: Tree) -> int:
-    return 1 + sum(map(size, tree))
-
-
-def density(tree: Tree) -> int:
-    product = size(tree)
-    for branch in tree:
-        product *= density(branch)
-    return product
 
 
 def in_products() -> dict[str, np.ndarray]:
@@ -67,21 +40,10 @@ def in_products() -> dict[str, np.ndarray]:
     return found | {"embedded": np.array([*ends[:-1], 0.0]) @ gamma}
 
 
-def weight(tree: Tree) -> np.ndarray:
-    """Elementary weights of the stages (Hairer and Wanner, IV.7): a vertex with one branch takes beta, one with several alpha."""
-    method = in_products()
-    product = np.ones(coefficients.STAGES)
-    for branch in tree:
-        product = product * (method["beta" if len(tree) == 1 else "alpha"] @ weight(branch))
-    return product
-
-
 def misses(b: np.ndarray, order: int, theta: float = 1.0) -> float:
-    return max(abs(b @ weight(tree) - theta**order / density(tree)) for tree in trees(order))
-
-
-def test_trees_are_all_there():
-    assert [len(list(trees(order))) for order in range(1, 7)] == [1, 1, 2, 4, 9, 20]
+    """Of the order conditions (Hairer and Wanner, IV.7): a vertex with one branch takes beta, one with several alpha."""
+    method = in_products()
+    return most_missed(b, method["beta"], method["alpha"], order, theta)
 
 
 def test_order_conditions():

@@ -22,6 +22,8 @@ from bondgraph.run.switching.course import Courses
 from bondgraph.run.ticks import Ticks
 
 if TYPE_CHECKING:
+    from bondgraph.emit.llvm import Library
+    from bondgraph.run.integrators.explicit.steps import Tableau
     from bondgraph.run.integrators.one_step.integrator import OneStep
 
 # Between the user's rtol, which is to bound the energy residual of a run, and the tolerance per step of each method.
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
 # bdf 45; with 14 % damping 0.01, 0.02, 0.3; free rotation 0.03, 0.1, 0.7; impacts 0.05, 0.03, 0.2. A factor ten times
 # smaller costs dop853 a third more evaluations, adams two fifths, bdf half; bdf is meant for stiff models only.
 # rodas5p: that oscillator 0.04 (0.6 at rtol 1e-6, 2.5 at 1e-4), with damping 0.005, free rotation 0.2, a stiff wall 0.3; a factor
-# ten times larger exceeds rtol on all of them, one ten times smaller costs half more steps.
+# ten times larger exceeds rtol on all of them, one ten times smaller costs half more steps. dopri5: 5, 0.03, 0.01, a stiff wall
+# 0.3; it is meant for short legs.
 SAFETY = {
     "dop853": (1e-2, 1e-15),
+    "dopri5": (1e-2, 1e-15),
     "rodas5p": (1e-1, 1e-15),
     "adams": (1e-3, 1e-15),
     "bdf": (1e-3, 1e-15),
@@ -53,7 +57,7 @@ def choose(program: Program, settings: Settings) -> Selection:
     """Solver and method for a run; E307 where what was asked for is not installed, E304 for sparse algebra without a Jacobian."""
     method, solver = settings.method, settings.solver
     if solver == "auto":
-        if method in ("radau", "lsoda") or (not program.is_machine_code and method != "rodas5p"):
+        if method in ("radau", "lsoda") or (not program.is_machine_code and method not in ("dopri5", "rodas5p")):
             solver = "scipy"
         elif method in ("adams", "bdf"):
             solver = "sundials" if not sundials_reason() else "scipy"
@@ -116,9 +120,19 @@ def settle_function(method: str) -> Callable[[int], int]:
     """The machine code of a method's loop that settles what is due at the start, of a settler's table."""
     if method == "rodas5p":
         from bondgraph.run.integrators.rosenbrock.rodas5p import machine_code
+
+        library = machine_code()
     else:
-        from bondgraph.run.integrators.explicit.dop853 import machine_code
-    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine_code().address("settle"))
+        library = _explicit(method)[1]
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(library.address("settle"))
+
+
+def _explicit(method: str) -> tuple[Tableau, Library]:
+    """An explicit method, and its machine code."""
+    from bondgraph.run.integrators.explicit import dop853, dopri5
+
+    module = {"dop853": dop853, "dopri5": dopri5}[method]
+    return module.TABLEAU, module.machine_code()
 
 
 def build(
@@ -160,6 +174,7 @@ def in_machine_code(
         from bondgraph.run.integrators.rosenbrock.rodas5p import Rodas5P
 
         return Rodas5P(bound, tolerance, weights, settings.linear, ticks, settler)
-    from bondgraph.run.integrators.explicit.dop853 import Dop853
+    from bondgraph.run.integrators.explicit.runge_kutta import ExplicitRungeKutta
 
-    return Dop853(bound, tolerance, weights, choice.watch_stiffness, ticks, settler)
+    method = _explicit(choice.method)
+    return ExplicitRungeKutta(*method, bound, tolerance, weights, choice.watch_stiffness, ticks, settler)

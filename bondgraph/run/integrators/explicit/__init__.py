@@ -1,1 +1,1 @@
-"""The explicit Runge-Kutta method of order 8: rates in machine code in; steps, dense output, located events out."""
+"""Explicit Runge-Kutta methods of order 8 and 5: rates in machine code in; steps, dense output, located events out."""

@@ -1,33 +1,79 @@
-"""One step of Dormand and Prince's method of order 8(5,3): stages, error, dense output, and whether a model is stiff.
+"""One step of an explicit Runge-Kutta method: stages, error, dense output, and whether a model is stiff.
 
-Coefficients: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.5 and II.6, as
-in `coefficients`. The error is measured in the Euclidean norm of the weighted components, not in their mean, so that
-quiet components do not hide a lively one.
+E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.4 to II.6. The error is measured in the
+Euclidean norm of the weighted components, not in their mean, so that quiet components do not hide a lively one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.integrators.explicit import coefficients as table
-from bondgraph.run.integrators.one_step.method import permitted, with_own
-
-STAGES, EXTENDED, DENSE = 12, 16, 7
+from bondgraph.run.integrators.one_step.method import Method, permitted, with_own
 
 # f: coefficients of the dense output; k has the rates of all stages.
 FIELDS = with_own("f")
 
 # Hairer's test: h |lambda| beyond the stability boundary in so many steps in a row (less any `_MILD` good ones).
 # A change of method must be worth it: so many steps would be still ahead.
-_BOUNDARY, _STIFF_STEPS, _MILD, _WORTH = 6.1, 15, 6, 20_000.0
+_STIFF_STEPS, _MILD, _WORTH = 15, 6, 20_000.0
 # Another method would begin anew at every tick, at the price of so many steps of this one.
 _WORTH_TICK = 200.0
+
+Weights = Mapping[int, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Tableau:
+    """An explicit method whose last stage is the end of the step.
+
+    Parameters
+    ----------
+    name : of the method.
+    a : weights of the rates for the argument of each stage, and behind those of a step, for stages of the dense output alone.
+    c : times of all stages, in parts of the step.
+    last : which stage is the end of the step.
+    errors : weights of its estimated error; of two, the second one keeps the first from being zero by chance.
+    dense : rows of the dense output from the fourth on, which do not follow from both ends.
+    boundary : of stability, h |lambda|.
+    root : as in `one_step.method.Method`.
+    """
+
+    name: str
+    a: Sequence[Weights]
+    c: Sequence[float]
+    last: int
+    errors: Sequence[Weights]
+    dense: Sequence[Weights]
+    boundary: float
+    root: Callable[[Procedure, Temporary], Temporary]
+
+    @property
+    def rows(self) -> int:
+        """How many the dense output has."""
+        return 3 + len(self.dense)
+
+
+def method_of(tableau: Tableau) -> Method:
+    """The method as the loop around its steps takes it."""
+    own = [_attempt, _prepare_dense, _dense, _hermite, _stiffness]
+    return Method(
+        name=tableau.name,
+        fields=FIELDS,
+        last=tableau.last,
+        cubic="hermite",
+        explicit=True,
+        root=tableau.root,
+        rounding=lambda record, i, h: h * record.get("noise")[i],
+        procedures=lambda: [*_combinations(tableau), *(part(tableau) for part in own)],
+    )
+
 
 _COMBINE = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "width": "i64", "h": "double"}
 
 
-def record_of(write: Procedure) -> Record:
+def _record(write: Procedure) -> Record:
     """The table behind the argument c."""
     return Record(write["c"], FIELDS)
 
@@ -46,28 +92,28 @@ def _combination(name: str, weights: Mapping[int, float], on_top: bool = True) -
     return write
 
 
-def combinations() -> list[Procedure]:
-    """stage1 ... stage15, but for the one that is the solution; solution, dense3 ... dense6."""
-    made = [_combination(f"stage{s}", table.A[s]) for s in range(1, EXTENDED) if s != STAGES]
-    made.append(_combination("solution", table.B))
-    made += [_combination(f"dense{3 + row}", table.D[row], on_top=False) for row in range(4)]
-    return made
+def _combinations(tableau: Tableau) -> list[Procedure]:
+    """stage1 ..., but for the one that is the solution; solution, dense3 ..."""
+    stages = [stage for stage in range(1, len(tableau.a)) if stage != tableau.last]
+    made = [_combination(f"stage{stage}", tableau.a[stage]) for stage in stages]
+    made.append(_combination("solution", tableau.a[tableau.last]))
+    return made + [_combination(f"dense{3 + row}", weights, on_top=False) for row, weights in enumerate(tableau.dense)]
 
 
-def attempt() -> Procedure:
+def _attempt(tableau: Tableau) -> Procedure:
     """All stages of a step of length h from (t, y) into k, y_stage and y_new; returns error over tolerance."""
     write = Procedure("attempt", {"c": "ptr", "h": "double", "t_new": "double"}, "double", internal=True)
-    record = record_of(write)
+    record = _record(write)
     width, h, t = record.get("width"), write["h"], record.get("t")
     y, y_new, y_stage, k = (record.get(name) for name in ("y", "y_new", "y_stage", "k"))
-    for s in range(1, STAGES):
+    for s in range(1, tableau.last):
         write.call(f"stage{s}", [y_stage, y, k, width, h])
         # The powers' integrals need no stage whose weight is zero.
-        full = write.value(int(s in table.B), "i64")
-        write.call("derivative", [write["c"], t + h * table.C[s], y_stage, k.at(width * s), full])
+        full = write.value(int(s in tableau.a[tableau.last]), "i64")
+        write.call("derivative", [write["c"], t + h * tableau.c[s], y_stage, k.at(width * s), full])
     write.call("solution", [y_new, y, k, width, h])
-    write.call("derivative", [write["c"], write["t_new"], y_new, k.at(width * STAGES), write.value(1, "i64")])
-    fifth, third, moved = write.local(0.0), write.local(0.0), write.local(0.0)
+    write.call("derivative", [write["c"], write["t_new"], y_new, k.at(width * tableau.last), write.value(1, "i64")])
+    totals, moved = [write.local(0.0) for _ in tableau.errors], write.local(0.0)
     n, size_of_step = record.get("n"), write.intrinsic("fabs", h)
     with write.loop(width, n) as i:
         moved.set(write.intrinsic("maxnum", moved.get(), write.intrinsic("fabs", y_new[i])))
@@ -75,88 +121,89 @@ def attempt() -> Procedure:
         own = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
         # Integrated powers count against the largest of them: one that is rounding only has no size of its own.
         scale = permitted(write, record, i, write.select(i < n, own, moved.get())) + size_of_step * record.get("noise")[i]
-        for total, weights in ((fifth, table.E5), (third, table.E3)):
+        for total, weights in zip(totals, tableau.errors, strict=True):
             error = write.value(0.0, "double")
             for j, weight in weights.items():
                 error = error + k[width * j + i] * weight
             # What nothing drives has neither an error nor a size.
             error = write.select(error.equals(0.0), 0.0, error / scale)
             total.set(total.get() + error * error)
-    top, side = fifth.get(), third.get()
-    scaled = write.intrinsic("fabs", h) * top / write.intrinsic("sqrt", top + side * 0.01)
-    write.give(write.select((top + side).equals(0.0), 0.0, scaled))
+    top = totals[0].get()
+    whole = top if len(totals) == 1 else top + totals[1].get() * 0.01
+    scaled = write.intrinsic("fabs", h) * top / write.intrinsic("sqrt", whole)
+    write.give(write.select(whole.equals(0.0), 0.0, scaled))
     return write
 
 
-def prepare_dense() -> Procedure:
-    """Coefficients of the polynomial of degree 7 over the step just attempted."""
+def _prepare_dense(tableau: Tableau) -> Procedure:
+    """Coefficients of the polynomial over the step just attempted."""
     write = Procedure("prepare_dense", {"c": "ptr", "h": "double"}, internal=True)
-    record = record_of(write)
+    record = _record(write)
     width, h, t = record.get("width"), write["h"], record.get("t")
     y, y_new, y_stage, k, f = (record.get(name) for name in ("y", "y_new", "y_dense", "k", "f"))
-    for s in range(STAGES + 1, EXTENDED):
+    for s in range(tableau.last + 1, len(tableau.a)):
         write.call(f"stage{s}", [y_stage, y, k, width, h])
         place = k.at(width * s)
-        write.call("derivative", [write["c"], t + h * table.C[s], y_stage, place, write.value(1, "i64")])
+        write.call("derivative", [write["c"], t + h * tableau.c[s], y_stage, place, write.value(1, "i64")])
     with write.loop(width) as i:
         step = y_new[i] - y[i]
-        first, last = h * k[i], h * k[width * STAGES + i]
+        first, last = h * k[i], h * k[width * tableau.last + i]
         f[i] = step
         f[width + i] = first - step
         f[width * 2 + i] = step * 2.0 - (first + last)
-    for row in range(3, DENSE):
+    for row in range(3, tableau.rows):
         write.call(f"dense{row}", [f.at(width * row), y, k, width, h])
     write.give()
     return write
 
 
-def dense() -> Procedure:
-    """State at the fraction theta of the step, by the polynomial of degree 7."""
+def _dense(tableau: Tableau) -> Procedure:
+    """State at the fraction theta of the step, by the polynomial."""
     arguments = {"c": "ptr", "theta": "double", "out": "ptr noalias"}
     write = Procedure("dense", arguments, internal=True)
-    record = record_of(write)
+    record = _record(write)
     width, y, f, theta = record.get("width"), record.get("y"), record.get("f"), write["theta"]
-    rest = 1.0 - theta
+    rest, last = 1.0 - theta, tableau.rows - 1
     with write.loop(width) as i:
-        total = f[width * (DENSE - 1) + i] * theta
-        for row in range(DENSE - 2, -1, -1):
-            total = (total + f[width * row + i]) * (rest if (DENSE - 1 - row) % 2 else theta)
+        total = f[width * last + i] * (rest if last % 2 else theta)
+        for row in range(last - 1, -1, -1):
+            total = (total + f[width * row + i]) * (rest if row % 2 else theta)
         write["out"][i] = y[i] + total
     write.give()
     return write
 
 
-def hermite() -> Procedure:
+def _hermite(tableau: Tableau) -> Procedure:
     """State at the fraction theta of the step by the cubic through its ends: costs no evaluation."""
     write = Procedure("hermite", {"c": "ptr", "theta": "double", "h": "double", "out": "ptr noalias"}, internal=True)
-    record = record_of(write)
+    record = _record(write)
     width, y, y_new, k = (record.get(name) for name in ("width", "y", "y_new", "k"))
     theta, h = write["theta"], write["h"]
     rest = 1.0 - theta
     with write.loop(width) as i:
         step = y_new[i] - y[i]
-        bend = rest * (h * k[i] - step) - theta * (h * k[width * STAGES + i] - step)
+        bend = rest * (h * k[i] - step) - theta * (h * k[width * tableau.last + i] - step)
         write["out"][i] = y[i] + theta * step + theta * rest * bend
     write.give()
     return write
 
 
-def stiffness() -> Procedure:
+def _stiffness(tableau: Tableau) -> Procedure:
     """1 if the step length has been held down by stability for long, and much of the run is still ahead."""
     write = Procedure("stiffness", {"c": "ptr", "h": "double"}, "i64", internal=True)
-    record, h = record_of(write), write["h"]
+    record, h = _record(write), write["h"]
     k, width = record.get("k"), record.get("width")
     above, below = write.local(0.0), write.local(0.0)
     with write.loop(record.get("n")) as i:
         scale = permitted(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
         with write.when(scale > 0.0):
-            rise = (k[width * STAGES + i] - k[width * (STAGES - 1) + i]) / scale
+            rise = (k[width * tableau.last + i] - k[width * (tableau.last - 1) + i]) / scale
             run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
             above.set(above.get() + rise * rise)
             below.set(below.get() + run * run)
     t = record.get("t")
     ahead = (record.get("stop") - t > h * _WORTH) & (record.get("horizon") - t > h * _WORTH_TICK)
-    beyond = h * h * above.get() > below.get() * _BOUNDARY**2
+    beyond = h * h * above.get() > below.get() * tableau.boundary**2
     with write.when(beyond & ahead):
         record.set("mild", 0)
         record.count("stiff")
@@ -166,8 +213,3 @@ def stiffness() -> Procedure:
         record.set("stiff", 0)
     write.give(0)
     return write
-
-
-def eighth_root(write: Procedure, value: Temporary) -> Temporary:
-    """value ** (1/8)."""
-    return write.intrinsic("sqrt", write.intrinsic("sqrt", write.intrinsic("sqrt", value)))
