@@ -48,11 +48,10 @@ class Workspace:
         self.settings = settings
         self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
         self.weights = SharedWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
-        self.courses = Courses(self.bound, settings.span)
-        self.watch = Watch(len(program.transitions), settings.span, settings.rtol)
         self.settler = None
         if program.transitions or program.loops:
-            self.settler = Settler(self.bound, settings, self.courses, self.watch)
+            watch = Watch(len(program.transitions), settings.span, settings.rtol)
+            self.settler = Settler(self.bound, settings, Courses(self.bound, settings.span), watch)
         local = tolerances(settings, "dop853")
         self.integrator = Dop853(self.bound, local, self.weights, watch_stiffness, None, self.settler)
         self.schedules = Schedules(self.bound, settings, self.integrator.share)
@@ -111,7 +110,7 @@ class Workspace:
     def underway(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> Underway:
         """The last run, which had parameters p and began in the modes m, for Python to go on with."""
         samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
-        own = self.integrator, self.weights, self.courses, self.watch, self.settler
+        own = self.integrator, self.weights, self.settler
         return Underway(*own, course.status, samples, course.logged, self.start_energies(p, m))
 
     def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
