@@ -78,8 +78,9 @@ class Workspace:
         self.bound.p[:] = p
         self.schedules.follow(b"" if self.schedules.fixed else self.schedules.keys(p[None])[0])
         rows, pieces = np.empty((len(times), self._width)), list[np.ndarray]()
-        modes = np.empty((len(times), len(m))) if settler is not None else np.broadcast_to(m, (len(times), len(m)))
+        modes = np.zeros((0, 0))
         if settler is not None:
+            modes = np.empty((len(times), len(m)))
             settler.ready()
             settler.table.point("all_held", address_of(modes))
         table["budget"] = self._budget
@@ -102,7 +103,9 @@ class Workspace:
         steps, rejected, rates, noisy = (int(table[name]) for name in ("steps", "rejected", "rate_count", "noisy_steps"))
         effort = Effort(steps, rejected, rates, 0, int(table["guard_calls"]), seconds, noisy)
         y, last = table.arrays["y"].copy(), table.arrays["m"].copy()
-        if settler is not None and status == driver.STOP:
+        if settler is None:
+            modes = np.broadcast_to(last, (len(times), len(m)))
+        elif status == driver.STOP:
             pieces.append(settler.finished(last, modes))
         ticks = self.schedules.ticks.count
         return MachineRun(status, float(table["t"]), y[:n], y[n:], last, rows, modes, tuple(pieces), ticks, effort)
