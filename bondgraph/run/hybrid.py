@@ -65,15 +65,14 @@ class Hybrid:
 
     def go_on(self, choice: Selection, underway: Underway) -> None:
         """On from where machine code has left the run."""
-        own = underway
-        self.weights, self.courses, self.watch, self._settler = own.weights, own.courses, own.watch, own.settler
-        self.samples, self.start_energies = own.samples, own.start_energies
-        for rows in own.logged:
+        self.weights, self.samples, self.start_energies = underway.weights, underway.samples, underway.start_energies
+        for rows in underway.logged:
             self.log.take(rows)
-        if self._settler is not None:
-            self._settler.attend(self.log, self.samples)
-        leg = own.integrator.leg(own.status)
-        self._go(choice, np.zeros(0) if leg.onset is None else leg.onset.levels, own.integrator, leg)
+        if (settler := underway.settler) is not None:
+            self.courses, self.watch, self._settler = settler.courses, settler.watch, settler
+            settler.attend(self.log, self.samples)
+        leg = underway.integrator.leg(underway.status)
+        self._go(choice, np.zeros(0) if leg.onset is None else leg.onset.levels, underway.integrator, leg)
 
     def _go(self, choice: Selection, levels: np.ndarray, begun: Integrator | None = None, leg: Leg | None = None) -> None:
         """On to the end, with an integrator that has `begun` and whose last leg is this, if there is one."""

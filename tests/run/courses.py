@@ -86,6 +86,16 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
         yield f"cradle {how}", lambda how=how: of_run(cradle.simulate(0.2, initial=start, simultaneous=how))
     yield "loop", run(loop, 2.0)
 
+    def many(made, end, of, **varied):
+        prepared = compile_model(made()).prepare_run(end, samples=end / 20.0)
+        ends = prepared.many(*prepared.points(varied), {what: (what, of) for what in ("max", "mean", "course")}, threads=1)
+        assert ends.ok.all()
+        return digest([ends.x, ends.m, ends.integrals, ends.steps, ends.events, *(ends[what] for what in ends.kept)])
+
+    yield "many rests", lambda: many(test_accumulation.ball, 5.0, "height.x")
+    yield "many clocks", lambda: many(clocked, 1.0, "m.p", **{"control.period": [0.013, 0.02, 0.02]})
+    yield "many loops", lambda: many(loop, 2.0, "c.q", **{"r.resistance": [1.0, 2.0, 3.0]})
+
 
 def others() -> Iterator[tuple[str, Callable[[], str]]]:
     """Machine code besides that of integrators: sweeps over contacts, a step's motion, the interpreter of derivatives."""

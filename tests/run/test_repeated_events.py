@@ -234,6 +234,22 @@ def test_a_log_that_is_full_goes_on(monkeypatch, alone):
     assert run().events == expected.events
 
 
+def test_ticks_that_solve_loops_are_left_to_python(alone):
+    """A nonlinear loop that is solved anew at every tick: `go` and `many` give what `simulate` does, at its price."""
+    graph, v = Graph("loop"), J1("v")
+    graph.connect(Se("push", lambda u: u, signals=["control.y"]), v).connect(v, C("spring", stiffness=1.0))
+    graph.connect(v, R("cubic", effort=lambda f: f * f * f)).connect(v, R("linear", resistance=1.0))
+    graph.add(signals.sampled("control", lambda n: 10.0 - n, period=0.5, initial=0.0))
+    compiled = compile_model(graph)
+    run = compiled.prepare_run(1.4, samples=0.25, progress=False)
+    single = compiled.simulate(1.4, samples=0.25, progress=False)
+    ends = run.many(*run.points({"linear.resistance": [1.0, 2.0]}), threads=1)
+    assert not run.runs.in_machine_code and alone == [0, 1] and single.statistics.ticks == 3
+    ensure_alike(ends, 0, single)
+    x, p, m = run.start()
+    assert np.array_equal(run.go(p, x, m).x, single.x[-1])
+
+
 def test_too_many_events_are_told_as_in_single_runs(alone):
     prepared = prepare(ball(), 2.0, samples=[2.0], max_events=1, progress=False)
     ends = prepared.many([9.81, 0.9], [[1.0, 0.0], [30.0, 0.0]], [0.0], threads=1)

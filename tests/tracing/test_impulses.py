@@ -424,9 +424,11 @@ def test_a_mode_that_does_not_hold_at_the_start_is_refused() -> None:
         compile_model(boost("closed", 4.2, 24.1)).simulate(1e-5, progress=False)
     assert [problem.code for problem in caught.value.problems] == ["E214"]
     compiled = compile_model(boost("open", 4.2, 24.1))
-    with pytest.raises(ModelError) as caught:
-        compiled.simulate(1e-5, initial={"diode": "closed"}, progress=False)
-    assert [problem.code for problem in caught.value.problems] == ["E214"]
+    for _ in range(2):  # whatever started well or was refused before
+        with pytest.raises(ModelError) as caught:
+            compiled.simulate(1e-5, initial={"diode": "closed"}, progress=False)
+        assert [problem.code for problem in caught.value.problems] == ["E214"]
+        assert compiled.simulate(1e-5, progress=False).ok
     result = compiled.simulate(1e-5, initial={"diode": "closed", "gate": "off"}, progress=False)
     assert result.ok, result.failure
 

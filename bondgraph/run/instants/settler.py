@@ -31,7 +31,7 @@ class Settler:
     and its samples (`attend`)."""
 
     def __init__(self, bound: Bound, settings: Settings, courses: Courses, watch: Watch):
-        self._bound, self._most = bound, settings.max_events
+        self._bound, self.courses, self.watch, self._most = bound, courses, watch, settings.max_events
         program, edges = bound.program, bound.program.transitions
         layout, resting = Rows.of(program), resting_notes(edges)
         self._plain = _plain(bound, settings)

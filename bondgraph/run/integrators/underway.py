@@ -10,8 +10,6 @@ import numpy as np
 from bondgraph.run.error_control.weights import Weights
 from bondgraph.run.instants.settler import Settler
 from bondgraph.run.samples import SampleRows
-from bondgraph.run.switching.accumulation import Watch
-from bondgraph.run.switching.course import Courses
 
 if TYPE_CHECKING:
     from bondgraph.run.integrators.one_step.integrator import OneStep
@@ -23,7 +21,7 @@ class Underway:
 
     Parameters
     ----------
-    integrator, weights, courses, watch, settler : on the tables of the run; no settler where nothing is to be settled.
+    integrator, weights, settler : on the tables of the run; no settler where nothing is to be settled.
     status : what the integrator has answered.
     samples : with the first of them written.
     logged : rows of events that have been taken over already, in pieces (k, width).
@@ -32,8 +30,6 @@ class Underway:
 
     integrator: OneStep
     weights: Weights
-    courses: Courses
-    watch: Watch
     settler: Settler | None
     status: int
     samples: SampleRows

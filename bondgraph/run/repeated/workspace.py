@@ -47,11 +47,10 @@ class Workspace:
         self.settings = settings
         self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
         self.weights = SharedWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
-        self.courses = Courses(self.bound, settings.span)
-        self.watch = Watch(len(program.transitions), settings.span, settings.rtol)
         self.settler = None
         if program.transitions or program.loops:
-            self.settler = Settler(self.bound, settings, self.courses, self.watch)
+            watch = Watch(len(program.transitions), settings.span, settings.rtol)
+            self.settler = Settler(self.bound, settings, Courses(self.bound, settings.span), watch)
         self.integrator = in_machine_code(self.bound, settings, choice, self.weights, None, self.settler)
         self.schedules = Schedules(self.bound, settings, self.integrator.share)
         self.table = self.integrator.table
@@ -77,8 +76,9 @@ class Workspace:
         self.bound.p[:] = p
         self.schedules.follow(b"" if self.schedules.fixed else self.schedules.keys(p[None])[0])
         rows, pieces = np.empty((len(times), self._width)), list[np.ndarray]()
-        modes = np.empty((len(times), len(m))) if settler is not None else np.broadcast_to(m, (len(times), len(m)))
+        modes = np.zeros((0, 0))
         if settler is not None:
+            modes = np.empty((len(times), len(m)))
             settler.ready()
             settler.table.point("all_held", address_of(modes))
         table["budget"] = self._budget
@@ -99,7 +99,9 @@ class Workspace:
         seconds = time.perf_counter() - start
         self.integrator.seconds = seconds
         y, last = table.arrays["y"].copy(), table.arrays["m"].copy()
-        if settler is not None and status == driver.STOP:
+        if settler is None:
+            modes = np.broadcast_to(last, (len(times), len(m)))
+        elif status == driver.STOP:
             pieces.append(settler.finished(last, modes))
         ticks = self.schedules.ticks.count
         return MachineRun(
@@ -109,7 +111,7 @@ class Workspace:
     def underway(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> Underway:
         """The last run, which had parameters p and began in the modes m, for Python to go on with."""
         samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
-        own = self.integrator, self.weights, self.courses, self.watch, self.settler
+        own = self.integrator, self.weights, self.settler
         return Underway(*own, course.status, samples, course.logged, self.start_energies(p, m))
 
     def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
