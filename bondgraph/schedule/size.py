@@ -17,6 +17,10 @@ REPEATED = 4
 LONG = 3000
 """Steps of straight-line code up to which it is kept: it is a little faster, and compiles in no time."""
 
+MERGED = 60_000
+"""The same where some statements take logarithms and others exponentials, as species and reactions do: on one tape these are
+products (`tape.logarithms`), at a tenth of what loops of either cost."""
+
 
 def is_large(system: System) -> bool:
     """Whether loops over shared kernels are better than straight-line code, without tracing all of it.
@@ -47,12 +51,15 @@ def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
     """The same from how many statements there are of each kind."""
     if sum(kinds.values()) < REPEATED * len(kinds):
         return False
-    return sum(count * _steps(*kind) for kind, count in kinds.items()) > LONG
+    codes = {kind: _codes(*kind) for kind in kinds}
+    steps = sum(count * len(codes[kind]) for kind, count in kinds.items())
+    merged = {opcodes.EXP, opcodes.LOG} <= {code for own in codes.values() for code in own}
+    return steps > (MERGED if merged else LONG)
 
 
-def _steps(operation: Op, shapes: tuple[tuple[int, ...], ...], results: int) -> int:
-    """Operations of one statement."""
+def _codes(operation: Op, shapes: tuple[tuple[int, ...], ...], results: int) -> list[int]:
+    """Instructions of one statement."""
     arguments = [(False, shape) for shape in shapes]
     step = (operation, tuple((-1, k) for k in range(len(shapes))), results)
     tape = traced([step], arguments, [(0, k) for k in range(results)]).tape
-    return sum(node[0] > opcodes.INPUT for node in tape.nodes)
+    return [node[0] for node in tape.nodes if node[0] > opcodes.INPUT]

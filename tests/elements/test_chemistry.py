@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from bondgraph import J0, J1, TF, Ce, Graph, ModelError, Parameter, Re, Se, compile_model
+from bondgraph import J0, J1, TF, Ce, Graph, ModelError, Parameter, Re, Se, compile_model, equations
 from bondgraph.analysis import reciprocity
 from bondgraph.export import latex, state_equations, straight_lines
+from bondgraph.schedule import size
 
 RT = 8.314 * 310.0
 
@@ -69,6 +70,21 @@ def test_products_are_the_exponentials_of_affinities() -> None:
         terms = 3.0 * np.exp((2.0 * mu[0] + mu[1]) / RT), 3.0 * np.exp(mu[2] / RT)
         found = compiled.program.rates(0.0, x, p, m)[2]
         assert found == pytest.approx(terms[0] - terms[1], rel=0.0, abs=1e-12 * max(terms))
+
+
+def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of as many statements other models are in loops, whose kernels see either the one or the other."""
+    graph, before = Graph("row"), J0("n0")
+    graph.connect(before, Ce("S0", initial=1.0))
+    for k in range(1, 31):
+        node, reaction = J0(f"n{k}"), Re(f"r{k}", 1.0 + k)
+        graph.connect(node, Ce(f"S{k}", 2.0)).connect(before, reaction.port("1")).connect(reaction.port("2"), node)
+        before = node
+    system = equations(graph.freeze())
+    monkeypatch.setattr(size, "LONG", 100)
+    assert not size.is_large(system)
+    monkeypatch.setattr(size, "MERGED", 100)
+    assert size.is_large(system)
 
 
 def test_an_enzyme_agrees_with_mass_action_written_out() -> None:
