@@ -33,7 +33,7 @@ class Recording:
     def fresh(self) -> Noted:
         """A scalar with the next number."""
         self.count += 1
-        if self.count > 10 * MOST_STEPS:
+        if len(self.steps) >= MOST_STEPS or self.count > 10 * MOST_STEPS:
             raise TraceError(f"a formula of more than {MOST_STEPS} steps")
         return Noted(self, self.count - 1)
 

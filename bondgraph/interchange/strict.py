@@ -13,8 +13,9 @@ LARGEST = 64_000_000
 """Bytes of a file, unless the reader allows more."""
 DEEPEST = 32
 """Brackets inside one another."""
-_HALF = re.compile(r"\\u[dD][89abcdefABCDEF]|[\ud800-\udfff]")
-"""Where half of a character may be."""
+HALF = re.compile("[\ud800-\udfff]")
+"""Half of a character."""
+_ESCAPED = re.compile(r"\\u[dD][89abcdefABCDEF]")
 
 
 def refused(code: str, file: str, path: str, why: str, cure: str = "") -> ModelError:
@@ -55,7 +56,7 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
         raise refused("E351", file, "", f"its brackets are nested more than {DEEPEST} deep, or a number is too long") from None
     if not isinstance(content, dict):
         raise refused("E351", file, "", "it holds no object {...}")
-    if _HALF.search(text) and _has_halves(content):
+    if (HALF.search(text) or _ESCAPED.search(text)) and _has_halves(content):
         raise refused("E351", file, "", "a text in it has half of a character: one surrogate without the other")
     if _is_deep(content):
         raise refused("E351", file, "", f"its brackets are nested more than {DEEPEST} deep")
@@ -63,11 +64,7 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
 
 
 def _has_halves(content: dict[str, Any]) -> bool:
-    try:
-        json.dumps(content, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+    return HALF.search(json.dumps(content, ensure_ascii=False)) is not None
 
 
 def _whole(digits: str) -> int:

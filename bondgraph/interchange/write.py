@@ -13,10 +13,12 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, equations
 from bondgraph.errors import no_model, refusal
 from bondgraph.graph.builder import Graph
+from bondgraph.interchange.coherence import WIDEST
 from bondgraph.interchange.formulas import MOST_STEPS
 from bondgraph.interchange.records import FORMAT, VERSION
 from bondgraph.interchange.shapes import Owner
 from bondgraph.interchange.starts import fixed
+from bondgraph.interchange.strict import HALF
 from bondgraph.interchange.writing import Transcript, Unkept
 from bondgraph.model.model import Model, Visible
 from bondgraph.output.files import write_text
@@ -50,10 +52,17 @@ def dump_model(model: Compilable) -> str:
         cure = "the model as the script that builds it"
         why = f"its formulas have {length} steps, and a file has at most {MOST_STEPS}"
         raise refusal("E350", "the model cannot be saved", cure, about=flat.name, why=why, places=())
+    if widest := next((bond for bond in kept.bonds if bond.dimension > WIDEST), None):
+        why = f'the bond "{widest.name}" has dimension {widest.dimension}, and one of a file {WIDEST} at most'
+        raise refusal("E350", "the model cannot be saved", "several bonds", about=flat.name, why=why, places=())
     whole: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": flat.name}
     whole |= {"starts": "fixed"} if flat.starts else {}
     whole |= {"left out": missing} if missing else {}
-    return _laid_out(whole | {"model": content, "operations": writing.operations, "formulas": writing.formulas})
+    text = _laid_out(whole | {"model": content, "operations": writing.operations, "formulas": writing.formulas})
+    if halves := HALF.search(text):
+        why = f"a text in it has half of a character: {text[max(halves.start() - 20, 0) : halves.end()]!a}"
+        raise refusal("E350", "the model cannot be saved", "texts of whole characters", about=flat.name, why=why, places=())
+    return text
 
 
 def save_model(model: Compilable, path: str | Path) -> Path:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph.assembly.system import System
 from bondgraph.errors import ModelError, Place, ScrewbondError, refusal
-from bondgraph.interchange.formulas import RecordedFormula, spelled
+from bondgraph.interchange.formulas import RecordedFormula, Unsound, formula_of, shape_of, spelled
 from bondgraph.interchange.recording import recorded
 from bondgraph.interchange.records import KNOWN, OPERATIONS, RECORDS, Field, fields_of, is_default
 from bondgraph.interchange.replay import Missing
@@ -70,7 +70,10 @@ class Transcript:
             return self.record(given, form.of[0] if form.form == "record" else None)
         if form.form == "formula":
             return self.operation(given, record, name, index)
-        return _WRITERS[form.form](self, given)
+        try:
+            return _WRITERS[form.form](self, given)
+        except Unsound as error:
+            raise self.refusal(f"its {name} holds {error}", "a smaller one") from None
 
     def _mapping(self, form: Field, given: Mapping[str, Any], record: Any, name: str) -> dict[str, Any]:
         if not (isinstance(record, Model) and name in ("elements", "automata")):
@@ -116,12 +119,11 @@ class Transcript:
         key = (id(function), tuple(shapes), results)
         if key not in self.known:
             try:
-                made = recorded(function, shapes, results)
+                self.known[key] = self._stored(recorded(function, shapes, results))
             except (ScrewbondError, TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
                 if self.is_needed(function):
                     raise self.unrecordable(name, error) from error
                 return {"formula": None, "why": f"{type(error).__name__}: {error}"}
-            self.known[key] = self._stored(made)
             self.held.append(function)
         return {"formula": self.known[key]}
 
@@ -130,7 +132,9 @@ class Transcript:
         return any(statement.op.function is function for statement in self.system.statements)
 
     def _stored(self, made: RecordedFormula) -> str:
+        """Key of a formula that is stored; `Unsound` for one that no reader would take."""
         content = made.as_json()
+        formula_of(content)
         key = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
         self.formulas[key] = content
         return key
@@ -139,14 +143,16 @@ class Transcript:
         """E350 for a record that no file holds."""
         kind = type(given).__name__
         why = f"it holds a {kind}, and a file has the records of the language alone"
-        return self._refusal(why, "what the element does as one of the package's elements, with formulas of its own")
+        return self.refusal(why, "what the element does as one of the package's elements, with formulas of its own")
 
     def unrecordable(self, name: str, error: Exception) -> ModelError:
         """E350 for a formula that does what no step does."""
-        why = f"its formula {name} cannot be written as steps: {type(error).__name__}: {error}"
-        return self._refusal(why, "a formula of the functions of screws.scalars, without branches on values")
+        said = str(error) if isinstance(error, Unsound) else f"{type(error).__name__}: {error}"
+        why = f"its formula {name} cannot be written as steps: {said}"
+        return self.refusal(why, "a formula of the functions of screws.scalars, without branches on values")
 
-    def _refusal(self, why: str, cure: str) -> ModelError:
+    def refusal(self, why: str, cure: str) -> ModelError:
+        """E350 for the element or automaton that is being written."""
         path, model = self.owner.path, self.owner.model
         made = model.elements.get(path) or model.automata.get(path)
         what = f'automaton "{path}"' if isinstance(made, Automaton) else f'{made.kind} "{path}"' if made else "the model"
@@ -173,10 +179,11 @@ class Transcript:
 
 
 def _numbers(_: Transcript, given: Any) -> Any:
-    """A number; or an array, as its shape and its entries in row-major order."""
+    """A number; or an array, as its shape and its entries in row-major order; `Unsound` for one that no reader would take."""
     array = np.asarray(given)
     if array.dtype.kind not in "fiub":
         array = np.asarray(given, dtype=float)
+    shape_of(list(array.shape))
     if not array.shape:
         return spelled(array.item()) if array.dtype.kind != "b" else int(array)
     entries = [spelled(entry) for entry in (array * 1 if array.dtype.kind == "b" else array).ravel().tolist()]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, Block, Graph, I, ModelError, R, Se, compile_model, dump_model, load_model, parse_model, save_model
+from bondgraph.model.gradient import partials
 from bondgraph.model.laws import Law
 from campaigns.small_models import SMALL
 
@@ -50,6 +51,41 @@ def test_a_formula_that_is_no_steps_is_refused_by_its_name_and_line() -> None:
     with pytest.raises(ModelError, match=r'E350 R "r" cannot be saved') as caught:
         dump_model(graph)
     assert "branches on a value" in str(caught.value) and "test_refusals.py" in str(caught.value)
+
+
+def block(op: Callable[[Any], Any], given: Any = 1.0) -> Graph:
+    graph = Graph("block")
+    graph.add(Block("b", [("y", op, ["a"])], parameters={"a": given}))
+    graph.add(Block("i", [("r", lambda u: u, ["u"])], inputs={"u": "b.y"}, states={"x": 0.0}, rates={"x": "r"}))
+    return graph
+
+
+def nested(depth: int) -> Callable[[Any], Any]:
+    """Derivatives of derivatives of x^2."""
+    if not depth:
+        return lambda x: x * x
+    return lambda x: partials(lambda at: [nested(depth - 1)(at)], x)[0, 0]
+
+
+def wide(count: int) -> Graph:
+    v, ones = J1("v", dimension=count), np.ones(count)
+    return Graph("wide").connect(Se("push", ones), v).connect(v, R("a", ones)).connect(v, R("b", ones))
+
+
+UNREADABLE: list[tuple[Graph, str]] = [
+    (block(lambda a: a[0], np.zeros(200_000)), r"shape \[200000\] has more than 100000 entries"),
+    (block(lambda a: a[0, 0, 0, 0], np.zeros((2, 2, 2, 2))), "is no shape of an array"),
+    (block(lambda a: a * 2**70), "1180591620717411303424 is no number"),
+    (block(nested(5), 1.0), "more than 4 differentiations"),
+    (wide(1001), 'bond "push -> v" has dimension 1001'),
+    (alone(I("m", 1.0, symbols={"p": "\ud800"})), "half of a character"),
+]
+
+
+@pytest.mark.parametrize(("graph", "why"), UNREADABLE, ids=[str(k) for k in range(len(UNREADABLE))])
+def test_what_no_reader_would_take_is_not_written(graph: Graph, why: str) -> None:
+    with pytest.raises(ModelError, match=f"(?s)E350.*{why}"):
+        dump_model(graph)
 
 
 def test_a_formula_that_nothing_needs_is_left_out_and_missed_when_it_is_needed() -> None:
