@@ -147,7 +147,10 @@ class PreparedProgram:
                 if sound or self._is_whole(result):
                     return Made(result, course.t, course.x, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
-            run.go_on(self.choice, space.underway(course, settings.p, settings.m))
+            try:
+                run.go_on(self.choice, space.underway(course, settings.p, settings.m))
+            finally:
+                space.take_back()
             run.examine()
             return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x)
 

@@ -114,6 +114,11 @@ class Workspace:
         own = self.integrator, self.weights, self.settler
         return Underway(*own, course.status, samples, course.logged, self.start_energies(p, m))
 
+    def take_back(self) -> None:
+        """Python has gone on with a run, perhaps with another integrator: events are those of this one again."""
+        if self.settler is not None:
+            self.settler.share(self.table.arrays)
+
     def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
         """Whether the last run, which has reached its end from the modes m, is beyond doubt: its values are finite at the
         samples, its loops solved, and its account closes by far. Where that is not seen at once, Python has to look."""
