@@ -12,7 +12,8 @@ from bondgraph.errors import RunError
 from bondgraph.run.integrators.sundials.library import available
 from screws import scalars as s
 
-METHODS = [{}, {"solver": "scipy"}] + ([{"method": "adams"}, {"method": "bdf"}] if available()[0] else [])
+METHODS = [{}, {"method": "rodas5p"}, {"solver": "scipy"}]
+METHODS += [{"method": "adams"}, {"method": "bdf"}] if available()[0] else []
 
 
 def pushed(*blocks, force=None, paths=("time",), **parameters):

@@ -10,7 +10,8 @@ from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.switching.grazing import first_crossing
 from screws import scalars as s
 
-METHODS = [{}, {"solver": "scipy"}] + ([{"method": "adams"}, {"method": "bdf"}] if available()[0] else [])
+METHODS = [{}, {"method": "rodas5p"}, {"solver": "scipy"}]
+METHODS += [{"method": "adams"}, {"method": "bdf"}] if available()[0] else []
 
 SHAPES = {
     "spheres": lambda x, w: s.sqrt((1.0 + w) ** 2) - s.sqrt(1.0 + x * x),  # of reach 1 + w, that pass at a distance of 1

@@ -312,6 +312,12 @@ def test_a_root_that_begins_at_zero_has_no_slope_there(rtol):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_where_scipy_needs_a_slope_it_says_that_there_is_none():
+    found = simulate(program(lambda t, x, p, m: [1.0 - s.sqrt(x[0])], (1, 0, 0)), [0.0], [], [], 2.0, method="radau")
+    assert found.failure is not None and found.failure.kind == "not finite" and "derivative" in found.failure.reason
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_what_is_not_finite_ends_a_run_with_its_reason():
     found = run(program(lambda t, x, p, m: [x[0] * x[0]], (1, 0, 0)), [1.0], [], [], 2.0)
     assert found.failure is not None and found.failure.kind in ("not finite", "step too small")

@@ -10,7 +10,8 @@ from bondgraph.errors import ModelError, RunError
 from bondgraph.model.automata import Automaton, Transition
 from bondgraph.run.integrators.sundials.library import available
 
-METHODS = [{}, {"solver": "scipy"}] + ([{"method": "adams"}, {"method": "bdf"}] if available()[0] else [])
+METHODS = [{}, {"method": "rodas5p"}, {"solver": "scipy"}]
+METHODS += [{"method": "adams"}, {"method": "bdf"}] if available()[0] else []
 
 
 def pushed(*blocks, force="control.y", mass=1.0, start=0.0, **more):

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 # bdf 45; with 14 % damping 0.01, 0.02, 0.3; free rotation 0.03, 0.1, 0.7; impacts 0.05, 0.03, 0.2. A factor ten times
 # smaller costs dop853 a third more evaluations, adams two fifths, bdf half; bdf is meant for stiff models only.
 # rodas5p: that oscillator 0.04 (0.6 at rtol 1e-6, 2.5 at 1e-4), with damping 0.005, free rotation 0.2, a stiff wall 0.3; a factor
-# ten times larger exceeds rtol on all of them, one ten times smaller costs half more steps. dopri5: 5, 0.03, 0.01, a stiff wall
-# 0.3; it is meant for short legs.
+# ten times larger exceeds rtol in most, one ten times smaller costs half more steps. dopri5: 5, 0.03, 0.01, 0.3; it is meant for
+# short legs.
 SAFETY = {
     "dop853": (1e-2, 1e-15),
     "dopri5": (1e-2, 1e-15),

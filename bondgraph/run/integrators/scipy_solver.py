@@ -72,6 +72,8 @@ class ScipySolver(Integrator):
     def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
         full = np.zeros((self._n + self._nq, self._n + self._nq))
         full[: self._n, : self._n] = self._bound.jacobian(t, np.ascontiguousarray(y[: self._n]), self._m)
+        if not np.all(np.isfinite(full)):
+            raise _NotFinite(t)
         return full
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
@@ -132,7 +134,7 @@ class ScipySolver(Integrator):
     def _close_to(self, bad: float, times: np.ndarray, rows: np.ndarray) -> Leg:
         """Go on in ever shorter legs to where the rates stop being finite, and end there."""
         if bad - self._t <= 1e-12 * max(abs(bad), self._tolerances.max_step):
-            return Leg(legs.FAILED, self._t, *self._ends(), 0, reason="not finite: a rate is not finite")
+            return Leg(legs.FAILED, self._t, *self._ends(), 0, reason="not finite: a rate, or a derivative of one, is not finite")
         part = self.advance(times, rows, self._t + 0.7 * (bad - self._t))
         return replace(part, status=legs.PAUSE) if part.status == legs.STOP else part
 
@@ -141,4 +143,4 @@ class ScipySolver(Integrator):
 
 
 class _NotFinite(Exception):
-    """A rate that is not finite, at the time given."""
+    """A rate, or a derivative of one, that is not finite, at the time given."""

@@ -15,8 +15,8 @@ SOLUTIONS = 8
 """Systems that are solved with the factors of one matrix, about."""
 _BEGUN, _INDIRECT = 4.0, 3.0
 """What a column costs besides its entries, in entries; what an entry costs whose row is looked up."""
-_SPARSE_FROM = 30
-"""Unknowns from which on sparse factors are thought of."""
+_BAND_FROM, _SPARSE_FROM = 8, 30
+"""Unknowns from which on a band, and sparse factors, are thought of: what finds their order takes a while to load."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,10 @@ def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto")
     made = {"dense": _dense, "band": _band, "sparse": _sparse}
     if kind != "auto":
         return made[kind](n, rows, columns)[0]
-    layout, cost = min((made[name](n, rows, columns) for name in ("dense", "band")), key=lambda found: found[1])
+    layout, cost = _dense(n, rows, columns)
+    neighbours = int(np.max(np.bincount(rows, minlength=n) + np.bincount(columns, minlength=n), initial=0)) // 2
+    if n >= _BAND_FROM and is_narrow(n, neighbours // 2, neighbours // 2):
+        layout, cost = min((layout, cost), _band(n, rows, columns), key=lambda found: found[1])
     if n < _SPARSE_FROM or cost <= _looked_up(n, len(rows), len(rows)):
         return layout
     sparse, less = _sparse(n, rows, columns)
