@@ -112,11 +112,14 @@ class Graph(Draft):
 
     def connect(self, tail: Element | PortRef | Graph, head: Element | PortRef | Graph) -> Graph:
         """Bond with its half arrow (positive power) from tail to head; adds what is not in the graph yet."""
-        (one, exit_), (other, entry) = _end(tail), _end(head)
-        for part in (one, other):
+        ends = []
+        for end in (tail, head):
+            reference = end if isinstance(end, PortRef) else PortRef(end, "")
+            part = reference.owner
             if not isinstance(part, (Element, Graph)) or self.parts.get(part.name) is not part:
                 self.add(part)
-        self.links.append(Link(one, other, (exit_, entry) if exit_ or entry else _UNNAMED, caller_place()))
+            ends.append(reference)
+        self.links.append(Link(ends[0], ends[1], caller_place()))
         return self
 
     def replace(self, name: str, part: Element | Graph) -> Graph:
@@ -278,14 +281,6 @@ class Graph(Draft):
             labels=labels,
             colours=colours,
         )
-
-
-_UNNAMED = ("", "")
-
-
-def _end(given: Element | PortRef | Graph) -> tuple[Any, str]:
-    """The part at which a bond ends, and the port that is named."""
-    return given if isinstance(given, PortRef) else (given, "")
 
 
 _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automata"}

@@ -18,22 +18,11 @@ from bondgraph.output.brief import brief
 
 @brief
 class Link(NamedTuple):
-    """A bond as the user made it, from part to part, and the names of their ports ("" where none is named)."""
+    """A bond as the user made it, its ends not yet resolved."""
 
-    tail: Any
-    head: Any
-    ports: tuple[str, str]
+    tail: PortRef
+    head: PortRef
     place: Place | None
-
-    @classmethod
-    def between(cls, tail: PortRef, head: PortRef, place: Place | None) -> Self:
-        """A bond from port to port."""
-        return cls(tail.owner, head.owner, (tail.name, head.name), place)
-
-    @property
-    def ends(self) -> tuple[PortRef, PortRef]:
-        """The ports."""
-        return PortRef(self.tail, self.ports[0]), PortRef(self.head, self.ports[1])
 
 
 class Draft(OfFormulas):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft
 from bondgraph.model.domains import GENERIC, Domain
-from bondgraph.model.element import Element, Port
+from bondgraph.model.element import Element, Port, PortRef
 from bondgraph.model.laws import Junction
 from bondgraph.model.model import Bond, End
 
@@ -46,9 +46,9 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
     counts: dict[str, int] = {}
     for scope in scopes:
         for link in scope.graph.links:
-            label = f"{_label(scope.prefix, link.tail, link.ports[0])} -> {_label(scope.prefix, link.head, link.ports[1])}"
-            one = _end(scope, (link.tail, link.ports[0]), label, flat, free, link.place, problems)
-            other = _end(scope, (link.head, link.ports[1]), label, flat, free, link.place, problems)
+            label = f"{_label(scope.prefix, link.tail)} -> {_label(scope.prefix, link.head)}"
+            one = _end(scope, link.tail, label, flat, free, link.place, problems)
+            other = _end(scope, link.head, label, flat, free, link.place, problems)
             if one is None or other is None:
                 continue
             tail, head = one[0], other[0]
@@ -91,21 +91,22 @@ def _unsound_dimensions(path: str, element: Element, port: Port) -> Iterator[Pro
     yield Problem("E103", f'{element.kind} "{path}" asks for dimension {n}', (asks,), (element.place,), cures)
 
 
-def _label(prefix: str, owner: Element | Draft, name: str) -> str:
+def _label(prefix: str, reference: PortRef) -> str:
+    owner, name = reference
     return f"{prefix}{owner.name}.{name}" if name else prefix + owner.name
 
 
 def _end(
     scope: Scope,
-    given: tuple[Any, str],
+    reference: PortRef,
     label: str,
     flat: dict[str, Element],
     free: dict[str, tuple[Port, ...]],
     place: Place | None,
     problems: list[Problem],
 ) -> tuple[End, Port] | None:
-    """The element's port that a part and a name mean: through exposed ports of nested graphs down to an element."""
-    (owner, name), graph, path = given, scope.graph, scope.prefix
+    """The element's port that a reference means: through exposed ports of nested graphs down to an element."""
+    (owner, name), graph, path = reference, scope.graph, scope.prefix
     while isinstance(owner, Draft) and _holds(graph, owner):
         graph, path = owner, f"{path}{owner.name}."
         wanted = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")

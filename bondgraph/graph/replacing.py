@@ -31,7 +31,7 @@ def put_in_place(graph: Draft, name: str, part: Part) -> list[Problem]:
         return PortRef(part, "" if alone else reference.name)
 
     graph.parts[name] = part
-    graph.links = [Link.between(moved(tail), moved(head), link.place) for link in graph.links for tail, head in (link.ends,)]
+    graph.links = [Link(moved(link.tail), moved(link.head), link.place) for link in graph.links]
     graph.ports = {port: moved(reference) for port, reference in graph.ports.items()}
     return []
 
@@ -47,7 +47,7 @@ def _differences(graph: Draft, old: Part, new: Part) -> list[Problem]:
         cure = f'"{old.name}" as the name of the new part, since others speak of it by that'
         found.append(_problem(title, (), cure, old, new))
     mine, yours = _ports(old), _ports(new)
-    bonds = sum(end is old for link in graph.links for end in (link.tail, link.head))
+    bonds = sum(end.owner is old for link in graph.links for end in (link.tail, link.head))
     single = len(mine) == len(yours) == 1
     if (bonds > 1 and not _takes_many(new)) if single else set(mine) != set(yours):
         cure = "a part with the same ports; a nested Graph can expose them under these names"

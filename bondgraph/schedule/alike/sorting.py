@@ -40,29 +40,12 @@ def sorted_instances(given: Instances) -> SortedInstances | None:
     columns = [_without(replace(c, outs=found[c.outs], args=found[c.args]), c.outs) for c in columns]
     columns = [column for column in columns if len(column.numbers)]
     stands = found[stands]
-    giver = np.full(given.values, -1)
-    count = 0
-    for column in columns:
-        giver[column.outs] = column.numbers[:, None]
-        count += column.outs.size
-    known = giver >= 0
-    if np.count_nonzero(known) != count:
-        return None
-    known[0] = known[given.states] = known[given.parameters] = True
-    if not all(known[column.args].all() for column in columns):
-        return None
-    order = evaluation_order(_needs(columns, giver, given.statements))
+    giver = _givers(given, columns)
+    order = None if giver is None else evaluation_order(_needs(columns, giver, given.statements))
     if order is None:
         return None
-    written = np.zeros(given.statements, dtype=bool)
-    for column in columns:
-        written[column.numbers] = True
-    places = np.empty(given.statements, dtype=int)
-    kept = np.array(order, dtype=int)
-    kept = kept[written[kept]]
-    places[kept] = np.arange(len(kept))
     of = dict(zip(*negatives.T.tolist(), strict=True)) if len(negatives) else {}
-    return SortedInstances(stands, of, tuple(replace(column, numbers=places[column.numbers]) for column in columns))
+    return SortedInstances(stands, of, _in_order(columns, order))
 
 
 def _merged(given: Instances) -> np.ndarray:
@@ -144,6 +127,30 @@ def _without(column: StatementInstances, outs: np.ndarray) -> StatementInstances
     if own.all():
         return column
     return replace(column, numbers=column.numbers[own], outs=column.outs[own], args=column.args[own])
+
+
+def _givers(given: Instances, columns: Sequence[StatementInstances]) -> np.ndarray | None:
+    """Value -> the statement that gives it, -1 where none does; None where two give one, or nothing gives what is read."""
+    giver = np.full(given.values, -1)
+    for column in columns:
+        giver[column.outs] = column.numbers[:, None]
+    known = giver >= 0
+    if np.count_nonzero(known) != sum(column.outs.size for column in columns):
+        return None
+    known[0] = known[given.states] = known[given.parameters] = True
+    return giver if all(known[column.args].all() for column in columns) else None
+
+
+def _in_order(columns: Sequence[StatementInstances], order: Sequence[int]) -> tuple[StatementInstances, ...]:
+    """The same with their places in an order of all statements, of which some were left out since."""
+    written = np.zeros(len(order), dtype=bool)
+    for column in columns:
+        written[column.numbers] = True
+    kept = np.array(order, dtype=int)
+    kept = kept[written[kept]]
+    places = np.empty(len(order), dtype=int)
+    places[kept] = np.arange(len(kept))
+    return tuple(replace(column, numbers=places[column.numbers]) for column in columns)
 
 
 def _needs(columns: Sequence[StatementInstances], giver: np.ndarray, count: int) -> list[Sequence[int]]:
