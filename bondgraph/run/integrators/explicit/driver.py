@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
-from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.weights import NEVER, RENEWALS
 from bondgraph.run.instants import loop
@@ -284,14 +284,12 @@ def _land(write: Procedure, record: Record, h: Temporary, t_new: Temporary, agai
 def procedures() -> list[Procedure]:
     """All of the method."""
     within = Within(steps.FIELDS, exact="dense", cubic="hermite")
-    parts = steps.combinations()
-    parts += [steps.derivative(), steps.attempt(), steps.first_step()]
+    parts = [*steps.combinations(), steps.derivative(), steps.attempt(), stiffness(), attempts()]
     parts += [steps.prepare_dense(), steps.dense(), steps.hermite()]
-    parts += [guard_values(steps.FIELDS)]
-    parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
-    parts += [clocks.due(), clocks.flush(), clocks.tick()]
-    parts += [samples(), stiffness(), noisy_step(), weigh(), attempts(), advance(), beginning.begin()]
-    return [*parts, *loop.procedures(steps.FIELDS, "dop853_advance", EVENT)]
+    rest = [steps.first_step(), guard_values(steps.FIELDS), samples(), noisy_step(), weigh(), advance(), beginning.begin()]
+    rest += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
+    rest += [clocks.due(), clocks.flush(), clocks.tick()]
+    return [*parts, *seldom([*rest, *loop.procedures(steps.FIELDS, "dop853_advance", EVENT)])]
 
 
 @once
