@@ -30,6 +30,7 @@ def procedure_text(procedure: Procedure) -> str:
     given = ", ".join(f"{kind} %{name}" for name, kind in procedure.arguments.items())
     # Inlined, the helpers would multiply the time to compile and gain nothing measurable.
     scope, attributes = ("internal ", " noinline") if procedure.internal else ("", "")
+    attributes += " optsize" if procedure.seldom else ""
     head = f"define {scope}{procedure.result} @{procedure.name}({given}){attributes} {{\nentry:"
     variables = [f"  %{variable.name} = alloca {variable.holds}" for variable in procedure.variables]
     lines = [_line(instruction) for instruction in procedure.instructions]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Union, cast
@@ -140,11 +140,12 @@ class Record:
 class Procedure:
     """One function being written. Arguments are given as name -> kind with attributes ("ptr noalias").
 
-    `variables` and `instructions` are what has been written.
+    `variables` and `instructions` are what has been written; `seldom` says that it is called too seldom for wide loops.
     """
 
     def __init__(self, name: str, arguments: Mapping[str, str], result: str = "void", internal: bool = False):
         self.name, self.arguments, self.result, self.internal = name, dict(arguments), result, internal
+        self.seldom = False
         self.variables: list[Variable] = []
         self.instructions: list[Instruction] = []
         self._numbers = itertools.count(1)
@@ -257,3 +258,11 @@ class Procedure:
         yield f"head{mark}", f"done{mark}"
         self.jump(f"head{mark}")
         self._label(f"done{mark}")
+
+
+def seldom(procedures: Iterable[Procedure]) -> list[Procedure]:
+    """The same, marked as called seldom: LLVM leaves their loops as they are, in half of the time, and to the same bits."""
+    marked = list(procedures)
+    for procedure in marked:
+        procedure.seldom = True
+    return marked

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
-from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
 from bondgraph.run.couplings import FIELDS as STRUCTURE
 from bondgraph.run.error_control import balancing, driving, scatter
 from bondgraph.run.error_control.driving import structure_of
@@ -25,7 +25,7 @@ def procedures() -> list[Procedure]:
     """All of them, with those of `balancing`, `driving` and `scatter`."""
     own = [_energies(), _measure_powers(), _known_modes(), _renew(), _begin(), _per_square(), _rests(), _at_rest()]
     own += [_carried(), _listen(), _question(), _relax(), _reset()]
-    return [*balancing.procedures(), *driving.procedures(), *scatter.procedures(), *own]
+    return seldom([*balancing.procedures(), *driving.procedures(), *scatter.procedures(), *own])
 
 
 @once

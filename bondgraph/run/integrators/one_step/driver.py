@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.weights import NEVER, RENEWALS
 from bondgraph.run.instants import loop
@@ -268,8 +268,10 @@ def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new:
 def procedures(method: Method) -> list[Procedure]:
     """All of a method, with the loop over events around it."""
     within = Within(method.fields, exact="dense", cubic=method.cubic)
-    parts = [derivative(method.fields), *method.procedures(), beginning.first_step(method), guard_values(method.fields)]
-    parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
-    parts += [part(method) for part in (clocks.due, clocks.flush, clocks.carried_out, clocks.tick, clocks.started)]
-    parts += [part(method) for part in (samples, noisy_step, weigh, attempts, advance)]
-    return [*parts, *loop.procedures(method.fields, f"{method.name}_advance", EVENT), beginning.begin(method)]
+    parts = [derivative(method.fields), *method.procedures(), attempts(method)]
+    rest = [beginning.first_step(method), guard_values(method.fields)]
+    rest += [part(method) for part in (samples, noisy_step, weigh, advance)]
+    rest += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
+    rest += [part(method) for part in (clocks.due, clocks.flush, clocks.carried_out, clocks.tick, clocks.started)]
+    rest += [*loop.procedures(method.fields, f"{method.name}_advance", EVENT), beginning.begin(method)]
+    return [*parts, *seldom(rest)]
