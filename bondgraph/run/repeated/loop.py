@@ -10,7 +10,7 @@ from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.idioms import finite, larger, size_of
-from bondgraph.run.integrators.explicit.driver import PAUSE, STOP
+from bondgraph.run.integrators.explicit.control import PAUSE, STOP
 from bondgraph.run.integrators.explicit.steps import FIELDS as INTEGRATOR
 from bondgraph.run.integrators.leg import HOPELESS, PATIENCE
 from bondgraph.run.repeated import screen

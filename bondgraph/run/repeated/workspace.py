@@ -14,7 +14,7 @@ from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.integrators.choose import tolerances
-from bondgraph.run.integrators.explicit import driver
+from bondgraph.run.integrators.explicit import control, driver
 from bondgraph.run.integrators.explicit.dop853 import Dop853
 from bondgraph.run.integrators.leg import Effort, endless
 from bondgraph.run.outcome.doubts import FAR, MOST
@@ -80,7 +80,7 @@ class Workspace:
         start = time.perf_counter()
         self._begin(self._place, address_of(x), address_of(m), address_of(times), address_of(rows), len(times))
         status = self._advance(self._place)
-        while status == driver.PAUSE and not endless(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
+        while status == control.PAUSE and not endless(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
             if bar is not None:
                 bar.show(table["t"], f"t = {table['t']:.6g} s")
             table["tried"] = 0
@@ -89,7 +89,7 @@ class Workspace:
         steps, rejected, rates, noisy = (int(table[name]) for name in ("steps", "rejected", "rate_count", "noisy_steps"))
         effort = Effort(steps, rejected, rates, seconds=seconds, noisy=noisy)
         y = table.arrays["y"].copy()
-        return MachineRun(status == driver.STOP, float(table["t"]), y[:n], y[n:], rows, effort)
+        return MachineRun(status == control.STOP, float(table["t"]), y[:n], y[n:], rows, effort)
 
     def many(
         self,

@@ -14,7 +14,8 @@ from bondgraph.run.error_control.weights import RENEWALS
 from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators import leg as legs
-from bondgraph.run.integrators.explicit import driver as of
+from bondgraph.run.integrators.explicit import control as of
+from bondgraph.run.integrators.explicit.driver import machine_code
 from bondgraph.run.integrators.explicit.steps import DENSE, EXTENDED, FIELDS
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Onset, Tolerances
 from bondgraph.run.integrators.native import fired, table_of
@@ -59,7 +60,7 @@ class Dop853(Integrator):
             settler.share(table.arrays)
             table.point("instants", settler.table.address)
             name = "run"
-        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(of.machine_code().address(name))
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine_code().address(name))
         self._seconds = 0.0
 
     def _share(self, ticks: Ticks) -> None:

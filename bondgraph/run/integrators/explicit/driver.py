@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bondgraph.emit.llvm import Library, compile_procedures
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.weights import NEVER, RENEWALS
 from bondgraph.run.instants import loop
-from bondgraph.run.integrators.explicit import beginning, clocks, steps
+from bondgraph.run.integrators.explicit import beginning, clocks, control, steps
+from bondgraph.run.integrators.explicit.control import AGAIN, ATTEMPT, DOUBT, EVENT, GOOD, GROW, RENEW, STOP
 from bondgraph.run.integrators.native import guard_values, note_rounding, rows_until
 from bondgraph.run.switching import crossings
 from bondgraph.run.switching.crossings import EPSILON, POINTS, Within
-from bondgraph.run.ticks import TOGETHER
 
-# What the loop answers.
-STOP, EVENT, PAUSE, STIFF, DOUBT, RENEW, SMALL, NOT_FINITE = 0, 1, 2, 3, 4, 5, -1, -2
-
-_SAFE, _SHRINK, _GROW = 0.9, 0.2, 6.0
 # Hairer's test: h |lambda| beyond the stability boundary in so many steps in a row (less any `_MILD` good ones).
 # A change of method must be worth it: so many steps would be still ahead.
 _BOUNDARY, _STIFF_STEPS, _MILD, _WORTH = 6.1, 15, 6, 20_000.0
 # Another method would begin anew at every tick, at the price of so many steps of this one.
 _WORTH_TICK = 200.0
-# At the smallest step the weights are looked at anew once, and a step so many times as long is tried.
-_ANOTHER = 1e3
-# Noise is measured anew after so many steps in which it was counted.
-_STALE = 100
 
 
-def _begin(write: Procedure, record: Record) -> None:
+def ready() -> Procedure:
+    """Where a leg begins anew: rates, guards and the length of the first step."""
+    write = Procedure("ready", {"c": "ptr"})
+    record = steps.record_of(write)
     k, g = record.get("k"), record.get("g")
     with write.when(record.get("fresh").equals(1)):
         record.set("fresh", 0)
@@ -37,27 +34,43 @@ def _begin(write: Procedure, record: Record) -> None:
         with write.when(record.get("guard_count") > 0):
             write.call("guard_values", [write["c"], record.get("t"), record.get("y"), g])
         record.set("h", write.call("first_step", [write["c"]], "double"))
-        record.set("grow", _GROW)
+        record.set("grow", GROW)
         record.set("is_landing", 0)
+    write.give()
+    return write
 
 
 def samples() -> Procedure:
     """Rows for all sample times up to t_new."""
     write = Procedure("samples", {"c": "ptr", "h": "double", "t_new": "double"}, internal=True)
-    record = steps.record_of(write)
+    record, prepared = steps.record_of(write), write.local(0, "i64")
+
+    def prepare() -> None:
+        with write.when(prepared.get().equals(0)):
+            write.call("prepare_dense", [write["c"], write["h"]])
+            prepared.set(1)
+
+    _rows(write, record, prepare)
+    return write
+
+
+def dense_samples() -> Procedure:
+    """The same where the dense output is there already."""
+    write = Procedure("dense_samples", {"c": "ptr", "h": "double", "t_new": "double"})
+    _rows(write, steps.record_of(write), lambda: None)
+    return write
+
+
+def _rows(write: Procedure, record: Record, prepare: Callable[[], None]) -> None:
     width, y_new, h, t = record.get("width"), record.get("y_new"), write["h"], record.get("t")
-    prepared = write.local(0, "i64")
     with rows_until(write, record, write["t_new"], width) as (time, row, again):
         with write.when((time >= write["t_new"]) | (h <= 0.0)):
             with write.loop(width) as i:
                 row[i] = y_new[i]
             write.jump(again)
-        with write.when(prepared.get().equals(0)):
-            write.call("prepare_dense", [write["c"], h])
-            prepared.set(1)
+        prepare()
         write.call("dense", [write["c"], (time - t) / h, row])
     write.give()
-    return write
 
 
 def stiffness() -> Procedure:
@@ -73,9 +86,17 @@ def stiffness() -> Procedure:
             run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
             above.set(above.get() + rise * rise)
             below.set(below.get() + run * run)
+    write.give(write.call("held_down", [write["c"], h, above.get(), below.get()], "i64"))
+    return write
+
+
+def held_down() -> Procedure:
+    """The same from the sums of squares: how rates and states differ between the last stage and the end of the step."""
+    write = Procedure("held_down", {"c": "ptr", "h": "double", "above": "double", "below": "double"}, "i64")
+    record, h, above, below = steps.record_of(write), write["h"], write["above"], write["below"]
     t = record.get("t")
     ahead = (record.get("stop") - t > h * _WORTH) & (record.get("horizon") - t > h * _WORTH_TICK)
-    beyond = h * h * above.get() > below.get() * _BOUNDARY**2
+    beyond = h * h * above > below * _BOUNDARY**2
     with write.when(beyond & ahead):
         record.set("mild", 0)
         record.count("stiff")
@@ -89,7 +110,7 @@ def stiffness() -> Procedure:
 
 def noisy_step() -> Procedure:
     """Note whether rounding has decided over a step that is accepted, and by how much it exceeds the tolerance."""
-    write = Procedure("noisy_step", {"c": "ptr", "h": "double"}, internal=True)
+    write = Procedure("noisy_step", {"c": "ptr", "h": "double"})
     record = steps.record_of(write)
     used = write.local(0, "i64")
     with write.loop(record.get("n")) as i:
@@ -103,6 +124,7 @@ def noisy_step() -> Procedure:
 
 
 def _accept(write: Procedure, record: Record, h: Temporary, t_new: Temporary) -> None:
+    """Let the state be that at the end of the step."""
     y, y_new, k, width, size = (record.get(name) for name in ("y", "y_new", "k", "width", "size"))
     with write.when(record.get("noisy") > 0):
         write.call("noisy_step", [write["c"], h])
@@ -133,7 +155,7 @@ def advance() -> Procedure:
 
 def weigh() -> Procedure:
     """Between two attempts: look at the weights anew."""
-    write = Procedure("weigh", {"c": "ptr", "status": "i64"}, internal=True)
+    write = Procedure("weigh", {"c": "ptr", "status": "i64"})
     record = steps.record_of(write)
     weights, number = record.get("weights"), write.value(0, "i64")
     at = [weights, record.get("t"), record.get("y"), record.get("m")]
@@ -164,45 +186,22 @@ def attempts() -> Procedure:
     write = Procedure("steps", {"c": "ptr"}, "i64", internal=True)
     record = steps.record_of(write)
     c = write["c"]
-    _begin(write, record)
+    write.call("ready", [c])
     with write.repeat() as (again, _):
-        t, stop = record.get("t"), record.get("stop")
-        tiny = 16.0 * EPSILON * write.intrinsic("fabs", t)
-        with write.when(stop - t <= write.select(record.get("steps") > 0, tiny, 0.0)):
-            record.set("t", stop)
-            write.call("flush", [c, stop])
-            write.give(STOP)
-        with write.when(record.get("tried") >= record.get("budget")):
-            write.give(PAUSE)
-        record.count("tried")
-        record.set("horizon", stop)
-        with write.when(record.get("clock_count") > 0):
-            _tick(write, record, again)
-        horizon = record.get("horizon")
-        h = write.intrinsic("minnum", record.get("h"), record.get("h_max"))
-        last = t + h * 1.01 >= horizon
-        land = record.get("is_landing").equals(1)
-        h = write.select(land, record.get("landing"), write.select(last, horizon - t, h))
-        t_new = write.select(land, t + h, write.select(last, horizon, t + h))
-        error = write.call("attempt", [c, h, t_new], "double")
-        finite = (error * 0.0).equals(0.0)
-        with write.when(~(error <= 1.0) & (~land | ~finite)):
-            record.set("is_landing", 0)
-            factor = write.intrinsic("maxnum", _SHRINK, _SAFE / steps.eighth_root(write, error))
-            record.set("h", h * write.select(finite, factor, _SHRINK))
-            record.count("rejected")
-            record.set("grow", 1.0)
-            record.count("doubts")
-            with write.when(~(record.get("h") > tiny + 1e-300)):
-                with write.when(record.get("cornered").equals(1)):
-                    write.give(write.select(finite, SMALL, NOT_FINITE, "i64"))
-                record.set("cornered", 1)
-                record.set("h", record.get("h") * _ANOTHER)
-                record.set("doubts", record.get("patience"))
-            with write.when(record.get("doubts") >= record.get("patience")):
-                record.set("doubts", 0)
-                write.give(DOUBT)
+        due = write.call("proposed", [c], "i64")
+        with write.when(due.equals(AGAIN)):
             write.jump(again)
+        with write.when(~due.equals(ATTEMPT)):
+            with write.when(due.equals(STOP)):
+                write.call("flush", [c, record.get("t")])
+            write.give(due)
+        h, t_new, land = record.get("trial"), record.get("target"), record.get("is_landing").equals(1)
+        error = write.call("attempt", [c, h, t_new], "double")
+        found = write.call("judged", [c, error], "i64")
+        with write.when(found.equals(AGAIN)):
+            write.jump(again)
+        with write.when(~found.equals(GOOD)):
+            write.give(found)
         with write.when(record.get("guard_count") > 0):
             with write.when(land):
                 _land(write, record, h, t_new, again)
@@ -220,30 +219,11 @@ def attempts() -> Procedure:
         with write.when(record.get("watch").equals(1)):
             stiff.set(write.call("stiffness", [c, h], "i64"))
         _accept(write, record, h, t_new)
-        wish = _SAFE / steps.eighth_root(write, write.intrinsic("maxnum", error, 1e-30))
-        factor = write.intrinsic("minnum", record.get("grow"), write.intrinsic("maxnum", _SHRINK, wish))
-        record.set("grow", _GROW)
-        record.set("h", write.select(last, write.intrinsic("maxnum", record.get("h"), h * factor), h * factor))
-        with write.when(stiff.get().equals(1)):
-            write.give(STIFF)
-        with write.when((record.get("steps") >= record.get("renewal")) | (record.get("noisy") > _STALE)):
-            write.give(RENEW)
+        following = write.call("lengthened", [c, error, stiff.get()], "i64")
+        with write.when(~following.equals(AGAIN)):
+            write.give(following)
     write.give(0)
     return write
-
-
-def _tick(write: Procedure, record: Record, again: str) -> None:
-    """If a tick is due at t and the end is not: carry it out and begin anew, or end the leg where a guard jumps."""
-    following = write.call("due", [write["c"]], "double")
-    t, stop = record.get("t"), record.get("stop")
-    size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", following))
-    inside = following < stop - write.intrinsic("fabs", stop) * TOGETHER
-    with write.when((following - t <= size * TOGETHER) & inside):
-        record.set("is_landing", 0)
-        jumped = write.call("tick", [write["c"], following], "i64")
-        with write.when(jumped.equals(1)):
-            write.give(EVENT)
-        write.jump(again)
 
 
 def _land(write: Procedure, record: Record, h: Temporary, t_new: Temporary, again: str) -> None:
@@ -273,7 +253,8 @@ def procedures() -> list[Procedure]:
     parts += [guard_values(steps.FIELDS)]
     parts += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
     parts += [clocks.due(), clocks.flush(), clocks.tick()]
-    parts += [samples(), stiffness(), noisy_step(), weigh(), attempts(), advance(), beginning.begin()]
+    parts += [samples(), dense_samples(), stiffness(), held_down(), noisy_step(), weigh()]
+    parts += [ready(), control.proposed(), control.judged(), control.lengthened(), attempts(), advance(), beginning.begin()]
     return [*parts, *loop.procedures(steps.FIELDS, "dop853_advance", EVENT)]
 
 

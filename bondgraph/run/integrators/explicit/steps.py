@@ -20,14 +20,15 @@ STAGES, EXTENDED, DENSE = 12, 16, 7
 # f: coefficients of the dense output.
 # weights ...: the table of the error control, and its procedures (`error_control.weighing`).
 # doubts: rejections since the last question; noisy: whether there is noise, and in how many steps it was used; cornered: asked
-# already at the smallest step; grow ... landing: what the loop must find as it was when it is entered again.
+# already at the smallest step; grow ... landing: what the loop must find as it was when it is entered again; trial, target,
+# is_last: length and end of the step that is attempted, and whether the horizon is there.
 # periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
 FIELDS = with_shared(
     "rates_and_powers y y_new y_stage k f periods tick_offsets following tick_index tick_kernels breaks"
     " instants weights weights_reset weights_begin weights_renew weights_question weights_relax",
     "width budget watch stiff mild rate_count rejected clock_count doubts renewal noisy is_landing landings tried once cornered"
-    " mode_count",
-    "span horizon h_max grow landing",
+    " mode_count is_last",
+    "span horizon h_max grow landing trial target",
 )
 
 _COMBINE = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "width": "i64", "h": "double"}
