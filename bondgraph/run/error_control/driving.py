@@ -5,7 +5,8 @@ The same operations in the same order as there, so that both give the same bits.
 
 from __future__ import annotations
 
-from bondgraph.emit.interpreter import STRIP
+from bondgraph.emit.interpreter.code import BLOCK
+from bondgraph.emit.interpreter.steps import STRIP
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.couplings import LEAST, MOST
 from bondgraph.run.error_control.fields import PATTERN, PATTERNS, evaluate, record_of
@@ -21,7 +22,7 @@ def procedures() -> list[Procedure]:
 
 
 def _interpreted() -> Procedure:
-    """`emit.interpreter.derivatives` at (t, x): the nonzeros of the Jacobian."""
+    """`emit.interpreter.steps.derivatives` at (t, x): the nonzeros of the Jacobian."""
     write = Procedure("interpreted", _AT, internal=True)
     record, blocks = record_of(write), record_of(write).get("blocks")
     given = (clock_time(write, record, write["t"]), write["x"], record.get("p"), write["m"])
@@ -41,17 +42,21 @@ def _interpreted() -> Procedure:
         with write.when(begin >= n):
             write.jump(done)
         left = n - begin
-        width = write.select(left < STRIP, left, STRIP, "i64")
-        with write.loop(n) as i, write.loop(width) as column:
-            rows[seeded.load(i, "i64") * width + column] = 0.0
+        width, several = write.select(left < STRIP, left, STRIP, "i64"), write.local(0, "i64")
+        for count_of_blocks in range(1, STRIP // BLOCK + 1):
+            with write.when(width > (count_of_blocks - 1) * BLOCK):
+                several.set(count_of_blocks)
+        stride = several.get() * BLOCK
+        with write.loop(n) as i, write.loop(stride) as column:
+            rows[seeded.load(i, "i64") * stride + column] = 0.0
         with write.loop(width) as column:
-            rows[seeded.load(begin + column, "i64") * width + column] = 1.0
-        with write.loop(width) as column:
+            rows[seeded.load(begin + column, "i64") * stride + column] = 1.0
+        with write.loop(stride) as column:
             rows[column] = 0.0  # of what does not vary; also of variables on which nothing depends
         work = record.get("work")
-        write.call(record.get("interpret"), [record.get("steps"), numbers, rows, work, steps, count - steps, width])
+        write.call(record.get("interpret"), [record.get("steps"), numbers, rows, work, steps, count - steps, several.get()])
         with write.loop(indptr.load(begin + width, "i64"), indptr.load(begin, "i64")) as k:
-            place = entries.load(k, "i64") * width + (columns.load(k, "i64") - begin)
+            place = entries.load(k, "i64") * stride + (columns.load(k, "i64") - begin)
             record.get("nonzeros")[k] = rows[place]
         first.set(begin + width)
     write.give()

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.interpreter import STRIP, WORK, InterpretedSteps
-from bondgraph.emit.kernel import address_of
+from bondgraph.emit.interpreter.code import WORK
+from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps
+from bondgraph.emit.kernel import address_of, aligned_zeros
 from bondgraph.run.bound import Bound
 from bondgraph.run.couplings import Structures
 from bondgraph.run.error_control import weighing
@@ -97,7 +98,7 @@ class SharedWeights(Weights):
             "entry_columns": steps.columns,
             "indptr": steps.indptr,
         }
-        arrays |= {"numbers": np.zeros(len(steps.start)), "work": np.zeros(WORK), "rows": np.zeros(steps.rows * STRIP)}
+        arrays |= {"numbers": np.zeros(len(steps.start)), "work": np.zeros(WORK), "rows": aligned_zeros(steps.rows * STRIP)}
         for name, array in arrays.items():
             table.point(name, array)
         table.point("interpret", steps.address)

@@ -36,11 +36,16 @@ FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span"))
 @once
 def machine_code() -> Library:
     """The loop as machine code."""
-    return compile_procedures([*screen.procedures(), _examine(), _value(), _keep(), _many()])
+    return compile_procedures([*procedures(), _many()])
 
 
-def _tables(write: Procedure) -> tuple[Record, Record, Record]:
-    """Those of the loop, of the integrator, and of the error control."""
+def procedures() -> list[Procedure]:
+    """The beginning and the end of a run."""
+    return [*screen.procedures(), _examine(), _value(), _keep(), _begun(), _hopeless(), _ended()]
+
+
+def tables_of(write: Procedure) -> tuple[Record, Record, Record]:
+    """The tables of the loop, of the integrator, and of the error control."""
     record = Record(write["r"], FIELDS)
     integrator = Record(record.get("table"), INTEGRATOR)
     return record, integrator, Record(integrator.get("weights"), ERROR_CONTROL)
@@ -55,7 +60,7 @@ def _examine() -> Procedure:
     """1 where a value is not finite at a sample, the energy account of those that are asked for is off by more than the limit, or
     constraints may lose rank."""
     write = Procedure("examine", {"r": "ptr"}, "i64", internal=True)
-    record, integrator, weights = _tables(write)
+    record, integrator, weights = tables_of(write)
     n, width, p, m = (integrator.get(name) for name in ("n", "width", "p", "m"))
     quadratures, storages = weights.get("quadratures"), weights.get("storages")
     rates, powers, energies = (record.get(name) for name in ("rates", "powers", "energies"))
@@ -96,7 +101,7 @@ def _examine() -> Procedure:
 def _value() -> Procedure:
     """The number of this source and place, at a sample in this row."""
     write = Procedure("value", {"r": "ptr", "row": "ptr", "source": "i64", "place": "i64"}, "double", internal=True)
-    record, integrator, _ = _tables(write)
+    record, integrator, _ = tables_of(write)
     source, place = write["source"], write["place"]
     with write.when(source.equals(ROW)):
         write.give(write["row"][place])
@@ -109,7 +114,7 @@ def _value() -> Procedure:
 def _keep() -> Procedure:
     """What is kept of a run, by the samples that are asked for."""
     write = Procedure("keep", {"r": "ptr", "run": "i64"}, internal=True)
-    record, integrator, _ = _tables(write)
+    record, integrator, _ = tables_of(write)
     width, p, m = (integrator.get(name) for name in ("width", "p", "m"))
     samples, count, many = (record.get(name) for name in ("samples", "kept_count", "series_count"))
     kept, before, times = record.get("kept").at(write["run"] * count), record.get("before"), record.get("times")
@@ -145,38 +150,64 @@ def _keep() -> Procedure:
     return write
 
 
+def _begun() -> Procedure:
+    """The run of this number begins on the present tables."""
+    write = Procedure("begun", {"r": "ptr", "run": "i64"}, internal=True)
+    record, integrator, _ = tables_of(write)
+    run, p = write["run"], record.get("p").at(write["run"] * record.get("p_stride"))
+    with write.loop(record.get("p_count")) as i:
+        integrator.get("p")[i] = p[i]
+    x, m = (record.get(name).at(run * record.get(f"{name}_stride")) for name in ("x", "m"))
+    write.call(record.get("begin"), [record.get("table"), x, m, record.get("times"), record.get("rows"), record.get("samples")])
+    write.give()
+    return write
+
+
+def _hopeless() -> Procedure:
+    """1 where a run takes too many steps."""
+    write = Procedure("hopeless", {"r": "ptr"}, "i64", internal=True)
+    record, integrator, _ = tables_of(write)
+    steps, most = integrator.get("steps"), record.get("most")
+    way = integrator.get("t") / record.get("span") * write.real(most) * HOPELESS
+    write.give(write.select((steps > most) | ((steps >= PATIENCE) & (way <= write.real(steps))), 1, 0, "i64"))
+    return write
+
+
+def _ended() -> Procedure:
+    """A run has ended with this status: what is kept of it."""
+    write = Procedure("ended", {"r": "ptr", "run": "i64", "status": "i64"}, internal=True)
+    record, integrator, _ = tables_of(write)
+    run, width, status = write["run"], integrator.get("width"), write.local(write["status"], "i64")
+    with write.when(status.get().equals(STOP)):
+        doubtful = write.call("examine", [write["r"]], "i64")
+        write.call("keep", [write["r"], run])
+        status.set(write.select(doubtful.equals(1), DOUBTFUL, STOP, "i64"))
+    record.get("status").store(run, status.get(), "i64")
+    record.get("times_end")[run] = integrator.get("t")
+    for name, counted in (("step_counts", "steps"), ("rejected_counts", "rejected"), ("rate_counts", "rate_count")):
+        record.get(name).store(run, integrator.get(counted), "i64")
+    end = record.get("ends").at(run * width)
+    with write.loop(width) as i:
+        end[i] = integrator.get("y")[i]
+    write.give()
+    return write
+
+
 def _many() -> Procedure:
     """All runs, one after the other."""
     write = Procedure("run_many", {"r": "ptr"})
-    record, integrator, _ = _tables(write)
-    c, width, count = record.get("table"), integrator.get("width"), record.get("p_count")
+    record, integrator, _ = tables_of(write)
     with write.loop(record.get("runs")) as run:
-        p = record.get("p").at(run * record.get("p_stride"))
-        with write.loop(count) as i:
-            integrator.get("p")[i] = p[i]
-        x, m = (record.get(name).at(run * record.get(f"{name}_stride")) for name in ("x", "m"))
-        write.call(record.get("begin"), [c, x, m, record.get("times"), record.get("rows"), record.get("samples")])
+        write.call("begun", [write["r"], run])
         status = write.local(PAUSE, "i64")
         with write.repeat() as (_, done):
-            status.set(write.call(record.get("advance"), [c], "i64"))
+            status.set(write.call(record.get("advance"), [record.get("table")], "i64"))
             with write.when(~status.get().equals(PAUSE)):
                 write.jump(done)
-            steps, most = integrator.get("steps"), record.get("most")
-            way = integrator.get("t") / record.get("span") * write.real(most) * HOPELESS
-            with write.when((steps > most) | ((steps >= PATIENCE) & (way <= write.real(steps)))):
+            with write.when(write.call("hopeless", [write["r"]], "i64").equals(1)):
                 status.set(TOO_MANY)
                 write.jump(done)
             integrator.set("tried", 0)
-        with write.when(status.get().equals(STOP)):
-            doubtful = write.call("examine", [write["r"]], "i64")
-            write.call("keep", [write["r"], run])
-            status.set(write.select(doubtful.equals(1), DOUBTFUL, STOP, "i64"))
-        record.get("status").store(run, status.get(), "i64")
-        record.get("times_end")[run] = integrator.get("t")
-        for name, counted in (("step_counts", "steps"), ("rejected_counts", "rejected"), ("rate_counts", "rate_count")):
-            record.get(name).store(run, integrator.get(counted), "i64")
-        end = record.get("ends").at(run * width)
-        with write.loop(width) as i:
-            end[i] = integrator.get("y")[i]
+        write.call("ended", [write["r"], run, status.get()])
     write.give()
     return write

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel, address_of
+from bondgraph.emit.kernel import Kernel, LaneKernels, address_of
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.shared_weights import SharedWeights
@@ -19,9 +19,10 @@ from bondgraph.run.integrators.explicit.dop853 import Dop853
 from bondgraph.run.integrators.leg import Effort, endless
 from bondgraph.run.outcome.doubts import FAR, MOST
 from bondgraph.run.program import Program
-from bondgraph.run.repeated import loop, screen
+from bondgraph.run.repeated import loop, screen, side_by_side
 from bondgraph.run.repeated.collected import RunBatch
 from bondgraph.run.repeated.ends import KeptOfRun
+from bondgraph.run.repeated.lane_tables import lane_table
 from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
 
@@ -70,6 +71,8 @@ class Workspace:
         self._width = program.states + self.bound.quadratures
         self._place = self.table.address
         self._screen: FieldTable | None = None
+        self._watch_stiffness = watch_stiffness
+        self._beside: list[Workspace] = []
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> MachineRun:
         """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), all contiguous arrays of floats."""
@@ -102,10 +105,11 @@ class Workspace:
         batch: RunBatch,
         kept: Sequence[KeptOfRun],
         outputs: Kernel | None,
+        lanes: LaneKernels | None = None,
     ) -> None:
         """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in one call that lets
         go of the interpreter's lock; what is kept is that at the samples `wanted`, since the start and as dates, and constraints
-        are looked at along a run if `watch`."""
+        are looked at along a run if `watch`. With kernels in `lanes` as many go side by side."""
         program, settings = self.bound.program, self.settings
         times, dates = (settings.times, settings.dates) if watch else wanted
         asked_for = np.isin(times, wanted[0]).astype(np.int64)
@@ -146,7 +150,20 @@ class Workspace:
         )
         table["span"], table["wanted_count"] = settings.span, int(asked_for.sum())
         table["limit"] = _NEAR * min(FAR * settings.rtol, MOST)
-        self._many(table.address)
+        if lanes is None:
+            self._many(table.address)
+        else:
+            self._side_by_side(lanes, table.address, len(times))
+
+    def _side_by_side(self, lanes: LaneKernels, many: int, samples: int) -> None:
+        """The same for several runs at once; `many` is the address of the table of all runs."""
+        while len(self._beside) < lanes.lanes - 1:
+            self._beside.append(Workspace(self.bound.program, self.settings, self._watch_stiffness))
+        tables = [self.table, *(space.table for space in self._beside[: lanes.lanes - 1])]
+        program, address = self.bound.program, ctypes.c_void_p
+        own = lane_table(lanes, tables, program.parameters, program.modes, samples)
+        run = ctypes.CFUNCTYPE(None, address, address)(side_by_side.machine_code(lanes.lanes).address("run_side_by_side"))
+        run(many, own.address)
 
     def _watching(self) -> FieldTable:
         """The table of the look at constraints."""
