@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from bondgraph.emit.llvm import Library, compile_procedures
 from bondgraph.emit.once import once
-from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.emit.procedure import Procedure, Record
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
-from bondgraph.run.idioms import finite, larger, size_of
+from bondgraph.run.idioms import larger, size_of
 from bondgraph.run.integrators.explicit.control import PAUSE, STOP
 from bondgraph.run.integrators.explicit.steps import FIELDS as INTEGRATOR
 from bondgraph.run.integrators.leg import HOPELESS, PATIENCE
-from bondgraph.run.repeated import screen
+from bondgraph.run.repeated import rows, screen
+from bondgraph.run.repeated.rows import FIELDS as LOOK
 from bondgraph.run.table import fields_of
 
 TOO_MANY, DOUBTFUL = 100, 101
@@ -26,9 +27,9 @@ ROW, OUTPUT, MODE = range(3)
 # p, x, m: of all runs, in rows, `..._stride` apart; ends (runs, width), times_end, status, step_counts, rate_counts (runs,).
 # wanted: of each sample whether it is asked for, and not only looked at; so many of them are wanted_count.
 # kinds, sources, places: of each number that is kept, into kept (runs, kept_count); series (runs, wanted_count, series_count).
-# screen: as `screen.FIELDS`, 0 where no constraints are watched.
+# look: as `rows.FIELDS`.
 _POINTERS = """table begin advance p x m times dates rows ends times_end status step_counts rejected_counts rate_counts
-    outputs out kinds sources places kept before series_sources series_places series signs energies rates powers wanted screen"""
+    outputs out kinds sources places kept before series_sources series_places series signs energies wanted look"""
 _WHOLES = "runs p_count p_stride x_stride m_stride samples wanted_count kept_count series_count output_count most"
 FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span"))
 
@@ -36,12 +37,12 @@ FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span"))
 @once
 def machine_code() -> Library:
     """The loop as machine code."""
-    return compile_procedures([*procedures(), _many()])
+    return compile_procedures([*procedures(1), _many()])
 
 
-def procedures() -> list[Procedure]:
-    """The beginning and the end of a run."""
-    return [*screen.procedures(), _examine(), _value(), _keep(), _begun(), _hopeless(), _ended()]
+def procedures(lanes: int) -> list[Procedure]:
+    """The beginning and the end of a run, whose rows are looked at in so many lanes."""
+    return [*rows.procedures(lanes), *screen.procedures(lanes), _examine(), _value(), _keep(), _begun(), _hopeless(), _ended()]
 
 
 def tables_of(write: Procedure) -> tuple[Record, Record, Record]:
@@ -51,49 +52,39 @@ def tables_of(write: Procedure) -> tuple[Record, Record, Record]:
     return record, integrator, Record(integrator.get("weights"), ERROR_CONTROL)
 
 
-def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> None:
-    with write.loop(count) as i, write.when(~finite(values[i])):
-        write.give(1)
-
-
 def _examine() -> Procedure:
     """1 where a value is not finite at a sample, the energy account of those that are asked for is off by more than the limit, or
     constraints may lose rank."""
     write = Procedure("examine", {"r": "ptr"}, "i64", internal=True)
     record, integrator, weights = tables_of(write)
     n, width, p, m = (integrator.get(name) for name in ("n", "width", "p", "m"))
-    quadratures, storages = weights.get("quadratures"), weights.get("storages")
-    rates, powers, energies = (record.get(name) for name in ("rates", "powers", "energies"))
+    storages, energies, look = weights.get("storages"), record.get("energies"), Record(record.get("look"), LOOK)
+    given = [look.pointer, integrator.pointer, record.get("rows")]
+    write.call("present_run", given[:2])
+    with write.when(write.call("not_finite", given, "i64").equals(1)):
+        write.give(1)
     start, worst, in_play = write.local(0.0), write.local(0.0), write.local(0.0)
-    with write.loop(record.get("samples")) as k:
-        row, date = record.get("rows").at(k * width), record.get("dates").at(k)
-        _unless_finite(write, row, width)
-        write.call(integrator.get("rates"), [date, row, p, m, rates])
-        _unless_finite(write, rates, n)
-        with write.when(quadratures > 0):
-            write.call(integrator.get("powers"), [date, row, p, m, powers])
-            _unless_finite(write, powers, quadratures)
-        with write.when(storages > 0):
-            write.call(weights.get("energies"), [date, row, p, m, energies])
-            _unless_finite(write, energies, storages)
-        with write.when((storages > 0) & record.get("wanted").load(k, "i64").equals(1)):
-            stored, play = write.local(0.0), write.local(0.0)
-            with write.loop(storages) as i:
-                stored.set(stored.get() + energies[i])
-                play.set(play.get() + size_of(write, energies[i]))
-            with write.when(k.equals(0)):
-                start.set(stored.get())
-            stored.set(stored.get() - start.get())
-            with write.loop(quadratures) as i:
-                work = row[n + i]
-                stored.set(stored.get() + record.get("signs")[i] * work)
-                play.set(play.get() + size_of(write, work))
-            worst.set(larger(write, worst.get(), size_of(write, stored.get())))
-            in_play.set(larger(write, in_play.get(), play.get()))
+    wanted = record.get("wanted")
+    with write.when(storages > 0), write.loop(record.get("samples")) as k, write.when(wanted.load(k, "i64").equals(1)):
+        row = record.get("rows").at(k * width)
+        write.call(weights.get("energies"), [record.get("dates").at(k), row, p, m, energies])
+        stored, play = write.local(0.0), write.local(0.0)
+        with write.loop(storages) as i:
+            stored.set(stored.get() + energies[i])
+            play.set(play.get() + size_of(write, energies[i]))
+        with write.when(k.equals(0)):
+            start.set(stored.get())
+        stored.set(stored.get() - start.get())
+        with write.loop(weights.get("quadratures")) as i:
+            work = row[n + i]
+            stored.set(stored.get() + record.get("signs")[i] * work)
+            play.set(play.get() + size_of(write, work))
+        worst.set(larger(write, worst.get(), size_of(write, stored.get())))
+        in_play.set(larger(write, in_play.get(), play.get()))
     with write.when(~(worst.get() <= in_play.get() * record.get("limit"))):
         write.give(1)
-    with write.when(record.get("screen").is_given()):
-        write.give(write.call("may_lose_rank", [record.get("screen"), record.get("table"), record.get("rows")], "i64"))
+    with write.when(look.get("watched").equals(1)):
+        write.give(write.call("may_lose_rank", given, "i64"))
     write.give(0)
     return write
 

@@ -32,7 +32,7 @@ def machine_code(lanes: int) -> Library:
 
 def _made(lanes: int) -> Library:
     own = [_gather(lanes), _spread(lanes), _enter(), _leave(), _weigh(), _settle(), _step(), _side_by_side(lanes)]
-    return compile_procedures([*loop.procedures(), *vectors.procedures(lanes), *own])
+    return compile_procedures([*loop.procedures(lanes), *vectors.procedures(lanes), *own])
 
 
 _LIBRARIES = {lanes: once(functools.partial(_made, lanes)) for lanes in LANES}

@@ -19,10 +19,11 @@ from bondgraph.run.integrators.explicit.dop853 import Dop853
 from bondgraph.run.integrators.leg import Effort, endless
 from bondgraph.run.outcome.doubts import FAR, MOST
 from bondgraph.run.program import Program
-from bondgraph.run.repeated import loop, screen, side_by_side
+from bondgraph.run.repeated import loop, side_by_side
 from bondgraph.run.repeated.collected import RunBatch
 from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.repeated.lane_tables import lane_table
+from bondgraph.run.repeated.rows import KERNELS, row_table
 from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
 
@@ -70,7 +71,7 @@ class Workspace:
         self._many = ctypes.CFUNCTYPE(None, pointer)(loop.machine_code().address("run_many"))
         self._width = program.states + self.bound.quadratures
         self._place = self.table.address
-        self._screen: FieldTable | None = None
+        self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
         self._watch_stiffness = watch_stiffness
         self._beside: list[Workspace] = []
 
@@ -124,7 +125,7 @@ class Workspace:
         arrays |= {"out": np.empty(outputs.n_out if outputs else 0), "before": np.zeros(len(numbers)), "kinds": _whole(kinds)}
         arrays |= {"sources": _whole([a for a, _ in numbers]), "places": _whole([b for _, b in numbers])}
         arrays |= {"series_sources": _whole([a for a, _ in series]), "series_places": _whole([b for _, b in series])}
-        arrays |= {"energies": np.empty(storages), "rates": np.empty(program.states), "powers": np.empty(self.bound.quadratures)}
+        arrays |= {"energies": np.empty(storages)}
         own = ("status", "ends", "times_end", "step_counts", "rejected_counts", "rate_counts", "kept", "series")
         arrays |= {name: getattr(batch, name)[runs] for name in own}
         for name, block in (("p", p), ("x", x), ("m", m)):
@@ -135,7 +136,7 @@ class Workspace:
         table.point("table", self._place)
         table.point("begin", self._addresses[0])
         table.point("advance", self._addresses[1])
-        table.point("screen", self._watching().address if watch else 0)
+        table.point("look", self._look(watch, lanes, times, dates).address)
         table.point("outputs", 0 if outputs is None else outputs.address or 0)
         table["runs"], table["p_count"], table["samples"], table["most"] = (
             count,
@@ -165,12 +166,16 @@ class Workspace:
         run = ctypes.CFUNCTYPE(None, address, address)(side_by_side.machine_code(lanes.lanes).address("run_side_by_side"))
         run(many, own.address)
 
-    def _watching(self) -> FieldTable:
-        """The table of the look at constraints."""
-        if self._screen is None:
-            own = self.settings
-            self._screen = screen.screen_table(self.bound.program, own.times, own.dates, own.span, own.t_start)
-        return self._screen
+    def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
+        """The table of the look at finished runs."""
+        if (watch, lanes) not in self._looks:
+            program, count = self.bound.program, 1 if lanes is None else lanes.lanes
+            addresses = {} if lanes is None else lanes.addresses
+            for name in KERNELS if lanes is None else ():
+                kernel = getattr(program, name) if watch or name != "closing_matrix" else None
+                addresses = {**addresses, name: 0 if kernel is None else kernel.address or 0}
+            self._looks[watch, lanes] = row_table(program, addresses, count, times, dates, watch, self.settings.span)
+        return self._looks[watch, lanes]
 
 
 def _whole(values: Sequence[int]) -> np.ndarray:
