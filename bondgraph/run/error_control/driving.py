@@ -90,9 +90,10 @@ def _met() -> Procedure:
 
 
 def _couplings() -> Procedure:
-    """`bound.Bound.couplings`: the pattern, the diagonal and the values beside it."""
+    """`bound.Bound.couplings`: the pattern, the diagonal and the values beside it; nothing is done where they are at hand."""
     write = Procedure("couplings", _AT, internal=True)
     record = record_of(write)
+    _unless_at_hand(write, record)
     count, found, nonzeros, diagonal = (record.get(name) for name in ("entry_count", "found", "nonzeros", "diagonal"))
     with write.when(count > 0):
         with write.when(record.get("interpreted").equals(1)):
@@ -113,6 +114,23 @@ def _couplings() -> Procedure:
         record.get("values")[k] = nonzeros[pattern.get("beside").load(k, "i64")]
     write.give()
     return write
+
+
+def _unless_at_hand(write: Procedure, record: Record) -> None:
+    """The end where the couplings were last asked for at the same point."""
+    kept, states, modes = record.get("coupled_at"), record.get("n"), record.get("modes")
+    numbers = ((write.local(clock_time(write, record, write["t"])[0]).place, 0, 1), (write["x"], 1, states))
+    blocks = (*numbers, (write["m"], states + 1, modes))
+    same = write.local(record.get("coupled"), "i64")
+    for block, first, count in blocks:
+        with write.loop(count) as i, write.when(~block[i].equals(kept[i + first])):
+            same.set(0)
+    with write.when(same.get().equals(1)):
+        write.give()
+    record.set("coupled", 1)
+    for block, first, count in blocks:
+        with write.loop(count) as i:
+            kept[i + first] = block[i]
 
 
 def structure_of(record: Record) -> Temporary:

@@ -51,7 +51,7 @@ class SharedWeights(Weights):
         lengths |= dict.fromkeys(("diagonal", "fastest", "later", "moved", "scales", "apart", "driven"), n)
         lengths |= dict.fromkeys(("held", "beyond", "sharp"), most) | dict.fromkeys(("third", "fourth", "sigma"), width)
         lengths |= {"balance": 3 * n, "reached": n + entries, "points": POINTS * width, "seen": SEEN * program.modes}
-        lengths |= {"patterns": PATTERNS, "blocks": 4, "absolute": n}
+        lengths |= {"patterns": PATTERNS, "blocks": 4, "absolute": n, "coupled_at": 1 + n + program.modes}
         arrays = {name: np.zeros(length) for name, length in lengths.items()}
         arrays |= {name: getattr(self, name) for name in ("size", "floor", "noise", "exceeded", "speed", "scale")}
         arrays |= {"squares": self._squares, "square_modes": self._square_modes, "p": bound.p, "window": bound.window}
