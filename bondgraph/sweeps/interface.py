@@ -14,6 +14,7 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import Problem, raise_if_any, refusal
 from bondgraph.output.progress import Progress
+from bondgraph.run.repeated.preparation import MANY
 from bondgraph.run.settings import known, sample_times, span_of
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 from bondgraph.sweeps.columns import Column
@@ -71,7 +72,7 @@ def sweep(
     start, end = span_of(settings.get("t_start", 0.0), t_end)
     _, times = sample_times(settings.get("samples"), start, end)
     kept = _columns_of(keep, compiled, planned, executor, len(times))
-    asked = Asked(end, more, kept, {one.name: one.role.argument for one in planned.varied})
+    asked = Asked(end, more, kept, {one.name: one.role.argument for one in planned.varied}, len(planned) >= MANY)
     path = None if store is None else Path(store)
     opened = Store(path)
     try:

@@ -55,7 +55,7 @@ def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, n
 
 def parts(runs: int, crew: int) -> list[slice]:
     """Chunks of runs for so many threads."""
-    size = max(1, min(_MOST, runs // (_CHUNKS * crew)))
+    size = max(1, min(_MOST, runs // (_CHUNKS * crew) if crew > 1 else runs))
     return [slice(begin, min(begin + size, runs)) for begin in range(0, runs, size)]
 
 

@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -219,7 +219,7 @@ class PreparedProgram:
         machine = machine and (not watched or self._can_be_screened)
         side_by_side = self._in_lanes(lanes, runs) if machine else None
         left: Sequence[int] = range(runs)
-        with Progress(self.program.name, runs, self.progress) as bar, ThreadPoolExecutor(crew) as pool:
+        with Progress(self.program.name, runs, self.progress) as bar, _crew(crew) as each:
             if machine:
                 counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
                 batch = RunBatch.of(runs, width + self._powers, len(self.wanted[0]), *counts)
@@ -229,11 +229,11 @@ class PreparedProgram:
                         space.many(p, x0, m0, part, self.wanted, watched, batch, kept, outputs, side_by_side)
                     return part.stop
 
-                for done in pool.map(chunk, parts(runs, crew)):
+                for done in each(chunk, parts(runs, crew)):
                     bar.show(done)
                 collected.take(batch)
                 left = np.flatnonzero(batch.status).tolist()
-            for done, _ in enumerate(pool.map(collected.single, left)):
+            for done, _ in enumerate(each(collected.single, left)):
                 bar.show(runs - len(left) + done)
         return collected.ends()
 
@@ -246,7 +246,8 @@ class PreparedProgram:
             return None
         from bondgraph.emit.machine import vector_width
 
-        return self.program.in_lanes(vector_width() if lanes is None else lanes)
+        wide = vector_width() if lanes is None else lanes
+        return self.program.in_lanes(wide) if 2 * runs > wide else None
 
     @property
     def _can_be_screened(self) -> bool:
@@ -271,6 +272,16 @@ class PreparedProgram:
             yield space
         finally:
             self._spaces.append(space)
+
+
+@contextmanager
+def _crew(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """What does something for each of many, in so many threads."""
+    if threads == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield pool.map
 
 
 def prepare(program: Program, t_end: float, **settings: Unpack[RunSettings]) -> PreparedProgram:

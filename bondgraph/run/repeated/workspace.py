@@ -160,9 +160,11 @@ class Workspace:
         """The same for several runs at once; `many` is the address of the table of all runs."""
         while len(self._beside) < lanes.lanes - 1:
             self._beside.append(Workspace(self.bound.program, self.settings, self._watch_stiffness))
-        tables = [self.table, *(space.table for space in self._beside[: lanes.lanes - 1])]
+        spaces = [self, *self._beside[: lanes.lanes - 1]]
+        for space in spaces:
+            space.weights.side_by_side(lanes)
         program, address = self.bound.program, ctypes.c_void_p
-        own = lane_table(lanes, tables, program.parameters, program.modes, samples)
+        own = lane_table(lanes, [space.table for space in spaces], program.parameters, program.modes, samples)
         run = ctypes.CFUNCTYPE(None, address, address)(side_by_side.machine_code(lanes.lanes).address("run_side_by_side"))
         run(many, own.address)
 
