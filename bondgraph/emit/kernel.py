@@ -200,6 +200,8 @@ def machine_kernel(name: str, sizes: tuple[int, ...], n_out: int, address: int, 
 
 LANES = (2, 4, 8, 16)
 """How many runs may go side by side."""
+MANY = 64
+"""Runs from which on kernels are made for that."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
+from bondgraph.emit.kernel import MANY
 from bondgraph.errors import Problem, raise_if_any, refusal
 from bondgraph.output.progress import Progress
-from bondgraph.run.repeated.preparation import MANY
 from bondgraph.run.settings import known, sample_times, span_of
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 from bondgraph.sweeps.columns import Column

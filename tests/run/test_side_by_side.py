@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bondgraph.emit.kernel import MANY
 from bondgraph.errors import RunError
-from bondgraph.run.repeated.preparation import MANY, prepare
+from bondgraph.run.repeated.preparation import prepare
 from models.delta import DeltaParameters, DeltaRobot
 from screws import scalars as s
 from tests.run.problems import oscillator, program, top

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from bondgraph.emit.kernel import LANES
+from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_depth, caller_place
 from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
-MANY = 64
-"""Runs from which on kernels are made for several side by side."""
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
 
 
