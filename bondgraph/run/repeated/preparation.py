@@ -227,7 +227,7 @@ class PreparedProgram:
                         space.many(p, x0, m0, part, self.wanted, watched, batch, kept, outputs, side_by_side)
                     return part.stop
 
-                for done in each(chunk, parts(runs, crew)):
+                for done in each(chunk, parts(runs, crew, 1 if side_by_side is None else side_by_side.lanes)):
                     bar.show(done)
                 collected.take(batch)
                 left = np.flatnonzero(batch.status).tolist()

@@ -207,7 +207,7 @@ def _side_by_side(lanes: int) -> Procedure:
         with write.when(dense.get().equals(1)):
             write.call("prepare_dense_all", [v])
         with write.when(record.get("watch").equals(1)):
-            write.call("stiffness_all", [v, record.get("above"), record.get("below")])
+            write.call("stiffness_all", [v])
         with write.loop(lanes) as lane, write.when(taken.load(lane, "i64").equals(1)):
             own = _of_lane(record, lane)
             write.call("settle_lane", [v, lane])
