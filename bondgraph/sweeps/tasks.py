@@ -68,7 +68,7 @@ def run_chunk(model: SentModel, asked: Asked, runs: np.ndarray, points: Mapping[
     Raises `ModelError` E365 for what is kept, `RunError` for settings.
     """
     begin = time.perf_counter()
-    prepared = model.compiled.prepare_run(asked.t_end, **asked.settings, progress=False)  # type: ignore[misc]
+    prepared = model.prepared(asked.t_end, asked.settings)
     plain = prepared.plain_starts(**_arguments(asked, points), runs=len(runs))
     starts, rows = dict[int, Start](), list[Row]()
     for k, run in enumerate(map(int, runs)):
