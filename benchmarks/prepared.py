@@ -1,4 +1,5 @@
-"""Prepared runs: what a run costs beyond its steps, against model size; a sweep against its right-hand sides, and threads.
+"""Prepared runs: what a run costs beyond its steps, against model size; many runs, alone and in the lanes of vectors, against
+their right-hand sides, and threads.
 
 `python -m benchmarks.prepared [--quick] [--json FILE]`
 """
@@ -14,14 +15,21 @@ import numpy as np
 from benchmarks.chain import chain
 from benchmarks.command import run_command
 from benchmarks.events import boost
+from benchmarks.hand_written import Disagreement
 from benchmarks.timing import median, processor, table
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from bondgraph.compile.compiled import Compiled
-from bondgraph.prepared.runs import PreparedRun
 from examples.bouncing_ball import with_restitution
 from models.delta import DeltaParameters, DeltaRobot
 
 SECTIONS = (1, 10, 100, 1000)
+RATIOS = {
+    "gain": "alone / in lanes",
+    "core alone": "rates / alone",
+    "core": "rates / in lanes",
+    "cpu": "CPU, 2 threads / 1",
+    "threads": "runs per second, 2 threads / 1",
+}
 RUNS, ROUNDS = 400, 7
 
 
@@ -66,31 +74,33 @@ def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[
     return {"n": len(x), "steps": float(ends.steps[0]), **found, "beyond": beyond}
 
 
-def sweep(run: PreparedRun, name: str, runs: int, rounds: int) -> dict[str, float]:
-    """CPU seconds per run of a sweep over one parameter and of its right-hand sides alone, and wall seconds by threads."""
-    compiled = run.compiled
+def side_by_side(compiled: Compiled, name: str, t_end: float, runs: int, rounds: int) -> dict[str, float]:
+    """CPU seconds per run of many that differ in one parameter, alone and in lanes, and of their right-hand sides alone; by two
+    threads, and wall seconds."""
+    run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     values = compiled.parameters[name].value * np.linspace(0.9, 1.1, runs)
     p, x, m = run.points({name: values})
-    ends = run.many(p, x, m, threads=1, watch=False)
-    found: dict[str, list[float]] = {"points": [], "many": [], "rates": [], "many 2": [], "wall 1": [], "wall 2": []}
-    count, samples = int(ends.rates.sum()) // runs, np.repeat(ends.x[:1], 1000, axis=0)
-    kernel, out, start = compiled.program.rates, np.empty_like(samples), np.zeros(1)
-    for _ in range(rounds):
-        begin = time.process_time()
-        run.points({name: values})
-        found["points"].append((time.process_time() - begin) / runs)
-        for threads in (1, 2):
-            begin, clock = time.process_time(), time.perf_counter()
-            run.many(p, x, m, threads=threads, watch=False)
-            found[f"wall {threads}"].append((time.perf_counter() - clock) / runs)
-            found["many" if threads == 1 else "many 2"].append((time.process_time() - begin) / runs)
-        begin = time.process_time()
-        for _ in range(10):
-            kernel.many(start, samples, p[0], m[0], out=out)
-        found["rates"].append((time.process_time() - begin) / 10_000 * count)
-    own = np.array(found["many"])
-    ratios = {"core": found["rates"] / own, "cpu": found["many 2"] / own, "threads": np.divide(found["wall 1"], found["wall 2"])}
-    return {name: median(seconds) for name, seconds in found.items()} | {key: median(each) for key, each in ratios.items()}
+    alone, wide = (run.many(p, x, m, threads=1, lanes=lanes) for lanes in (1, None))
+    if not (np.array_equal(alone.x, wide.x) and np.array_equal(alone.rates, wide.rates)):
+        raise Disagreement(f"runs of {compiled.model.name} side by side and alone differ")
+    kernel, count, samples = compiled.program.rates, int(alone.rates.sum()) / runs, np.repeat(alone.x[:1], 1000, axis=0)
+    out, start = np.empty_like(samples), np.zeros(1)
+    ways: dict[str, Callable[[], Any]] = {
+        "points": lambda: run.points({name: values}),
+        "alone": lambda: run.many(p, x, m, threads=1, lanes=1),
+        "wide": lambda: run.many(p, x, m, threads=1),
+        "two": lambda: run.many(p, x, m, threads=2),
+    }
+    cpu, wall = ({key: np.empty(rounds) for key in [*ways, "rates"]} for _ in range(2))
+    for k in range(rounds):  # in turn, so that a disturbance meets all of them
+        for key, way in ways.items():
+            clock = time.perf_counter()
+            cpu[key][k] = _cpu(way, 1) / runs
+            wall[key][k] = (time.perf_counter() - clock) / runs
+        cpu["rates"][k] = _cpu(lambda: kernel.many(start, samples, p[0], m[0], out=out), 10) / 1000 * count
+    ratios = {"gain": cpu["alone"] / cpu["wide"], "core alone": cpu["rates"] / cpu["alone"], "core": cpu["rates"] / cpu["wide"]}
+    ratios |= {"cpu": cpu["two"] / cpu["wide"], "threads": wall["wide"] / wall["two"]}
+    return {key: median(each) for key, each in {**cpu, **ratios}.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
@@ -111,19 +121,23 @@ def _run(quick: bool) -> dict[str, Any]:
     for name, (compiled, t_end) in models.items():
         few = max(2, min(inner, 20_000 // compiled.program.states // 10))
         found["overhead"][name] = overhead(compiled, t_end, few, rounds)
-    run = robot.prepare_run(1.0, samples=[1.0], progress=False)
-    found["sweep"] = sweep(run, "arm 1.mechanism.M2", 50 if quick else RUNS, rounds)
+    varied = {"rc": "r.resistance", "winding": "r.resistance", "delta": "arm 1.mechanism.M2", "chain of 10": "k0.stiffness"}
+    found["side by side"] = {
+        name: side_by_side(*(models[name][0], parameter, models[name][1]), 64 if quick else RUNS, rounds)
+        for name, parameter in varied.items()
+    }
     rows = [
         (name, f"{f['n']:.0f}", f"{f['steps']:.0f}", *(f"{f[k] * 1e6:.1f}" for k in ("simulate", "go", "many", "beyond")))
         for name, f in found["overhead"].items()
     ]
     head = ("model", "n", "steps", "simulate us", "go us", "many us", "go - many us")
     print(table(f"CPU time of a run, microseconds ({found['processor']})", head, rows))
-    s = found["sweep"]
-    times = [f"{s[name] * 1e6:.1f}" for name in ("many", "rates", "points")]
-    rows = [("delta robot, 1 s", *times, f"{s['core']:.2f}", f"{s['cpu']:.2f}", f"{s['threads']:.2f}")]
-    head = ("", "many", "its rates", "points", "rates / many", "CPU, 2 threads / 1", "runs per second, 2 threads / 1")
-    print(table("\nA sweep: CPU microseconds per run", head, rows))
+    rows = [
+        (name, *(f"{f[k] * 1e6:.1f}" for k in ("alone", "wide", "rates", "points")), *(f"{f[k]:.2f}" for k in RATIOS))
+        for name, f in found["side by side"].items()
+    ]
+    head = ("model", "alone", "in lanes", "its rates", "points", *RATIOS.values())
+    print(table("\nRuns that differ in one parameter, watched: CPU microseconds per run", head, rows))
     return found
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bondgraph.emit import cache, interpreter
+from bondgraph.emit import cache
+from bondgraph.emit.interpreter import code
 from bondgraph.emit.llvm import Library
 from bondgraph.piles import sweeps
 from bondgraph.run.error_control import weighing
@@ -25,7 +26,7 @@ PARTS: Mapping[str, Callable[[], Library]] = {
     "many runs": loop.machine_code,
     "Rosenbrock method with events": rodas5p.machine_code,
     "adapters of SUNDIALS": adapters.machine_code,
-    "formulas that are seldom asked for": interpreter.machine_code,
+    "formulas that are seldom asked for": code.machine_code,
     "steps of time": motion.machine_code,
     "piles": sweeps.machine_code,
 }

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from bondgraph.errors import refusal
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.preset import Code, Preset
-from bondgraph.tape.routine import Routine, chosen
+from bondgraph.tape.routine import Routine, chosen, steps_of
 from bondgraph.tracing.routines import Pattern
 
 if TYPE_CHECKING:
-    from bondgraph.emit.kernel import Kernel
+    from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.run.program import Slot
     from bondgraph.schedule.build import Scheduled
     from bondgraph.schedule.loops import Schedule
@@ -81,6 +81,31 @@ def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Se
     return numpy_kernel(own), starts
 
 
+IN_LANES = frozenset({"rates", "rates_and_powers", "powers", "energies", "closing_matrix"})
+"""Routines that runs side by side need."""
+
+WIDEST = 20_000
+"""Steps of these up to which they are made for runs side by side."""
+
+
+def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int) -> LaneKernels | None:
+    """The kernels of so many runs side by side, if these can have the bits of runs alone; else None.
+
+    For straight lines of steps in machine code, which are optimised alike.
+    """
+    if not isinstance(routines, Mapping) or not _is_compiled(backend):
+        return None
+    from bondgraph.emit.kernel import LaneKernels
+    from bondgraph.emit.llvm import compile_in_lanes
+
+    own = [routine for name, routine in routines.items() if name in IN_LANES and routine.outputs]
+    straight = [routine for routine in own if isinstance(routine, Routine)]
+    if len(straight) < len(own) or sum(map(steps_of, straight)) > WIDEST:
+        return None
+    library = compile_in_lanes(straight, lanes)
+    return LaneKernels(lanes, library.addresses, library)
+
+
 def _is_compiled(backend: str) -> bool:
     """Whether machine code is made; an explicit "llvm" says itself what is missing."""
     from bondgraph.emit.machine import have_llvm
@@ -111,7 +136,7 @@ def couplings_of(
     has no straight line of steps, or no machine code at all, takes those of `jacobian`."""
     if not isinstance(routines, Mapping) or not _is_compiled(backend):
         return jacobian()
-    from bondgraph.emit.interpreter import derivatives
+    from bondgraph.emit.interpreter.steps import derivatives
 
     kernel, pattern = derivatives(routines["rates"].reference, "x", "couplings")
     return kernel if kernel.n_out else None, pattern

@@ -23,7 +23,7 @@ from bondgraph.tracing.refusals import contradicting, paradox
 from bondgraph.tracing.routines import output_names
 
 if TYPE_CHECKING:
-    from bondgraph.emit.kernel import Kernel
+    from bondgraph.emit.kernel import Kernel, LaneKernels
 
 
 def program_of(
@@ -33,12 +33,13 @@ def program_of(
     couple: Callable[[], Any],
     choose: Callable[[tuple[Slot, ...]], Any],
     model: Model,
+    in_lanes: Callable[[int], LaneKernels | None] | None = None,
 ) -> Program:
     """What a solver needs of a system: its kernels, transitions, clocks and the names of every number. Of the model come the
     words of what ends a run, and its bonds.
 
     `differentiate` makes the Jacobian with its pattern when it is first asked for, `couple` that of the error control, `choose` a
-    kernel of some outputs alone.
+    kernel of some outputs alone, `in_lanes` those for several runs side by side.
     """
     transitions = tuple(
         RunTransition(
@@ -72,6 +73,7 @@ def program_of(
         energies=kernels.get("energies"),
         outputs=kernels.get("outputs"),
         choose=choose,
+        in_lanes=in_lanes,
         resets=of_events("reset"),
         pushes=of_events("push"),
         collisions=_collisions(system, kernels),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ _ARRAY = np.ndarray
 _FLOAT = np.dtype(float)
 _DATA = object.__basicsize__  # NumPy's binary interface: the data pointer follows the object's head
 _pointer = ctypes.c_void_p.from_address
+_LINE = 64
+"""Bytes of a line of the processor's cache."""
 
 
 class KernelError(ProblemError, ValueError):
@@ -26,6 +28,13 @@ class KernelError(ProblemError, ValueError):
 def address_of(array: np.ndarray) -> int:
     """Address of an array's first element (`array.ctypes.data` takes five times as long)."""
     return _pointer(id(array) + _DATA).value or 0
+
+
+def aligned_zeros(count: int) -> np.ndarray:
+    """So many zeros, of which the first lies where vectors are read fastest."""
+    block = np.zeros(count + _LINE // 8)
+    start = (-int(block.ctypes.data) // 8) % (_LINE // 8)
+    return block[start : start + count]
 
 
 _probe = np.zeros(1)
@@ -187,6 +196,22 @@ def machine_kernel(name: str, sizes: tuple[int, ...], n_out: int, address: int, 
         each(*arguments, address)
 
     return Kernel(name, sizes, n_out, address, function, many, keep)
+
+
+LANES = (2, 4, 8, 16)
+"""How many runs may go side by side."""
+MANY = 64
+"""Runs from which on kernels are made for that."""
+
+
+@dataclass(frozen=True, eq=False)
+class LaneKernels:
+    """Routines for several runs side by side: how many `lanes` there are, where the code of each routine starts, by its name, and
+    what keeps it loaded. Blocks and outputs have a number of every lane where those of a `Kernel` have one."""
+
+    lanes: int
+    addresses: Mapping[str, int]
+    keep: Any = field(repr=False)
 
 
 class DeferredKernel(Kernel):

@@ -12,7 +12,17 @@ from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.llvm_procedures import module_text
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, link, object_code
 from bondgraph.emit.procedure import Procedure
-from bondgraph.emit.text import DECLARATIONS, HEAP, choice_text, function_text, loop_text, preset_text, shared_text, split_text
+from bondgraph.emit.text import (
+    DECLARATIONS,
+    HEAP,
+    choice_text,
+    function_text,
+    loop_text,
+    preset_text,
+    shared_text,
+    split_text,
+    wide_declarations,
+)
 from bondgraph.errors import Problem
 from bondgraph.output.brief import brief
 from bondgraph.tape.preset import Code, Preset
@@ -68,17 +78,24 @@ def routines_text(routines: Sequence[Code], whole: int = WHOLE, part: int = PART
 def _module(routines: Sequence[Code], whole: int, part: int) -> tuple[str, int]:
     """The text and the count of steps in it."""
     texts = [DECLARATIONS]
-    steps = 0
     presets = [routine for routine in routines if isinstance(routine, Preset)]
     own = [routine for routine in routines if not isinstance(routine, Preset)]
     for one in {preset.shared.name: preset for preset in presets}.values():
         length = one.sizes[one.number]
         texts.append(shared_text(one.shared.name, len(one.blocks), one.number, length, one.sizes, len(one.outputs)))
     texts += [preset_text(one.name, len(one.blocks), one.shared.name, one.given, one.zeros) for one in presets]
+    texts += [loop_text(routine.name, routine.sizes, len(routine.outputs)) for routine in own]
+    functions, steps = _functions(own, whole, part)
+    texts += functions
+    return "\n".join([*texts, *trigonometry.called(texts)]), steps
+
+
+def _functions(own: Sequence[Routine | Alternatives], whole: int, part: int, lanes: int = 1) -> tuple[list[str], int]:
+    """The texts of routines, those with the same beginning as one, and the count of steps in them."""
+    texts, steps = list[str](), 0
     beginnings = _beginnings(own)
     served = {beginning.name for beginning in beginnings.values()}
     for routine in own:
-        texts.append(loop_text(routine.name, routine.sizes, len(routine.outputs)))
         if routine.name in served:
             continue
         name, suffix, outs = routine.name, "", {"out": len(routine.outputs)}
@@ -87,16 +104,16 @@ def _module(routines: Sequence[Code], whole: int, part: int) -> tuple[str, int]:
             count = len(beginning.outputs)
             name, suffix, outs = f"{name}.both", ".both", {"out": count, "rest": len(routine.outputs) - count}
             counts = tuple(outs.values())
-            texts.append(split_text(len(routine.blocks), name, routine.name, beginning.name, counts))
+            texts.append(split_text(len(routine.blocks), name, routine.name, beginning.name, counts, lanes))
         for case in routine.cases:
             straight = listing(case)
             steps += len(straight.steps)
-            texts.append(function_text(case.name + suffix, straight, len(case.blocks), whole, part, outs))
+            texts.append(function_text(case.name + suffix, straight, len(case.blocks), whole, part, outs, lanes))
         if isinstance(routine, Alternatives):
             block = [listed for listed, _ in routine.blocks].index(routine.block)
             names = [case.name + suffix for case in routine.cases]
             texts.append(choice_text(name, len(routine.blocks), block, routine.slots, routine.counts, names, outs))
-    return "\n".join([*texts, *trigonometry.called(texts)]), steps
+    return texts, steps
 
 
 def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine | Alternatives]:
@@ -136,6 +153,17 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     tracker, addresses = link(code, exported, {})
     shapes = {routine.name: (routine.sizes, len(routine.outputs)) for routine in routines}
     return Library(addresses, shapes, (tracker,), each)
+
+
+def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
+    """The same for so many runs side by side, without loops: each number of a block, and of what comes out, has as many in its
+    place. Each lane has the bits of `compile_routines`, if neither has more than `QUICK` steps."""
+    functions, steps = _functions(routines, WHOLE, PART, lanes)
+    angles = trigonometry.called(functions, lanes)
+    declared = dict.fromkeys("\n".join([wide_declarations(lanes), *angles[:1]]).splitlines())  # some twice
+    code = object_code("\n".join([*declared, *functions, *angles[1:]]), passes=0, level=1 if steps <= QUICK else 0)
+    tracker, addresses = link(code, [routine.name for routine in routines], {})
+    return Library(addresses, {}, (tracker,))
 
 
 def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[Any, ...] = (), quick: bool = False) -> Library:

@@ -78,6 +78,11 @@ def processor() -> tuple[str, str]:
     raise CompileError(Problem("E390", title, cures=("host or baseline", "leave the variable out")))
 
 
+def vector_width() -> int:
+    """How many runs go side by side on that processor: as many as its widest vectors hold, and no less than four."""
+    return 8 if "+avx512f" in processor()[1].split(",") else 4
+
+
 def target_machine(level: int) -> Any:
     """Code generator for the chosen processor at optimisation level 0-3."""
     llvm = binding()

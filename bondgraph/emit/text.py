@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.emit import trigonometry
+from bondgraph.emit.lanes import widened
 from bondgraph.emit.llvm_procedures import number
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
@@ -21,19 +22,20 @@ from bondgraph.tape.routine import Listing
 
 HEAP = 32_768  # doubles: a workspace above 256 KB is not put on a thread's stack
 
+_CALLED = [
+    f"declare double {called[0]}({', '.join(['double'] * operation.arguments)})"
+    for operation in op.OPERATIONS
+    if (called := re.findall(r"@[\w.]+", operation.llvm))
+]
 DECLARATIONS = "\n".join(
-    [
-        *(
-            f"declare double {called[0]}({', '.join(['double'] * operation.arguments)})"
-            for operation in op.OPERATIONS
-            if (called := re.findall(r"@[\w.]+", operation.llvm))
-        ),
-        "declare i64 @llvm.fptosi.sat.i64.f64(double)",
-        "declare ptr @malloc(i64)",
-        "declare void @free(ptr)",
-    ]
+    [*_CALLED, "declare i64 @llvm.fptosi.sat.i64.f64(double)", "declare ptr @malloc(i64)", "declare void @free(ptr)"]
 )
 """What the functions of `function_text` call."""
+
+
+def wide_declarations(lanes: int) -> str:
+    """What these call with several lanes."""
+    return "\n".join([*(widened(line, lanes) for line in _CALLED), "declare ptr @malloc(i64)", "declare void @free(ptr)"])
 
 
 @dataclass
@@ -50,6 +52,12 @@ class Part:
     conditions: dict[int, str] = field(default_factory=dict)
     together: dict[int, list[int]] = field(default_factory=dict)
     """Step of a sine or cosine -> the angles that are done with its own, its own the first."""
+    lanes: int = 1
+    """Runs side by side."""
+
+    def write(self, *lines: str) -> None:
+        """Append lines that are written for one number."""
+        self.lines += [widened(line, self.lanes) for line in lines]
 
     def emit(self) -> None:
         for position in range(self.first, self.last):
@@ -60,15 +68,17 @@ class Part:
                 self._step(position, step)
             if position in self.slots:
                 slot = self.slots[position]
-                self.lines.append(f"%w{position} = getelementptr inbounds double, ptr %work, i64 {slot}")
-                self.lines.append(f"store double {self.number(position)}, ptr %w{position}")
+                self.write(f"%w{position} = getelementptr inbounds double, ptr %work, i64 {slot}")
+                self.write(f"store double {self.number(position)}, ptr %w{position}")
             for out, k in self.stores.get(position, ()):
-                self.lines.append(f"%{out}{k} = getelementptr inbounds double, ptr %{out}, i64 {k}")
-                self.lines.append(f"store double {self.number(position)}, ptr %{out}{k}")
+                self.write(f"%{out}{k} = getelementptr inbounds double, ptr %{out}, i64 {k}")
+                self.write(f"store double {self.number(position)}, ptr %{out}{k}")
 
     def _sines_and_cosines(self, position: int, angles: list[int]) -> None:
         name = f"t{position}"
-        self.lines += trigonometry.call(name, [self.number(a) for a in angles])
+        given = [self.number(a) for a in angles]
+        wide = self.lanes > 1
+        self.lines += trigonometry.wide_call(name, given, self.lanes) if wide else trigonometry.call(name, given)
         places = {a: k for k, a in enumerate(angles)}
         for v in range(position, self.last):
             code, *arguments = self.program.steps[v]
@@ -88,13 +98,13 @@ class Part:
         if code == op.CONSTANT:
             return number(step[1])
         if code == op.INPUT:
-            self.lines.append(f"%p{a} = getelementptr inbounds double, ptr %b{step[1]}, i64 {step[2]}")
-            self.lines.append(f"%v{a} = load double, ptr %p{a}")
+            self.write(f"%p{a} = getelementptr inbounds double, ptr %b{step[1]}, i64 {step[2]}")
+            self.write(f"%v{a} = load double, ptr %p{a}")
         elif a < self.first:
-            self.lines.append(f"%p{a} = getelementptr inbounds double, ptr %work, i64 {self.slots[a]}")
-            self.lines.append(f"%v{a} = load double, ptr %p{a}")
+            self.write(f"%p{a} = getelementptr inbounds double, ptr %work, i64 {self.slots[a]}")
+            self.write(f"%v{a} = load double, ptr %p{a}")
         elif code in op.CONDITIONS:
-            self.lines.append(f"%v{a} = uitofp i1 %c{a} to double")
+            self.write(f"%v{a} = uitofp i1 %c{a} to double")
         return f"%v{a}"
 
     def condition(self, a: int) -> str:
@@ -103,7 +113,7 @@ class Part:
         if found is None:
             if not (a >= self.first and self.program.steps[a][0] in op.CONDITIONS):
                 value = self.number(a)
-                self.lines.append(f"%c{a} = fcmp une double {value}, 0.0")
+                self.write(f"%c{a} = fcmp une double {value}, 0.0")
             found = self.conditions[a] = f"%c{a}"
         return found
 
@@ -114,7 +124,7 @@ class Part:
             *("",) * (3 - operation.arguments),
         )
         *before, last = operation.llvm.format(x=x, y=y, z=z, v=v).split("\n")
-        self.lines += [*before, f"%{'c' if operation.is_condition else 'v'}{v} = {last}"]
+        self.write(*before, f"%{'c' if operation.is_condition else 'v'}{v} = {last}")
 
 
 def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]]:
@@ -133,10 +143,13 @@ def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]
     return {min(group.values()): list(group) for group in groups if group}
 
 
-def function_text(name: str, program: Listing, blocks: int, whole: int, part: int, outs: Mapping[str, int] | None = None) -> str:
+def function_text(
+    name: str, program: Listing, blocks: int, whole: int, part: int, outs: Mapping[str, int] | None = None, lanes: int = 1
+) -> str:
     """The function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `whole`.
 
-    `outs` says where outputs go instead: names of arrays with the count of each.
+    `outs` says where outputs go instead: names of arrays with the count of each. With several `lanes` blocks and outputs have as
+    many numbers side by side in the place of each, one for each run.
     """
     count = len(program.steps)
     cuts = [0, count] if count <= whole else [*range(0, count, part), count]
@@ -149,7 +162,7 @@ def function_text(name: str, program: Listing, blocks: int, whole: int, part: in
     given = [*(f"ptr noalias readonly %b{i}" for i in range(blocks)), *(f"ptr noalias %{out}" for out in outs)]
     pieces = []
     for first, last in itertools.pairwise(cuts):
-        piece = Part(program, slots, stores, first, last, together=joint_angles(program, first, last))
+        piece = Part(program, slots, stores, first, last, together=joint_angles(program, first, last), lanes=lanes)
         piece.emit()
         pieces.append(piece.lines)
     if len(pieces) == 1:
@@ -157,7 +170,7 @@ def function_text(name: str, program: Listing, blocks: int, whole: int, part: in
     inner, passed = [*given, "ptr noalias %work"], _passed(blocks, *outs, "work")
     texts = [define(f"internal void @{name}.part{k}", inner, lines, " noinline") for k, lines in enumerate(pieces)]
     calls = [f"call void @{name}.part{k}({passed})" for k in range(len(pieces))]
-    return "\n".join([*texts, define(f"void @{name}", given, with_workspace("work", size, calls), " noinline")])
+    return "\n".join([*texts, define(f"void @{name}", given, with_workspace("work", size * lanes, calls), " noinline")])
 
 
 def with_workspace(name: str, size: int, calls: Sequence[str]) -> list[str]:
@@ -255,14 +268,14 @@ def preset_text(name: str, blocks: int, shared: str, given: tuple[int, float], z
     return define(f"void @{name}", [passed], lines)
 
 
-def split_text(blocks: int, both: str, name: str, beginning: str, counts: Sequence[int]) -> str:
+def split_text(blocks: int, both: str, name: str, beginning: str, counts: Sequence[int], lanes: int = 1) -> str:
     """The function `name` of as many outputs as `counts` together, and the function `beginning` of the first of them, by the
     function `both` that writes these to `out` and the others to `rest`."""
     call = f"call void @{both}({_passed(blocks, 'out', 'rest')})"
-    behind = f"%rest = getelementptr inbounds double, ptr %out, i64 {counts[0]}"
+    behind = f"%rest = getelementptr inbounds double, ptr %out, i64 {counts[0] * lanes}"
     given = [_passed(blocks, "out")]
     return define(f"void @{name}", given, [behind, f"tail {call}"]) + define(
-        f"void @{beginning}", given, [f"%rest = alloca double, i64 {counts[1]}", call]
+        f"void @{beginning}", given, [f"%rest = alloca double, i64 {counts[1] * lanes}", call]
     )
 
 

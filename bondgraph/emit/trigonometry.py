@@ -9,6 +9,7 @@ neighbours.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 
 from bondgraph.emit.llvm_procedures import number
@@ -46,8 +47,6 @@ _MAGIC = 6755399441055744.0
 
 VECTOR = f"<{LANES} x double>"
 RESULT = f"{{ {VECTOR}, {VECTOR} }}"
-_BITS = f"<{LANES} x i64>"
-_TRUTHS = f"<{LANES} x i1>"
 
 
 def call(name: str, angles: list[str]) -> list[str]:
@@ -64,116 +63,134 @@ def call(name: str, angles: list[str]) -> list[str]:
     return lines
 
 
-def definition() -> str:
-    """Text of the function."""
-    return f"""define internal {RESULT} @{NAME}({VECTOR} %x) nounwind noinline {{
+def wide_call(name: str, angles: list[str], lanes: int) -> list[str]:
+    """The same of angles that are vectors themselves, one for each of so many runs side by side; as vectors."""
+    vector = f"<{lanes} x double>"
+    result, lines = f"{{ {vector}, {vector} }}", list[str]()
+    for k, angle in enumerate(angles):
+        lines.append(f"%{name}.{k} = call {result} @{_name(lanes)}({vector} {angle})")
+        lines += [f"%{name}{letter}{k} = extractvalue {result} %{name}.{k}, {index}" for index, letter in enumerate("sc")]
+    return lines
+
+
+def _name(lanes: int) -> str:
+    return NAME if lanes == LANES else f"{NAME}.{lanes}"
+
+
+def definition(lanes: int = LANES) -> str:
+    """Text of the function for vectors of so many angles."""
+    vector, bits, truths = (f"<{lanes} x {kind}>" for kind in ("double", "i64", "i1"))
+    result, every = f"{{ {vector}, {vector} }}", functools.partial(_all, lanes)
+    return f"""define internal {result} @{_name(lanes)}({vector} %x) nounwind noinline {{
 begin:
-  %a = call {VECTOR} @llvm.fabs.v{LANES}f64({VECTOR} %x)
-  %k = fmul {VECTOR} %x, {_all(0.63661977236758134308)}
-  %m = fadd {VECTOR} %k, {_all(_MAGIC)}
-  %n = fsub {VECTOR} %m, {_all(_MAGIC)}
-  %p1 = fmul contract {VECTOR} %n, {_all(_PI_2[0])}
-  %r1 = fsub contract {VECTOR} %x, %p1
-  %p2 = fmul contract {VECTOR} %n, {_all(_PI_2[1])}
-  %r2 = fsub contract {VECTOR} %r1, %p2
-  %e1 = fsub {VECTOR} %r1, %r2
-  %e2 = fsub contract {VECTOR} %e1, %p2
-  %p3 = fmul contract {VECTOR} %n, {_all(_PI_2[2])}
-  %w = fsub contract {VECTOR} %p3, %e2
-  %y = fsub {VECTOR} %r2, %w
-  %e3 = fsub {VECTOR} %r2, %y
-  %low = fsub {VECTOR} %e3, %w
-  %z = fmul contract {VECTOR} %y, %y
-{_horner("s", _SIN)}
-{_horner("c", _COS)}
-  %cube = fmul contract {VECTOR} %z, %y
-  %s1 = fmul contract {VECTOR} %cube, %s
-  %s2 = fadd contract {VECTOR} %s1, %low
-  %sine = fadd {VECTOR} %y, %s2
-  %h = fmul contract {VECTOR} %z, {_all(0.5)}
-  %u = fsub contract {VECTOR} {_all(1.0)}, %h
-  %c1 = fsub {VECTOR} {_all(1.0)}, %u
-  %c2 = fsub contract {VECTOR} %c1, %h
-  %zz = fmul contract {VECTOR} %z, %z
-  %c3 = fmul contract {VECTOR} %zz, %c
-  %c4 = fmul contract {VECTOR} %y, %low
-  %c5 = fsub contract {VECTOR} %c3, %c4
-  %c6 = fadd {VECTOR} %c2, %c5
-  %cosine = fadd {VECTOR} %u, %c6
-  %q = bitcast {VECTOR} %m to {_BITS}
-  %odd = trunc {_BITS} %q to {_TRUTHS}
-  %next = add {_BITS} %q, {_each("i64 1")}
-{_signed("sin", "%q", "%cosine", "%sine")}
-{_signed("cos", "%next", "%sine", "%cosine")}
-  %near = fcmp ole {VECTOR} %a, {_all(FAR)}
-  %all = call i1 @llvm.vector.reduce.and.v{LANES}i1({_TRUTHS} %near)
+  %a = call {vector} @llvm.fabs.v{lanes}f64({vector} %x)
+  %k = fmul {vector} %x, {every(0.63661977236758134308)}
+  %m = fadd {vector} %k, {every(_MAGIC)}
+  %n = fsub {vector} %m, {every(_MAGIC)}
+  %p1 = fmul contract {vector} %n, {every(_PI_2[0])}
+  %r1 = fsub contract {vector} %x, %p1
+  %p2 = fmul contract {vector} %n, {every(_PI_2[1])}
+  %r2 = fsub contract {vector} %r1, %p2
+  %e1 = fsub {vector} %r1, %r2
+  %e2 = fsub contract {vector} %e1, %p2
+  %p3 = fmul contract {vector} %n, {every(_PI_2[2])}
+  %w = fsub contract {vector} %p3, %e2
+  %y = fsub {vector} %r2, %w
+  %e3 = fsub {vector} %r2, %y
+  %low = fsub {vector} %e3, %w
+  %z = fmul contract {vector} %y, %y
+{_horner("s", _SIN, lanes)}
+{_horner("c", _COS, lanes)}
+  %cube = fmul contract {vector} %z, %y
+  %s1 = fmul contract {vector} %cube, %s
+  %s2 = fadd contract {vector} %s1, %low
+  %sine = fadd {vector} %y, %s2
+  %h = fmul contract {vector} %z, {every(0.5)}
+  %u = fsub contract {vector} {every(1.0)}, %h
+  %c1 = fsub {vector} {every(1.0)}, %u
+  %c2 = fsub contract {vector} %c1, %h
+  %zz = fmul contract {vector} %z, %z
+  %c3 = fmul contract {vector} %zz, %c
+  %c4 = fmul contract {vector} %y, %low
+  %c5 = fsub contract {vector} %c3, %c4
+  %c6 = fadd {vector} %c2, %c5
+  %cosine = fadd {vector} %u, %c6
+  %q = bitcast {vector} %m to {bits}
+  %odd = trunc {bits} %q to {truths}
+  %next = add {bits} %q, {_each("i64 1", lanes)}
+{_signed("sin", "%q", "%cosine", "%sine", lanes)}
+{_signed("cos", "%next", "%sine", "%cosine", lanes)}
+  %near = fcmp ole {vector} %a, {every(FAR)}
+  %all = call i1 @llvm.vector.reduce.and.v{lanes}i1({truths} %near)
   br i1 %all, label %done, label %far
 far:
-{_by_the_library()}
+{_by_the_library(lanes)}
   br label %done
 done:
-  %both.sin = phi {VECTOR} [ %sin, %begin ], [ %chosen.sin, %far ]
-  %both.cos = phi {VECTOR} [ %cos, %begin ], [ %chosen.cos, %far ]
-  %one = insertvalue {RESULT} undef, {VECTOR} %both.sin, 0
-  %two = insertvalue {RESULT} %one, {VECTOR} %both.cos, 1
-  ret {RESULT} %two
+  %both.sin = phi {vector} [ %sin, %begin ], [ %chosen.sin, %far ]
+  %both.cos = phi {vector} [ %cos, %begin ], [ %chosen.cos, %far ]
+  %one = insertvalue {result} undef, {vector} %both.sin, 0
+  %two = insertvalue {result} %one, {vector} %both.cos, 1
+  ret {result} %two
 }}
 """
 
 
-DECLARATIONS = "\n".join(
-    (f"declare {VECTOR} @llvm.fabs.v{LANES}f64({VECTOR})", f"declare i1 @llvm.vector.reduce.and.v{LANES}i1({_TRUTHS})")
-)
+def _declarations(lanes: int) -> str:
+    vector = f"<{lanes} x double>"
+    return f"declare {vector} @llvm.fabs.v{lanes}f64({vector})\ndeclare i1 @llvm.vector.reduce.and.v{lanes}i1(<{lanes} x i1>)"
 
 
-def _each(value: str) -> str:
-    return f"<{', '.join([value] * LANES)}>"
+def _each(value: str, lanes: int) -> str:
+    return f"<{', '.join([value] * lanes)}>"
 
 
-def _all(value: float) -> str:
+def _all(lanes: int, value: float) -> str:
     """A vector of equal constants."""
-    return _each(f"double {number(value)}")
+    return _each(f"double {number(value)}", lanes)
 
 
-def _horner(name: str, coefficients: tuple[float, ...]) -> str:
+def _horner(name: str, coefficients: tuple[float, ...], lanes: int) -> str:
     """Lines that compute `%name`, the polynomial in %z with these coefficients, lowest first."""
-    *rest, value = map(_all, coefficients)
-    lines = []
+    *rest, value = (_all(lanes, coefficient) for coefficient in coefficients)
+    vector, lines = f"<{lanes} x double>", []
     for k, coefficient in reversed(list(enumerate(rest))):
         product, total = f"%{name}.product{k}", f"%{name}.sum{k}" if k else f"%{name}"
         lines += [
-            f"  {product} = fmul contract {VECTOR} %z, {value}",
-            f"  {total} = fadd contract {VECTOR} {product}, {coefficient}",
+            f"  {product} = fmul contract {vector} %z, {value}",
+            f"  {total} = fadd contract {vector} {product}, {coefficient}",
         ]
         value = total
     return "\n".join(lines)
 
 
-def _signed(name: str, quadrant: str, odd: str, even: str) -> str:
+def _signed(name: str, quadrant: str, odd: str, even: str, lanes: int) -> str:
     """Lines for the value of an odd or an even quadrant, with the sign of the quadrant's second bit."""
+    vector, bits, truths = (f"<{lanes} x {kind}>" for kind in ("double", "i64", "i1"))
     return f"""\
-  %{name}.value = select {_TRUTHS} %odd, {VECTOR} {odd}, {VECTOR} {even}
-  %{name}.bits = bitcast {VECTOR} %{name}.value to {_BITS}
-  %{name}.shifted = shl {_BITS} {quadrant}, {_each("i64 62")}
-  %{name}.sign = and {_BITS} %{name}.shifted, {_each("i64 -9223372036854775808")}
-  %{name}.turned = xor {_BITS} %{name}.bits, %{name}.sign
-  %{name} = bitcast {_BITS} %{name}.turned to {VECTOR}"""
+  %{name}.value = select {truths} %odd, {vector} {odd}, {vector} {even}
+  %{name}.bits = bitcast {vector} %{name}.value to {bits}
+  %{name}.shifted = shl {bits} {quadrant}, {_each("i64 62", lanes)}
+  %{name}.sign = and {bits} %{name}.shifted, {_each("i64 -9223372036854775808", lanes)}
+  %{name}.turned = xor {bits} %{name}.bits, %{name}.sign
+  %{name} = bitcast {bits} %{name}.turned to {vector}"""
 
 
-def _by_the_library() -> str:
+def _by_the_library(lanes: int) -> str:
     """Lines that put the library's values in the place of those of far angles."""
-    lines = [f"  %x{k} = extractelement {VECTOR} %x, i32 {k}" for k in range(LANES)]
+    kind = f"<{lanes} x double>"
+    lines = [f"  %x{k} = extractelement {kind} %x, i32 {k}" for k in range(lanes)]
     for function in ("sin", "cos"):
         vector = "zeroinitializer"
-        for k in range(LANES):
+        for k in range(lanes):
             lines.append(f"  %{function}{k} = call double @llvm.{function}.f64(double %x{k})")
             name = f"%library.{function}{k}"
-            lines.append(f"  {name} = insertelement {VECTOR} {vector}, double %{function}{k}, i32 {k}")
+            lines.append(f"  {name} = insertelement {kind} {vector}, double %{function}{k}, i32 {k}")
             vector = name
-        lines.append(f"  %chosen.{function} = select {_TRUTHS} %near, {VECTOR} %{function}, {VECTOR} {vector}")
+        lines.append(f"  %chosen.{function} = select <{lanes} x i1> %near, {kind} %{function}, {kind} {vector}")
     return "\n".join(lines)
 
 
-def called(texts: Iterable[str]) -> list[str]:
+def called(texts: Iterable[str], lanes: int = LANES) -> list[str]:
     """What texts that call these functions need besides; nothing where none does."""
-    return [DECLARATIONS, definition()] if any(f"@{NAME}(" in text for text in texts) else []
+    return [_declarations(lanes), definition(lanes)] if any(f"@{_name(lanes)}(" in text for text in texts) else []

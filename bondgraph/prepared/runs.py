@@ -128,9 +128,10 @@ class PreparedRun:
         *,
         threads: int | None = None,
         watch: bool = True,
+        lanes: int | None = None,
     ) -> RunEnds:
         """Many runs from numbers, as `points` gives them; see `PreparedProgram.many`."""
-        return self.runs.many(p, x0, m0, keep, threads=threads, watch=watch)
+        return self.runs.many(p, x0, m0, keep, threads=threads, watch=watch, lanes=lanes)
 
 
 def prepared_run(compiled: Compiled, t_end: float, settings: RunSettings) -> PreparedRun:

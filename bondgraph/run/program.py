@@ -28,7 +28,7 @@ from bondgraph.run.linear.layout import MatrixLayout, layout_of
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
-    from bondgraph.emit.kernel import Kernel
+    from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.model.model import Model
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
@@ -253,6 +253,7 @@ class Program:
     energies : energy per storage, J; None if there are none.
     outputs : all named outputs; None if there are none.
     choose : makes a kernel of the outputs in some slots alone, and says where it gives each of these; None without it.
+    in_lanes : makes the kernels for so many runs side by side, where these have the bits of runs alone; None without it.
     resets : one per transition: x after it, (n,); None where x does not change.
     pushes : one per transition: what its impulse adds to all guards (k,), then x after it without the impulse (n,); None where
         no other transition could answer.
@@ -292,6 +293,7 @@ class Program:
     energies: Kernel | None = None
     outputs: Kernel | None = None
     choose: Callable[[tuple[Slot, ...]], tuple[Kernel, tuple[int, ...]]] | None = None
+    in_lanes: Callable[[int], LaneKernels | None] | None = None
     resets: tuple[Kernel | None, ...] = ()
     pushes: tuple[Kernel | None, ...] = ()
     supplies: tuple[Kernel | None, ...] = ()
@@ -334,7 +336,7 @@ class Program:
         def absent(kernel: Kernel | None) -> Any:
             return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
 
-        left_out = "choose differentiate couple rates_and_powers collisions closing closures closing_matrix breaks model"
+        left_out = "choose in_lanes differentiate couple rates_and_powers collisions closing closures closing_matrix breaks model"
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
         without |= dict.fromkeys(left_out.split())
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}

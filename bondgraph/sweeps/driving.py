@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.emit.kernel import LANES
 from bondgraph.errors import Problem, RunError, ScrewbondError
 from bondgraph.sweeps.tasks import Row
 
@@ -78,6 +79,8 @@ def drive(executor: Executor, runs: np.ndarray, submit: Submit, take: Callable[[
             take(rows)
             mean = seconds / len(rows) if mean == 0.0 else 0.5 * (mean + seconds / len(rows))
             size = int(np.clip(CHUNK / max(mean, 1e-9), 1, min(_FASTER * size, _MOST)))
+            # a multiple of what may go side by side: fewer lanes are idle while the last runs of a chunk are done
+            size -= size % max(LANES) if size > max(LANES) else 0
     except BaseException:
         for future in under_way:
             future.cancel()

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
+from bondgraph.emit.kernel import MANY
 from bondgraph.errors import Problem, raise_if_any, refusal
 from bondgraph.output.progress import Progress
 from bondgraph.run.settings import known, sample_times, span_of
@@ -73,7 +74,7 @@ def sweep(
     start, end = span_of(settings.get("t_start", 0.0), t_end)
     _, times = sample_times(settings.get("samples"), start, end)
     kept = _columns_of(keep, compiled, planned, executor, len(times))
-    asked = Asked(end, more, kept, {one.name: one.role.argument for one in planned.varied})
+    asked = Asked(end, more, kept, {one.name: one.role.argument for one in planned.varied}, len(planned) >= MANY)
     path = None if store is None else Path(store)
     opened = Store(path)
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compile_model, compiled_form
 from bondgraph.errors import ModelError, no_model, refusal
 from bondgraph.interchange import dump_model, parse_model
+
+if TYPE_CHECKING:
+    from bondgraph.prepared.runs import PreparedRun
 
 Source = Compilable | Callable[[], Compilable]
 """What a sweep takes: a graph, a model, a compiled model, or a function that builds one."""
@@ -33,8 +36,16 @@ class SentModel:
     def __init__(self, compiled: Compiled, build: Callable[[], Compilable] | None = None):
         self.compiled, self.build = compiled, build
         self.backend = "llvm" if compiled.program.rates.is_machine_code else "numpy"
+        self._lock, self._bound = threading.Lock(), cast("tuple[Mapping[str, Any], PreparedRun] | None", None)
         self.text, self.why = _text(compiled)
         self.fingerprint = _digest(_without_places(json.loads(self.text))) if self.text else _by_numbers(compiled)
+
+    def prepared(self, t_end: float, settings: Mapping[str, Any]) -> PreparedRun:
+        """Runs with these settings, bound once for all chunks that come with the same ones."""
+        with self._lock:
+            if self._bound is None or self._bound[0] is not settings:
+                self._bound = settings, self.compiled.prepare_run(t_end, **settings, progress=False)
+            return self._bound[1]
 
     def __reduce__(self) -> tuple[Callable[..., SentModel], tuple[object, ...]]:
         if self.text and not self.compiled.system.starts:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from bondgraph.emit.machine import vector_width
 from bondgraph.errors import ModelError, Problem, RunError
 from bondgraph.run.outcome.failure import Doubt, Failure
 from bondgraph.sweeps.keep import Eventless, Kept, Measurable, Measure, needed
@@ -30,12 +31,14 @@ OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
 
 @dataclass(frozen=True)
 class Asked:
-    """What is the same in all runs: their length, settings, what is kept, and which argument each name that is varied goes to."""
+    """What is the same in all runs: their length, settings, what is kept, which argument each name that is varied goes to, and
+    whether they are so many that they go side by side."""
 
     t_end: float
     settings: Mapping[str, Any]
     kept: tuple[Kept, ...]
     arguments: Mapping[str, str]
+    side_by_side: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def run_chunk(model: SentModel, asked: Asked, runs: np.ndarray, points: Mapping[
     Raises `ModelError` E365 for what is kept, `RunError` for settings.
     """
     begin = time.perf_counter()
-    prepared = model.compiled.prepare_run(asked.t_end, **asked.settings, progress=False)  # type: ignore[misc]
+    prepared = model.prepared(asked.t_end, asked.settings)
     plain = prepared.plain_starts(**_arguments(asked, points), runs=len(runs))
     starts, rows = dict[int, Start](), list[Row]()
     for k, run in enumerate(map(int, runs)):
@@ -131,7 +134,8 @@ def _together(starts: Mapping[int, Start], asked: Asked, prepared: PreparedProgr
         return []
     x, p, m = (np.array(blocks) for blocks in zip(*starts.values(), strict=True))
     ways = needed([kept.take for kept in asked.kept if isinstance(kept.take, Measure) and not kept.take.kind.of_event])
-    ends = prepared.many(p, x, m, {name: (way, name) for name, way in ways.items()}, threads=1)
+    lanes = vector_width() if asked.side_by_side else 1
+    ends = prepared.many(p, x, m, {name: (way, name) for name, way in ways.items()}, threads=1, lanes=lanes)
     rows = []
     for k, run in enumerate(starts):
         if k in ends.refused:

@@ -120,6 +120,11 @@ def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0, known: Contain
     return sorted(seen)
 
 
+def steps_of(routine: Routine) -> int:
+    """About how many steps its outputs need."""
+    return len(reachable(routine.tape, [routine.tape.scalar(output).index for output in routine.outputs]))
+
+
 def listing(routine: Routine) -> Listing:
     """The steps that the outputs need, with the final touches of `_merged`.
 

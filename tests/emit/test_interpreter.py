@@ -7,7 +7,7 @@ import pytest
 
 import screws.scalars as s
 from bondgraph import J1, C, Graph, I, R, compile_model
-from bondgraph.emit.interpreter import STRIP, derivatives
+from bondgraph.emit.interpreter.steps import STRIP, derivatives
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.run.bound import Bound
 from bondgraph.tape import opcodes as op

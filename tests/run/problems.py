@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from bondgraph.compile.kernels import lanes_of
 from bondgraph.emit.llvm import compile_routines
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.run.program import Layout, Program, RunClock, RunTransition, Slot
@@ -75,6 +77,7 @@ def program(
     else:
         kernels = {name: numpy_kernel(routine) for name, routine in routines.items()}
     return Program(
+        in_lanes=functools.partial(lanes_of, routines, "llvm") if machine else None,
         name="test",
         nominal=np.zeros(n) if nominal is None else np.asarray(nominal, dtype=float),
         layout=Layout(slots or {}),

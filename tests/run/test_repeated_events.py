@@ -261,7 +261,7 @@ def test_a_method_that_is_changed_on_the_way_goes_on_from_there(installed, monke
     """Stiff after an event: what the explicit method has done until then is kept, and counted once. Without SUNDIALS that goes on
     with other arrays, and the next run has its own again."""
     if not installed:
-        monkeypatch.setattr("bondgraph.run.hybrid.sundials_reason", lambda: "not here")
+        monkeypatch.setattr("bondgraph.run.integrators.choose.sundials_reason", lambda: "not here")
 
     def stiffening():
         return program(

@@ -11,7 +11,7 @@ from bondgraph import RunEndedWarning, compile_model
 from bondgraph.run.outcome.judge import GRID, watched_times
 from bondgraph.run.outcome.singular import _suspects
 from bondgraph.run.repeated.collected import Collected
-from bondgraph.run.repeated.screen import bounds
+from bondgraph.run.repeated.finished.bounds import bounds
 from models.delta import DeltaParameters, DeltaRobot
 from tests.models.test_loops import cranks
 

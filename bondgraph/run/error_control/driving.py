@@ -5,7 +5,8 @@ The same operations in the same order as there, so that both give the same bits.
 
 from __future__ import annotations
 
-from bondgraph.emit.interpreter import STRIP
+from bondgraph.emit.interpreter.code import BLOCK
+from bondgraph.emit.interpreter.steps import STRIP
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.couplings import LEAST, MOST
 from bondgraph.run.error_control.fields import PATTERN, PATTERNS, evaluate, record_of
@@ -21,7 +22,7 @@ def procedures() -> list[Procedure]:
 
 
 def _interpreted() -> Procedure:
-    """`emit.interpreter.derivatives` at (t, x): the nonzeros of the Jacobian."""
+    """`emit.interpreter.steps.derivatives` at (t, x): the nonzeros of the Jacobian."""
     write = Procedure("interpreted", _AT, internal=True)
     record, blocks = record_of(write), record_of(write).get("blocks")
     given = (clock_time(write, record, write["t"]), write["x"], record.get("p"), write["m"])
@@ -41,17 +42,21 @@ def _interpreted() -> Procedure:
         with write.when(begin >= n):
             write.jump(done)
         left = n - begin
-        width = write.select(left < STRIP, left, STRIP, "i64")
-        with write.loop(n) as i, write.loop(width) as column:
-            rows[seeded.load(i, "i64") * width + column] = 0.0
+        width, several = write.select(left < STRIP, left, STRIP, "i64"), write.local(0, "i64")
+        for count_of_blocks in range(1, STRIP // BLOCK + 1):
+            with write.when(width > (count_of_blocks - 1) * BLOCK):
+                several.set(count_of_blocks)
+        stride = several.get() * BLOCK
+        with write.loop(n) as i, write.loop(stride) as column:
+            rows[seeded.load(i, "i64") * stride + column] = 0.0
         with write.loop(width) as column:
-            rows[seeded.load(begin + column, "i64") * width + column] = 1.0
-        with write.loop(width) as column:
+            rows[seeded.load(begin + column, "i64") * stride + column] = 1.0
+        with write.loop(stride) as column:
             rows[column] = 0.0  # of what does not vary; also of variables on which nothing depends
         work = record.get("work")
-        write.call(record.get("interpret"), [record.get("steps"), numbers, rows, work, steps, count - steps, width])
+        write.call(record.get("interpret"), [record.get("steps"), numbers, rows, work, steps, count - steps, several.get()])
         with write.loop(indptr.load(begin + width, "i64"), indptr.load(begin, "i64")) as k:
-            place = entries.load(k, "i64") * width + (columns.load(k, "i64") - begin)
+            place = entries.load(k, "i64") * stride + (columns.load(k, "i64") - begin)
             record.get("nonzeros")[k] = rows[place]
         first.set(begin + width)
     write.give()
@@ -85,9 +90,10 @@ def _met() -> Procedure:
 
 
 def _couplings() -> Procedure:
-    """`bound.Bound.couplings`: the pattern, the diagonal and the values beside it."""
+    """`bound.Bound.couplings`: the pattern, the diagonal and the values beside it; nothing is done where they are at hand."""
     write = Procedure("couplings", _AT, internal=True)
     record = record_of(write)
+    _unless_at_hand(write, record)
     count, found, nonzeros, diagonal = (record.get(name) for name in ("entry_count", "found", "nonzeros", "diagonal"))
     with write.when(count > 0):
         with write.when(record.get("interpreted").equals(1)):
@@ -108,6 +114,23 @@ def _couplings() -> Procedure:
         record.get("values")[k] = nonzeros[pattern.get("beside").load(k, "i64")]
     write.give()
     return write
+
+
+def _unless_at_hand(write: Procedure, record: Record) -> None:
+    """The end where the couplings were last asked for at the same point."""
+    kept, states, modes = record.get("coupled_at"), record.get("n"), record.get("modes")
+    numbers = ((write.local(clock_time(write, record, write["t"])[0]).place, 0, 1), (write["x"], 1, states))
+    blocks = (*numbers, (write["m"], states + 1, modes))
+    same = write.local(record.get("coupled"), "i64")
+    for block, first, count in blocks:
+        with write.loop(count) as i, write.when(~block[i].equals(kept[i + first])):
+            same.set(0)
+    with write.when(same.get().equals(1)):
+        write.give()
+    record.set("coupled", 1)
+    for block, first, count in blocks:
+        with write.loop(count) as i:
+            kept[i + first] = block[i]
 
 
 def structure_of(record: Record) -> Temporary:

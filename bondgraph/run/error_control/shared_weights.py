@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.interpreter import STRIP, WORK, InterpretedSteps
-from bondgraph.emit.kernel import address_of
+from bondgraph.emit.interpreter.code import WORK
+from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps
+from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
 from bondgraph.run.bound import Bound
 from bondgraph.run.couplings import Structures
 from bondgraph.run.error_control import weighing
 from bondgraph.run.error_control.fields import FIELDS, PATTERN, PATTERNS, SEEN
-from bondgraph.run.error_control.noise import POINTS, directions
+from bondgraph.run.error_control.noise import POINTS, SPANS, directions
 from bondgraph.run.error_control.weights import COLLECTED, LADDER, Weights
 from bondgraph.run.table import FieldTable
 
@@ -49,8 +50,8 @@ class SharedWeights(Weights):
         lengths = dict.fromkeys(("nonzeros", "values", "found"), entries)
         lengths |= dict.fromkeys(("diagonal", "fastest", "later", "moved", "scales", "apart", "driven"), n)
         lengths |= dict.fromkeys(("held", "beyond", "sharp"), most) | dict.fromkeys(("third", "fourth", "sigma"), width)
-        lengths |= {"balance": 3 * n, "reached": n + entries, "points": POINTS * width, "seen": SEEN * program.modes}
-        lengths |= {"patterns": PATTERNS, "blocks": 4, "absolute": n}
+        lengths |= {"balance": 3 * n, "reached": n + entries, "points": len(SPANS) * POINTS * width, "seen": SEEN * program.modes}
+        lengths |= {"patterns": PATTERNS, "blocks": 4, "absolute": n, "coupled_at": 1 + n + program.modes}
         arrays = {name: np.zeros(length) for name, length in lengths.items()}
         arrays |= {name: getattr(self, name) for name in ("size", "floor", "noise", "exceeded", "speed", "scale")}
         arrays |= {"squares": self._squares, "square_modes": self._square_modes, "p": bound.p, "window": bound.window}
@@ -97,12 +98,22 @@ class SharedWeights(Weights):
             "entry_columns": steps.columns,
             "indptr": steps.indptr,
         }
-        arrays |= {"numbers": np.zeros(len(steps.start)), "work": np.zeros(WORK), "rows": np.zeros(steps.rows * STRIP)}
+        arrays |= {"numbers": np.zeros(len(steps.start)), "work": np.zeros(WORK), "rows": aligned_zeros(steps.rows * STRIP)}
         for name, array in arrays.items():
             table.point(name, array)
         table.point("interpret", steps.address)
         table["interpreted"], table["number_count"], table["input_count"] = 1, len(steps.start), len(steps.places)
         table["step_count"] = len(steps.table)
+
+    def side_by_side(self, kernels: LaneKernels) -> None:
+        """Let several points be evaluated at once."""
+        table, program, lanes = self.table, self._bound.program, kernels.lanes
+        for name in ("rates", "powers"):
+            table.point(f"wide_{name}", kernels.addresses.get(name, 0))
+        width = self._n + self._nq
+        for name, length in {"t": 1, "x": self._n, "p": program.parameters, "m": program.modes, "out": width}.items():
+            table.point(f"wide_{name}", aligned_zeros(length * lanes))
+        table["lanes"], table["parameters"] = lanes, program.parameters
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
         x, q, m = _plain(x), _plain(q), _plain(m)

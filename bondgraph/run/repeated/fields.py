@@ -16,13 +16,13 @@ only Python can begin, besides what the integrator answers."""
 # each sample, J, of which the first `lost_rows` are known, and `lost_total` up to now.
 # wanted: of each sample whether it is asked for, and not only looked at; so many of them are wanted_count.
 # kinds, sources, places: of each number that is kept, into kept (runs, kept_count); series (runs, wanted_count, series_count).
-# screen: as `screen.FIELDS`, 0 where no constraints are watched.
+# look: as `rows.FIELDS`, 0 for runs alone whose constraints are not watched.
 # loop_steps: as in `program.NewtonLoop`; of all `unknowns`, one loop after the other, loop_near: what is zero; loop_sizes,
 # loop_further: the largest value and the largest step that is left over the samples, which is too large from `off` on.
 _POINTERS = """table begin advance p x m times dates rows modes ends modes_end times_end status
     step_counts rejected_counts rate_counts event_counts
     outputs out kinds sources places kept before series_sources series_places series signs energies rates powers lost
-    loop_steps loop_near loop_sizes loop_further loop_out x_solved wanted screen"""
+    loop_steps loop_near loop_sizes loop_further loop_out x_solved wanted look"""
 _WHOLES = """runs p_count p_stride x_stride m_stride mode_stride samples wanted_count kept_count series_count output_count most
     lost_rows event_count unknowns"""
 FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span", "lost_total", "off"))

@@ -11,25 +11,33 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.idioms import finite, larger, size_of
 from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.integrators.leg import HOPELESS, PATIENCE
-from bondgraph.run.integrators.one_step.driver import PAUSE, STOP
-from bondgraph.run.repeated import astray, impulses, screen
+from bondgraph.run.integrators.one_step.control import PAUSE, STOP
+from bondgraph.run.repeated import impulses
 from bondgraph.run.repeated.fields import DOUBTFUL, FIELDS, TOO_MANY, UNBEGUN, modes_at, tables_of
+from bondgraph.run.repeated.finished import astray, rows, screen
+from bondgraph.run.repeated.finished.rows import FIELDS as LOOK
 
 LAST, LARGEST, SMALLEST, INTEGRAL = range(4)
 ROW, OUTPUT, MODE = range(3)
 """Kinds of what is kept, and whence it comes."""
 
 
-def procedures() -> list[Procedure]:
-    """All of the loop."""
-    parts = [*impulses.procedures(), *astray.procedures(), *screen.procedures()]
-    return [*parts, _examine(), _judge(), _value(), _keep(), _many()]
+def procedures(lanes: int) -> list[Procedure]:
+    """The beginning and the end of a run, whose rows are looked at in so many lanes."""
+    own = [*astray.procedures()] if lanes == 1 else [rows.not_finite(lanes)]
+    parts = [*impulses.procedures(), *rows.procedures(lanes), *own, *screen.procedures(lanes)]
+    return [*parts, _examine(lanes), _value(), _keep(), _begun(), _hopeless(), _ended()]
+
+
+def written() -> list[Procedure]:
+    """All of the loop over runs that go alone."""
+    return [*procedures(1), _judge(), _many()]
 
 
 @once
 def machine_code() -> Library:
     """The loop as machine code."""
-    return compile_written(procedures)
+    return compile_written(written)
 
 
 def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> None:
@@ -37,14 +45,22 @@ def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> Non
         write.give(1)
 
 
-def _examine() -> Procedure:
+def _examine(lanes: int) -> Procedure:
     """1 where a value of a run from the modes m is not finite at a sample, the energy account of those that are asked for off by
-    more than the limit, a loop not solved, or where constraints may lose rank."""
+    more than the limit, a loop not solved, or where constraints may lose rank. Runs side by side have neither events nor loops,
+    so that many of their samples are looked at together."""
     write = Procedure("examine", {"r": "ptr", "m": "ptr"}, "i64", internal=True)
     record, integrator, weights = tables_of(write)
     n, width, p = (integrator.get(name) for name in ("n", "width", "p"))
     quadratures, storages = weights.get("quadratures"), weights.get("storages")
     rates, powers, energies = (record.get(name) for name in ("rates", "powers", "energies"))
+    look = record.get("look")
+    given = [look, integrator.pointer, record.get("rows")]
+    with write.when(look.is_given()):
+        write.call("present_run", given[:2])
+    if lanes > 1:
+        with write.when(write.call("not_finite", given, "i64").equals(1)):
+            write.give(1)
     start, worst, in_play = write.local(0.0), write.local(0.0), write.local(0.0)
     with write.when(storages > 0):
         write.call(weights.get("energies"), [record.get("dates"), integrator.get("y_begun"), p, write["m"], energies])
@@ -53,16 +69,19 @@ def _examine() -> Procedure:
             in_play.set(in_play.get() + size_of(write, energies[i]))
     with write.loop(record.get("samples")) as k:
         row, date, m = record.get("rows").at(k * width), record.get("dates").at(k), modes_at(record, k)
-        _unless_finite(write, row, width)
-        write.call(integrator.get("rates"), [date, row, p, m, rates])
-        _unless_finite(write, rates, n)
-        with write.when(quadratures > 0):
-            write.call(integrator.get("powers"), [date, row, p, m, powers])
-            _unless_finite(write, powers, quadratures)
-        with write.when(storages > 0):
-            write.call(weights.get("energies"), [date, row, p, m, energies])
-            _unless_finite(write, energies, storages)
+        if lanes == 1:
+            _unless_finite(write, row, width)
+            write.call(integrator.get("rates"), [date, row, p, m, rates])
+            _unless_finite(write, rates, n)
+            with write.when(quadratures > 0):
+                write.call(integrator.get("powers"), [date, row, p, m, powers])
+                _unless_finite(write, powers, quadratures)
+            with write.when(storages > 0):
+                write.call(weights.get("energies"), [date, row, p, m, energies])
+                _unless_finite(write, energies, storages)
         with write.when((storages > 0) & record.get("wanted").load(k, "i64").equals(1)):
+            if lanes > 1:
+                write.call(weights.get("energies"), [date, row, p, m, energies])
             stored, play = write.local(0.0), write.local(0.0)
             with write.loop(storages) as i:
                 stored.set(stored.get() + energies[i])
@@ -76,13 +95,15 @@ def _examine() -> Procedure:
                 play.set(play.get() + size_of(write, work))
             worst.set(larger(write, worst.get(), size_of(write, stored.get())))
             in_play.set(larger(write, in_play.get(), play.get()))
-        write.call("see_loops", [write["r"], k, date, row, m])
-    with write.when(write.call("astray", [write["r"]], "i64").equals(1)):
-        write.give(1)
+        if lanes == 1:
+            write.call("see_loops", [write["r"], k, date, row, m])
+    if lanes == 1:
+        with write.when(write.call("astray", [write["r"]], "i64").equals(1)):
+            write.give(1)
     with write.when(~(worst.get() <= in_play.get() * record.get("limit"))):
         write.give(1)
-    with write.when(record.get("screen").is_given()):
-        write.give(write.call("may_lose_rank", [record.get("screen"), record.get("table"), record.get("rows")], "i64"))
+    with write.when(look.is_given()), write.when(Record(look, LOOK).get("watched").equals(1)):
+        write.give(write.call("may_lose_rank", given, "i64"))
     write.give(0)
     return write
 
@@ -148,49 +169,79 @@ def _keep() -> Procedure:
     return write
 
 
+def _begun() -> Procedure:
+    """The run of this number begins on the present tables: 1, or 0 where Python has to begin it."""
+    write = Procedure("begun", {"r": "ptr", "run": "i64"}, "i64", internal=True)
+    record, integrator, _ = tables_of(write)
+    run, p = write["run"], record.get("p").at(write["run"] * record.get("p_stride"))
+    with write.loop(record.get("p_count")) as i:
+        integrator.get("p")[i] = p[i]
+    at = [record.get("table"), *_start_of(record, run), record.get("times"), record.get("rows"), record.get("samples")]
+    begun = write.call(record.get("begin"), at, "i64")
+    write.call("forget_events", [write["r"]])
+    write.give(begun)
+    return write
+
+
+def _start_of(record: Record, run: Temporary) -> list[Temporary]:
+    """States and modes with which a run begins."""
+    return [record.get(name).at(run * record.get(f"{name}_stride")) for name in ("x", "m")]
+
+
+def _hopeless() -> Procedure:
+    """1 where a run takes too many steps."""
+    write = Procedure("hopeless", {"r": "ptr"}, "i64", internal=True)
+    record, integrator, _ = tables_of(write)
+    steps, most = integrator.get("steps"), record.get("most")
+    way = integrator.get("t") / record.get("span") * write.real(most) * HOPELESS
+    write.give(write.select((steps > most) | ((steps >= PATIENCE) & (way <= write.real(steps))), 1, 0, "i64"))
+    return write
+
+
+def _ended() -> Procedure:
+    """A run has ended with this status: what is kept of it."""
+    write = Procedure("ended", {"r": "ptr", "run": "i64", "status": "i64"}, internal=True)
+    record, integrator, _ = tables_of(write)
+    run, width, status = write["run"], integrator.get("width"), write.local(write["status"], "i64")
+    with write.when(status.get().equals(STOP)):
+        write.call("finish_events", [write["r"], run])
+        doubtful = write.call("examine", [write["r"], _start_of(record, run)[1]], "i64")
+        write.call("keep", [write["r"], run])
+        status.set(write.select(doubtful.equals(1), DOUBTFUL, STOP, "i64"))
+    record.get("status").store(run, status.get(), "i64")
+    record.get("times_end")[run] = integrator.get("t")
+    for name, counted in (("step_counts", "steps"), ("rejected_counts", "rejected"), ("rate_counts", "rate_count")):
+        record.get(name).store(run, integrator.get(counted), "i64")
+    end = record.get("ends").at(run * width)
+    with write.loop(width) as i:
+        end[i] = integrator.get("y")[i]
+    modes = integrator.get("mode_count")
+    with write.loop(modes) as i:
+        record.get("modes_end")[run * modes + i] = integrator.get("m")[i]
+    write.give()
+    return write
+
+
 def _many() -> Procedure:
     """All runs, one after the other."""
     write = Procedure("run_many", {"r": "ptr"})
     record, integrator, _ = tables_of(write)
-    c, width, count = record.get("table"), integrator.get("width"), record.get("p_count")
     with write.loop(record.get("runs")) as run:
-        p = record.get("p").at(run * record.get("p_stride"))
-        with write.loop(count) as i:
-            integrator.get("p")[i] = p[i]
-        x, m = (record.get(name).at(run * record.get(f"{name}_stride")) for name in ("x", "m"))
-        at = [c, x, m, record.get("times"), record.get("rows"), record.get("samples")]
-        begun = write.call(record.get("begin"), at, "i64")
+        begun = write.call("begun", [write["r"], run], "i64")
         status = write.local(UNBEGUN, "i64")
-        write.call("forget_events", [write["r"]])
         with write.repeat() as (again, done):
             with write.when(begun.equals(0)):
                 write.jump(done)
-            status.set(write.call(record.get("advance"), [c], "i64"))
+            status.set(write.call(record.get("advance"), [record.get("table")], "i64"))
             with write.when(status.get().equals(ROOM)):
                 write.call("note_events", [write["r"]])
                 write.jump(again)
             with write.when(~status.get().equals(PAUSE)):
                 write.jump(done)
-            steps, most = integrator.get("steps"), record.get("most")
-            way = integrator.get("t") / record.get("span") * write.real(most) * HOPELESS
-            with write.when((steps > most) | ((steps >= PATIENCE) & (way <= write.real(steps)))):
+            with write.when(write.call("hopeless", [write["r"]], "i64").equals(1)):
                 status.set(TOO_MANY)
                 write.jump(done)
             integrator.set("tried", 0)
-        with write.when(status.get().equals(STOP)):
-            write.call("finish_events", [write["r"], run])
-            doubtful = write.call("examine", [write["r"], m], "i64")
-            write.call("keep", [write["r"], run])
-            status.set(write.select(doubtful.equals(1), DOUBTFUL, STOP, "i64"))
-        record.get("status").store(run, status.get(), "i64")
-        record.get("times_end")[run] = integrator.get("t")
-        for name, counted in (("step_counts", "steps"), ("rejected_counts", "rejected"), ("rate_counts", "rate_count")):
-            record.get(name).store(run, integrator.get(counted), "i64")
-        end = record.get("ends").at(run * width)
-        with write.loop(width) as i:
-            end[i] = integrator.get("y")[i]
-        modes = integrator.get("mode_count")
-        with write.loop(modes) as i:
-            record.get("modes_end")[run * modes + i] = integrator.get("m")[i]
+        write.call("ended", [write["r"], run, status.get()])
     write.give()
     return write

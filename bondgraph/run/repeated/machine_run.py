@@ -10,7 +10,7 @@ from bondgraph.run.error_control.weights import Rounding
 from bondgraph.run.instants.events import Events
 from bondgraph.run.integrators.choose import tolerances
 from bondgraph.run.integrators.leg import Effort, Selection
-from bondgraph.run.integrators.one_step.driver import STOP
+from bondgraph.run.integrators.one_step.control import STOP
 from bondgraph.run.outcome.result import Result, Statistics
 from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings

@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_depth, caller_place
 from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
@@ -35,6 +36,7 @@ from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, RunSettings
 
 if TYPE_CHECKING:
+    from bondgraph.emit.kernel import LaneKernels
     from bondgraph.run.repeated.machine_run import MachineRun
     from bondgraph.run.repeated.workspace import Workspace
 
@@ -196,6 +198,7 @@ class PreparedProgram:
         *,
         threads: int | None = None,
         watch: bool = True,
+        lanes: int | None = None,
     ) -> RunEnds:
         """Runs with parameters p (runs, parameters) from x0 (runs, n) in the modes m0 (runs, modes); one row, or a vector, is the
         same for all.
@@ -207,12 +210,15 @@ class PreparedProgram:
         threads : how many work at it; as many as there are processors by default. The numbers do not depend on it.
         watch : whether to look along each run for positions in which its constraints lose rank, as single runs do; without, such
             a run is not told from others, and what only that looks at is not computed.
+        lanes : how many runs go side by side in the processor's vectors, 1, 2, 4, 8 or 16; as many as it has room for by
+            default, where there are `MANY` runs of a model for which that is possible. The numbers do not depend on it.
 
         Every run has the numbers of a single one, to the last bit. Runs in machine code (`in_machine_code`) go a chunk in a call,
         without the interpreter's lock; one that ends early or is in doubt is done again as a single one, which says why. Others,
         and those of watched constraints that repeat each other, are single runs.
 
-        Raises `RunError` E305 for blocks that do not fit each other or the program, E345 for what cannot be kept.
+        Raises `RunError` E305 for blocks that do not fit each other or the program, E306 for other counts of lanes, E345 for
+        what cannot be kept.
         """
         p, x0, m0 = blocks_of(self.program, p, x0, m0)
         runs, width = max(map(len, (p, x0, m0))), self.program.states
@@ -221,24 +227,40 @@ class PreparedProgram:
         collected = Collected(self.program, self.settings, len(self.wanted[0]), self.judged, (x0, p, m0), kept)
         machine = self.in_machine_code and self._compiled and (outputs is None or outputs.address is not None)
         machine = machine and (not watched or self._can_be_screened)
+        side_by_side = self._in_lanes(lanes, runs) if machine else None
         left: Sequence[int] = range(runs)
-        with Progress(self.program.name, runs, self.progress) as bar, ThreadPoolExecutor(crew) as pool:
+        with Progress(self.program.name, runs, self.progress) as bar, _crew(crew) as each:
             if machine:
                 counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
                 batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
 
                 def chunk(part: slice) -> int:
                     with self._workspace() as space:
-                        space.many((p, x0, m0), part, self.wanted, watched, batch, kept, outputs)
+                        space.many((p, x0, m0), part, self.wanted, watched, batch, kept, outputs, side_by_side)
                     return part.stop
 
-                for done in pool.map(chunk, parts(runs, crew)):
+                for done in each(chunk, parts(runs, crew, 1 if side_by_side is None else side_by_side.lanes)):
                     bar.show(done)
                 collected.take(batch)
                 left = np.flatnonzero(batch.status).tolist()
-            for done, _ in enumerate(pool.map(collected.single, left)):
+            for done, _ in enumerate(each(collected.single, left)):
                 bar.show(runs - len(left) + done)
         return collected.ends()
+
+    def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
+        """The kernels by which runs go side by side; None where each goes alone, as those with events, clocks, breaks of time or
+        loops to be solved do."""
+        if lanes is not None and lanes not in (1, *LANES):
+            told = ", ".join(map(str, (1, *LANES)))
+            raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {told}",)))
+        program = self.program
+        alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.method != "dop853"
+        if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):
+            return None
+        from bondgraph.emit.machine import vector_width
+
+        wide = vector_width() if lanes is None else lanes
+        return program.in_lanes(wide) if 2 * runs > wide else None
 
     @property
     def _can_be_screened(self) -> bool:
@@ -266,6 +288,16 @@ class PreparedProgram:
             yield space
         finally:
             self._spaces.append(space)
+
+
+@contextmanager
+def _crew(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """What does something for each of many, in so many threads."""
+    if threads == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield pool.map
 
 
 def prepare(program: Program, t_end: float, **settings: Unpack[RunSettings]) -> PreparedProgram:

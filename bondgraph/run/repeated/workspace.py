@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel, address_of
+from bondgraph.emit.kernel import Kernel, LaneKernels, address_of
 from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
@@ -19,13 +19,15 @@ from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators.choose import in_machine_code
 from bondgraph.run.integrators.leg import Selection, endless
-from bondgraph.run.integrators.one_step import driver
+from bondgraph.run.integrators.one_step.control import PAUSE, STOP
 from bondgraph.run.integrators.underway import Underway
 from bondgraph.run.program import Program
-from bondgraph.run.repeated import loop, screen
+from bondgraph.run.repeated import loop, side_by_side
 from bondgraph.run.repeated.collected import RunBatch
 from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.repeated.fields import UNBEGUN
+from bondgraph.run.repeated.finished.rows import KERNELS, row_table
+from bondgraph.run.repeated.lane_tables import lane_table
 from bondgraph.run.repeated.machine_run import MachineRun
 from bondgraph.run.repeated.many import put_runs, table_of
 from bondgraph.run.repeated.schedules import Schedules
@@ -67,6 +69,9 @@ class Workspace:
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
         self._place = self.table.address
+        self._choice = choice
+        self._beside: list[Workspace] = []
+        self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> MachineRun:
         """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), all contiguous arrays of floats. Raises
@@ -85,7 +90,7 @@ class Workspace:
         start = time.perf_counter()
         begun = self._begin(self._place, address_of(x), address_of(m), address_of(times), address_of(rows), len(times))
         status = self._advance(self._place) if begun else UNBEGUN
-        while status in (driver.PAUSE, ROOM):
+        while status in (PAUSE, ROOM):
             if status == ROOM:
                 assert settler is not None
                 pieces.append(settler.emptied())
@@ -101,7 +106,7 @@ class Workspace:
         y, last = table.arrays["y"].copy(), table.arrays["m"].copy()
         if settler is None:
             modes = np.broadcast_to(last, (len(times), len(m)))
-        elif status == driver.STOP:
+        elif status == STOP:
             pieces.append(settler.finished(last, modes))
         ticks = self.schedules.ticks.count
         return MachineRun(
@@ -139,12 +144,6 @@ class Workspace:
         table.point("event_counts", np.zeros(1, dtype=np.int64))
         return table
 
-    @cached_property
-    def _watching(self) -> FieldTable:
-        """The table of the look at constraints."""
-        own = self.settings
-        return screen.screen_table(self.bound.program, own.times, own.dates, own.span, own.t_start)
-
     def _table_of_many(
         self, samples: tuple[np.ndarray, np.ndarray], wanted: np.ndarray, kept: Sequence[KeptOfRun], outputs: Kernel | None
     ) -> FieldTable:
@@ -172,13 +171,15 @@ class Workspace:
         batch: RunBatch,
         kept: Sequence[KeptOfRun],
         outputs: Kernel | None,
+        lanes: LaneKernels | None = None,
     ) -> None:
         """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in a call that lets go
         of the interpreter's lock for each stretch of them that have the same clocks. What is kept is that at the samples
-        `wanted`, since the start and as dates; constraints are looked at along a run if `watch`."""
+        `wanted`, since the start and as dates; constraints are looked at along a run if `watch`. With kernels in `lanes` so many
+        go side by side."""
         own = (self.settings.times, self.settings.dates) if watch else wanted
         p, table = blocks[0], self._table_of_many(own, wanted[0], kept, outputs)
-        table.point("screen", self._watching.address if watch else 0)
+        table.point("look", self._look(watch, lanes, *own).address if watch or lanes is not None else 0)
         samples, modes = len(own[0]), len(self.table.arrays["m"])
         table.lay({"rows": samples * self._width, **({} if self.settler is None else {"modes": samples * modes})})
         if self.settler is not None:
@@ -196,5 +197,33 @@ class Workspace:
                 batch.status[first:stop] = UNBEGUN
             else:
                 put_runs(table, blocks, slice(first, stop), batch)
-                self._many(table.address)
+                if lanes is None:
+                    self._many(table.address)
+                else:
+                    self._side_by_side(lanes, key, table.address, samples)
             first = stop
+
+    def _side_by_side(self, lanes: LaneKernels, key: bytes, many: int, samples: int) -> None:
+        """The same for several runs at once, with the clocks of this key; `many` is the address of the table of all runs."""
+        while len(self._beside) < lanes.lanes - 1:
+            self._beside.append(Workspace(self.bound.program, self.settings, self._choice))
+        spaces, address = [self, *self._beside[: lanes.lanes - 1]], ctypes.c_void_p
+        for space in spaces:
+            space.weights.side_by_side(lanes)
+            space.schedules.follow(key)
+            space.table["budget"] = self._budget
+        program = self.bound.program
+        own = lane_table(lanes, [space.table for space in spaces], program.parameters, program.modes, samples)
+        run = ctypes.CFUNCTYPE(None, address, address)(side_by_side.machine_code(lanes.lanes).address("run_side_by_side"))
+        run(many, own.address)
+
+    def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
+        """The table of the look at finished runs."""
+        if (watch, lanes) not in self._looks:
+            program, count = self.bound.program, 1 if lanes is None else lanes.lanes
+            addresses = {} if lanes is None else lanes.addresses
+            for name in KERNELS if lanes is None else ():
+                kernel = getattr(program, name) if watch or name != "closing_matrix" else None
+                addresses = {**addresses, name: 0 if kernel is None else kernel.address or 0}
+            self._looks[watch, lanes] = row_table(program, addresses, count, times, dates, watch, self.settings.span)
+        return self._looks[watch, lanes]

@@ -57,7 +57,7 @@ class Tableau:
 
 def method_of(tableau: Tableau) -> Method:
     """The method as the loop around its steps takes it."""
-    own = [_attempt, _prepare_dense, _dense, _hermite, _stiffness]
+    own = [_attempt, _prepare_dense, _dense, _hermite, _held_down, _stiffness]
     return Method(
         name=tableau.name,
         fields=FIELDS,
@@ -201,9 +201,17 @@ def _stiffness(tableau: Tableau) -> Procedure:
             run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
             above.set(above.get() + rise * rise)
             below.set(below.get() + run * run)
+    write.give(write.call("held_down", [write["c"], h, above.get(), below.get()], "i64"))
+    return write
+
+
+def _held_down(tableau: Tableau) -> Procedure:
+    """The same from the sums of squares: how rates and states differ between the last stage and the end of the step."""
+    write = Procedure("held_down", {"c": "ptr", "h": "double", "above": "double", "below": "double"}, "i64")
+    record, h, above, below = _record(write), write["h"], write["above"], write["below"]
     t = record.get("t")
     ahead = (record.get("stop") - t > h * _WORTH) & (record.get("horizon") - t > h * _WORTH_TICK)
-    beyond = h * h * above.get() > below.get() * tableau.boundary**2
+    beyond = h * h * above > below * tableau.boundary**2
     with write.when(beyond & ahead):
         record.set("mild", 0)
         record.count("stiff")

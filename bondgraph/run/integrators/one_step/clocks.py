@@ -42,7 +42,7 @@ def _beside(write: Procedure, record: Record, time: Temporary, side: float) -> T
 
 def flush(method: Method) -> Procedure:
     """Rows for sample times up to a time at which the state is y."""
-    write = Procedure("flush", {"c": "ptr", "until": "double"}, internal=True)
+    write = Procedure("flush", {"c": "ptr", "until": "double"})
     record = method.record(write)
     width = record.get("width")
     with rows_until(write, record, write["until"], width) as (_, row, _), write.loop(width) as i:

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.weights import NEVER, RENEWALS
 from bondgraph.run.instants import loop
-from bondgraph.run.integrators.leg import HOPELESS, PATIENCE
 from bondgraph.run.integrators.native import guard_values, note_rounding, rows_until
-from bondgraph.run.integrators.one_step import beginning, clocks
+from bondgraph.run.integrators.one_step import beginning, clocks, control
+from bondgraph.run.integrators.one_step.control import AGAIN, ATTEMPT, DOUBT, EVENT, GOOD, GROW, RENEW, STOP
 from bondgraph.run.integrators.one_step.method import Method, derivative, permitted
 from bondgraph.run.switching import crossings
 from bondgraph.run.switching.crossings import EPSILON, POINTS, Within
-from bondgraph.run.ticks import TOGETHER
 
-# What the loop answers.
-STOP, EVENT, PAUSE, STIFF, DOUBT, RENEW, SMALL, NOT_FINITE = 0, 1, 2, 3, 4, 5, -1, -2
-
-_SAFE, _SHRINK, _GROW = 0.9, 0.2, 6.0
-# At the smallest step the weights are looked at anew once, and a step so many times as long is tried.
-_ANOTHER = 1e3
 # An event within this part of a step is looked at twice.
 _SOON = 1e-2
-# Noise is measured anew after so many steps in which it was counted.
-_STALE = 100
 
 
-def _begin(write: Procedure, record: Record) -> None:
+def ready(method: Method) -> Procedure:
+    """Where a leg begins anew: rates, guards and the length of the first step."""
+    write = Procedure("ready", {"c": "ptr"})
+    record = method.record(write)
     k, g = record.get("k"), record.get("g")
     with write.when(record.get("fresh").equals(1)):
         record.set("fresh", 0)
@@ -34,33 +30,49 @@ def _begin(write: Procedure, record: Record) -> None:
         with write.when(record.get("guard_count") > 0):
             write.call("guard_values", [write["c"], record.get("t"), record.get("y"), g])
         record.set("h", write.call("first_step", [write["c"]], "double"))
-        record.set("grow", _GROW)
+        record.set("grow", GROW)
         record.set("is_landing", 0)
         record.set("moved", 1)
+    write.give()
+    return write
 
 
 def samples(method: Method) -> Procedure:
     """Rows for all sample times up to t_new."""
     write = Procedure("samples", {"c": "ptr", "h": "double", "t_new": "double"}, internal=True)
-    record = method.record(write)
+    record, prepared = method.record(write), write.local(0, "i64")
+
+    def prepare() -> None:
+        with write.when(prepared.get().equals(0)):
+            write.call("prepare_dense", [write["c"], write["h"]])
+            prepared.set(1)
+
+    _rows(write, record, prepare)
+    return write
+
+
+def dense_samples(method: Method) -> Procedure:
+    """The same where the dense output is there already."""
+    write = Procedure("dense_samples", {"c": "ptr", "h": "double", "t_new": "double"})
+    _rows(write, method.record(write), lambda: None)
+    return write
+
+
+def _rows(write: Procedure, record: Record, prepare: Callable[[], None]) -> None:
     width, y_new, h, t = record.get("width"), record.get("y_new"), write["h"], record.get("t")
-    prepared = write.local(0, "i64")
     with rows_until(write, record, write["t_new"], width) as (time, row, again):
         with write.when((time >= write["t_new"]) | (h <= 0.0)):
             with write.loop(width) as i:
                 row[i] = y_new[i]
             write.jump(again)
-        with write.when(prepared.get().equals(0)):
-            write.call("prepare_dense", [write["c"], h])
-            prepared.set(1)
+        prepare()
         write.call("dense", [write["c"], (time - t) / h, row])
     write.give()
-    return write
 
 
 def noisy_step(method: Method) -> Procedure:
     """Note whether rounding has decided over a step that is accepted, and by how much it exceeds the tolerance."""
-    write = Procedure("noisy_step", {"c": "ptr", "h": "double"}, internal=True)
+    write = Procedure("noisy_step", {"c": "ptr", "h": "double"})
     record = method.record(write)
     used = write.local(0, "i64")
     with write.loop(record.get("n")) as i:
@@ -74,6 +86,7 @@ def noisy_step(method: Method) -> Procedure:
 
 
 def _accept(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary) -> None:
+    """Let the state be that at the end of the step."""
     y, y_new, k, width, size = (record.get(name) for name in ("y", "y_new", "k", "width", "size"))
     with write.when(record.get("noisy") > 0):
         write.call("noisy_step", [write["c"], h])
@@ -105,7 +118,7 @@ def advance(method: Method) -> Procedure:
 
 def weigh(method: Method) -> Procedure:
     """Between two attempts: look at the weights anew."""
-    write = Procedure("weigh", {"c": "ptr", "status": "i64"}, internal=True)
+    write = Procedure("weigh", {"c": "ptr", "status": "i64"})
     record = method.record(write)
     weights, implicit = record.get("weights"), write.value(int(not method.explicit), "i64")
     at = [weights, record.get("t"), record.get("y"), record.get("m")]
@@ -136,57 +149,33 @@ def attempts(method: Method) -> Procedure:
     write = Procedure("steps", {"c": "ptr"}, "i64", internal=True)
     record = method.record(write)
     c = write["c"]
-    _begin(write, record)
+    write.call("ready", [c])
     with write.repeat() as (again, _):
-        t, stop = record.get("t"), record.get("stop")
-        tiny = 16.0 * EPSILON * write.intrinsic("fabs", t)
-        with write.when(stop - t <= write.select(record.get("steps") > 0, tiny, 0.0)):
-            record.set("t", stop)
-            write.call("flush", [c, stop])
-            write.give(STOP)
-        with write.when(record.get("tried") >= record.get("budget")):
-            write.give(PAUSE)
-        _endless(write, record)
-        record.count("tried")
-        record.set("horizon", stop)
-        with write.when(record.get("clock_count") > 0):
-            _tick(write, record, again)
-        horizon = record.get("horizon")
-        h = write.intrinsic("minnum", record.get("h"), record.get("h_max"))
-        last = t + h * 1.01 >= horizon
-        land = record.get("is_landing").equals(1)
-        h = write.select(land, record.get("landing"), write.select(last, horizon - t, h))
-        t_new = write.select(land, t + h, write.select(last, horizon, t + h))
-        error = write.call("attempt", [c, h, t_new], "double")
-        finite = (error * 0.0).equals(0.0)
-        with write.when(~(error <= 1.0) & (~land | ~finite)):
-            record.set("is_landing", 0)
-            factor = write.intrinsic("maxnum", _SHRINK, _SAFE / method.root(write, error))
-            record.set("h", h * write.select(finite, factor, _SHRINK))
-            record.count("rejected")
-            record.set("grow", 1.0)
-            record.count("doubts")
-            with write.when(~(record.get("h") > tiny + 1e-300)):
-                with write.when(record.get("cornered").equals(1)):
-                    write.give(write.select(finite, SMALL, NOT_FINITE, "i64"))
-                record.set("cornered", 1)
-                record.set("h", record.get("h") * _ANOTHER)
-                record.set("doubts", record.get("patience"))
-            with write.when(record.get("doubts") >= record.get("patience")):
-                record.set("doubts", 0)
-                write.give(DOUBT)
+        due = write.call("proposed", [c], "i64")
+        with write.when(due.equals(AGAIN)):
             write.jump(again)
+        with write.when(~due.equals(ATTEMPT)):
+            with write.when(due.equals(STOP)):
+                write.call("flush", [c, record.get("t")])
+            write.give(due)
+        h, t_new, land = record.get("trial"), record.get("target"), record.get("is_landing").equals(1)
+        error = write.call("attempt", [c, h, t_new], "double")
+        found = write.call("judged", [c, error], "i64")
+        with write.when(found.equals(AGAIN)):
+            write.jump(again)
+        with write.when(~found.equals(GOOD)):
+            write.give(found)
         with write.when(record.get("guard_count") > 0):
             with write.when(land):
                 _land(method, write, record, h, t_new, again)
             suspect = write.call("suspicion", [c, h, t_new], "i64")
             with write.when(suspect.equals(1)):
                 write.call("prepare_dense", [c, h])
-                found = write.call("locate", [c, h], "double")
-                with write.when(found <= 1.0):
+                place = write.call("locate", [c, h], "double")
+                with write.when(place <= 1.0):
                     record.set("is_landing", 1)
                     record.set("landings", 0)
-                    record.set("landing", found * h)
+                    record.set("landing", place * h)
                     write.jump(again)
         write.call("samples", [c, h, t_new])
         stiff = write.local(0, "i64")
@@ -194,42 +183,11 @@ def attempts(method: Method) -> Procedure:
             with write.when(record.get("watch").equals(1)):
                 stiff.set(write.call("stiffness", [c, h], "i64"))
         _accept(method, write, record, h, t_new)
-        wish = _SAFE / method.root(write, write.intrinsic("maxnum", error, 1e-30))
-        factor = write.intrinsic("minnum", record.get("grow"), write.intrinsic("maxnum", _SHRINK, wish))
-        record.set("grow", _GROW)
-        record.set("h", write.select(last, write.intrinsic("maxnum", record.get("h"), h * factor), h * factor))
-        with write.when(stiff.get().equals(1)):
-            write.give(STIFF)
-        with write.when((record.get("steps") >= record.get("renewal")) | (record.get("noisy") > _STALE)):
-            write.give(RENEW)
+        following = write.call("lengthened", [c, error, stiff.get()], "i64")
+        with write.when(~following.equals(AGAIN)):
+            write.give(following)
     write.give(0)
     return write
-
-
-def _endless(write: Procedure, record: Record) -> None:
-    """Pause where there are, or will be, too many steps: `leg.endless`, at every step, so that it is the same whenever else the
-    loop pauses."""
-    steps, most = record.get("steps"), record.get("most")
-    with write.when(steps > most):
-        write.give(PAUSE)
-    with write.when(steps >= PATIENCE):
-        way = record.get("t") / record.get("span") * write.real(most) * HOPELESS
-        with write.when(way <= write.real(steps)):
-            write.give(PAUSE)
-
-
-def _tick(write: Procedure, record: Record, again: str) -> None:
-    """If a tick is due at t and the end is not: carry it out and begin anew, or end the leg where a guard jumps."""
-    following = write.call("due", [write["c"]], "double")
-    t, stop = record.get("t"), record.get("stop")
-    size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", following))
-    inside = following < stop - write.intrinsic("fabs", stop) * TOGETHER
-    with write.when((following - t <= size * TOGETHER) & inside):
-        record.set("is_landing", 0)
-        jumped = write.call("tick", [write["c"], following], "i64")
-        with write.when(jumped.equals(1)):
-            write.give(EVENT)
-        write.jump(again)
 
 
 def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary, again: str) -> None:
@@ -260,7 +218,7 @@ def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new:
     _accept(method, write, record, h, t_new)
     with write.when(risen.get().equals(0)):
         record.set("is_landing", 0)
-        record.set("h", h * _GROW)
+        record.set("h", h * GROW)
         write.jump(again)
     write.give(EVENT)
 
@@ -268,9 +226,10 @@ def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new:
 def procedures(method: Method) -> list[Procedure]:
     """All of a method, with the loop over events around it."""
     within = Within(method.fields, exact="dense", cubic=method.cubic)
-    parts = [derivative(method.fields), *method.procedures(), attempts(method)]
+    parts = [derivative(method.fields), *method.procedures()]
+    parts += [part(method) for part in (control.proposed, control.judged, control.lengthened, attempts)]
     rest = [beginning.first_step(method), guard_values(method.fields)]
-    rest += [part(method) for part in (samples, noisy_step, weigh, advance)]
+    rest += [part(method) for part in (ready, samples, dense_samples, noisy_step, weigh, advance)]
     rest += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
     rest += [part(method) for part in (clocks.due, clocks.flush, clocks.carried_out, clocks.tick, clocks.started)]
     rest += [*loop.procedures(method.fields, f"{method.name}_advance", EVENT), beginning.begin(method)]

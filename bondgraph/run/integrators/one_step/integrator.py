@@ -18,7 +18,7 @@ from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Onset, Tolerances
 from bondgraph.run.integrators.native import fired, table_of
-from bondgraph.run.integrators.one_step import driver as of
+from bondgraph.run.integrators.one_step import control as of
 from bondgraph.run.integrators.one_step.method import Method
 from bondgraph.run.ticks import Ticks
 

@@ -14,14 +14,15 @@ from bondgraph.run.integrators.native import Fields, with_shared
 # moved: whether the state has changed since the last attempt; most: steps of a run.
 # weights ...: the table of the error control, and its procedures (`error_control.weighing`).
 # doubts: rejections since the last question; noisy: whether there is noise, and in how many steps it was used; cornered: asked
-# already at the smallest step; grow ... landing: what the loop must find as it was when it is entered again.
+# already at the smallest step; grow ... landing: what the loop must find as it was when it is entered again; trial, target,
+# is_last: length and end of the step that is attempted, and whether the horizon is there.
 # periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
 COMMON = with_shared(
     "rates_and_powers y y_new y_stage y_begun k periods tick_offsets following tick_index tick_kernels breaks"
     " instants weights weights_reset weights_begin weights_renew weights_question weights_relax",
     "width budget watch stiff mild rate_count jacobian_count rejected clock_count doubts renewal noisy is_landing landings tried"
-    " once cornered mode_count moved most",
-    "span horizon h_max grow landing",
+    " once cornered mode_count moved most is_last",
+    "span horizon h_max grow landing trial target",
 )
 """Fields that lie at the same place in the table of every method."""
 

@@ -1,0 +1,150 @@
+"""The interpreter of derivatives in machine code: one piece of it serves all routines.
+
+A table of steps is gone through, each with the address of what it does: the value of an instruction, and the row of its
+derivatives by all columns, blocks of columns at a time.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit import trigonometry
+from bondgraph.emit.lanes import widened
+from bondgraph.emit.llvm import Library, compile_written
+from bondgraph.emit.once import once
+from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.emit.text import DECLARATIONS, define, function_text
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.differentiate import slopes
+from bondgraph.tape.routine import Routine, listing
+from bondgraph.tape.scalar import Tape, TapeScalar
+
+BLOCK = 8
+"""Columns that are done together, of which rows have a multiple: as many as the widest vectors hold."""
+
+ARGUMENTS = {code: op.OPERATIONS[code].arguments for code in range(op.ADD, len(op.OPERATIONS)) if code != op.DIVIDE}
+"""Instructions of a tape with the count of their arguments: at most three."""
+FIELDS = 10
+"""Of a step: where the code of its instruction starts, places of its three arguments, row of its derivatives, rows of its
+arguments'; row 0 is zero; then the first block of columns on which it depends, and that after the last."""
+_RESULT = 3
+"""Where in its workspace a rule writes the value and the three slopes: behind the arguments."""
+WORK = 2 * _RESULT + 1
+"""Numbers in that workspace."""
+
+
+@once
+def machine_code() -> Library:
+    """The interpreter, and the instructions by name."""
+    return compile_written(procedures, _texts)
+
+
+def _texts() -> list[str]:
+    texts = [_rule(code).replace(" noinline", " alwaysinline") for code in ARGUMENTS]
+    texts += [_sum(terms) for terms in range(1, _RESULT + 1)]
+    return [DECLARATIONS, *texts, *trigonometry.called(texts)]
+
+
+def _rule(code: int) -> str:
+    """The function of an instruction: three arguments -> its value and its slopes by them."""
+    tape = Tape()
+    given = tape.inputs("given", 3)
+    arguments = [scalar.index for scalar in given[: ARGUMENTS[code]]]
+    zero, one = tape.constant(0.0), tape.constant(1.0)
+    for k in range(op.OPERATIONS[code].truths):
+        arguments[k] = tape.function("less", zero, arguments[k])
+    position = tape.apply(code, *arguments)
+    found = dict(zip(arguments, [zero] * len(arguments), strict=True))
+    if code not in op.FLAT:
+        for argument, slope in slopes(tape, position):
+            found[argument] = tape.add(found[argument], slope)
+    value = tape.where(position, one, zero) if code in op.CONDITIONS else position
+    outputs = [value, *found.values()]
+    outputs += [zero] * (1 + _RESULT - len(outputs))
+    routine = Routine(f"rule_{op.NAMES[code]}", tape, (("given", 3),), tuple(TapeScalar(tape, k) for k in outputs))
+    straight = listing(routine)
+    return function_text(routine.name, straight, 1, len(straight.steps), len(straight.steps))
+
+
+def procedures() -> list[Procedure]:
+    """The interpreter, and a procedure for each instruction, which has its rule."""
+    return [*(_step(code) for code in ARGUMENTS), _interpret()]
+
+
+_STEP = dict.fromkeys(("step", "values", "rows", "work"), "ptr") | dict.fromkeys(("place", "blocks"), "i64")
+
+
+def _interpret() -> Procedure:
+    """All steps: values, and rows of derivatives."""
+    arguments = dict.fromkeys(("steps", "values", "rows", "work"), "ptr") | dict.fromkeys(("count", "first", "blocks"), "i64")
+    write = Procedure("interpret", arguments)
+    with write.loop(write["count"]) as k:
+        step = write["steps"].at(k * FIELDS, "i64")
+        given = [step, write["values"], write["rows"], write["work"], write["first"] + k, write["blocks"]]
+        write.call(step.load(0, "ptr"), given)
+    write.give()
+    return write
+
+
+def _step(code: int) -> Procedure:
+    """A step of this instruction: its value, and its row of derivatives where it varies."""
+    write, count = Procedure(f"step_{op.NAMES[code]}", _STEP), ARGUMENTS[code]
+    step, values, rows, work = (write[name] for name in ("step", "values", "rows", "work"))
+    for argument in range(count):
+        work[argument] = values[step.load(1 + argument, "i64")]
+    write.call(f"rule_{op.NAMES[code]}", [work, work.at(_RESULT)])
+    values[write["place"]] = work[_RESULT]
+    row, stride = step.load(4, "i64"), write["blocks"] * BLOCK
+    with write.when(row > 0):
+        first, last = step.load(8, "i64"), step.load(9, "i64")
+        last = write.select(last < write["blocks"], last, write["blocks"], "i64")
+        places = [step.load(5 + argument, "i64") for argument in range(count)]
+        terms = [(work[_RESULT + 1 + argument], rows.at(place * stride)) for argument, place in enumerate(places)]
+        # What does not vary adds nothing.
+        for needed in range(count, 1, -1):
+            with write.when(places[needed - 1] > 0):
+                _call_sum(write, rows.at(row * stride), terms[:needed], first, last)
+                write.give()
+        _call_sum(write, rows.at(row * stride), terms[:1], first, last)
+    write.give()
+    return write
+
+
+def _call_sum(
+    write: Procedure, target: Temporary, terms: list[tuple[Temporary, Temporary]], first: Temporary, last: Temporary
+) -> None:
+    write.call(f"sum_{len(terms)}", [target, first, last, *(each for term in terms for each in term)])
+
+
+def _sum(terms: int) -> str:
+    """Derivatives of a step by the columns of these blocks, as text of LLVM: of each argument the slope and the row of its
+    derivatives. A loop over so few columns would be made for many."""
+    given = ["ptr noalias %target", "i64 %first", "i64 %last"]
+    given += [text for k in range(terms) for text in (f"double %slope{k}", f"ptr %source{k}")]
+    wide, head, lines = f"<{BLOCK} x double>", list[str](), list[str]()
+    for k in range(terms):
+        head += [
+            f"%one{k} = insertelement {wide} poison, double %slope{k}, i32 0",
+            f"%all{k} = shufflevector {wide} %one{k}, {wide} poison, <{BLOCK} x i32> zeroinitializer",
+            widened(f"%flat{k} = fcmp oeq double %all{k}, 0.0", BLOCK),
+        ]
+        total = [f"%total{k} = fadd double %total{k - 1}, %term{k}"] if k else []
+        written = [
+            f"%at{k} = getelementptr double, ptr %source{k}, i64 %column",
+            f"%given{k} = load double, ptr %at{k}",
+            f"%still{k} = fcmp oeq double %given{k}, 0.0",
+            f"%nothing{k} = or i1 %flat{k}, %still{k}",
+            f"%product{k} = fmul double %all{k}, %given{k}",
+            f"%{'term' if k else 'total'}{k} = select i1 %nothing{k}, double 0.0, double %product{k}",
+            *total,
+        ]
+        lines += [line if line.startswith("%at") else widened(line, BLOCK) for line in written]
+    # Zero is added all the same, for the sign of a zero.
+    lines += [widened(f"%sum = fadd double %total{terms - 1}, 0.0", BLOCK)] if terms < _RESULT else []
+    result = "%sum" if terms < _RESULT else f"%total{terms - 1}"
+    lines += ["%place = getelementptr double, ptr %target, i64 %column", widened(f"store double {result}, ptr %place", BLOCK)]
+    body = [
+        *(*head, f"%from = mul i64 %first, {BLOCK}", f"%to = mul i64 %last, {BLOCK}", "%some = icmp slt i64 %from, %to"),
+        *("br i1 %some, label %block, label %done", "block:", "%column = phi i64 [ %from, %entry ], [ %next, %block ]"),
+        *(*lines, f"%next = add i64 %column, {BLOCK}", "%more = icmp slt i64 %next, %to"),
+        *("br i1 %more, label %block, label %done", "done:"),
+    ]
+    return define(f"void @sum_{terms}", given, ["br label %entry", "entry:", *body], " noinline")

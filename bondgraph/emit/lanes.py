@@ -1,0 +1,35 @@
+"""Several runs side by side: a line of LLVM's text for one number in; the same line for a vector of as many numbers as there are
+lanes, out.
+
+Operations, their order and which products may be fused with sums stay what they are, so that each lane has the bits that the
+line for one number gives. Functions that no processor has for vectors, such as `exp`, LLVM calls lane by lane.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+_TOKEN = re.compile(r"0x[0-9A-F]{16}|(?<![\w.%-])-?\d+\.\d+(?![\w.])|\btrue\b|\bdouble\b|\bi1\b|\.f64\b")
+_MEMORY = re.compile(r"^(store|%\S+ = load) ")
+
+
+def widened(line: str, lanes: int) -> str:
+    """The line for so many lanes; arrays that it reads and writes have the lanes of a number side by side, at any address.
+
+    >>> widened("%v3 = fmul contract double %v1, 2.0", 4)
+    '%v3 = fmul contract <4 x double> %v1, splat (double 2.0)'
+    """
+    if lanes == 1:
+        return line
+    wide = _TOKEN.sub(functools.partial(_wide, lanes), line)
+    return f"{wide}, align 8" if _MEMORY.match(wide) else wide
+
+
+def _wide(lanes: int, token: re.Match[str]) -> str:
+    text = token[0]
+    if text in ("double", "i1"):
+        return f"<{lanes} x {text}>"
+    if text == ".f64":
+        return f".v{lanes}f64"
+    return f"splat ({'i1' if text == 'true' else 'double'} {text})"

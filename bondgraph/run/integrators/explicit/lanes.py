@@ -1,0 +1,254 @@
+"""Steps of several runs side by side: states and step lengths in; stages, errors and dense output of each, out.
+
+Arrays hold a number of every lane where those of `steps` hold one, so that the processor's vectors do all lanes at once. The
+operations on each are those of `steps`, in the same order: a lane has the bits of a run alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
+from bondgraph.run.integrators.explicit import coefficients
+from bondgraph.run.integrators.explicit.dop853 import TABLEAU
+from bondgraph.run.integrators.one_step.method import permitted
+from bondgraph.run.table import fields_of
+
+STAGES, EXTENDED, DENSE = TABLEAU.last, len(TABLEAU.a), TABLEAU.rows
+
+# rates, powers, rates_and_powers: kernels in lanes; t, h, t_new: of the step that each lane attempts; later, now: time of a
+# stage, and that of the formulas; error, above, below: of each lane. y ... noise: as in `steps.FIELDS`; hs, chosen: of each
+# number the length of its lane's step, and 1 where that is taken, else 0; own, fifth, third: what is summed over them. tables:
+# those of `steps`, of each lane; row_blocks, runs, taken, stiff: of each lane where the samples of its run go, its number or -1,
+# whether its step is good, and whether stability holds it down (whole numbers).
+DRIVER = ("ready", "proposed", "judged", "lengthened", "held_down", "noisy_step", "weigh", "dense_samples", "flush")
+"""Procedures of the method, and of the loop around its steps, that are called by their address."""
+_POINTERS = """rates powers rates_and_powers t h t_new later now error above below taken
+    y y_new y_stage y_dense k f size floor noise hs chosen own fifth third p m tables row_blocks runs stiff"""
+FIELDS = fields_of([*_POINTERS.split(), *DRIVER], ["n", "width", "quadratures", "watch"], ("origin", "rtol"))
+COMPONENTS = {
+    **dict.fromkeys(("y", "y_new", "y_stage", "y_dense", "size", "floor", "noise", "hs", "chosen", "own", "fifth", "third"), 1),
+    **{"k": EXTENDED, "f": DENSE},
+}
+"""Arrays of so many numbers for each state and integrated power, in each lane."""
+SUMS = ("t", "h", "t_new", "later", "now", "error", "above", "below")
+"""Arrays of a number for each lane."""
+
+
+@contextmanager
+def every(write: Procedure, count: Operand, lanes: int, start: Operand = 0) -> Iterator[tuple[Temporary, Temporary, Temporary]]:
+    """Over the lanes of each of so many numbers: the number, the lane, and the place of both."""
+    with write.loop(count, start) as i, write.loop(lanes) as lane:
+        yield i, lane, i * lanes + lane
+
+
+def procedures(lanes: int) -> list[Procedure]:
+    """All of them: `attempt_all`, `prepare_dense_all`, `stiffness_all`, `accept_all`, and what they need."""
+    combined = [_combination(f"stage{s}", coefficients.A[s]) for s in range(1, EXTENDED) if s != STAGES]
+    combined.append(_combination("solution", coefficients.B))
+    combined += [_combination(f"dense{3 + row}", coefficients.D[row], on_top=False) for row in range(4)]
+    parts = [_derivative(lanes), _squares(), _errors(lanes), _attempt(lanes), _bends(), _prepare_dense(lanes)]
+    accepted = [_accept_values("accept_sizes", sizes=True), _accept_values("accept_values", sizes=False), _accept(lanes)]
+    return [*combined, *parts, _rises(), _stiffness(lanes), *accepted]
+
+
+# What goes over all numbers of all lanes is one loop without another inside: those are what vectors are made of.
+
+
+def _combination(name: str, weights: Mapping[int, float], on_top: bool = True) -> Procedure:
+    """out = y + h sum_j weights[j] k[j] for so many numbers, each with its h; without y if not `on_top`."""
+    arguments = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "count": "i64", "h": "ptr"}
+    write = Procedure(name, arguments, internal=True)
+    starts = [(write["k"].at(write["count"] * j), weight) for j, weight in weights.items()]
+    with write.loop(write["count"]) as i:
+        total = starts[0][0][i] * starts[0][1]
+        for start, weight in starts[1:]:
+            total = total + start[i] * weight
+        total = total * write["h"][i]
+        write["out"][i] = write["y"][i] + total if on_top else total
+    write.give()
+    return write
+
+
+def _derivative(lanes: int) -> Procedure:
+    """Rates, and powers where the stage counts for them (`full`), at the times t (lanes,) and y into k."""
+    write = Procedure("derivative", {"v": "ptr", "t": "ptr", "y": "ptr", "k": "ptr", "full": "i64"}, internal=True)
+    record = Record(write["v"], FIELDS)
+    now, y, k, p, m = record.get("now"), write["y"], write["k"], record.get("p"), record.get("m")
+    with write.loop(lanes) as lane:
+        now[lane] = record.get("origin") + write["t"][lane]
+    fused = record.get("rates_and_powers")
+    with write.when(fused.is_given() & write["full"].equals(1)):
+        write.call(fused, [now, y, p, m, k])
+        write.give()
+    write.call(record.get("rates"), [now, y, p, m, k])
+    with write.when((record.get("quadratures") > 0) & write["full"].equals(1)):
+        write.call(record.get("powers"), [now, y, p, m, k.at(record.get("n") * lanes)])
+    write.give()
+    return write
+
+
+def _stage_times(write: Procedure, record: Record, stage: int, lanes: int) -> Temporary:
+    later = record.get("later")
+    with write.loop(lanes) as lane:
+        later[lane] = record.get("t")[lane] + record.get("h")[lane] * coefficients.C[stage]
+    return later
+
+
+def _attempt(lanes: int) -> Procedure:
+    """All stages of a step of each lane into k, y_stage and y_new, and error over tolerance into `error`."""
+    write = Procedure("attempt_all", {"v": "ptr"}, internal=True)
+    record = Record(write["v"], FIELDS)
+    count, hs = record.get("width") * lanes, record.get("hs")
+    y, y_new, y_stage, k = (record.get(name) for name in ("y", "y_new", "y_stage", "k"))
+    with every(write, record.get("width"), lanes) as (_, lane, i):
+        hs[i] = record.get("h")[lane]
+    for s in range(1, STAGES):
+        write.call(f"stage{s}", [y_stage, y, k, count, hs])
+        full = write.value(int(s in coefficients.B), "i64")
+        later = _stage_times(write, record, s, lanes)
+        write.call("derivative", [write["v"], later, y_stage, k.at(count * s), full])
+    write.call("solution", [y_new, y, k, count, hs])
+    write.call("derivative", [write["v"], record.get("t_new"), y_new, k.at(count * STAGES), write.value(1, "i64")])
+    write.call("errors", [write["v"]])
+    write.give()
+    return write
+
+
+def _squares() -> Procedure:
+    """Of each number the squares of its two errors, over what is allowed."""
+    arguments = {"v": "ptr", "fifth": "ptr noalias", "third": "ptr noalias", "count": "i64"}
+    write = Procedure("squares", arguments, internal=True)
+    record, count = Record(write["v"], FIELDS), write["count"]
+    k, hs, own, noise = (record.get(name) for name in ("k", "hs", "own", "noise"))
+    with write.loop(count) as i:
+        scale = permitted(write, record, i, own[i]) + write.intrinsic("fabs", hs[i]) * noise[i]
+        for square, weights in ((write["fifth"], coefficients.E5), (write["third"], coefficients.E3)):
+            error = write.value(0.0, "double")
+            for j, weight in weights.items():
+                error = error + k[count * j + i] * weight
+            error = write.select(error.equals(0.0), 0.0, error / scale)
+            square[i] = error * error
+    write.give()
+    return write
+
+
+def _errors(lanes: int) -> Procedure:
+    """Error over tolerance of each lane."""
+    write = Procedure("errors", {"v": "ptr"}, internal=True)
+    record = Record(write["v"], FIELDS)
+    n, width, y, y_new, own = (record.get(name) for name in ("n", "width", "y", "y_new", "own"))
+    fifth, third = record.get("fifth"), record.get("third")
+    with write.loop(n * lanes) as i:
+        own[i] = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
+    with write.loop(lanes) as lane:
+        moved = write.local(0.0)
+        with write.loop(width, n) as component:
+            size = write.intrinsic("fabs", y_new[component * lanes + lane])
+            moved.set(write.intrinsic("maxnum", moved.get(), size))
+        with write.loop(width, n) as component:
+            own[component * lanes + lane] = moved.get()
+    write.call("squares", [write["v"], fifth, third, width * lanes])
+    with write.loop(lanes) as lane:
+        top, side = write.local(0.0), write.local(0.0)
+        with write.loop(width) as component:
+            top.set(top.get() + fifth[component * lanes + lane])
+            side.set(side.get() + third[component * lanes + lane])
+        scaled = write.intrinsic("fabs", record.get("h")[lane]) * top.get()
+        scaled = scaled / write.intrinsic("sqrt", top.get() + side.get() * 0.01)
+        record.get("error")[lane] = write.select((top.get() + side.get()).equals(0.0), 0.0, scaled)
+    write.give()
+    return write
+
+
+def _bends() -> Procedure:
+    """The first three rows of the dense output."""
+    arguments = {"f": "ptr noalias", "y": "ptr", "y_new": "ptr", "k": "ptr", "count": "i64", "h": "ptr"}
+    write = Procedure("bends", arguments, internal=True)
+    f, k, count, h = write["f"], write["k"], write["count"], write["h"]
+    with write.loop(count) as i:
+        step = write["y_new"][i] - write["y"][i]
+        first, last = h[i] * k[i], h[i] * k[count * STAGES + i]
+        f[i] = step
+        f[count + i] = first - step
+        f[count * 2 + i] = step * 2.0 - (first + last)
+    write.give()
+    return write
+
+
+def _prepare_dense(lanes: int) -> Procedure:
+    """Coefficients of the polynomials of degree 7 over the steps just attempted."""
+    write = Procedure("prepare_dense_all", {"v": "ptr"}, internal=True)
+    record = Record(write["v"], FIELDS)
+    count, hs = record.get("width") * lanes, record.get("hs")
+    y, y_new, y_stage, k, f = (record.get(name) for name in ("y", "y_new", "y_dense", "k", "f"))
+    for s in range(STAGES + 1, EXTENDED):
+        write.call(f"stage{s}", [y_stage, y, k, count, hs])
+        later = _stage_times(write, record, s, lanes)
+        write.call("derivative", [write["v"], later, y_stage, k.at(count * s), write.value(1, "i64")])
+    write.call("bends", [f, y, y_new, k, count, hs])
+    for row in range(3, DENSE):
+        write.call(f"dense{row}", [f.at(count * row), y, k, count, hs])
+    write.give()
+    return write
+
+
+def _rises() -> Procedure:
+    """Of each state the squares of which `stiffness` (`steps`) takes the sums; `all` is as long as the state with the powers."""
+    arguments = {"v": "ptr", "rises": "ptr noalias", "runs": "ptr noalias", "count": "i64", "all": "i64"}
+    write = Procedure("rises", arguments, internal=True)
+    record, k, every_one = Record(write["v"], FIELDS), Record(write["v"], FIELDS).get("k"), write["all"]
+    y, y_new, y_stage = (record.get(name) for name in ("y", "y_new", "y_stage"))
+    with write.loop(write["count"]) as i:
+        scale = permitted(write, record, i, write.intrinsic("fabs", y[i]))
+        rise = (k[every_one * STAGES + i] - k[every_one * (STAGES - 1) + i]) / scale
+        run = (y_new[i] - y_stage[i]) / scale
+        write["rises"][i] = write.select(scale > 0.0, rise * rise, 0.0)
+        write["runs"][i] = write.select(scale > 0.0, run * run, 0.0)
+    write.give()
+    return write
+
+
+def _stiffness(lanes: int) -> Procedure:
+    """The sums of squares of `stiffness` (`steps`) into `above` and `below`."""
+    write = Procedure("stiffness_all", {"v": "ptr"}, internal=True)
+    record = Record(write["v"], FIELDS)
+    n, rises, runs = record.get("n"), record.get("fifth"), record.get("third")
+    write.call("rises", [write["v"], rises, runs, n * lanes, record.get("width") * lanes])
+    with write.loop(lanes) as lane:
+        above, below = write.local(0.0), write.local(0.0)
+        with write.loop(n) as component:
+            above.set(above.get() + rises[component * lanes + lane])
+            below.set(below.get() + runs[component * lanes + lane])
+        record.get("above")[lane] = above.get()
+        record.get("below")[lane] = below.get()
+    write.give()
+    return write
+
+
+def _accept(lanes: int) -> Procedure:
+    """Let the states of lanes whose steps are `taken` be those at the ends of these."""
+    write = Procedure("accept_all", {"v": "ptr"}, internal=True)
+    record = Record(write["v"], FIELDS)
+    y, y_new, k, size, chosen = (record.get(name) for name in ("y", "y_new", "k", "size", "chosen"))
+    width = record.get("width")
+    with every(write, width, lanes) as (_, lane, i):
+        chosen[i] = write.real(record.get("taken").load(lane, "i64"))
+    write.call("accept_sizes", [size, y_new, chosen, record.get("n") * lanes])
+    write.call("accept_values", [y, y_new, chosen, width * lanes])
+    write.call("accept_values", [k, k.at(width * (STAGES * lanes)), chosen, width * lanes])
+    write.give()
+    return write
+
+
+def _accept_values(name: str, sizes: bool) -> Procedure:
+    """Other values in the place of those that are `chosen`; or the larger sizes."""
+    arguments = {"out": "ptr noalias", "others": "ptr", "chosen": "ptr", "count": "i64"}
+    write = Procedure(name, arguments, internal=True)
+    out, others = write["out"], write["others"]
+    with write.loop(write["count"]) as i:
+        other = write.intrinsic("maxnum", out[i], write.intrinsic("fabs", others[i])) if sizes else others[i]
+        out[i] = write.select(write["chosen"][i].equals(1.0), other, out[i])
+    write.give()
+    return write

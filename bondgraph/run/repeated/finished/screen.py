@@ -1,0 +1,132 @@
+"""A cheap look along a run in machine code: matrices of its constraints in; whether these may have lost rank on the way, out.
+
+If A' - theta A is positive definite for two matrices A, A' that follow each other, then every eigenvalue of A' is larger than
+theta times that of A, and so it is after any congruence (Loewner's order; the change of scale in `outcome.singular` is one). So
+two tries of a decomposition exclude what is too fast in either direction (`bounds`), and eigenvalues are needed only where they
+do not. Several samples are looked at in the lanes of vectors.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Procedure, Record
+from bondgraph.run.idioms import larger, size_of
+from bondgraph.run.integrators.explicit.lanes import every
+from bondgraph.run.integrators.one_step.method import COMMON as INTEGRATOR
+from bondgraph.run.outcome.singular import RANK
+from bondgraph.run.repeated.finished.rows import FIELDS, groups, least
+
+# What must be left of each difference, as a part of the diagonal, and how much smaller than in the rest of the run that may be.
+_LEFT, _SMALLER = 1e-9, 1e-3
+
+
+def procedures(lanes: int) -> list[Procedure]:
+    """The look, and what it needs."""
+    return [_definite(lanes), _exceeds(lanes), _measured(lanes), may_lose_rank(lanes)]
+
+
+def _definite(lanes: int) -> Procedure:
+    """1 where the matrices in `work` are positive definite, by elimination; what is no number makes it 0."""
+    scratch = dict.fromkeys(("work", "bad", "factor"), "ptr noalias")
+    write = Procedure("definite", {"s": "ptr", **scratch}, "i64", internal=True)
+    n, work, bad, factor = Record(write["s"], FIELDS).get("n"), write["work"], write["bad"], write["factor"]
+    with write.loop(lanes) as lane:
+        bad[lane] = 0.0
+    with write.loop(n) as j:
+        pivot = work.at((j * n + j) * lanes)
+        with write.loop(lanes) as lane:
+            bad[lane] = write.select(pivot[lane] > 0.0, bad[lane], 1.0)
+        with write.loop(n, j + 1) as i:
+            with write.loop(lanes) as lane:
+                factor[lane] = work[(i * n + j) * lanes + lane] / pivot[lane]
+            with write.loop(i + 1, j + 1) as k, write.loop(lanes) as lane:
+                place = (i * n + k) * lanes + lane
+                work[place] = work[place] - factor[lane] * work[(k * n + j) * lanes + lane]
+    with write.loop(lanes) as lane, write.when(~bad[lane].equals(0.0)):
+        write.give(0)
+    write.give(1)
+    return write
+
+
+def _exceeds(lanes: int) -> Procedure:
+    """Whether a - theta b is positive definite in all lanes, and safely so; a and b lie in `now`, from these places on."""
+    write = Procedure("exceeds", {"s": "ptr", "a": "ptr", "b": "ptr", "work": "ptr noalias"}, "i64", internal=True)
+    record = Record(write["s"], FIELDS)
+    n, work, a, b, theta = record.get("n"), write["work"], write["a"], write["b"], record.get("theta")
+    with write.loop(n) as i:
+        with write.loop(i + 1) as j, write.loop(lanes) as lane:
+            place, wide = (i * n + j) * lanes + lane, (i * n + j) * (lanes + 1) + lane
+            work[place] = a[wide] - theta[lane] * b[wide]
+        with write.loop(lanes) as lane:
+            place, wide = (i * n + i) * lanes + lane, (i * n + i) * (lanes + 1) + lane
+            work[place] = work[place] - (a[wide] + b[wide]) * _LEFT
+    write.give(write.call("definite", [write["s"], work, record.get("bad"), record.get("factor")], "i64"))
+    return write
+
+
+def _measured(lanes: int) -> Procedure:
+    """The matrices of the constraints at the samples in the lanes into `now`, symmetric, rows with the signs of their first
+    diagonals."""
+    write = Procedure("measured", {"s": "ptr", "is_first": "i64"}, internal=True)
+    record, is_first = Record(write["s"], FIELDS), write["is_first"].equals(1)
+    n, given, now, entries = (record.get(name) for name in ("n", "given", "now", "entries"))
+    signs, low, high = (record.get(name) for name in ("signs", "low", "high"))
+    write.call(record.get("closing_matrix"), [*(record.get(name) for name in ("t", "x", "p", "m")), entries])
+    with write.loop(record.get("entry_count")) as e:
+        row, column = (record.get(name).load(e, "i64") for name in ("rows", "columns"))
+        with write.loop(lanes) as lane:
+            given[(row * n + column) * lanes + lane] = entries[e * lanes + lane]
+    with write.loop(n) as i:
+        diagonal = given.at((i * n + i) * lanes)
+        with write.when(is_first):
+            signs[i] = write.select(diagonal[0] < 0.0, -1.0, 1.0)
+            low[i], high[i] = size_of(write, diagonal[0]), size_of(write, diagonal[0])
+        with write.loop(lanes) as lane:
+            low[i] = write.intrinsic("minnum", low[i], size_of(write, diagonal[lane]))
+            high[i] = larger(write, high[i], size_of(write, diagonal[lane]))
+        with write.loop(i + 1) as j:
+            ours, theirs = given.at((i * n + j) * lanes), given.at((j * n + i) * lanes)
+            target = now.at((i * n + j) * (lanes + 1))
+            with write.when(~is_first):
+                target[0] = target[lanes]
+            with write.loop(lanes) as lane:
+                target[lane + 1] = (signs[i] * ours[lane] + signs[j] * theirs[lane]) * 0.5
+            with write.when(is_first):
+                target[0] = target[1]
+                record.get("first")[i * n + j] = target[1]
+    write.give()
+    return write
+
+
+def may_lose_rank(lanes: int) -> Procedure:
+    """1 where it cannot be excluded that `singular` finds something in a finished run that is present, with these rows."""
+    write = Procedure("may_lose_rank", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64", internal=True)
+    record, integrator = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR)
+    n, width, stride, count = record.get("n"), integrator.get("width"), record.get("stride"), record.get("count")
+    now, work, first_matrix = (record.get(name) for name in ("now", "work", "first"))
+    every_sample = count + record.get("beyond")
+    with groups(write, every_sample, lanes) as first:
+        with write.loop(lanes) as lane:
+            k = least(write, first + lane, every_sample - 1)
+            with write.when(k < count):
+                row = write["samples"].at(k * stride * width)
+                write.call("take_row", [write["s"], row, record.get("dates")[k * stride], width, lane])
+            with write.when(k >= count):
+                write.call("take_row", [write["s"], integrator.get("y"), record.get("end_date"), width, lane])
+        write.call("measured", [write["s"], write.select(first.equals(0), 1, 0, "i64")])
+        for a, b, bound in ((now.at(1), now, "falls"), (now, now.at(1), "rises")):
+            with write.loop(lanes) as lane:
+                record.get("theta")[lane] = record.get(bound)[least(write, first + lane, every_sample - 1)]
+            with write.when(write.call("exceeds", [write["s"], a, b, work], "i64").equals(0)):
+                write.give(1)
+    # The rank by the measure of the whole run; a diagonal that has been much smaller makes `_LEFT` say little.
+    low, high = record.get("low"), record.get("high")
+    with write.loop(n) as i:
+        with write.when(~(low[i] > high[i] * _SMALLER)):
+            write.give(1)
+        with every(write, i + 1, lanes) as (j, lane, _):
+            place = (i * n + j) * lanes + lane
+            least_of_all = write.select(i.equals(j), high[i] * write.real(n) * (2.0 * RANK), 0.0)
+            work[place] = first_matrix[i * n + j] - least_of_all
+    full = write.call("definite", [write["s"], work, record.get("bad"), record.get("factor")], "i64")
+    write.give(write.select(full.equals(1), 0, 1, "i64"))
+    return write

@@ -1,0 +1,103 @@
+"""Kernels for several runs side by side: each lane has the bits of the kernel of one run, whatever its neighbours are."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from bondgraph.compile.kernels import lanes_of
+from bondgraph.emit.lanes import widened
+from bondgraph.emit.llvm import compile_in_lanes, compile_routines
+from bondgraph.tape.routine import Alternatives, Routine
+from bondgraph.tape.scalar import Tape
+from screws import scalars as s
+from tests.emit.expressions import EXPRESSIONS
+
+ODD = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e-310, 3e5)
+
+
+def in_lanes(address, values, outputs):
+    """Rows of values (lanes, inputs) -> rows (lanes, outputs)."""
+    lanes = len(values)
+    given, out = np.ascontiguousarray(values.T), np.empty((outputs, lanes))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)(given.ctypes.data, out.ctypes.data)
+    return out.T
+
+
+def assert_same_bits(found, expected, of=""):
+    """The same numbers, zeros with the same signs; what is no number may be written in any way."""
+    numbers = ~np.isnan(expected)
+    assert np.array_equal(found, expected, equal_nan=True), of
+    assert np.array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers])), of
+
+
+@pytest.mark.parametrize("lanes", [4, 8])
+def test_every_formula_has_the_same_bits_in_every_lane(lanes):
+    tape = Tape()
+    x = tape.inputs("x", 3)
+    blocks = (("x", 3),)
+    routines = [
+        Routine(f"formula_{k}", tape, blocks, (formula(*x), formula(x[1], x[2], x[0])))
+        for k, (formula, _) in enumerate(EXPRESSIONS.values())
+    ]
+    alone, wide = compile_routines(routines), compile_in_lanes(routines, lanes)
+    for routine, (name, (_, (low, high))) in zip(routines, EXPRESSIONS.items(), strict=True):
+        random = np.random.default_rng(7)
+        points = random.uniform(low, high, (60 * lanes, 3))
+        for row in range(0, len(points), 5):
+            points[row, random.integers(3)] = random.choice(ODD)
+        expected = alone.kernel(routine.name).many(points)
+        found = [in_lanes(wide.address(routine.name), part, 2) for part in np.split(points, 60)]
+        assert_same_bits(np.concatenate(found), expected, name)
+
+
+def test_long_routines_are_cut_alike():
+    """In parts of some hundred steps, whose values go through memory: products are fused with sums in the same places."""
+    tape = Tape()
+    x = tape.inputs("x", 4)
+    values = list(x)
+    for k in range(900):
+        values.append(values[-3] * 0.6 + values[k] * 0.25 - s.sin(values[-2]) / (1.0 + values[-1] * values[-1]))
+    routine = Routine("long", tape, (("x", 4),), tuple(values[-9:]))
+    points = np.random.default_rng(1).normal(size=(8, 4))
+    expected = compile_routines([routine]).kernel("long").many(points)
+    assert np.isfinite(expected).all() and np.ptp(expected) > 0.1
+    wide = compile_in_lanes([routine], 8)
+    assert_same_bits(in_lanes(wide.address("long"), points, 9), expected)
+
+
+def test_beginnings_are_shared_alike():
+    tape = Tape()
+    x = tape.inputs("x", 3)
+    values = list(x)
+    for k in range(400):
+        values.append(values[-1] * 0.6 - values[-2] * values[-3] / (1.0 + values[k] * values[k]))
+    outputs = tuple(value / (1.0 + value * value) for value in values[-3:])
+    routines = [Routine("rates", tape, (("x", 3),), outputs), Routine("rates_and_powers", tape, (("x", 3),), (*outputs, x[0]))]
+    alone, wide = compile_routines(routines), compile_in_lanes(routines, 4)
+    points = np.random.default_rng(2).normal(size=(4, 3))
+    for routine in routines:
+        expected = alone.kernel(routine.name).many(points)
+        assert np.isfinite(expected).all()
+        assert_same_bits(in_lanes(wide.address(routine.name), points, len(routine.outputs)), expected)
+
+
+def test_only_straight_lines_of_machine_code_go_side_by_side():
+    tape = Tape()
+    x = tape.inputs("x", 1)
+    line = Routine("rates", tape, (("x", 1),), (x[0] * 2.0,))
+    assert lanes_of({"rates": line}, "llvm", 4).lanes == 4
+    assert lanes_of({"rates": line}, "numpy", 4) is None
+    choice = Alternatives("rates", "x", (0,), (2,), (line, line), line)
+    assert lanes_of({"rates": choice}, "llvm", 4) is None
+
+
+def test_a_line_is_widened():
+    assert widened("%v1 = load double, ptr %p1", 4) == "%v1 = load <4 x double>, ptr %p1, align 8"
+    assert widened("%v1 = call double @llvm.sqrt.f64(double %v0)", 8) == (
+        "%v1 = call <8 x double> @llvm.sqrt.v8f64(<8 x double> %v0)"
+    )
+    assert widened("%c1 = xor i1 %c0, true", 4) == "%c1 = xor <4 x i1> %c0, splat (i1 true)"
+    assert widened("%v1 = fneg double %v0", 1) == "%v1 = fneg double %v0"

@@ -1,0 +1,125 @@
+"""Runs side by side in the lanes of the processor's vectors have the bits of runs alone, and do not disturb one another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph.emit.kernel import MANY
+from bondgraph.errors import RunError
+from bondgraph.run.repeated.preparation import prepare
+from models.delta import DeltaParameters, DeltaRobot
+from screws import scalars as s
+from tests.run.problems import oscillator, program, top
+from tests.run.test_prepared import KEEP, fails, pushed
+
+
+def assert_same(found, expected):
+    """The same ends, counts and failures."""
+    for name in ("t", "x", "m", "integrals", "steps", "rejected", "rates"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    for name in expected.kept:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+    for name in ("failures", "doubts", "refused"):
+        assert {k: str(told) for k, told in getattr(found, name).items()} == {
+            k: str(told) for k, told in getattr(expected, name).items()
+        }
+
+
+def forced(**options):
+    """An oscillator driven by functions of time, with all sorts of operations."""
+    return program(
+        lambda t, x, p, m: [
+            x[1],
+            s.exp(-t) * s.sin(p[1] * t)
+            - s.tanh(p[0] * x[0])
+            - s.absolute(x[1]) * x[1]
+            + s.where(s.less(x[0], 0.1), 1.0, x[0] ** 0.3),
+        ],
+        (2, 2, 0),
+        powers=lambda t, x, p, m: [s.absolute(x[1]) ** 3, x[1] * s.sin(p[1] * t)],
+        roles=("dissipated", "injected"),
+        **options,
+    )
+
+
+@pytest.mark.parametrize("lanes", [4, 8])
+@pytest.mark.parametrize("samples", [[2.0], 0.01, [0.0, 0.3, 0.3001, 1.9]])
+def test_lanes_have_the_bits_of_runs_alone(lanes, samples):
+    """Of a count of runs that the lanes do not divide, each of another length of steps; with many samples and with few."""
+    random = np.random.default_rng(4)
+    x, p = random.normal(size=(19, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (19, 2))
+    prepared = prepare(oscillator(), 2.0, samples=samples, t_start=0.7 if samples == 0.01 else 0.0, progress=False)
+    alone = prepared.many(p, x, [], KEEP, lanes=1, threads=1)
+    for threads in (1, 3):
+        assert_same(prepared.many(p, x, [], KEEP, lanes=lanes, threads=threads), alone)
+    assert alone.ok.all() and len(set(alone.steps)) > 5
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_operations_of_all_sorts_and_powers(fused):
+    random = np.random.default_rng(5)
+    x, p = random.normal(size=(11, 2)), random.uniform(0.5, 9.0, (11, 2))
+    prepared = prepare(forced(fused=fused), 3.0, samples=0.5, progress=False)
+    assert_same(prepared.many(p, x, [], lanes=8), prepared.many(p, x, [], lanes=1))
+
+
+def test_a_run_alone_is_the_run_of_a_lane():
+    prepared = prepare(top(), 1.0, progress=False)
+    starts = np.array([[0.1 + k, 9.0, 0.1, 1.0, 0.0, 0.0, 0.0] for k in range(5)])
+    ends = prepared.many([1.0, 2.0, 3.0], starts, [], lanes=4)
+    for k, start in enumerate(starts):
+        run = prepared.judged(start, [1.0, 2.0, 3.0], [])
+        assert np.array_equal(ends.x[k], run.x[-1]) and ends.rates[k] == run.statistics.rates
+
+
+def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
+    """States that grow beyond all bounds, powers that do not fit, numbers that are none; they are done again alone."""
+    prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
+    p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2], [5.0], [0.3], [0.1], [40.0]])
+    found, alone = (prepared.many(p, [1.0, 1.0], [], {}, lanes=lanes) for lanes in (4, 1))
+    assert_same(found, alone)
+    assert sorted(found.failures) == [1, 5, 8] and list(found.doubts) == [2] and list(found.refused) == [3]
+
+
+def test_stiff_noisy_and_endless_runs_are_done_again_alone():
+    made = program(lambda t, x, p, m: [-p[0] * (x[0] - s.cos(t)) + p[1] * (s.sin(1e9 * x[0]))], (1, 2, 0))
+    prepared = prepare(made, 5.0, samples=[5.0], max_steps=30_000, progress=False)
+    p = np.array([[1.0, 0.0], [1e6, 0.0], [1.0, 1e-9], [3.0, 0.0], [1.0, 1e3], [2.0, 0.0]])
+    assert_same(prepared.many(p, [0.0], [], lanes=4), prepared.many(p, [0.0], [], lanes=1))
+
+
+def test_a_delta_robot_in_every_lane_another():
+    compiled = DeltaRobot(DeltaParameters.fit()).compiled
+    run = compiled.prepare_run(0.1, samples=0.02, progress=False)
+    masses = compiled.parameters["arm 1.mechanism.M2"].value * np.linspace(0.9, 1.1, 10)
+    points = run.points({"arm 1.mechanism.M2": masses})
+    keep = {"turned": ("course", "arm 1.mechanism.q[0]"), "pushed": ("last", "arm 2.mechanism.v")}
+    for watch in (True, False):
+        alone = run.many(*points, keep, lanes=1, watch=watch)
+        assert alone.ok.all() and len(set(alone.x[:, 0])) == 10
+        for lanes in (4, 8):
+            assert_same(run.many(*points, keep, lanes=lanes, watch=watch), alone)
+
+
+def test_lanes_are_chosen_where_many_runs_are_wanted():
+    compiled = pushed()
+    asked = []
+    run = compiled.prepare_run(1.0, samples=[1.0], progress=False)
+    given = run.runs.program.in_lanes
+    object.__setattr__(run.runs.program, "in_lanes", lambda lanes: (asked.append(lanes), given(lanes))[1])
+    p, x, m = run.points({"spring.stiffness": np.linspace(20.0, 80.0, MANY)})
+    few = run.many(p[:-1], x, m)
+    assert not asked
+    ends = run.many(p, x, m)
+    assert asked in ([4], [8]) and np.array_equal(ends.x[:-1], few.x)
+    alone = compiled.simulate(1.0, samples=[1.0], parameters={"spring.stiffness": 80.0})
+    assert np.array_equal(ends.x[-1], alone.x[-1])
+
+
+def test_other_counts_of_lanes_are_refused():
+    prepared = prepare(oscillator(), 1.0, progress=False)
+    for lanes in (0, 3, 2.5, "8"):
+        with pytest.raises(RunError, match="E306") as refused:
+            prepared.many([1.0, 1.0], [1.0, 1.0], [], lanes=lanes)
+        assert "1, 2, 4, 8" in str(refused.value)
