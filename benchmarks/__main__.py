@@ -5,7 +5,21 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from benchmarks import chain, delta, events, front_end, hand, mujoco_ellipsoids, piles, prepared, sweeps, tree, two_eggs, walls
+from benchmarks import (
+    chain,
+    delta,
+    events,
+    front_end,
+    hand,
+    mujoco_ellipsoids,
+    piles,
+    prepared,
+    reactions,
+    sweeps,
+    tree,
+    two_eggs,
+    walls,
+)
 from benchmarks.command import run_command
 
 MAINS = {
@@ -14,6 +28,7 @@ MAINS = {
     "front end": front_end.main,
     "tree": tree.main,
     "walls": walls.main,
+    "reactions": reactions.main,
     "delta": delta.main,
     "hand": hand.main,
     "ellipsoids": mujoco_ellipsoids.main,
