@@ -19,7 +19,7 @@ LONG = 3000
 
 MERGED = 60_000
 """The same where some statements take logarithms and others exponentials, as species and reactions do: on one tape these are
-products (`tape.logarithms`), at a tenth of what loops of either cost."""
+products (`tape.logarithms`), at a sixth of what loops of either cost."""
 
 
 def is_large(system: System) -> bool:
