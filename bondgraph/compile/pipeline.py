@@ -97,7 +97,7 @@ def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool
     with Progress(f'compiling "{model.name}"', 1.0, progress) as bar:
         bar.show(0.0, "causality and equations")
         causality = assign_causality(model)
-        alike = alike_parts(model, causality, paused_collection()(lambda: equations(model, causality)))
+        alike = alike_parts(model, causality)
         system, table = (equations(model, causality), None) if alike is None else alike
         times.append(time.perf_counter())
         bar.show(_WRITTEN, "tracing")

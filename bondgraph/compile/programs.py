@@ -15,6 +15,7 @@ from bondgraph.model.model import ContactPoint, Model
 from bondgraph.output.late import LateRow, LateTable
 from bondgraph.run.bonds import bond_variables
 from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
+from bondgraph.tape.collection import paused_collection
 from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.instants.collisions import colliding
 from bondgraph.tracing.newton import STEPS
@@ -160,6 +161,7 @@ def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[Newton
     )
 
 
+@paused_collection()
 def _slots(system: System) -> dict[str, Slot]:
     slots: dict[str, Slot] = {}
     groups = (

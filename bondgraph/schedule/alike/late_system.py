@@ -1,6 +1,6 @@
 """Large models of parts that are alike: model in; its system and its statements by numbers out, without a name for every value.
 
-Whatever asks for names - a table of results, a report, an export - gets them from `equations`, when it first does.
+Whatever asks for names - a table of results, a report, an export - gets them from `assemble` and the passes, when it first does.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from bondgraph.assembly.assemble import assemble
 from bondgraph.assembly.identity import formula_key
 from bondgraph.assembly.patterns import state_of
 from bondgraph.assembly.system import Power, System
@@ -21,18 +22,20 @@ from bondgraph.errors import raise_if_any
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 from bondgraph.output.late import LateRow, LateTable
+from bondgraph.passes.alias import remove_aliases
+from bondgraph.passes.sort import sort_statements
 from bondgraph.schedule.alike.instances import Instances, instances
 from bondgraph.schedule.alike.sorting import SortedInstances, sorted_instances
 from bondgraph.schedule.alike.table import tabled
 from bondgraph.schedule.size import KindOfStatement, loops_are_better
 from bondgraph.schedule.statements import StatementTable
+from bondgraph.tape.collection import paused_collection
 
 
-def alike_parts(model: Model, causality: Causality, equations: Callable[[], System]) -> tuple[System, StatementTable] | None:
-    """System and statements of a large model of parts that are alike, None for all others; `equations` are the whole of it in
-    names.
+def alike_parts(model: Model, causality: Causality) -> tuple[System, StatementTable] | None:
+    """System and statements of a large model of parts that are alike, None for all others.
 
-    Raises `ModelError` E155. All other problems that `equations` finds are left to it: None.
+    Raises `ModelError` E155. All other problems are left to the stages that go by names: None.
     """
     given = instances(model, causality)
     found = None if given is None else sorted_instances(given)
@@ -41,11 +44,12 @@ def alike_parts(model: Model, causality: Causality, equations: Callable[[], Syst
     if not loops_are_better(_kinds(found)):
         return None
     raise_if_any(model.name, list(contradictions(model, lambda signal: None)))
-    whole = once(equations)
-    system, values = _system(given, found, whole)
+    whole = once(paused_collection()(lambda: remove_aliases(assemble(model, causality))))
+    in_order = once(paused_collection()(lambda: sort_statements(whole())))
+    system, values = _system(given, found, whole, in_order)
     numbers, table = tabled(given, found)
     told = dict(zip(values, numbers[list(values.values())].tolist(), strict=True))
-    return system, replace(table, numbers=LateTable(lambda: _numbers(whole()), told))
+    return system, replace(table, numbers=LateTable(lambda: _numbers(in_order()), told))
 
 
 def _is_scalar(case: tuple[Op, int]) -> bool:
@@ -68,8 +72,11 @@ def _kinds(found: SortedInstances) -> Counter[KindOfStatement]:
     return kinds
 
 
-def _system(given: Instances, found: SortedInstances, whole: Callable[[], System]) -> tuple[System, dict[str, int]]:
-    """The system, of which statements, values and aliases are late; and the values whose names are known, by these."""
+def _system(
+    given: Instances, found: SortedInstances, whole: Callable[[], System], in_order: Callable[[], System]
+) -> tuple[System, dict[str, int]]:
+    """The system, of which statements (`in_order`), values and aliases (of the `whole`) are late; and the values whose names are
+    known, by these."""
     model, stands, told = given.model, found.stands.tolist(), dict[str, int]()
 
     def name(value: int) -> str:
@@ -97,7 +104,7 @@ def _system(given: Instances, found: SortedInstances, whole: Callable[[], System
     told.update(zip(parameters, values, strict=True))
     system = System(
         model.name,
-        LateRow(lambda: whole().statements),
+        LateRow(lambda: in_order().statements),
         LateTable(lambda: whole().values),
         tuple(state_of(elements[of], name(own), name(rate), shape, held) for of, own, rate, shape, held in sorted(states)),
         parameters,
