@@ -218,6 +218,8 @@ def _one(owner: Owner, record: Any, name: str, index: int, given: Any, said: str
 def _marks(model: Model) -> Iterator[str]:
     known = {signal for path, element in model.elements.items() for signal in signals_of(path, element)}
     known |= {f"{path}.mode" for path in model.automata}
+    twice = [path for path, count in Counter(point.path for point in model.contacts).items() if count > 1]
+    yield from (f"two contacts are called {path[:60]!r}" for path in twice)
     for point in model.contacts:
         yield from _contact(model, known, point)
     for one in model.visible:
@@ -227,9 +229,9 @@ def _marks(model: Model) -> Iterator[str]:
 
 
 def _contact(model: Model, known: set[str], point: ContactPoint) -> Iterator[str]:
-    entries = [*point.slip, *((point.normal,) if point.normal else ())]
+    entries = [*point.slip, *(() if point.normal is None else (point.normal,))]
     read = {point.gap, point.gap_rate, *(entry.signal for entry in entries), *point.ignored, *point.frames, *point.stepped}
-    read |= {point.friction} if point.friction else set()
+    read |= set() if point.friction is None else {point.friction}
     yield from (f'contact "{point.path}" reads {name[:60]!r}, which does not exist' for name in read - known)
     for automaton, state in point.off:
         if automaton not in model.automata or state not in model.automata[automaton].states:
@@ -240,8 +242,12 @@ def _colliding(known: set[str], collisions: CollisionSet) -> Iterator[str]:
     for body in collisions.bodies:
         read = {body.pose, body.twist, *([] if body.momentum is None else [body.momentum])}
         yield from (f'"{body.path}" collides by {name[:60]!r}, which does not exist' for name in read - known)
-    count = len(collisions.bodies)
-    numbers = [index for index, _ in collisions.shapes] + [
-        i for pair in (*collisions.apart, *(collisions.only or ())) for i in pair
-    ]
-    yield from (f"there is no body number {index} that could collide" for index in set(numbers) if not 0 <= index < count)
+    numbers, shaped = set(range(len(collisions.bodies))), {index for index, _ in collisions.shapes}
+    pairs = (*collisions.apart, *(collisions.only or ()))
+    named = shaped.union(*pairs)
+    yield from (f"there is no body number {index} that could collide" for index in named - numbers)
+    yield from (f'"{collisions.bodies[index].path}" has no shape to collide with' for index in numbers - shaped)
+    yield from (f"body number {i} would collide with itself" for i, j in pairs if i == j)
+    e, mu = collisions.restitution, collisions.friction
+    if not (0.0 <= mu < float("inf") and 0.0 <= e <= 1.0 and collisions.most > 0):
+        yield f"bodies collide with friction {mu}, restitution {e} and {collisions.most} candidates"

@@ -86,8 +86,8 @@ def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray)
     free = [body for body in ordered if body.momentum is not None]
     for body in free:
         assert body.momentum is not None
-        for name, size in ((body.pose, 7), (body.momentum, 6)):
-            if name not in layout or layout[name].block != "x" or layout[name].size != size:
+        for name, size, block in ((body.pose, 7, "x"), (body.momentum, 6, "x"), (body.twist, 6, "out")):
+            if name not in layout or layout[name].block != block or layout[name].size != size:
                 raise refusal("E549", f'"{body.path}" is not free: "{name}" follows from other states', _CURE, about=model.name)
     pose = np.array([np.arange(7) + layout[body.pose].start for body in free], dtype=np.intp).reshape(-1, 7)
     momentum = np.array([np.arange(6) + layout[str(body.momentum)].start for body in free], dtype=np.intp).reshape(-1, 6)
@@ -120,9 +120,7 @@ def _inverse_inertias(
     if not free:
         return np.zeros((0, 6, 6))
     layout, bound = compiled.program.layout, Bound(compiled.program, p)
-    slots = [layout[body.twist] for body in free]
-    assert all(slot.block == "out" for slot in slots)
-    at = np.array([np.arange(6) + slot.start for slot in slots])
+    at = np.array([np.arange(6) + layout[body.twist].start for body in free])
     R, place = matrices_of(x[pose[:, :4]]), x[pose[:, 4:]]
     to_body = np.linalg.inv(adjoint(R, place))
 

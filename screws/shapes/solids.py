@@ -155,7 +155,8 @@ class Hull(Solid):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        count = len(self.points) if isinstance(self.points, (list, tuple, np.ndarray)) and np.shape(self.points[:1]) else 0
+        listed = isinstance(self.points, (list, tuple)) or (isinstance(self.points, np.ndarray) and self.points.ndim > 0)
+        count = len(self.points) if listed else 0
         given = floats(self.points, (count, 3))
         if given is None or len(given) < 4 or _flat(given):
             title = f"the points of a hull enclose no volume: {shown(self.points)}"

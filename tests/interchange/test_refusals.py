@@ -15,6 +15,7 @@ from bondgraph import J1, Block, Graph, I, ModelError, R, Se, compile_model, dum
 from bondgraph.model.gradient import partials
 from bondgraph.model.laws import Law
 from campaigns.small_models import SMALL
+from examples import parallel_gripper, pushing
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,25 @@ def test_what_was_found_by_the_campaign(name: str, code: str, change: Callable[[
     content = file_of(name)
     change(content["model"]["elements"])
     assert refused(json.dumps(content)).problems[0].code == code
+
+
+MARKS: list[tuple[str, Callable[[], Graph], Callable[[dict[str, Any]], Any]]] = [
+    ("two contacts are called 'floor'", parallel_gripper.gripper, lambda m: m["contacts"][0].update(path="floor")),
+    ("reads '', which does not exist", parallel_gripper.gripper, lambda m: m["contacts"][0].update(friction="")),
+    ("reads 'nothing', which does not exist", parallel_gripper.gripper, lambda m: m["contacts"][0].update(gap="nothing")),
+    ('"finger" has no shape', pushing.in_space, lambda m: m["collisions"][0]["shapes"].pop()),
+    ("no body number 9", pushing.in_space, lambda m: m["collisions"][0]["only"][0].__setitem__(0, 9)),
+    ("collide with itself", pushing.in_space, lambda m: m["collisions"][0]["only"][0].__setitem__(0, 1)),
+    ("restitution 2.0", pushing.in_space, lambda m: m["collisions"][0].update(restitution=2.0)),
+]
+
+
+@pytest.mark.parametrize(("said", "build", "change"), MARKS)
+def test_contacts_that_do_not_fit(said: str, build: Callable[[], Graph], change: Callable[[dict[str, Any]], Any]) -> None:
+    content = json.loads(dump_model(build()))
+    change(content["model"])
+    error = refused(json.dumps(content))
+    assert error.problems[0].code == "E355" and said in str(error)
 
 
 def test_keys_and_names_that_look_like_those_of_the_format_are_only_names() -> None:

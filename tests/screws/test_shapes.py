@@ -348,6 +348,7 @@ def test_lengths_in_another_unit(scale):
         (lambda: Hull("points"), "G143"),
         (lambda: Hull([(0, 0), (1, 0, 0)]), "G143"),
         (lambda: Hull(5), "G143"),
+        (lambda: Hull(np.array(5.0)), "G143"),
     ],
 )
 def test_shapes_that_are_none(make, code):
