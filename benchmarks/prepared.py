@@ -60,11 +60,11 @@ def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     x, p, m = run.start()
     copies = np.tile(p, (inner, 1))
-    ends = run.many(copies, x, m, threads=1, watch=False)
+    ends = run.many(copies, x, m, threads=1, watch=False, lanes=1)
     calls: dict[str, Callable[[], float]] = {
         "simulate": lambda: _cpu(lambda: compiled.simulate(t_end, samples=[t_end], progress=False), max(inner // 10, 1)),
         "go": lambda: _cpu(lambda: run.go(p, x, m), inner),
-        "many": lambda: _cpu(lambda: run.many(copies, x, m, threads=1, watch=False), 1) / inner,
+        "many": lambda: _cpu(lambda: run.many(copies, x, m, threads=1, watch=False, lanes=1), 1) / inner,
     }
     seconds = {name: np.array([call()]) for name, call in calls.items()}  # what is loaded once
     for _ in range(rounds):  # in turn, so that a disturbance meets all of them
