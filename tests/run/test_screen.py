@@ -63,7 +63,8 @@ def test_times_that_are_watched_are_not_doubled_by_rounding():
     assert np.isin(since, times).all() and np.diff(times).min() > 0.9e-3 and len(times) == GRID
 
 
-def test_many_runs_find_singular_positions_as_single_runs_do(singles):
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_many_runs_find_singular_positions_as_single_runs_do(singles, lanes):
     """Two uprights that start at many angles: those that lie flat before the end, and only those, end there."""
     compiled = compile_model(cranks((1.0, 1.0), start=2.0))
     run = compiled.prepare_run(0.5, samples=0.1, progress=False)
@@ -72,7 +73,7 @@ def test_many_runs_find_singular_positions_as_single_runs_do(singles):
     starts = np.tile(x, (15, 1))
     place = compiled.program.layout["parts.q"].start
     starts[:, place : place + 5] = np.stack([angles, angles, np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
-    ends = run.many(p, starts, m, {"turned": ("course", "parts.q[0]")})
+    ends = run.many(p, starts, m, {"turned": ("course", "parts.q[0]")}, lanes=lanes)
     assert run.runs.in_machine_code and set(ends.failures) <= set(singles) and 3 <= len(ends.failures) < len(angles)
     assert len(singles) <= len(ends.failures) + 2, "most runs need no second look"
     for k, start in enumerate(starts):
