@@ -26,7 +26,7 @@ ROOMS = {
     "bondgraph": (
         ("errors", "quantities", "run_arguments"),  # the ground
         ("output", "tape"),
-        ("emit", "model"),
+        ("emit", "model", "sinks"),
         ("checks", "elements"),
         ("causality", "graph", "signals"),
         ("assembly",),
@@ -77,6 +77,8 @@ HEAVY = (
     "coal",
     "yourdfpy",
     "trimesh",
+    "pyarrow",
+    "zarr",
     "bondgraph.run.integrators",
 )
 

@@ -21,7 +21,7 @@ from bondgraph.quantities import real
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.repeated.ends import RunEnd, RunEnds
 from bondgraph.run.repeated.preparation import PreparedProgram, prepare
-from bondgraph.run_arguments import Initial, RunSettings
+from bondgraph.run_arguments import Initial, KeepAsked, RunSettings
 from bondgraph.tracing.on_tape.values import flat
 
 
@@ -130,13 +130,18 @@ class PreparedRun:
         return self.runs.many(p, x0, m0, keep, threads=threads, watch=watch)
 
 
-def prepared_run(compiled: Compiled, t_end: float, settings: RunSettings) -> PreparedRun:
+def prepared_run(compiled: Compiled, t_end: float, kept: KeepAsked, settings: RunSettings) -> PreparedRun:
     """`Compiled.prepare_run`."""
-    return PreparedRun(compiled, prepare(compiled.program, t_end, **settings))
+    return PreparedRun(compiled, prepare(compiled.program, t_end, kept, **settings))
 
 
 def run_once(
-    compiled: Compiled, t_end: float, parameters: Mapping[str, Any] | None, initial: Initial | None, settings: RunSettings
+    compiled: Compiled,
+    t_end: float,
+    parameters: Mapping[str, Any] | None,
+    initial: Initial | None,
+    kept: KeepAsked,
+    settings: RunSettings,
 ) -> Result:
     """`Compiled.simulate`: a prepared run that is used once."""
-    return prepared_run(compiled, t_end, settings)(parameters=parameters, initial=initial)
+    return prepared_run(compiled, t_end, kept, settings)(parameters=parameters, initial=initial)

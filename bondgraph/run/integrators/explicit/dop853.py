@@ -18,6 +18,8 @@ from bondgraph.run.integrators.explicit import driver as of
 from bondgraph.run.integrators.explicit.steps import DENSE, EXTENDED, FIELDS
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Onset, Tolerances
 from bondgraph.run.integrators.native import fired, table_of
+from bondgraph.run.integrators.pages import LentPage
+from bondgraph.run.samples import NextPage
 from bondgraph.run.ticks import Ticks
 
 # Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress.
@@ -60,6 +62,7 @@ class Dop853(Integrator):
             table.point("instants", settler.table.address)
             name = "run"
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(of.machine_code().address(name))
+        self._page = LentPage(table, settler)
         self._seconds = 0.0
 
     def _share(self, ticks: Ticks) -> None:
@@ -87,15 +90,12 @@ class Dop853(Integrator):
         if self._settler is not None:
             self._settler.begin(t, levels)
 
-    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
-        table, n = self.table, self._n
-        table.point("times", times)
-        table.point("rows", rows)
-        table["samples"], table["written"], table["stop"], table["tried"] = len(times), 0, stop, 0
-        settler = self._settler
-        if settler is not None:
-            settler.depart(rows)
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Leg:
+        table, n, settler = self.table, self._n, self._settler
+        self._page.lend(times, rows, following)
+        table["stop"], table["tried"] = stop, 0
         seconds, status = self._call()
+        self._page.check()
         self._seconds += seconds
         if status == of.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
