@@ -5,13 +5,28 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from benchmarks import chain, delta, events, front_end, hand, mujoco_ellipsoids, piles, prepared, sweeps, tree, two_eggs, walls
+from benchmarks import (
+    chain,
+    delta,
+    events,
+    front_end,
+    hand,
+    mujoco_ellipsoids,
+    outputs,
+    piles,
+    prepared,
+    sweeps,
+    tree,
+    two_eggs,
+    walls,
+)
 from benchmarks.command import run_command
 
 MAINS = {
     "two eggs": two_eggs.main,
     "chain": chain.main,
     "front end": front_end.main,
+    "outputs": outputs.main,
     "tree": tree.main,
     "walls": walls.main,
     "delta": delta.main,

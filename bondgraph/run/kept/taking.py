@@ -60,7 +60,8 @@ class Taking:
             return
         count = min(holding - first, len(x))
         stays = np.flatnonzero(self._stay[rows][:count])
-        self._stays.append((first + stays, x[stays], m[stays], q[stays]))
+        if len(stays):
+            self._stays.append((first + stays, x[stays], m[stays], q[stays]))
         own = self._own[rows][:count]
         since, dates = (times[self.sent : self.sent + int(own.sum())] for times in self._wanted)
         if self._wanted[1] is settings.dates:
@@ -69,11 +70,13 @@ class Taking:
             x, q, m = x[:count][own], q[:count][own], m[:count][own]
             self._keep(since, dates, x, q, m, energies_at(program, dates, settings.p, x, m))
 
-    def _keep(self, since: np.ndarray, dates: np.ndarray, x: np.ndarray, q: np.ndarray, m: np.ndarray, E: np.ndarray) -> None:
-        """Samples that are asked for, and hold, with their energies E."""
+    def _keep(
+        self, since: np.ndarray, dates: np.ndarray, x: np.ndarray, q: np.ndarray, m: np.ndarray, energies: np.ndarray
+    ) -> None:
+        """Samples that are asked for, and hold."""
         p = self._run.settings.p
         self.sent += len(x)
-        self.account.take(dates, since, E, q)
+        self.account.take(dates, since, energies, q)
         self.last = x[-1].copy(), m[-1].copy()
         self._send(dates.copy(), self._chosen.values(dates, x, p, m))
 

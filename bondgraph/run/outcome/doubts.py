@@ -17,6 +17,9 @@ FAR, MOST = 1e3, 0.1
 
 _PROBES, _OFF, _APART = 16, 1e-5, 1e-6
 
+_AT_ONCE = 2**20
+"""Numbers of states that are changed at once: 8 MB."""
+
 
 def doubts_of(result: Result, ledger: Ledger, rtol: float) -> tuple[Doubt, ...]:
     """The energy account of a run, if its residual is far above what rtol promises."""
@@ -37,14 +40,20 @@ def doubts_of(result: Result, ledger: Ledger, rtol: float) -> tuple[Doubt, ...]:
 def _turned_over(result: Result) -> float:
     """The most energy that states have had apart, J: what goes from one form to another within a storage, such as an `IC` that
     falls, is in play though the whole stays nothing."""
-    program, most = result.program, 0.0
+    program, n, most = result.program, result.program.states, 0.0
+    step = max(1, _AT_ONCE // max(n, 1))
     assert program.energies is not None
-    parts = np.vstack([np.eye(program.states), np.zeros((1, program.states))]) * _APART
     for k in _probed(result):
-        with np.errstate(all="ignore"):
-            held = program.energies.many(result.t[k], result.x[k] * (1.0 + parts), result.p, result.m[k])
-        apart = np.abs(held[:-1] - held[-1]) / _APART
-        most = max(most, float(apart[np.isfinite(apart)].sum()))
+        t, x, m, turned = result.t[k], result.x[k], result.m[k], 0.0
+        for first in range(0, n, step):
+            own = np.arange(first, min(first + step, n))
+            apart = np.tile(x, (len(own) + 1, 1))
+            apart[np.arange(len(own)), own] *= 1.0 + _APART
+            with np.errstate(all="ignore"):
+                held = program.energies.many(t, apart, result.p, m)
+            change = np.abs(held[:-1] - held[-1]) / _APART
+            turned += float(change[np.isfinite(change)].sum())
+        most = max(most, turned)
     return most
 
 

@@ -32,6 +32,16 @@ def test_a_run_has_the_numbers_of_the_script(drive: Path, tmp_path: Path, capsys
     assert "drive: 0.2 s" in capsys.readouterr().out
 
 
+def test_a_run_keeps_what_is_named(drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["run", str(drive), "--t-end", "0.2", "--keep", "coil.p", "--keep", "winding.effort", "--out", str(tmp_path / "out")]
+    assert main([*given, "--only", "trajectory.npz"]) == 0
+    expected = simulate(SMALL["drive"](), 0.2, progress=False)
+    with np.load(tmp_path / "out" / "trajectory.npz") as found:
+        assert set(found) == {"t", "coil.p", "winding.effort", *expected.program.layout.names("p")}
+        np.testing.assert_array_equal(found["winding.effort"], expected["winding.effort"])
+    assert "drive: 0.2 s" in capsys.readouterr().out
+
+
 def test_a_model_is_shown(drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(drive), "--out", str(tmp_path / "out"), "--only", "report.txt"]) == 0
     report = (tmp_path / "out" / "report.txt").read_text(encoding="utf-8")
@@ -46,6 +56,7 @@ def test_a_model_is_shown(drive: Path, tmp_path: Path, capsys: pytest.CaptureFix
         (["{drive}", "--t-end", "1", "--set", "winding.resistance"], "E359"),
         (["{drive}", "--t-end", "1", "--set", "winding.resistance=three"], "E359"),
         (["{drive}", "--t-end", "1", "--set", "wind=3"], "E122"),
+        (["{drive}", "--t-end", "1", "--keep", "wind"], "E346"),
     ],
 )
 def test_what_cannot_be_run(
