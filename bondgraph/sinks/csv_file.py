@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Mapping, Sequence
+from typing import TextIO
 
 import numpy as np
 
@@ -22,6 +24,7 @@ class CsvSink(Sink):
     def __init__(self, path: str | os.PathLike[str]):
         self._path = path
         self._file: Unfinished | None = None
+        self._text: TextIO = io.StringIO()
 
     def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
         """Write the names."""

@@ -79,11 +79,17 @@ CASES: dict[str, Callable[[], Callable[..., Result]]] = {
     "end without a finite state": lambda: of_program(
         lambda: fails(slots={"x": Slot("x", 0)}), [1.0, 1.0], [1.0], [], 2.0, samples=0.05
     ),
+    "end in SciPy": lambda: of_program(
+        lambda: fails(slots={"x": Slot("x", 0)}), [1.0, 1.0], [1.0], [], 2.0, samples=0.05, solver="scipy"
+    ),
+    "nothing that moves": lambda: of_graph(
+        lambda: test_trust.loop(Se("u", lambda t: s.sin(t), signals=["time"]), R("r", 2.0)), 1.0, samples=0.05
+    ),
     "end of an overflow": lambda: of_graph(
         lambda: test_trust.loop(I("m", 1.0, initial=1.0), R("negative", effort=lambda f: -f)), 2000.0, samples=40.0
     ),
     "many samples in a step": lambda: of_program(
-        problems.oscillator, [1.0, 0.0], [1.0, 0.1], [], 20.0, samples=0.02, max_step=20.0
+        problems.oscillator, [1.0, 0.0], [1.0, 0.1], [], 20.0, samples=0.1, max_step=20.0
     ),
     "doubts": lambda: of_graph(
         lambda: test_trust.loop(I("m", 1.0), C("k", stiffness=4.0, initial=1.0)), 50.0, atol=1e-2, rtol=1e-9, samples=0.5
@@ -334,7 +340,8 @@ def test_strict_runs_and_warnings_are_those_of_plain_runs():
         assert not CASES["end at a pole"]()(keep="m.p").ok
 
 
-def test_threads_share_a_prepared_run():
+def test_threads_share_a_prepared_run(monkeypatch):
+    monkeypatch.setattr(kept_runs, "PAGE", 50)
     compiled = compile_model(bouncing(2), progress=False)
     run = compiled.prepare_run(0.5, samples=0.01, progress=False, keep=["m0.p", "m1.flow"])
     starts = [0.1, 0.2, 0.3, 0.4]
