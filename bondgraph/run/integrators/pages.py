@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -52,9 +54,12 @@ class LentPage:
 
     def __init__(self, table: FieldTable, settler: Settler | None = None):
         self._table, self._settler = table, settler
-        self._call = ctypes.CFUNCTYPE(None)(self._full)
-        self._address = ctypes.cast(self._call, ctypes.c_void_p).value or 0
         self._error: BaseException | None = None
+
+    @cached_property
+    def _call(self) -> Any:
+        """What machine code can call."""
+        return ctypes.CFUNCTYPE(None)(self._full)
 
     def lend(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
         """Rows for samples at times (k,), s."""
@@ -63,7 +68,7 @@ class LentPage:
         table.point("times", times)
         table.point("rows", rows)
         table["samples"], table["written"] = fit, 0
-        table.point("drain", self._address if fit < len(times) else 0)
+        table.point("drain", ctypes.cast(self._call, ctypes.c_void_p).value or 0 if fit < len(times) else 0)
         if self._settler is not None:
             self._settler.depart(rows)
 

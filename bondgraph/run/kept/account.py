@@ -22,7 +22,7 @@ class RunningAccount:
 
     def __init__(self, program: Program, p: np.ndarray, log: Log, start: np.ndarray, samples: int):
         self._program, self._p, self._log, self._start = program, p, log, start
-        self._columns = role_columns(program)
+        self._columns = role_columns(program.power_roles)
         self._stretch = max(1, -(-samples // MOST))
         room = -(-samples // self._stretch) + 2
         self._rows = np.zeros((room, len(_COLUMNS)))

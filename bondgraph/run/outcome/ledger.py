@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -92,7 +93,7 @@ def account(
     start : energy per storage at the start, before any event, J.
     """
     lost = np.concatenate([[0.0], np.cumsum(events.lost)])[events_before(since, events.since, bool(len(since)))]
-    totals = totals_of(role_columns(program), energies, integrals, lost, float(start.sum()))
+    totals = totals_of(role_columns(program.power_roles), energies, integrals, lost, float(start.sum()))
     names = list(program.energy_names) or [f"storage {i}" for i in range(energies.shape[1])]
     others = list(program.power_names) or [f"power {i}" for i in range(integrals.shape[1])]
     courses = {name: energies[:, i] for i, name in enumerate(names)}
@@ -102,12 +103,13 @@ def account(
     return Ledger(t, in_play=in_play, elements=courses, **totals)
 
 
-def role_columns(program: Program) -> dict[str, np.ndarray | slice]:
-    """Of each role the powers that have it."""
-    roles, found = np.array(program.power_roles, dtype=object), dict[str, np.ndarray | slice]()
+@functools.lru_cache(maxsize=64)
+def role_columns(roles: tuple[str, ...]) -> Mapping[str, np.ndarray | slice]:
+    """Of each role the powers that have it; `roles` are those of all powers."""
+    found = dict[str, np.ndarray | slice]()
     for role in ROLES:
-        own = np.flatnonzero(roles == role)
-        found[role] = slice(None) if len(own) == len(roles) else own
+        own = [column for column, one in enumerate(roles) if one == role]
+        found[role] = slice(None) if len(own) == len(roles) else np.array(own, dtype=int)
     return found
 
 

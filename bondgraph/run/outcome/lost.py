@@ -3,6 +3,7 @@ equations no more, out."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,18 +46,17 @@ def first_lost(
 
 def energies_at(program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
     """Energy per storage (k, storages), J, whatever it is."""
-    return _computed(program.energies, t, p, x, m)
+    with np.errstate(all="ignore"):
+        return _computed(program.energies, t, p, x, m)
 
 
 def _computed(kernel: Kernel | None, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        return np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, p, m)
+    return np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, p, m)
 
 
 def _is_finite(values: np.ndarray) -> bool:
     """Whether all are: then their sum mostly is, which is soon told."""
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(values.sum()) or np.isfinite(values).all())
+    return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
 
 
 class LossSearch:
@@ -95,11 +95,12 @@ class LossSearch:
                 of = f'{what} of "{name}"' if name else what
                 found.append(LostSolution(self._seen + int(k), "not finite", f"{of} is not finite", name, x[k].copy()))
 
-        look(x, "the state", ())
-        look(energies, "the energy", program.energy_names)
-        look(_computed(program.powers, t, self._p, x, m), "the power", program.power_names)
-        look(q, "the work", program.power_names)
-        look(_computed(program.rates, t, self._p, x, m), "the rate", ())
+        with np.errstate(all="ignore"):
+            look(x, "the state", ())
+            look(energies, "the energy", program.energy_names)
+            look(_computed(program.powers, t, self._p, x, m), "the power", program.power_names)
+            look(q, "the work", program.power_names)
+            look(_computed(program.rates, t, self._p, x, m), "the rate", ())
         return min(found, key=lambda lost: lost.sample, default=None)
 
 
