@@ -7,6 +7,7 @@ beside its type; `spelled_settings` writes the same into the signature and the d
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol, TypedDict, TypeVar, get_args, get_type_hints, runtime_checkable
@@ -60,6 +61,45 @@ def start_of(given: Any) -> Any:
 
 Initial = Mapping[str, Any] | Startable
 """What `initial=` takes: changes of the start values by name, the `final` of another run, or an operating point."""
+
+
+@dataclass(frozen=True)
+class KeptQuantity:
+    """Something that is kept of a run: its name, its unit, the shape of its value at one sample."""
+
+    name: str
+    unit: str
+    shape: tuple[int, ...]
+
+
+@runtime_checkable
+class Sink(Protocol):
+    """Where samples of a run go while it goes on, for `simulate(sink=...)`: begin, take any number of times, end; or abandon."""
+
+    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
+        """A run of the model of this name begins."""
+
+    def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """The samples that follow: dates (k,), s, and by name values (k, *shape), which are the sink's own."""
+
+    def end(self, wrong: str, valid: int) -> None:
+        """The run has ended; `wrong` says why it ended early, or cannot be trusted, "" if it is well; so many of the samples, the
+        first, are `valid`."""
+
+    def abandon(self) -> None:
+        """The run was interrupted, or something else failed: nothing of it is to stay."""
+
+
+Sinkable = str | os.PathLike[str] | Sink | Callable[[np.ndarray, Mapping[str, np.ndarray]], object]
+"""What `sink=` takes: a path, whose ending says the format; a sink; or a function of times and values."""
+
+
+@dataclass(frozen=True)
+class KeepAsked:
+    """What is to be kept of a run, and where it goes: all, in the result, where nothing is named."""
+
+    keep: str | Sequence[str] | None = None
+    sink: Sinkable | None = None
 
 
 @dataclass(frozen=True)
@@ -134,10 +174,11 @@ SETTINGS = _record()
 DEFAULTS = RunSettings(**{name: setting.default for name, (_, setting) in SETTINGS.items()})  # type: ignore[typeddict-item]
 
 
-def setting_key(t_end: Any, settings: RunSettings) -> tuple[Any, ...] | None:
-    """Something that is equal only for the same settings, whatever becomes of arrays among them; None where there is none."""
-    found = [_identity(value) for value in (t_end, *settings.values())]
-    return None if None in found else (*settings, *found)
+def setting_key(t_end: Any, kept: KeepAsked, settings: RunSettings) -> tuple[Any, ...] | None:
+    """Something that is equal only for the same settings of runs that keep the same, whatever becomes of arrays among them; None
+    where there is none, or a sink."""
+    found = [_identity(value) for value in (t_end, kept.keep, *settings.values())]
+    return None if kept.sink is not None or None in found else (*settings, *found)
 
 
 def _identity(value: Any) -> tuple[Any, ...] | None:

@@ -28,7 +28,7 @@ ROOMS = {
     "bondgraph": (
         ("errors", "quantities", "run_arguments"),  # the ground
         ("output", "tape"),
-        ("emit", "model"),
+        ("emit", "model", "sinks"),
         ("checks", "elements"),
         ("causality", "graph", "signals"),
         ("assembly",),
@@ -79,6 +79,8 @@ HEAVY = (
     "coal",
     "yourdfpy",
     "trimesh",
+    "pyarrow",
+    "zarr",
     "bondgraph.run.integrators",
 )
 

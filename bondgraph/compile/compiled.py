@@ -32,7 +32,7 @@ from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.bonds import BondVariables
 from bondgraph.run.program import Program
 from bondgraph.run.switching.rounding import nudges
-from bondgraph.run_arguments import Initial, RunSettings, StartValues, spelled_settings, start_of
+from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, Sinkable, StartValues, spelled_settings, start_of
 from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
@@ -201,6 +201,8 @@ class Compiled(Frozen):
         *,
         parameters: Mapping[str, Any] | None = None,
         initial: Initial | None = None,
+        keep: str | Sequence[str] | None = None,
+        sink: Sinkable | None = None,
         **settings: Unpack[RunSettings],
     ) -> Result:
         """Run from `t_start` to `t_end` (s).
@@ -210,25 +212,40 @@ class Compiled(Frozen):
         parameters : changes by name, {"spring.stiffness": 80.0}; nothing is compiled again.
         initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
             an operating point, whose parameters are taken along.
+        keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
+            models; everything by default.
+        sink : where they go, while the run goes on, instead of into the result: a path ("run.parquet", or .zarr, .npz, .csv), a
+            `bondgraph.sinks.Sink`, or a function of times and values by name.
 
         Raises `ModelError` as `initial`, E309 for parameters from which no finite quantity follows, E214 for switches whose modes
         do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for settings, E322 for
-        one that does not exist.
+        one that does not exist, E346 and E348 for what is to be kept.
         """
         from bondgraph.prepared.runs import run_once
 
-        return run_once(self, t_end, parameters, initial, settings)
+        return run_once(self, t_end, parameters, initial, KeepAsked(keep, sink), settings)
 
     @spelled_settings
-    def prepare_run(self, t_end: float, **settings: Unpack[RunSettings]) -> PreparedRun:
+    def prepare_run(
+        self,
+        t_end: float,
+        *,
+        keep: str | Sequence[str] | None = None,
+        sink: Sinkable | None = None,
+        **settings: Unpack[RunSettings],
+    ) -> PreparedRun:
         """Bind all that runs from `t_start` to `t_end` (s) share, for many of them: `run = compiled.prepare_run(5.0)`, then
         `run(parameters={"spring.stiffness": 80.0})` is what `simulate` would give, and `run.many` does many at once.
+
+        Parameters
+        ----------
+        keep, sink : as of `simulate`, for runs that are called; `many` has a `keep` of its own.
 
         Raises `RunError` for settings, E322 for one that does not exist.
         """
         from bondgraph.prepared.runs import prepared_run
 
-        return prepared_run(self, t_end, settings)
+        return prepared_run(self, t_end, KeepAsked(keep, sink), settings)
 
     def linearise(
         self,

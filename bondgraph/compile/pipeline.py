@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -43,7 +43,7 @@ from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.rings import refuse_rings
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sort import sort_statements
-from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
+from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
 from bondgraph.schedule.alike.late_system import alike_parts
 from bondgraph.schedule.size import is_large
 from bondgraph.tape.collection import paused_collection
@@ -122,6 +122,8 @@ def simulate(
     *,
     parameters: Mapping[str, Any] | None = None,
     initial: Initial | None = None,
+    keep: str | Sequence[str] | None = None,
+    sink: Sinkable | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
     """Compile where needed, and run from `t_start` to `t_end` (s): `Compiled.simulate`, which says what is refused.
@@ -132,9 +134,13 @@ def simulate(
     parameters : changes by name, {"spring.stiffness": 80.0}.
     initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or an
         operating point, whose parameters are taken along.
+    keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
+        models; everything by default.
+    sink : where they go, while the run goes on, instead of into the result: a path ("run.parquet", or .zarr, .npz, .csv), a
+        `bondgraph.sinks.Sink`, or a function of times and values by name.
     """
-    wanted = settings.get("progress", True)
-    return compiled_form(model, "simulate", progress=wanted).simulate(t_end, parameters=parameters, initial=initial, **settings)
+    compiled = compiled_form(model, "simulate", progress=settings.get("progress", True))
+    return compiled.simulate(t_end, parameters=parameters, initial=initial, keep=keep, sink=sink, **settings)
 
 
 def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Compiled:

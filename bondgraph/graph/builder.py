@@ -17,7 +17,7 @@ from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.model.names import is_name, names_of
 from bondgraph.output.cells import cell, code, line
 from bondgraph.output.lookup import unknown
-from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
+from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.collection import paused_collection
 
 if TYPE_CHECKING:
@@ -239,6 +239,8 @@ class Graph(Draft):
         *,
         parameters: Mapping[str, Any] | None = None,
         initial: Initial | None = None,
+        keep: str | Sequence[str] | None = None,
+        sink: Sinkable | None = None,
         **settings: Unpack[RunSettings],
     ) -> Result:
         """Compile it, and run from `t_start` to `t_end` (s): `bondgraph.simulate(graph, t_end)`. Who runs it more often compiles
@@ -249,10 +251,14 @@ class Graph(Draft):
         parameters : changes by name, {"spring.stiffness": 80.0}.
         initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
             an operating point, whose parameters are taken along.
+        keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
+            models; everything by default.
+        sink : where they go, while the run goes on, instead of into the result: a path ("run.parquet", or .zarr, .npz, .csv), a
+            `bondgraph.sinks.Sink`, or a function of times and values by name.
         """
         from bondgraph.compile.pipeline import simulate
 
-        return simulate(self, t_end, parameters=parameters, initial=initial, **settings)
+        return simulate(self, t_end, parameters=parameters, initial=initial, keep=keep, sink=sink, **settings)
 
     def diagram(
         self,

@@ -14,6 +14,8 @@ EXTRAS = {
     "imageio_ffmpeg": "viz",
     "pandas": "tables",
     "xarray": "tables",
+    "pyarrow": "sinks",
+    "zarr": "sinks",
     "control": "control",
     "daqp": "stepping",
     "clarabel": "stepping",

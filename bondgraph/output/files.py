@@ -88,6 +88,28 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise unwritable(target, reason(error)) from error
 
 
+class Unfinished:
+    """A file, or a folder, that is written by and by: `part` is where to write, `finish` puts it in its place, and `drop` leaves
+    nothing of it."""
+
+    def __init__(self, opened: contextlib.AbstractContextManager[Path]):
+        self._stack = contextlib.ExitStack()
+        self.part = self._stack.enter_context(opened)
+
+    def finish(self) -> None:
+        """All is there."""
+        self._stack.close()
+
+    def drop(self) -> None:
+        """It will not be finished."""
+        with contextlib.suppress(_Dropped), self._stack:
+            raise _Dropped
+
+
+class _Dropped(Exception):
+    """Ends the block of a file that is not to be."""
+
+
 def unwritable(path: Path, why: str) -> FileError:
     """E414 for a file."""
     return FileError(Problem("E414", f"cannot write {shown(path)}", (why,), (), ("another place",)))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bondgraph.errors import FileError, Problem
-from bondgraph.output.files import check_name, fresh_folder, reason, shown
+from bondgraph.output.files import check_name, fresh_folder, reason, shown, unwritable
 
 
 def check_directory(out: str | os.PathLike[str], files: Iterable[str] = ()) -> None:
@@ -51,6 +51,33 @@ def write_texts(out: str | os.PathLike[str], texts: Mapping[str, str], files: It
 
     write_all(out, write, {*texts, *files})
     return [Path(out) / name for name in texts]
+
+
+@contextlib.contextmanager
+def whole_folder(path: str | os.PathLike[str], mark: str) -> Iterator[Path]:
+    """A place for a folder, of the same name; what is there at the end of the block replaces the folder at `path`, if that has a
+    file called `mark`: another is not touched.
+
+    Raises `FileError` (E414) where it cannot be written.
+    """
+    target = Path(path)
+    try:
+        check_name(target)
+        real = Path(os.path.realpath(target))
+        if os.path.lexists(real) and not (real / mark).is_file():
+            raise unwritable(target, f"there is something else, without a file {mark}")
+        if not real.parent.is_dir():
+            raise unwritable(target, f"there is no folder {shown(real.parent)}")
+        with fresh_folder(real.parent) as folder:
+            new, old = folder / "new", folder / "old"
+            new.mkdir()
+            old.mkdir()
+            yield new / real.name
+            _exchange(real.parent, new, old, [real.name], [real.name])
+    except FileError:
+        raise
+    except OSError as error:
+        raise unwritable(target, reason(error)) from error
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from bondgraph.prepared.blocks import parameter_rows, plainly_fit, start_rows
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.repeated.ends import RunEnd, RunEnds
 from bondgraph.run.repeated.preparation import PreparedProgram, prepare
-from bondgraph.run_arguments import Initial, RunSettings, setting_key
+from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, setting_key
 
 _KEPT = 5000
 """Numbers of a model up to which what its runs have in common is kept: more take memory, and their steps are what takes time."""
@@ -134,17 +134,22 @@ class PreparedRun:
         return self.runs.many(p, x0, m0, keep, threads=threads, watch=watch, lanes=lanes)
 
 
-def prepared_run(compiled: Compiled, t_end: float, settings: RunSettings) -> PreparedRun:
+def prepared_run(compiled: Compiled, t_end: float, kept: KeepAsked, settings: RunSettings) -> PreparedRun:
     """`Compiled.prepare_run`."""
-    return PreparedRun(compiled, prepare(compiled.program, t_end, **settings))
+    return PreparedRun(compiled, prepare(compiled.program, t_end, kept, **settings))
 
 
 def run_once(
-    compiled: Compiled, t_end: float, parameters: Mapping[str, Any] | None, initial: Initial | None, settings: RunSettings
+    compiled: Compiled,
+    t_end: float,
+    parameters: Mapping[str, Any] | None,
+    initial: Initial | None,
+    kept: KeepAsked,
+    settings: RunSettings,
 ) -> Result:
     """`Compiled.simulate`: a prepared run that is used once, or as long as the settings stay the same."""
     program = compiled.program
     small = program.states + program.parameters <= _KEPT
-    key = setting_key(t_end, settings) if small else None
-    runs = compiled.last_prepared.made(key, lambda: prepare(program, t_end, **settings))
+    key = setting_key(t_end, kept, settings) if small else None
+    runs = compiled.last_prepared.made(key, lambda: prepare(program, t_end, kept, **settings))
     return PreparedRun(compiled, runs)(parameters=parameters, initial=initial)

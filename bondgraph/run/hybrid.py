@@ -15,8 +15,8 @@ from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.choose import build, for_stiff, settle_function, settling, tolerances, weights_of
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Selection
 from bondgraph.run.integrators.underway import Underway
-from bondgraph.run.outcome.doubts import first_lost
 from bondgraph.run.outcome.failure import Failure, cause, describe, fastest_rate
+from bondgraph.run.outcome.lost import LostSolution, first_lost
 from bondgraph.run.outcome.result import Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
@@ -38,14 +38,22 @@ class Hybrid:
     way (`instants`), except in a `reference`; `handed_back` counts those that are settled here.
     """
 
-    def __init__(self, bound: Bound, settings: Settings, ticks: Ticks, bar: Progress, reference: bool = False):
+    def __init__(
+        self,
+        bound: Bound,
+        settings: Settings,
+        ticks: Ticks,
+        bar: Progress,
+        reference: bool = False,
+        samples: SampleRows | None = None,
+    ):
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
         self.weights = weights_of(bound, settings.rtol, settings.atol, settings.max_step)
         self.courses = Courses(bound, settings.span)
         self.watch = Watch(len(bound.program.transitions), settings.span, settings.rtol)
         self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)
         self.x, _ = bound.consistent(self.t, settings.x, self.m)
-        self.samples = SampleRows(len(settings.times), len(self.x), len(self.q), len(self.m))
+        self.samples = samples or SampleRows(len(settings.times), len(self.x), len(self.q), len(self.m))
         self.start_energies = bound.energies(self.t, self.x, self.m)
         self.log = Log(bound.program, settings.t_start)
         self.failure: Failure | None = None
@@ -202,7 +210,8 @@ class Hybrid:
             if restart:
                 integrator.restart(self.t, self.x, self.q, self.m, levels)
                 begun = self.t
-            leg = first or integrator.advance(settings.times[samples.written :], samples.left, settings.span)
+            left = settings.times[samples.written :], samples.left
+            leg = first or integrator.advance(*left, settings.span, self._next_page)
             first = None
             self.t, self.x, self.q = leg.t, leg.x, leg.q
             if leg.onset is not None:
@@ -223,6 +232,14 @@ class Hybrid:
                 levels = self._settle_here(leg.fired, begun)
         return None, levels
 
+    def _next_page(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
+        """Room for more samples, where the rows for them are full on the way."""
+        samples = self.samples
+        self.courses.see(samples.left[:count, : len(self.x)])
+        samples.add(count, m, held)
+        samples.turn()
+        return samples.left
+
     def _too_many(self, steps: int) -> str:
         """What to say of a run that takes too many steps, or has made so little way that it certainly will."""
         most, way = self.settings.max_steps, self.t / self.settings.span
@@ -235,25 +252,46 @@ class Hybrid:
 
     def examine(self) -> None:
         """End the run before the first sample at which a value is lost (`first_lost`), unless it has ended there by itself."""
-        samples, times = self.samples, self.settings.times
-        x, dates = samples.x, self.settings.dates[: samples.written]
-        lost = first_lost(self.bound.program, dates, self.bound.p, x, samples.m, samples.q, self.settings.rtol)
-        if lost is None:
+        samples, dates = self.samples, self.settings.dates[: self.samples.written]
+        lost = first_lost(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
+        if lost is not None:
+            samples.written = max(lost.sample, 1)
+            self.end_before(lost)
+
+    def end_before(self, lost: LostSolution) -> None:
+        """End the run where something is lost, unless it has ended there by itself."""
+        time = float(self.settings.times[lost.sample])
+        if self.failure is not None and time >= self.t:
             return
-        samples.written = max(lost.sample, 1)
-        if self.failure is not None and times[lost.sample] >= self.t:
-            return
-        self.t, self.x = float(times[lost.sample]), x[lost.sample]
+        self.t, self.x = time, lost.x
         self.log.until(self.t)
         self._fail(lost.kind, lost.reason, lost.suspect)
 
 
 def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
     """What a run that began with a choice has found, in dates; `wall_time` in s."""
-    effort, settings, samples = run.effort, run.settings, run.samples
+    settings, samples = run.settings, run.samples
+    return Result(
+        program=run.bound.program,
+        p=settings.p,
+        t=settings.dates[: samples.written],
+        since=settings.times[: samples.written],
+        x=samples.x,
+        m=samples.m,
+        integrals=samples.q,
+        start_energies=run.start_energies,
+        events=Events.of(run.bound.program, settings.p, settings.t_start, run.log),
+        failure=run.failure,
+        statistics=statistics_of(run, choice, wall_time),
+    )
+
+
+def statistics_of(run: Hybrid, choice: Selection, wall_time: float) -> Statistics:
+    """What a run cost that began with a choice; `wall_time` in s."""
+    effort, settings = run.effort, run.settings
     used = list(dict.fromkeys(run.methods)) or [choice.method]
     local = tolerances(settings, used[-1]).relative
-    statistics = Statistics(
+    return Statistics(
         solver=choice.solver,
         method=", ".join(used),
         steps=effort.steps,
@@ -268,17 +306,4 @@ def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
         integration_time=effort.seconds,
         local_rtol=local,
         rounding=run.weights.rounding(effort.noisy, local, run.t, run.x, run.m),
-    )
-    return Result(
-        program=run.bound.program,
-        p=settings.p,
-        t=settings.dates[: samples.written],
-        since=settings.times[: samples.written],
-        x=samples.x,
-        m=samples.m,
-        integrals=samples.q,
-        start_energies=run.start_energies,
-        events=Events.of(run.bound.program, settings.p, settings.t_start, run.log),
-        failure=run.failure,
-        statistics=statistics,
     )

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+
+NextPage = Callable[[int, np.ndarray, int], np.ndarray]
+"""Takes as filled so many of the rows that were given out last, in modes (modes,) but for the first few, whose modes are known
+already; gives empty rows (k, n + quadratures)."""
+
+Taken = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+"""Is given states (k, n), integrated powers (k, quadratures) and modes (k, modes) of samples that follow one another."""
 
 
 class SampleRows:
-    """`rows` (samples, states + quadratures) and `modes` (samples, modes), of which the first `written` are filled."""
+    """`rows` (room, states + quadratures) and `modes` (room, modes), of `written` samples those that are still here.
 
-    def __init__(self, samples: int, states: int, quadratures: int, modes: int):
-        self.rows, self.modes = np.empty((samples, states + quadratures)), np.empty((samples, modes))
+    There is room for all samples, unless somebody takes them on the way (`taken`).
+    """
+
+    def __init__(self, room: int, states: int, quadratures: int, modes: int, taken: Taken | None = None):
+        self.rows, self.modes = np.empty((room, states + quadratures)), np.empty((room, modes))
         self.states, self.written = states, 0
+        self._gone, self._taken = 0, taken
 
     @classmethod
     def over(cls, rows: np.ndarray, modes: np.ndarray, states: int) -> SampleRows:
@@ -25,26 +38,42 @@ class SampleRows:
         self.add(1, m)
 
     @property
+    def here(self) -> int:
+        """How many rows are filled and not taken."""
+        return self.written - self._gone
+
+    @property
     def left(self) -> np.ndarray:
         """Rows that are still to be filled."""
-        return self.rows[self.written :]
+        return self.rows[self.here :]
+
+    @property
+    def modes_left(self) -> np.ndarray:
+        """The modes of these."""
+        return self.modes[self.here :]
 
     def add(self, count: int, m: np.ndarray, held: int = 0) -> None:
         """So many of the rows that were left have been filled, in these modes but for the first, whose modes are `held`."""
-        self.modes[self.written + held : self.written + count] = m
+        self.modes[self.here + held : self.here + count] = m
         self.written += count
+
+    def turn(self) -> None:
+        """Hand over what is here: all rows are empty then."""
+        if self._taken is not None and self.here:
+            self._taken(self.x, self.q, self.m)
+            self._gone = self.written
 
     @property
     def x(self) -> np.ndarray:
-        """States, (written, states)."""
-        return np.ascontiguousarray(self.rows[: self.written, : self.states])
+        """States, (here, states)."""
+        return np.ascontiguousarray(self.rows[: self.here, : self.states])
 
     @property
     def q(self) -> np.ndarray:
-        """Integrated powers, (written, quadratures)."""
-        return np.ascontiguousarray(self.rows[: self.written, self.states :])
+        """Integrated powers, (here, quadratures)."""
+        return np.ascontiguousarray(self.rows[: self.here, self.states :])
 
     @property
     def m(self) -> np.ndarray:
-        """Modes, (written, modes)."""
-        return self.modes[: self.written]
+        """Modes, (here, modes)."""
+        return self.modes[: self.here]

@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
 from bondgraph.run.repeated.preparation import prepare
-from bondgraph.run_arguments import RunSettings, spelled_settings
+from bondgraph.run_arguments import KeepAsked, RunSettings, Sinkable, spelled_settings
 
 
 @spelled_settings
@@ -20,6 +20,9 @@ def simulate(
     parameters: Sequence[float] | np.ndarray,
     modes0: Sequence[float] | np.ndarray,
     t_end: float,
+    *,
+    keep: str | Sequence[str] | None = None,
+    sink: Sinkable | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
     """Run a compiled model.
@@ -29,6 +32,8 @@ def simulate(
     program : what the compiler made.
     x0, parameters, modes0 : start states (n,), parameters (parameters,), modes (modes,), in the program's units.
     t_end : s.
+    keep : names of the only quantities that are kept; everything by default.
+    sink : where they go instead of into the result: a path, a `Sink`, a function of times and values.
 
     Returns a `Result`; a run that could not reach its end has a `failure` and what was computed up to there, and gives a
     `RunEndedWarning`; one that reached its end and cannot be trusted has `doubts`, and gives a `RunDoubtWarning`. Where the
@@ -36,6 +41,6 @@ def simulate(
 
     Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choice, E305 wrong count of start values, E306 other
     settings, E330 clocks, E307 solver not installed, E308 start values, E309 parameters, E310 modes not finite, E323 a run that
-    is not ok, where it is to be `strict`.
+    is not ok, where it is to be `strict`, E346 and E348 what is to be kept, and where.
     """
-    return prepare(program, t_end, **settings).result(x0, parameters, modes0)
+    return prepare(program, t_end, KeepAsked(keep, sink), **settings).result(x0, parameters, modes0)

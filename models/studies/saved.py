@@ -66,7 +66,8 @@ def run_saved(asked: Asked, options: Namespace) -> Outcome:
         name: value for name, value in asked.changes.items() if compiled.system.resolve(name) in compiled.system.parameters
     }
     initial = {name: value for name, value in asked.changes.items() if name not in parameters}
-    result = compiled.simulate(options.t_end, parameters=parameters, initial=initial, rtol=options.rtol, method=options.method)
+    settings = {"rtol": options.rtol, "method": options.method, "keep": options.keep}
+    result = compiled.simulate(options.t_end, parameters=parameters, initial=initial, **settings)
     summary = {
         "name": compiled.model.name,
         **ending(result),
@@ -103,6 +104,7 @@ def _model(parser: ArgumentParser) -> None:
 def _settings(group: Any) -> None:
     group.add_argument("--t-end", type=float, required=True, metavar="S", help="end of the run, s")
     group.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter or a start value; more than one")
+    group.add_argument("--keep", action="append", metavar="NAME", help="a quantity; no others are kept but those named so")
     add_solver(group, 1e-7)
 
 

@@ -19,7 +19,7 @@ from bondgraph.run.integrators.choose import choose
 from bondgraph.run.repeated.preparation import prepare
 from bondgraph.run.simulate import simulate
 from bondgraph.run.ticks import Ticks
-from bondgraph.run_arguments import setting_key
+from bondgraph.run_arguments import KeepAsked, setting_key
 from examples.bouncing_ball import with_restitution
 from screws import scalars as s
 from tests.run.problems import ball, oscillator, program, top
@@ -278,11 +278,11 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
 
 def test_what_runs_share_is_kept_for_the_same_settings_only():
     """By content: an array that has been changed is another setting, and what is no plain setting is never taken for one."""
-    compiled, times = pushed(), np.linspace(0.0, 1.0, 5)
+    compiled, times, everything = pushed(), np.linspace(0.0, 1.0, 5), KeepAsked()
 
     def prepared(**settings):
         compiled.simulate(1.0, **settings)
-        return compiled.last_prepared.made(setting_key(1.0, settings), lambda: None)
+        return compiled.last_prepared.made(setting_key(1.0, everything, settings), lambda: None)
 
     first = prepared(samples=times, rtol=1e-8)
     assert first is not None and prepared(samples=times.copy(), rtol=1e-8) is first
@@ -290,9 +290,10 @@ def test_what_runs_share_is_kept_for_the_same_settings_only():
     times[1] = 0.3
     assert prepared(samples=times, rtol=1e-8) is not first
     assert np.array_equal(compiled.simulate(1.0, samples=times, rtol=1e-8).t, times)
-    keys = [setting_key(1.0, {"samples": samples}) for samples in (times, times.tolist(), times[:2], 0.5, np.float64(0.5), None)]
+    asked = (times, times.tolist(), times[:2], 0.5, np.float64(0.5), None)
+    keys = [setting_key(1.0, everything, {"samples": samples}) for samples in asked]
     assert len(set(keys)) == len(keys) and None not in keys
-    assert setting_key(1.0, {"samples": ["a", object()]}) is None
+    assert setting_key(1.0, everything, {"samples": ["a", object()]}) is None
     with pytest.raises(RunError, match="E303"):
         compiled.simulate(1.0, samples=[object()])
 

@@ -151,7 +151,7 @@ class Settler:
         """Machine code is about to fill `rows`, those of the samples that are left."""
         table = self.table
         table.point("rows", rows)
-        table.point("held", self._samples.modes[self._samples.written :])
+        table.point("held", self._samples.modes_left)
         table["seen"] = table["held_rows"] = table["logged"] = table["written"] = 0
         table["events_left"] = self._most - len(self._log)
 

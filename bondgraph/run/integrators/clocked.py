@@ -9,6 +9,8 @@ import numpy as np
 from bondgraph.run.bound import Bound
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg
+from bondgraph.run.integrators.pages import Page
+from bondgraph.run.samples import NextPage
 from bondgraph.run.ticks import TOGETHER, Ticks
 
 _TICKS = 50
@@ -26,32 +28,31 @@ class Clocked(Integrator):
         self._m, self._levels = m.copy(), levels.copy()
         self._integrator.restart(t, x, q, m, levels)
 
-    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
-        ticks, written, ticked = self._ticks, 0, 0
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Leg:
+        ticks, page, ticked = self._ticks, Page(rows, self._m, following), 0
         end = stop - TOGETHER * abs(stop)
         while True:
             inside = ticks.next() < end
             ticks.look_ahead()
             if inside and ticks.due(self._t):
-                ahead = times[written:]
-                reached = int(np.searchsorted(ahead, ticks.next(), side="right"))
-                rows[written : written + reached] = np.concatenate([self._x, self._q])
-                written += reached
+                reached = int(np.searchsorted(times[page.total :], ticks.next(), side="right"))
+                here = np.concatenate([self._x, self._q])
+                page.put(np.broadcast_to(here, (reached, len(here))))
                 ended = self._tick()
                 if ended is not None:
-                    return replace(ended, written=written)
+                    return replace(ended, written=page.written)
                 ticked += 1
                 if ticked == _TICKS:
-                    return Leg(legs.PAUSE, self._t, self._x, self._q, written)
+                    return Leg(legs.PAUSE, self._t, self._x, self._q, page.written)
                 continue
             until = ticks.next() if inside else stop
-            ahead = times[written:]
+            ahead = times[page.total :]
             ahead = ahead[: int(np.searchsorted(ahead, until, side="right"))]
-            leg = self._integrator.advance(ahead, rows[written:], until)
+            leg = self._integrator.advance(ahead, page.left, until, page.next)
             self._t, self._x, self._q = leg.t, leg.x, leg.q
-            written += leg.written
+            page.wrote(leg.written)
             if leg.status != legs.STOP or not inside:
-                return replace(leg, written=written)
+                return replace(leg, written=page.written)
 
     def _tick(self) -> Leg | None:
         """Carry out what is due; a leg where a guard jumps through zero, or an algebraic loop is left unsolved."""

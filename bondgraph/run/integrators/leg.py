@@ -8,6 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
+from bondgraph.run.samples import NextPage
+
 STOP, EVENT, PAUSE, STIFF, FAILED, ROOM = "stop", "event", "pause", "stiff", "failed", "room"
 
 
@@ -39,7 +41,7 @@ class Leg:
     status : why it ended: "stop" (time reached), "event", "pause" (go on by another call), "stiff", "failed", or
         "room" (it has made room for more events: go on by another call).
     t, x, q : where it ended: time, states (n,), integrated powers (quadratures,).
-    written : count of sample times that were reached.
+    written : count of rows of samples that are filled; of the last page, where there were several.
     fired : transitions whose guards crossed zero upward at t.
     reason : of a failure.
     onset : of the leg that ends here, where an integrator settles events by itself; `held` : in how many rows of samples it has
@@ -92,9 +94,10 @@ class Integrator(Protocol):
         """Begin a leg; `levels` (guards,) are what each guard must exceed until it has
         been below zero once, by as much: g < -|level|."""
 
-    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Leg:
         """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event; states
-        and integrated powers at the times that are reached go into rows (k, n + quadratures), contiguous."""
+        and integrated powers at the times that are reached go into rows (k, n + quadratures), contiguous, or fewer, which
+        `following` exchanges for empty ones where they are full."""
 
     def effort(self) -> Effort:
         """Counts since the start."""

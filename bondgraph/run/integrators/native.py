@@ -20,9 +20,10 @@ from bondgraph.run.switching.crossings import POINTS
 from bondgraph.run.table import FieldTable, fields_of
 
 # p, m, levels: parameters, modes, and as in `leg.Integrator`; y_dense ... fired, first, slope: as in `crossings.Within`.
-# size, floor, noise, exceeded: as in `weights`; patience: failures after which these are questioned; times, rows: samples.
+# size, floor, noise, exceeded: as in `weights`; patience: failures after which these are questioned; times, rows: samples, of
+# which there is room for so many; drain: what makes room for more, if anything does.
 # origin, window: as in `bound.Bound`; t is the time since the start of the run.
-_POINTERS = "rates powers guards p m levels size floor noise exceeded window times rows g g_dense y_dense theta fired"
+_POINTERS = "rates powers guards p m levels size floor noise exceeded window times rows drain g g_dense y_dense theta fired"
 _WHOLES = "n quadratures guard_count samples written guard_calls steps patience noisy_steps first fresh"
 _REALS = "t origin stop rtol h slope"
 
@@ -79,11 +80,18 @@ def guard_values(fields: Fields) -> Procedure:
 def rows_until(
     write: Procedure, record: Record, until: Temporary, width: Temporary
 ) -> Iterator[tuple[Temporary, Temporary, str]]:
-    """Over the sample times that are left and not later than `until`: the time, its row to be filled, the label of the next."""
+    """Over the sample times that are left and not later than `until`: the time, its row to be filled, the label of the next.
+
+    Where there is room for no more rows, `drain` takes those that are written.
+    """
     with write.repeat() as (again, done):
         k = record.get("written")
         with write.when(k >= record.get("samples")):
-            write.jump(done)
+            drain = record.get("drain")
+            with write.when(~drain.is_given()):
+                write.jump(done)
+            write.call(drain, [])
+            write.jump(again)
         time = record.get("times")[k]
         with write.when(time > until):
             write.jump(done)

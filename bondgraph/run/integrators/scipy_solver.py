@@ -13,6 +13,8 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.weights import RENEWALS, Weights
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Tolerances
+from bondgraph.run.integrators.pages import Page
+from bondgraph.run.samples import NextPage
 from bondgraph.run.switching.grazing import Course, first_crossing
 
 NAMES = {"dop853": "DOP853", "radau": "Radau", "lsoda": "LSODA", "bdf": "BDF"}
@@ -76,15 +78,16 @@ class ScipySolver(Integrator):
             raise _NotFinite(t)
         return full
 
-    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Leg:
         try:
             with np.errstate(all="ignore"):
-                return self._advanced(times, rows, stop)
+                return self._advanced(times, Page(rows, self._m, following), stop)
         except _NotFinite as failure:
-            return self._close_to(failure.args[0], times, rows)
+            return self._close_to(failure.args[0], times, rows, following)
 
-    def _advanced(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
-        begin, written, reached, y = time.perf_counter(), 0, self._t, self._y
+    def _advanced(self, times: np.ndarray, page: Page, stop: float) -> Leg:
+        # Rows are put down when the leg is through: where a rate is not finite, it is gone through again from its start.
+        begin, reached, y, found = time.perf_counter(), self._t, self._y, [np.zeros((0, self._n + self._nq))]
         fired: tuple[int, ...] = ()
         status, reason, levels = legs.STOP, "", self._levels
         guards = self._bound.guards(reached, y[: self._n], self._m)
@@ -103,17 +106,17 @@ class ScipySolver(Integrator):
                     if crossing is not None:
                         status, fired, reached = legs.EVENT, crossing.guards, crossing.time
                         y = course(reached)
-                inside = times[written:][times[written:] <= reached]
+                inside, times = np.split(times, [int(np.searchsorted(times, reached, side="right"))])
                 if len(inside):
-                    rows[written : written + len(inside)] = course(inside).T
-                written += len(inside)
+                    found.append(course(inside).T)
                 self._see(reached, y)
                 if status == legs.STOP and solver.status == "running" and self._effort.steps >= most:
                     status = legs.PAUSE
         finally:
             self._effort += Effort(rates=int(solver.nfev), jacobians=int(solver.njev), seconds=time.perf_counter() - begin)
         self._t, self._y, self._levels = float(reached), np.array(y), levels
-        return Leg(status, self._t, *self._ends(), written, fired, reason)
+        page.put(np.concatenate(found))
+        return Leg(status, self._t, *self._ends(), page.written, fired, reason)
 
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
         return self._y[: self._n].copy(), self._y[self._n :].copy()
@@ -131,11 +134,11 @@ class ScipySolver(Integrator):
             self._rates, self._t, self._y, stop, rtol=relative, atol=self._atol, max_step=self._tolerances.max_step, **options
         )
 
-    def _close_to(self, bad: float, times: np.ndarray, rows: np.ndarray) -> Leg:
+    def _close_to(self, bad: float, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> Leg:
         """Go on in ever shorter legs to where the rates stop being finite, and end there."""
         if bad - self._t <= 1e-12 * max(abs(bad), self._tolerances.max_step):
             return Leg(legs.FAILED, self._t, *self._ends(), 0, reason="not finite: a rate, or a derivative of one, is not finite")
-        part = self.advance(times, rows, self._t + 0.7 * (bad - self._t))
+        part = self.advance(times, rows, self._t + 0.7 * (bad - self._t), following)
         return replace(part, status=legs.PAUSE) if part.status == legs.STOP else part
 
     def effort(self) -> Effort:

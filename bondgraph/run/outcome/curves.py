@@ -34,6 +34,8 @@ class Plottable(Protocol):
 
     def __getitem__(self, name: str) -> np.ndarray: ...
 
+    def __contains__(self, name: object) -> bool: ...
+
 
 def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = None) -> np.ndarray:
     """Axes (panels,), one below the other: of each name its course, or of several in one panel where a list of them is given.
@@ -118,6 +120,8 @@ def _modes(result: Plottable, axes: Any) -> bool:
     internal = {transition.name for transition in result.program.transitions if transition.internal}
     found = False
     for name, states in result.program.mode_states.items():
+        if f"{name}.mode" not in result:
+            continue
         modes = result[f"{name}.mode"].astype(int)
         if name in internal or not np.any(modes != modes[0]):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,7 +11,8 @@ import numpy as np
 from bondgraph.output.brief import brief
 from bondgraph.output.cells import cell, folded, line, table
 from bondgraph.run.instants.events import Events
-from bondgraph.run.program import Program
+from bondgraph.run.program import ROLES, Program
+from bondgraph.run.sums import rows_in_order
 
 
 @brief
@@ -25,7 +27,8 @@ class Ledger:
     lost : what resets at events took away, (k,).
     residual : stored - stored at start - supplied - injected + dissipated + lost, (k,).
     in_play : the largest sum over the run of |energy| of all storages and |integrated power| of all others, J.
-    elements : the course of every storage, dissipator and source by name, (k,) each.
+    elements : the course of every storage, dissipator and source by name, (k,) each; none of a run of which only some names are
+        kept.
     """
 
     t: np.ndarray
@@ -67,7 +70,7 @@ class Ledger:
         units = {"relative residual": "1"}
         rows = [(name, value, units.get(name, "J")) for name, value in self.summary().items()]
         ends = [(name, course[-1]) for name, course in self.elements.items()]
-        return table(("", "at the end", ""), rows) + folded("element by element", table(("element", "J"), ends))
+        return table(("", "at the end", ""), rows) + (folded("element by element", table(("element", "J"), ends)) if ends else "")
 
 
 def account(
@@ -89,26 +92,43 @@ def account(
     events : all events of the run.
     start : energy per storage at the start, before any event, J.
     """
-    by_role = {role: np.zeros(len(t)) for role in ("supplied", "dissipated", "injected")}
-    for column, role in enumerate(program.power_roles):
-        by_role[role] = by_role[role] + integrals[:, column]
-    lost = np.concatenate([[0.0], np.cumsum(events.lost)])[_before(since, events.since)]
-    stored = energies.sum(axis=1)
-    residual = stored - start.sum() - by_role["supplied"] - by_role["injected"] + by_role["dissipated"] + lost
-    play = np.abs(energies).sum(axis=1) + np.abs(integrals).sum(axis=1) + np.abs(lost)
+    lost = np.concatenate([[0.0], np.cumsum(events.lost)])[events_before(since, events.since, bool(len(since)))]
+    totals = totals_of(role_columns(program.power_roles), energies, integrals, lost, float(start.sum()))
     names = list(program.energy_names) or [f"storage {i}" for i in range(energies.shape[1])]
     others = list(program.power_names) or [f"power {i}" for i in range(integrals.shape[1])]
     courses = {name: energies[:, i] for i, name in enumerate(names)}
     for i, name in enumerate(others):
         courses[name if name not in courses else f"{name} ({program.power_roles[i]})"] = integrals[:, i]
-    in_play = float(max(np.max(play, initial=0.0), np.abs(start).sum()))
-    return Ledger(t, stored, lost=lost, residual=residual, in_play=in_play, elements=courses, **by_role)
+    in_play = float(max(np.max(totals.pop("in play"), initial=0.0), np.abs(start).sum()))
+    return Ledger(t, in_play=in_play, elements=courses, **totals)
 
 
-def _before(since: np.ndarray, events: np.ndarray) -> np.ndarray:
+@functools.lru_cache(maxsize=64)
+def role_columns(roles: tuple[str, ...]) -> Mapping[str, np.ndarray | slice]:
+    """Of each role the powers that have it; `roles` are those of all powers."""
+    found = dict[str, np.ndarray | slice]()
+    for role in ROLES:
+        own = [column for column, one in enumerate(roles) if one == role]
+        found[role] = slice(None) if len(own) == len(roles) else np.array(own, dtype=int)
+    return found
+
+
+def totals_of(
+    columns: Mapping[str, np.ndarray | slice], energies: np.ndarray, integrals: np.ndarray, lost: np.ndarray, start: float
+) -> dict[str, np.ndarray]:
+    """The totals of an account by their names, and what is "in play" at each sample, (k,) each; `columns` are those of each role,
+    `start` is what was stored then, J, all else as in `account`, with what events have taken so far."""
+    found = {role: rows_in_order(integrals[:, own]) for role, own in columns.items()}
+    stored = energies.sum(axis=1)
+    residual = stored - start - found["supplied"] - found["injected"] + found["dissipated"] + lost
+    play = np.abs(energies).sum(axis=1) + np.abs(integrals).sum(axis=1) + np.abs(lost)
+    return {"stored": stored, **found, "lost": lost, "residual": residual, "in play": play}
+
+
+def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.ndarray:
     """How many events, at ascending times, lie before each sample: one at the very time of an event shows what was before it,
-    except at the start of the run."""
+    except where the first sample `starts` the run."""
     counts = np.searchsorted(events, since, side="left")
-    if len(since):
+    if starts:
         counts[since == since[0]] = np.searchsorted(events, since[0], side="right")
     return counts

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondgraph.run.program import Program, Slot
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import Kernel
 
 FEW = 2**21
 """So many numbers are computed at once, whatever is asked for: 16 MB."""
 
 ASKED = 32
 """After so many requests all are computed: each took code of its own."""
+
+
+def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Kernel | None, Mapping[Slot, int]]:
+    """The kernel for outputs in these slots at so many samples, all or those alone, and where it gives each; None for none."""
+    kernel, choose = program.outputs, program.choose
+    if not slots or kernel is None:
+        return None, {}
+    few = kernel.n_out * samples <= FEW or 2 * sum(slot.size for slot in slots) > kernel.n_out
+    if few or choose is None:
+        return kernel, {slot: slot.start for slot in slots}
+    own, places = choose(tuple(slots))
+    return own, dict(zip(slots, places, strict=True))
 
 
 class Outputs:
@@ -38,18 +53,16 @@ class Outputs:
     def find(self, slots: Iterable[Slot]) -> None:
         """Compute what is in these slots together."""
         new = [slot for slot in slots if slot.size and (slot.start, slot.size) not in self._found]
-        choose, kernel = self._program.choose, self._program.outputs
-        if not new or "all" in self.__dict__ or choose is None or kernel is None:
+        if not new or "all" in self.__dict__ or self._program.choose is None:
             return
-        if kernel.n_out * len(self._at[0]) <= FEW:
-            return
+        kernel, places = kernel_of(self._program, new, len(self._at[0]))
         self._requests += 1
-        if self._requests > ASKED or 2 * sum(slot.size for slot in new) > kernel.n_out:
-            places, values = tuple(slot.start for slot in new), self.all
+        if kernel is None or kernel is self._program.outputs or self._requests > ASKED:
+            places, values = {slot: slot.start for slot in new}, self.all
         else:
-            own, places = choose(tuple(new))
-            values = own.many(self._at[0], self._at[1], self._p, self._at[2])
-        for slot, place in zip(new, places, strict=True):
+            values = kernel.many(self._at[0], self._at[1], self._p, self._at[2])
+        for slot in new:
+            place = places[slot]
             self._found[slot.start, slot.size] = np.ascontiguousarray(values[:, place : place + slot.size])
 
     @cached_property

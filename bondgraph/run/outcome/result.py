@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondgraph.output.components import component_names
 from bondgraph.output.extras import required
 from bondgraph.output.lookup import unknown
 from bondgraph.run.bonds import BondValues, BondVariables
@@ -150,6 +151,10 @@ class Result:
     def _outputs(self) -> Outputs:
         return Outputs(self.program, self.p, self.t, self.x, self.m)
 
+    def _find(self, names: Sequence[str]) -> None:
+        """Compute what is asked for together."""
+        self._outputs.find(slot for slot in map(self.program.layout.__getitem__, names) if slot.block == "out")
+
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity just before and just after every event, (events, *shape) each."""
         slot = self.program.layout[name]
@@ -238,8 +243,8 @@ class Result:
         import xarray
 
         layout = self.program.layout
-        names = layout.names() if names is None else names
-        self._outputs.find(slot for slot in map(layout.__getitem__, names) if slot.block == "out")
+        names = self.names() if names is None else names
+        self._find(names)
         found: dict[str, Any] = {}
         for name in names:
             slot = layout[name]
@@ -255,16 +260,13 @@ class Result:
         import pandas
 
         layout, columns = self.program.layout, dict[str, Any]()
-        names = layout.names() if names is None else names
-        self._outputs.find(slot for slot in map(layout.__getitem__, names) if slot.block == "out")
+        names = self.names() if names is None else names
+        self._find(names)
         for name in names:
             slot = layout[name]
             if slot.block == "p":
                 continue
-            values = self[name].reshape(len(self.t), -1)
-            for i in range(values.shape[1]):
-                place = ", ".join(str(int(k)) for k in np.unravel_index(i, slot.shape)) if slot.shape else ""
-                columns[f"{name}[{place}]" if place else name] = values[:, i]
+            columns |= zip(component_names(name, slot.shape), self[name].reshape(len(self.t), -1).T, strict=True)
         return pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))
 
 

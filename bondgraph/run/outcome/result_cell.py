@@ -44,7 +44,7 @@ def result_cell(result: Finished) -> str:
 
 def _states(result: Finished) -> str:
     layout, rows = result.program.layout, []
-    own = layout.names("x")
+    own = [name for name in layout.names("x") if name in result]
     for name in own[: ROWS + 1]:
         course, slot = result[name], layout[name]
         rows.append((name, slot.unit, course[0], course[-1], *((course.min(), course.max()) if course.ndim == 1 else ("", ""))))
@@ -58,7 +58,7 @@ def _quantities(result: Finished) -> str:
     """Names and units by the part that they belong to."""
     layout, parts = result.program.layout, dict[str, list[str]]()
     for name in layout.names():
-        if layout[name].block != "p":
+        if layout[name].block != "p" and name in result:
             size = f" ({' × '.join(map(str, layout[name].shape))})" if layout[name].shape else ""
             unit = f", {layout[name].unit}" if layout[name].unit else ""
             part, _, rest = name.partition("." if "." in name else ":")

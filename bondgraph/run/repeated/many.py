@@ -8,7 +8,8 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.run.bound import Bound
-from bondgraph.run.outcome.doubts import FAR, FLAT, MOST, ZERO
+from bondgraph.run.outcome.doubts import FAR, MOST
+from bondgraph.run.outcome.lost import FLAT, ZERO
 from bondgraph.run.repeated.collected import RunBatch
 from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.repeated.fields import FIELDS

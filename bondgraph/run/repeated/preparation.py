@@ -23,8 +23,10 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.integrators.choose import choose, tolerances
 from bondgraph.run.integrators.leg import Selection
-from bondgraph.run.outcome.doubts import doubts_of, first_lost
+from bondgraph.run.kept.run import KeptRuns, kept_runs
+from bondgraph.run.outcome.doubts import doubts_of
 from bondgraph.run.outcome.judge import judged
+from bondgraph.run.outcome.lost import first_lost
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
 from bondgraph.run.repeated.checked import checked_settings
@@ -33,7 +35,7 @@ from bondgraph.run.repeated.ends import RunEnd, RunEnds, kept_of
 from bondgraph.run.repeated.fields import UNBEGUN
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
-from bondgraph.run_arguments import DEFAULTS, SETTINGS, RunSettings
+from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import LaneKernels
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
+_ALL = KeepAsked()
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class PreparedProgram:
     """A program with the settings of its runs. May be used by several threads at once.
 
     `wanted` are the sample times that are asked for, since the start and as dates, (k,) each; `settings` has none of the numbers
-    of a run, and more sample times where constraints are watched between these.
+    of a run, and more sample times where constraints are watched between these. `kept` is what single runs keep, if not all.
     """
 
     program: Program
@@ -69,6 +72,7 @@ class PreparedProgram:
     wanted: tuple[np.ndarray, np.ndarray]
     progress: bool
     strict: bool
+    kept: KeptRuns | None = None
     _spaces: deque[Workspace] = field(default_factory=deque, repr=False, compare=False)
 
     @cached_property
@@ -98,7 +102,7 @@ class PreparedProgram:
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
         """One run, with warnings where it ended early or cannot be trusted; see `simulate`."""
-        result = self.judged(x0, p, m0, self.progress)
+        result = self.judged(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
         rtol, name = self.settings.rtol, self.program.name
         found = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.doubts)]
         if self.strict and found:
@@ -123,6 +127,12 @@ class PreparedProgram:
         if result.failure is None and not (made.sound and self.settings.times is self.wanted[0]):
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
         return result
+
+    def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
+        """One run that keeps some names alone, judged too."""
+        begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
+        with Progress(self.program.name, settings.span, self.progress) as bar:
+            return kept.result(settings, bar, begin)
 
     def _made(self, settings: Settings, begin: float, bar: Progress) -> Made:
         """A run, wherever it is made."""
@@ -300,9 +310,11 @@ def _crew(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
         yield pool.map
 
 
-def prepare(program: Program, t_end: float, **settings: Unpack[RunSettings]) -> PreparedProgram:
+def prepare(program: Program, t_end: float, kept: KeepAsked = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
     """Check the settings of a run, and choose its method. Raises `RunError` as `simulate`, but for the numbers of a run."""
     checks.known(settings, SETTINGS)
     given: RunSettings = {**DEFAULTS, **settings}
     checked, wanted = checked_settings(program, t_end, given)
-    return PreparedProgram(program, checked, choose(program, checked), wanted, given["progress"], given["strict"])
+    choice = choose(program, checked)
+    keeping = kept_runs(program, choice, wanted, kept)
+    return PreparedProgram(program, checked, choice, wanted, given["progress"], given["strict"], keeping)

@@ -49,6 +49,16 @@ def test_a_change_is_a_number_a_matrix_or_a_state(tmp_path: Path) -> None:
     assert summary["changed"] == {"a=b.p": [1, 2], "r.A": [[1, 2], [0, 3]], "mode": "other"}
 
 
+def test_a_run_keeps_what_is_named(drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["run", str(drive), "--t-end", "0.2", "--keep", "coil.p", "--keep", "winding.effort", "--out", str(tmp_path / "out")]
+    assert main([*given, "--only", "trajectory.npz"]) == 0
+    expected = simulate(SMALL["drive"](), 0.2, progress=False)
+    with np.load(tmp_path / "out" / "trajectory.npz") as found:
+        assert set(found) == {"t", "coil.p", "winding.effort", *expected.program.layout.names("p")}
+        np.testing.assert_array_equal(found["winding.effort"], expected["winding.effort"])
+    assert "drive: 0.2 s" in capsys.readouterr().out
+
+
 def test_a_model_is_shown(drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(drive), "--out", str(tmp_path / "out"), "--only", "report.txt"]) == 0
     report = (tmp_path / "out" / "report.txt").read_text(encoding="utf-8")
@@ -65,6 +75,7 @@ def test_a_model_is_shown(drive: Path, tmp_path: Path, capsys: pytest.CaptureFix
         (["{drive}", "--t-end", "1", "--set", "winding.resistance=[[1], [2, 3]]"], "E359"),
         (["{drive}", "--t-end", "1", "--set", "winding.resistance=[1, 2]"], "E124"),
         (["{drive}", "--t-end", "1", "--set", "wind=3"], "E122"),
+        (["{drive}", "--t-end", "1", "--keep", "wind"], "E346"),
     ],
 )
 def test_what_cannot_be_run(

@@ -20,6 +20,8 @@ from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Onset, Tolera
 from bondgraph.run.integrators.native import fired, table_of
 from bondgraph.run.integrators.one_step import control as of
 from bondgraph.run.integrators.one_step.method import Method
+from bondgraph.run.integrators.pages import LentPage
+from bondgraph.run.samples import NextPage
 from bondgraph.run.ticks import Ticks
 
 # Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress. No result depends on
@@ -66,6 +68,7 @@ class OneStep(Integrator):
             table.point("instants", settler.table.address)
             name = "run"
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(library.address(name))
+        self._page = LentPage(table, settler)
         self.seconds = 0.0
 
     def share(self, ticks: Ticks) -> None:
@@ -93,15 +96,12 @@ class OneStep(Integrator):
         if self._settler is not None:
             self._settler.begin(t, levels)
 
-    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Leg:
         table = self.table
-        table.point("times", times)
-        table.point("rows", rows)
-        table["samples"], table["written"], table["stop"], table["tried"] = len(times), 0, stop, 0
-        settler = self._settler
-        if settler is not None:
-            settler.depart(rows)
+        self._page.lend(times, rows, following)
+        table["stop"], table["tried"] = stop, 0
         seconds, status = self._call()
+        self._page.check()
         self.seconds += seconds
         if status == of.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))

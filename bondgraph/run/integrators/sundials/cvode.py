@@ -13,9 +13,11 @@ from bondgraph.run.error_control.weights import RENEWALS, Weights
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Tolerances
 from bondgraph.run.integrators.native import fired, table_of
+from bondgraph.run.integrators.pages import LentPage, Page
 from bondgraph.run.integrators.sundials.adapters import DOUBT, FIELDS, PAUSE, ROOT, STOPPED, machine_code
 from bondgraph.run.integrators.sundials.library import load
 from bondgraph.run.linear.layout import is_narrow, reach_of
+from bondgraph.run.samples import NextPage
 
 _ADAMS, _BDF, _CSC = 1, 2, 0
 _FLAGS = {
@@ -59,6 +61,7 @@ class Cvode(Integrator):
         self._owned: list[tuple[Any, int]] = []
         self._seconds = 0.0
         self._table = table_of(FIELDS, bound, tolerances, weights)
+        self._page = LentPage(self._table)
         for name in FIELDS.keys() & loaded.addresses.keys():
             self._table.point(name, loaded.addresses[name])
         self._api.SUNContext_Create(0, ctypes.byref(self._context))
@@ -176,7 +179,7 @@ class Cvode(Integrator):
         self._check(self._api.CVodeReInit(self._memory, t, self._vector), "the restart")
         self._check(self._api.CVodeSetStopTime(self._memory, self._stop), "the stop time")
 
-    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float) -> Leg:
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Leg:
         table = self._table
         if stop != self._stop:
             self._stop = stop
@@ -184,24 +187,24 @@ class Cvode(Integrator):
                 self._check(self._api.CVodeSetStopTime(self._memory, stop), "the stop time")
         near = 1e-13 * max(abs(self._t), abs(stop))
         skipped = int(np.searchsorted(times, self._t + near, side="right"))
-        rows[:skipped] = self._y
-        ahead = times[skipped:]
+        page = Page(rows, table.arrays["m"], following)
+        page.put(np.broadcast_to(self._y, (skipped, self._width)))
         if stop - self._t <= near:
-            return Leg(legs.STOP, stop, *self._ends(), skipped)
-        table.point("times", ahead)
-        table.point("rows", rows[skipped:])
-        table["samples"], table["written"], table["stop"], table["reached"] = len(ahead), 0, stop, self._t
+            return Leg(legs.STOP, stop, *self._ends(), page.written)
+        self._page.lend(times[skipped:], page.left, page.next)
+        table["stop"], table["reached"] = stop, self._t
         begin = time.perf_counter()
         flag, last = PAUSE, min(int(table["steps"]) + _BUDGET, self._tolerances.steps + 1)
         while flag in (PAUSE, DOUBT) and table["steps"] < last:
             flag = int(self._function(table.address))
+            self._page.check()
             if flag in (PAUSE, DOUBT):
                 self._weigh(flag == DOUBT)
             elif flag in _STUCK and table["reached"] > self._stuck:
                 flag = self._again()
         self._seconds += time.perf_counter() - begin
         self._t = float(table["reached"])
-        written = skipped + int(table["written"])
+        written = page.written + int(table["written"])
         if flag in _STATUS:
             return Leg(_STATUS[flag], self._t, *self._ends(), written, fired(table) if flag == ROOT else ())
         kind, reason = _FLAGS.get(flag, ("solver", f"CVODE stops with flag {flag}"))

@@ -1,0 +1,14 @@
+"""Sinks: samples of a run in, chunk by chunk while it goes on; a file of them out, whole or not at all.
+
+`simulate(..., keep=["rotor.flow"], sink="run.parquet")` takes the format from the ending; a `Sink` of your own, or any function
+of times and values, may stand there too.
+"""
+
+from bondgraph.run_arguments import KeptQuantity, Sink
+from bondgraph.sinks.choose import sink_for
+from bondgraph.sinks.csv_file import CsvSink
+from bondgraph.sinks.npz_file import NpzSink
+from bondgraph.sinks.parquet_file import ParquetSink
+from bondgraph.sinks.zarr_folder import ZarrSink
+
+__all__ = ["CsvSink", "KeptQuantity", "NpzSink", "ParquetSink", "Sink", "ZarrSink", "sink_for"]

@@ -1,0 +1,290 @@
+"""Samples that go to files, arrays and functions while a run goes on: what is read back is what the result would hold; a file is
+there whole, or not at all."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, C, Graph, I, R, RunEndedWarning, RunError, Se, compile_model
+from bondgraph.errors import ExtraError, FileError
+from bondgraph.run.kept import run as kept_runs
+from bondgraph.run_arguments import KeptQuantity, Sink
+from bondgraph.sinks import CsvSink, NpzSink, gathered, sink_for
+from bondgraph.sinks.choose import SINKS
+from screws import scalars as s
+from tests.run.test_trust import loop, loop_of_poles
+
+KEEP = ["spring.q", "mass.flow", "frame.q"]
+
+
+def model() -> Graph:
+    """A driven oscillator beside a spring in three directions."""
+    graph, v, w = Graph("driven"), J1("v"), J1("w", dimension=3)
+    graph.connect(Se("push", lambda t: s.sin(3.0 * t), signals=["time"]), v).connect(v, I("mass", mass=1.0, domain="translation"))
+    graph.connect(v, C("spring", stiffness=4.0, initial=0.1, domain="translation"))
+    graph.connect(w, C("frame", stiffness=np.diag([1.0, 2.0, 3.0]), initial=[1.0, 2.0, 3.0]))
+    return graph.connect(w, R("damper", resistance=np.eye(3)))
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    return compile_model(model(), progress=False)
+
+
+@pytest.fixture
+def small_pages(monkeypatch):
+    """Chunks of a few samples, that files get several of."""
+    monkeypatch.setattr(kept_runs, "PAGE", 60)
+    for sink in ("parquet_file", "zarr_folder"):
+        __import__(f"bondgraph.sinks.{sink}")
+    monkeypatch.setattr(gathered, "MOST", 100)
+
+
+def run(compiled, **given):
+    return compiled.simulate(2.0, samples=0.02, progress=False, **given)
+
+
+def read_csv(path: Path) -> tuple[dict[str, np.ndarray], dict]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    said = [json.loads(line[2:]) for line in lines if line.startswith("# ")]
+    names, *rows = csv.reader(line for line in lines if not line.startswith("# "))
+    numbers = np.array(rows, dtype=float)
+    return {name: numbers[:, k] for k, name in enumerate(names)}, {key: value for words in said for key, value in words.items()}
+
+
+def read_npz(path: Path) -> tuple[dict[str, np.ndarray], dict]:
+    with np.load(path) as archive:
+        return {name: archive[name] for name in archive if name != "screwbond"}, json.loads(str(archive["screwbond"]))
+
+
+def read_parquet(path: Path) -> tuple[dict[str, np.ndarray], dict]:
+    import pyarrow.parquet
+
+    file = pyarrow.parquet.ParquetFile(path)
+    table, words = file.read(), {}
+    for key in (b"screwbond", b"screwbond end"):
+        words |= json.loads(file.metadata.metadata.get(key, b"{}"))
+    fields = {field.name: field.metadata[b"unit"].decode() for field in file.schema_arrow}
+    assert {name: unit for name, unit in fields.items() if "[" not in name}.items() <= words["units"].items()
+    return {name: table[name].to_numpy() for name in table.column_names}, words
+
+
+def read_zarr(path: Path) -> tuple[dict[str, np.ndarray], dict]:
+    import xarray
+
+    data = xarray.open_zarr(path, consolidated=False)
+    units = {str(name): data[name].attrs["units"] for name in data.variables}
+    assert all(data[name].dims[0] == "t" for name in data.variables)
+    return {str(name): data[name].to_numpy() for name in data.variables}, {**data.attrs, "units": units}
+
+
+READ = {".csv": read_csv, ".npz": read_npz, ".parquet": read_parquet, ".zarr": read_zarr}
+FLAT = (".csv", ".parquet")
+
+
+def test_every_ending_is_read_here():
+    assert set(READ) == set(SINKS)
+
+
+@pytest.mark.parametrize("ending", SINKS)
+def test_what_is_read_back_is_what_was_kept(compiled, ending, small_pages, tmp_path):
+    path, plain = tmp_path / f"run{ending}", run(compiled)
+    path_before = sorted(os.listdir(tmp_path))
+    result = run(compiled, keep=KEEP, sink=path)
+    assert path_before == [] and os.listdir(tmp_path) == [path.name]
+    found, words = READ[ending](path)
+    np.testing.assert_array_equal(found.pop("t"), plain.t)
+    for name in KEEP:
+        parts = [found.pop(f"{name}[{k}]") for k in range(3)] if ending in FLAT and plain[name].ndim == 2 else None
+        values = np.stack(parts, axis=1) if parts else found.pop(name)
+        np.testing.assert_array_equal(values, plain[name], err_msg=name)
+    assert not found
+    assert words["model"] == "driven" and "not ok" not in words
+    assert words["units"] == {"t": "s", **{name: compiled.program.layout[name].unit for name in KEEP}}
+    assert result.ok and result.ledger.summary() == plain.ledger.summary() and result.final.keys() == plain.final.keys()
+    with pytest.raises(RunError, match=r'(?s)E347.*"spring\.q" was not kept.*in its sink: "spring\.q", "mass\.flow"'):
+        result["spring.q"]
+    again = run(compiled, keep="spring.q", sink=str(path), parameters={"spring.stiffness": 9.0})
+    assert again.ok and "mass.flow" not in READ[ending](path)[0] and os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.filterwarnings("ignore::bondgraph.RunEndedWarning")
+@pytest.mark.parametrize("ending", SINKS)
+def test_a_run_that_ends_early_leaves_what_was_reached_and_says_so(ending, small_pages, tmp_path):
+    path, compiled = tmp_path / f"run{ending}", loop_of_poles()
+    plain = compiled.simulate(2.0, samples=0.05, progress=False)
+    result = compiled.simulate(2.0, samples=0.05, progress=False, keep="m.p", sink=path)
+    found, words = READ[ending](path)
+    assert words["not ok"] == str(result.failure) == str(plain.failure)
+    assert words["valid samples"] == len(plain.t) <= len(found["t"])
+    np.testing.assert_array_equal(found["m.p"][: len(plain.t)], plain["m.p"])
+
+
+@pytest.mark.parametrize("ending", SINKS)
+def test_what_is_interrupted_leaves_no_file(compiled, ending, small_pages, tmp_path, monkeypatch):
+    path = tmp_path / f"run{ending}"
+    sink, count = sink_for(path), 0
+    take = sink.take
+
+    def interrupted(t, values):
+        nonlocal count
+        take(t, values)
+        count += 1
+        if count == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sink, "take", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(compiled, keep=KEEP, sink=sink)
+    assert count == 3 and os.listdir(tmp_path) == []
+
+
+def test_a_killed_process_leaves_no_file_under_the_name(tmp_path):
+    """It leaves a folder that the next one deletes."""
+    script = (
+        "import os\n"
+        "from bondgraph.run.kept import run as kept_runs\n"
+        "from bondgraph.sinks import CsvSink\n"
+        "from tests.sinks.test_sinks import KEEP, model, run\n"
+        "from bondgraph import compile_model\n"
+        "kept_runs.PAGE = 60\n"
+        "class Killed(CsvSink):\n"
+        "    def take(self, t, values):\n"
+        "        super().take(t, values)\n"
+        "        self._text.flush()\n"
+        "        if t[-1] > 1.0:\n"
+        "            os._exit(9)\n"
+        f"run(compile_model(model(), progress=False), keep=KEEP, sink=Killed({str(tmp_path / 'run.csv')!r}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    assert done.returncode == 9, done.stderr
+    (left,) = os.listdir(tmp_path)
+    assert left.startswith(".unfinished-")
+    CsvSink(tmp_path / "run.csv").abandon()
+    compiled = compile_model(model(), progress=False)
+    assert run(compiled, keep=KEEP, sink=tmp_path / "run.csv").ok
+    assert "run.csv" in os.listdir(tmp_path) and (os.name == "nt" or len(os.listdir(tmp_path)) == 1)
+
+
+def test_functions_observe(compiled, small_pages):
+    seen: list[tuple[np.ndarray, dict]] = []
+    result = run(compiled, keep=KEEP, sink=lambda t, values: seen.append((t, values)))
+    plain = run(compiled)
+    assert len(seen) > 5 and result.ok
+    np.testing.assert_array_equal(np.concatenate([t for t, _ in seen]), plain.t)
+    for name in KEEP:
+        np.testing.assert_array_equal(np.concatenate([values[name] for _, values in seen]), plain[name])
+    seen[0][0][:] = seen[0][1]["spring.q"][:] = np.nan
+    assert np.isfinite(result.t).all() and run(compiled, keep=KEEP)["spring.q"].tobytes() == plain["spring.q"].tobytes()
+
+
+class Told(Sink):
+    """Writes down what it is told."""
+
+    def __init__(self, fails_at: str = ""):
+        self.said: list[object] = []
+        self.fails_at = fails_at
+
+    def _say(self, what: str, *more: object) -> None:
+        self.said.append((what, *more))
+        if what == self.fails_at:
+            raise OSError("no space left")
+
+    def begin(self, model, kept):
+        self._say("begin", model, kept)
+
+    def take(self, t, values):
+        self._say("take", len(t), list(values))
+
+    def end(self, wrong, valid):
+        self._say("end", wrong, valid)
+
+    def abandon(self):
+        self.said.append(("abandon",))
+
+
+def test_a_sink_is_told_what_comes_and_how_it_ended(compiled, small_pages):
+    told = Told()
+    run(compiled, keep=["spring.q", "frame.q[1]"], sink=told)
+    first, *taken, last = told.said
+    assert first == ("begin", "driven", (KeptQuantity("spring.q", "m", ()), KeptQuantity("frame.q[1]", "", ())))
+    assert sum(count for _, count, _ in taken) == 101 and last == ("end", "", 101)
+    assert {tuple(names) for *_, names in taken} == {("spring.q", "frame.q[1]")}
+
+
+@pytest.mark.parametrize("fails_at", ["begin", "take", "end"])
+def test_what_a_sink_raises_comes_out_and_it_is_told_to_leave_nothing(compiled, small_pages, fails_at):
+    told = Told(fails_at)
+    with pytest.raises(OSError, match="no space left"):
+        run(compiled, keep="spring.q", sink=told)
+    assert [what for what, *_ in told.said][-2:] == [fails_at, "abandon"]
+
+
+@pytest.mark.filterwarnings("ignore::bondgraph.RunEndedWarning")
+def test_what_is_not_finite_is_not_sent(small_pages):
+    """Energies overflow long before the state does: the run goes on, and its samples from there on do not hold."""
+    told, sent = Told(), list[np.ndarray]()
+    compiled = compile_model(loop(I("m", 1.0, initial=1.0), R("negative", effort=lambda f: -f)), progress=False)
+    given = {"samples": 40.0, "keep": "m.p", "progress": False}
+    result = compiled.simulate(2000.0, sink=told, **given)
+    assert (
+        "not finite" in str(result.failure)
+        and not compiled.simulate(2000.0, sink=lambda t, values: sent.append(values["m.p"]), **given).ok
+    )
+    assert np.isfinite(np.concatenate(sent)).all()
+    assert told.said[-1] == ("end", str(result.failure), len(result.t)) and len(np.concatenate(sent)) == len(result.t)
+
+
+# --- what is refused ----------------------------------------------------------------------------------------------------------
+
+
+def test_places_and_endings_that_cannot_be(compiled, tmp_path):
+    with pytest.raises(FileError, match=r"(?s)E415.*\.csv or \.npz or \.parquet or \.zarr"):
+        run(compiled, keep=KEEP, sink="run.mat")
+    with pytest.raises(FileError, match=r"(?s)E414.*no folder"):
+        run(compiled, keep=KEEP, sink=tmp_path / "nowhere" / "run.csv")
+    (tmp_path / "precious.zarr").mkdir()
+    (tmp_path / "precious.zarr" / "letter").write_text("mine")
+    with pytest.raises(FileError, match=r"(?s)E414.*something else.*zarr\.json"):
+        run(compiled, keep=KEEP, sink=tmp_path / "precious.zarr")
+    assert (tmp_path / "precious.zarr" / "letter").read_text() == "mine" and len(os.listdir(tmp_path)) == 1
+
+
+def test_names_that_no_folder_can_have(tmp_path):
+    graph, v = Graph("m"), J1("v")
+    graph.connect(v, C("a/b", capacitance=1.0, initial=1.0)).connect(v, R("r", 1.0))
+    compiled = compile_model(graph, progress=False)
+    with pytest.raises(RunError, match=r'(?s)E348.*"a/b\.q" has a slash.*\.parquet'):
+        run(compiled, keep="a/b.q", sink=tmp_path / "run.zarr")
+    assert os.listdir(tmp_path) == []
+    assert run(compiled, keep="a/b.q", sink=tmp_path / "run.npz").ok
+    np.testing.assert_array_equal(np.load(tmp_path / "run.npz")["a/b.q"], run(compiled)["a/b.q"])
+
+
+@pytest.mark.parametrize(("ending", "package"), [(".parquet", "pyarrow"), (".zarr", "zarr")])
+def test_extras_that_are_not_there(compiled, monkeypatch, ending, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ExtraError, match=rf"(?s)E416.*{package} is not installed.*screwbond\[sinks\]"):
+        run(compiled, keep=KEEP, sink=f"run{ending}")
+
+
+def test_a_sink_serves_one_run_after_the_other(compiled, tmp_path):
+    sink = NpzSink(tmp_path / "run.npz")
+    for stiffness in (4.0, 9.0):
+        run(compiled, keep="spring.q", sink=sink, parameters={"spring.stiffness": stiffness})
+        plain = run(compiled, parameters={"spring.stiffness": stiffness})
+        np.testing.assert_array_equal(np.load(tmp_path / "run.npz")["spring.q"], plain["spring.q"])
+
+
+def test_a_warning_of_a_run_comes_after_its_file(tmp_path):
+    with pytest.warns(RunEndedWarning):
+        loop_of_poles().simulate(2.0, samples=0.05, progress=False, keep="m.p", sink=tmp_path / "run.csv")
+    assert "not ok" in read_csv(tmp_path / "run.csv")[1]
