@@ -11,6 +11,7 @@ A stage reports all problems that it finds, and what it hands on has none of the
 | `refuse_rings` | - | what only names decide would look like an algebraic loop |
 | `sort_statements` | order of evaluation; loops torn | what is torn is unknown, and its shape follows from what needs it |
 | `find_shapes` | shape of every value | each formula runs once on floats, so that one that does not fit its bond ends here |
+| or `alike_parts` | the same from `assemble` on, by numbers alone | large models of parts that are alike need no names yet |
 | `trace_for_runs` | -> routines on a tape; or `scheduled`, of large models: loops | what is unknown is solved on the way |
 | `kernels_of` | -> machine code, or NumPy | |
 | `program_of` | -> `Program`, what solvers run | |
