@@ -115,7 +115,7 @@ def test_every_field_is_declared_and_described(record: type) -> None:
 
 
 def test_tasks() -> None:
-    """Every command but `diagram`, `examples` and `info` is a study, and each of its files has a writer, or is a picture."""
+    """Every command but `diagram`, `examples`, `info` and `warm` is a study, and each of its files has a writer, or is a picture."""
     assert {command.name for command in COMMANDS} == {
         "contact",
         "delta",
@@ -128,6 +128,7 @@ def test_tasks() -> None:
         "run",
         "show",
         "sweep",
+        "warm",
     }
     for name, task in ALL_TASKS.items():
         assert task.help and len(set(task.names)) == len(task.names) and SUMMARY in task.names, name
