@@ -115,7 +115,7 @@ def test_every_field_is_declared_and_described(record: type) -> None:
 
 
 def test_tasks() -> None:
-    """Every command but `diagram`, `examples`, `info` and `warm` is a study, and each of its files has a writer, or is a picture."""
+    """Commands are these; each file of a study has a writer, or is a picture."""
     assert {command.name for command in COMMANDS} == {
         "contact",
         "delta",
