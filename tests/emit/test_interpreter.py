@@ -1,5 +1,6 @@
 """Derivatives by the interpreter against those that `tape.differentiate` writes down."""
 
+import ctypes
 import threading
 
 import numpy as np
@@ -7,7 +8,10 @@ import pytest
 
 import screws.scalars as s
 from bondgraph import J1, C, Graph, I, R, compile_model
+from bondgraph.emit.interpreter.code import WORK
+from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
 from bondgraph.emit.interpreter.steps import STRIP, derivatives
+from bondgraph.emit.kernel import address_of, aligned_zeros
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.run.bound import Bound
 from bondgraph.tape import opcodes as op
@@ -123,3 +127,34 @@ def test_error_control_sees_the_jacobian_of_a_model():
     beside = jacobian_of[couplings.structure.rows, couplings.structure.columns]
     np.testing.assert_allclose(couplings.values, beside, rtol=1e-14)
     assert len(couplings.values) == 2
+
+
+@pytest.mark.parametrize("lanes", [4, 8])
+def test_lanes_have_the_bits_of_a_run_alone(lanes):
+    """Of every instruction, and of rows that serve several nodes; at odd points, too."""
+    tape = Tape()
+    x = tape.inputs("x", 9)
+    outputs = [formula(*x[k % 6 : k % 6 + 3]) for k, (formula, _) in enumerate(EXPRESSIONS.values())]
+    outputs += [outputs[k] * outputs[k - 1] + x[k % 9] for k in range(len(outputs))]
+    kernel, _ = derivatives(Routine("formulas", tape, (("x", 9),), tuple(outputs)), "x", "slopes")
+    steps = kernel.steps
+    made = lane_steps(steps, lanes)
+    numbers, rows, work = (aligned_zeros(n * lanes) for n in (len(steps.start), made.rows * 9, WORK))
+    numbers[:] = np.repeat(steps.start, lanes)
+    rows[made.seeded[:, None] + np.arange(lanes)] = 1.0
+    places = [address_of(array) for array in (made.table, numbers, rows, work, made.columns)]
+    interpret = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 2)(machine_code(lanes).address("interpret"))
+    random = np.random.default_rng(8)
+    for _ in range(30):
+        points = random.choice([0.0, -0.0, 1.0, -1.0, 0.5, np.inf, np.nan, *random.uniform(-3.0, 3.0, 30)], (lanes, 9))
+        numbers.reshape(-1, lanes)[steps.places] = points.T[steps.indices]
+        interpret(*places, len(made.table), len(steps.start) - len(made.table))
+        found = rows[made.found[:, None] + np.arange(lanes)].T
+        np.testing.assert_array_equal(found, [kernel(point) for point in points])
+
+
+def test_of_more_columns_than_fit_none_go_in_lanes():
+    tape = Tape()
+    x = tape.inputs("x", STRIP + 1)
+    kernel, _ = derivatives(Routine("sum", tape, (("x", STRIP + 1),), (x[0] * x[STRIP],)), "x", "slopes")
+    assert lane_steps(kernel.steps, 8) is None

@@ -25,9 +25,9 @@ ARGUMENTS = {code: op.OPERATIONS[code].arguments for code in range(op.ADD, len(o
 FIELDS = 10
 """Of a step: where the code of its instruction starts, places of its three arguments, row of its derivatives, rows of its
 arguments'; row 0 is zero; then the first block of columns on which it depends, and that after the last."""
-_RESULT = 3
+RESULT = 3
 """Where in its workspace a rule writes the value and the three slopes: behind the arguments."""
-WORK = 2 * _RESULT + 1
+WORK = 2 * RESULT + 1
 """Numbers in that workspace."""
 
 
@@ -38,13 +38,13 @@ def machine_code() -> Library:
 
 
 def _texts() -> list[str]:
-    texts = [_rule(code).replace(" noinline", " alwaysinline") for code in ARGUMENTS]
-    texts += [_sum(terms) for terms in range(1, _RESULT + 1)]
+    texts = [rule(code) for code in ARGUMENTS]
+    texts += [_sum(terms) for terms in range(1, RESULT + 1)]
     return [DECLARATIONS, *texts, *trigonometry.called(texts)]
 
 
-def _rule(code: int) -> str:
-    """The function of an instruction: three arguments -> its value and its slopes by them."""
+def rule(code: int, lanes: int = 1) -> str:
+    """The function of an instruction: three arguments -> its value and its slopes by them, for so many lanes."""
     tape = Tape()
     given = tape.inputs("given", 3)
     arguments = [scalar.index for scalar in given[: ARGUMENTS[code]]]
@@ -58,10 +58,11 @@ def _rule(code: int) -> str:
             found[argument] = tape.add(found[argument], slope)
     value = tape.where(position, one, zero) if code in op.CONDITIONS else position
     outputs = [value, *found.values()]
-    outputs += [zero] * (1 + _RESULT - len(outputs))
+    outputs += [zero] * (1 + RESULT - len(outputs))
     routine = Routine(f"rule_{op.NAMES[code]}", tape, (("given", 3),), tuple(TapeScalar(tape, k) for k in outputs))
     straight = listing(routine)
-    return function_text(routine.name, straight, 1, len(straight.steps), len(straight.steps))
+    whole = len(straight.steps)
+    return function_text(routine.name, straight, 1, whole, whole, lanes=lanes).replace(" noinline", " alwaysinline")
 
 
 def procedures() -> list[Procedure]:
@@ -90,14 +91,14 @@ def _step(code: int) -> Procedure:
     step, values, rows, work = (write[name] for name in ("step", "values", "rows", "work"))
     for argument in range(count):
         work[argument] = values[step.load(1 + argument, "i64")]
-    write.call(f"rule_{op.NAMES[code]}", [work, work.at(_RESULT)])
-    values[write["place"]] = work[_RESULT]
+    write.call(f"rule_{op.NAMES[code]}", [work, work.at(RESULT)])
+    values[write["place"]] = work[RESULT]
     row, stride = step.load(4, "i64"), write["blocks"] * BLOCK
     with write.when(row > 0):
         first, last = step.load(8, "i64"), step.load(9, "i64")
         last = write.select(last < write["blocks"], last, write["blocks"], "i64")
         places = [step.load(5 + argument, "i64") for argument in range(count)]
-        terms = [(work[_RESULT + 1 + argument], rows.at(place * stride)) for argument, place in enumerate(places)]
+        terms = [(work[RESULT + 1 + argument], rows.at(place * stride)) for argument, place in enumerate(places)]
         # What does not vary adds nothing.
         for needed in range(count, 1, -1):
             with write.when(places[needed - 1] > 0):
@@ -138,8 +139,8 @@ def _sum(terms: int) -> str:
         ]
         lines += [line if line.startswith("%at") else widened(line, BLOCK) for line in written]
     # Zero is added all the same, for the sign of a zero.
-    lines += [widened(f"%sum = fadd double %total{terms - 1}, 0.0", BLOCK)] if terms < _RESULT else []
-    result = "%sum" if terms < _RESULT else f"%total{terms - 1}"
+    lines += [widened(f"%sum = fadd double %total{terms - 1}, 0.0", BLOCK)] if terms < RESULT else []
+    result = "%sum" if terms < RESULT else f"%total{terms - 1}"
     lines += ["%place = getelementptr double, ptr %target, i64 %column", widened(f"store double {result}, ptr %place", BLOCK)]
     body = [
         *(*head, f"%from = mul i64 %first, {BLOCK}", f"%to = mul i64 %last, {BLOCK}", "%some = icmp slt i64 %from, %to"),

@@ -62,10 +62,14 @@ def _sums() -> Procedure:
     with write.loop(states) as i:
         into[i] = 0.0
         out_of[i] = 0.0
+    # Couplings come by columns, whose sums need not wait for memory.
+    total, before = write.local(0.0), write.local(-1, "i64")
     with _inner(write) as (k, row, column):
         flow = values[k] * scales[column] / scales[row]
         into[row] = into[row] + flow
-        out_of[column] = out_of[column] + flow
+        total.set(write.select(column.equals(before.get()), total.get(), 0.0) + flow)
+        out_of[column] = total.get()
+        before.set(column)
     with write.loop(states) as i:
         a, b = into[i], out_of[i]
         balanced = (a < b * BALANCED) & (b < a * BALANCED)

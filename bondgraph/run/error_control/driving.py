@@ -96,8 +96,9 @@ def _couplings() -> Procedure:
     _unless_at_hand(write, record)
     count, found, nonzeros, diagonal = (record.get(name) for name in ("entry_count", "found", "nonzeros", "diagonal"))
     with write.when(count > 0):
-        with write.when(record.get("interpreted").equals(1)):
+        with write.when(record.get("interpreted").equals(1) & record.get("ahead").equals(0)):
             write.call("interpreted", [write[name] for name in _AT])
+        record.set("ahead", 0)
         with write.when(record.get("interpreted").equals(0)):
             evaluate(write, "couple", write["t"], write["x"], nonzeros)
     with write.loop(count) as i:

@@ -14,6 +14,7 @@ from bondgraph.emit.kernel import Kernel, LaneKernels, address_of
 from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
+from bondgraph.run.error_control.lane_couplings import lane_couplings
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.instants.settler import Settler
@@ -22,12 +23,13 @@ from bondgraph.run.integrators.leg import Selection, endless
 from bondgraph.run.integrators.one_step.control import PAUSE, STOP
 from bondgraph.run.integrators.underway import Underway
 from bondgraph.run.program import Program
-from bondgraph.run.repeated import loop, side_by_side
+from bondgraph.run.repeated import loop
 from bondgraph.run.repeated.collected import RunBatch
 from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.repeated.fields import UNBEGUN
 from bondgraph.run.repeated.finished.rows import KERNELS, row_table
-from bondgraph.run.repeated.lane_tables import lane_table
+from bondgraph.run.repeated.lanes import side_by_side
+from bondgraph.run.repeated.lanes.tables import lane_table
 from bondgraph.run.repeated.machine_run import MachineRun
 from bondgraph.run.repeated.many import put_runs, table_of
 from bondgraph.run.repeated.schedules import Schedules
@@ -71,6 +73,7 @@ class Workspace:
         self._place = self.table.address
         self._choice = choice
         self._beside: list[Workspace] = []
+        self._couplings: dict[int, FieldTable | None] = {}
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> MachineRun:
@@ -213,9 +216,19 @@ class Workspace:
             space.schedules.follow(key)
             space.table["budget"] = self._budget
         program = self.bound.program
-        own = lane_table(lanes, [space.table for space in spaces], program.parameters, program.modes, samples)
+        tables, couplings = [space.table for space in spaces], self._lane_couplings(spaces)
+        own = lane_table(lanes, tables, program.parameters, program.modes, samples, couplings)
         run = ctypes.CFUNCTYPE(None, address, address)(side_by_side.machine_code(lanes.lanes).address("run_side_by_side"))
         run(many, own.address)
+
+    def _lane_couplings(self, spaces: Sequence[Workspace]) -> FieldTable | None:
+        """The table of the couplings of runs side by side, where these are interpreted."""
+        lanes = len(spaces)
+        if lanes not in self._couplings:
+            kernel, _ = self.bound.program.couplings
+            steps = None if kernel is None else kernel.steps
+            self._couplings[lanes] = None if steps is None else lane_couplings(steps, [space.weights.table for space in spaces])
+        return self._couplings[lanes]
 
     def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
         """The table of the look at finished runs."""

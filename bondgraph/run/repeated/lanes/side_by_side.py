@@ -17,11 +17,13 @@ from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.integrators.explicit import lanes as vectors
 from bondgraph.run.integrators.explicit.lanes import DENSE, EXTENDED, FIELDS, STAGES
-from bondgraph.run.integrators.explicit.steps import FIELDS as INTEGRATOR
-from bondgraph.run.integrators.one_step.control import AGAIN, ATTEMPT, DOUBT, GOOD, PAUSE, RENEW, STIFF, STOP
+from bondgraph.run.integrators.one_step.control import AGAIN, ATTEMPT, DOUBT, GOOD, PAUSE, STIFF, STOP
 from bondgraph.run.repeated import loop
 from bondgraph.run.repeated.fields import FIELDS as MANY
 from bondgraph.run.repeated.fields import TOO_MANY, UNBEGUN
+from bondgraph.run.repeated.lanes import weights
+from bondgraph.run.repeated.lanes.tables import exchange, move, of_lane
+from bondgraph.run.repeated.lanes.weights import is_due
 
 _NONE = -1
 
@@ -33,8 +35,8 @@ def machine_code(lanes: int) -> Library:
 
 def _writer(lanes: int) -> Callable[[], list[Procedure]]:
     def written() -> list[Procedure]:
-        own = [_gather(lanes), _spread(lanes), _enter(), _leave(), _weigh(), _settle(), _step(), _side_by_side(lanes)]
-        return [*loop.procedures(lanes), *vectors.procedures(lanes), *own]
+        own = [_enter(), _leave(), *weights.procedures(lanes), _settle(), _step(), _side_by_side(lanes)]
+        return [*loop.procedures(lanes), *vectors.procedures(lanes), *exchange(lanes), *own]
 
     written.__qualname__ = f"written for {lanes} lanes"
     return written
@@ -50,41 +52,11 @@ def _sample_before(write: Procedure, own: Record, due: Callable[[Temporary], Tem
         yield
 
 
-def _of_lane(record: Record, lane: Temporary) -> Record:
-    """The integrator's table of a lane."""
-    return Record(record.get("tables").load(lane, "ptr"), INTEGRATOR)
-
-
-def _gather(lanes: int) -> Procedure:
-    """So many numbers of one lane, one after the other."""
-    write = Procedure("gather", {"out": "ptr noalias", "given": "ptr", "count": "i64", "lane": "i64"}, internal=True)
-    with write.loop(write["count"]) as i:
-        write["out"][i] = write["given"][i * lanes + write["lane"]]
-    write.give()
-    return write
-
-
-def _spread(lanes: int) -> Procedure:
-    """So many numbers to the places of one lane."""
-    write = Procedure("spread", {"out": "ptr noalias", "given": "ptr", "count": "i64", "lane": "i64"}, internal=True)
-    with write.loop(write["count"]) as i:
-        write["out"][i * lanes + write["lane"]] = write["given"][i]
-    write.give()
-    return write
-
-
-def _move(write: Procedure, way: str, record: Record, own: Record, names: tuple[str, ...], lane: Temporary) -> None:
-    """Arrays as long as the state from the lanes to the tables of one ("gather"), or back ("spread")."""
-    for name in names:
-        pair = (own, record) if way == "gather" else (record, own)
-        write.call(way, [pair[0].get(name), pair[1].get(name), record.get("width"), lane])
-
-
 def _enter() -> Procedure:
     """A lane takes a run: 1, or 0 where Python has to begin it."""
     write = Procedure("enter", {"r": "ptr", "v": "ptr", "lane": "i64", "run": "i64"}, "i64", internal=True)
     many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
-    own = _of_lane(record, lane)
+    own = of_lane(record, lane)
     many.set("table", own.pointer)
     many.set("rows", record.get("row_blocks").load(lane, "ptr"))
     many.set("modes", own.get("m"))
@@ -92,7 +64,7 @@ def _enter() -> Procedure:
         write.call("ended", [write["r"], write["run"], write.value(UNBEGUN, "i64")])
         write.give(0)
     write.call(record.get("ready"), [own.pointer])
-    _move(write, "spread", record, own, ("y", "k", "size", "floor", "noise"), lane)
+    move(write, "spread", record, own, ("y", "k", "size", "floor", "noise"), lane)
     for name, count in (("p", many.get("p_count")), ("m", own.get("mode_count"))):
         write.call("spread", [record.get(name), own.get(name), count, lane])
     record.get("runs").store(lane, write["run"], "i64")
@@ -104,11 +76,11 @@ def _leave() -> Procedure:
     """The run of a lane has ended with this status."""
     write = Procedure("leave", {"r": "ptr", "v": "ptr", "lane": "i64", "status": "i64"}, internal=True)
     many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
-    own = _of_lane(record, lane)
+    own = of_lane(record, lane)
     many.set("table", own.pointer)
     many.set("rows", record.get("row_blocks").load(lane, "ptr"))
     many.set("modes", own.get("m"))
-    _move(write, "gather", record, own, ("y",), lane)
+    move(write, "gather", record, own, ("y",), lane)
     with write.when(write["status"].equals(STOP)):
         write.call(record.get("flush"), [own.pointer, own.get("t")])
     write.call("ended", [write["r"], record.get("runs").load(lane, "i64"), write["status"]])
@@ -118,23 +90,11 @@ def _leave() -> Procedure:
     return write
 
 
-def _weigh() -> Procedure:
-    """The weights of a lane are looked at anew."""
-    write = Procedure("weigh_lane", {"v": "ptr", "lane": "i64", "status": "i64"}, internal=True)
-    record = Record(write["v"], FIELDS)
-    own = _of_lane(record, write["lane"])
-    _move(write, "gather", record, own, ("y", "size"), write["lane"])
-    write.call(record.get("weigh"), [own.pointer, write["status"]])
-    _move(write, "spread", record, own, ("size", "floor", "noise"), write["lane"])
-    write.give()
-    return write
-
-
 def _step() -> Procedure:
     """The next step of a lane, which takes other runs on the way; 0 where none is left."""
     write = Procedure("next_step", {"r": "ptr", "v": "ptr", "lane": "i64", "following": "ptr"}, "i64", internal=True)
     many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
-    own, runs, following = _of_lane(record, lane), record.get("runs"), write["following"]
+    own, runs, following = of_lane(record, lane), record.get("runs"), write["following"]
     with write.repeat() as (again, _):
         with write.when(runs.load(lane, "i64") < 0):
             run = following.load(0, "i64")
@@ -164,9 +124,9 @@ def _settle() -> Procedure:
     """What a good step of a lane leaves: rows of samples, whether it is stiff, noise."""
     write = Procedure("settle_lane", {"v": "ptr", "lane": "i64"}, internal=True)
     record, lane = Record(write["v"], FIELDS), write["lane"]
-    own, h = _of_lane(record, lane), record.get("h")[lane]
+    own, h = of_lane(record, lane), record.get("h")[lane]
     with _sample_before(write, own, lambda time: time <= own.get("target")):
-        _move(write, "gather", record, own, ("y", "y_new"), lane)
+        move(write, "gather", record, own, ("y", "y_new"), lane)
         write.call("gather", [own.get("f"), record.get("f"), record.get("width") * DENSE, lane])
         write.call(record.get("dense_samples"), [own.pointer, h, own.get("target")])
     record.get("stiff").store(lane, 0, "i64")
@@ -174,7 +134,7 @@ def _settle() -> Procedure:
         sums = [record.get(name)[lane] for name in ("above", "below")]
         record.get("stiff").store(lane, write.call(record.get("held_down"), [own.pointer, h, *sums], "i64"), "i64")
     with write.when(own.get("noisy") > 0):
-        _move(write, "gather", record, own, ("y_new", "size"), lane)
+        move(write, "gather", record, own, ("y_new", "size"), lane)
         write.call(record.get("noisy_step"), [own.pointer, h])
     own.set("cornered", 0)
     own.set("t", own.get("target"))
@@ -188,25 +148,32 @@ def _side_by_side(lanes: int) -> Procedure:
     write = Procedure("run_side_by_side", {"r": "ptr", "v": "ptr"})
     r, v, record = write["r"], write["v"], Record(write["v"], FIELDS)
     following, busy, dense = (write.local(0, "i64") for _ in range(3))
-    runs, taken = record.get("runs"), record.get("taken")
+    runs, taken, calls = record.get("runs"), record.get("taken"), record.get("found")
+    record.set("waited", 0)
     with write.loop(lanes) as lane:
         runs.store(lane, _NONE, "i64")
+        calls.store(lane, 0, "i64")
     with write.repeat():
         busy.set(0)
         dense.set(0)
+        write.call("weigh_all", [v])
         with write.loop(lanes) as lane:
             taken.store(lane, 0, "i64")
             record.get("h")[lane] = 0.0
-            busy.set(busy.get() + write.call("next_step", [r, v, lane, following.place], "i64"))
+            waits = is_due(record, lane)
+            with write.when(waits):
+                busy.set(1)
+            with write.when(~waits):
+                calls.store(lane, 0, "i64")
+                busy.set(busy.get() + write.call("next_step", [r, v, lane, following.place], "i64"))
         with write.when(busy.get().equals(0)):
             write.give()
         write.call("attempt_all", [v])
-        with write.loop(lanes) as lane, write.when(runs.load(lane, "i64") >= 0):
-            own = _of_lane(record, lane)
+        with write.loop(lanes) as lane, write.when((runs.load(lane, "i64") >= 0) & ~is_due(record, lane)):
+            own = of_lane(record, lane)
             own.count("rate_count", STAGES)
             found = write.call(record.get("judged"), [own.pointer, record.get("error")[lane]], "i64")
-            with write.when(found.equals(DOUBT)):
-                write.call("weigh_lane", [v, lane, found])
+            calls.store(lane, found, "i64")
             with write.when(~(found.equals(GOOD) | found.equals(AGAIN) | found.equals(DOUBT))):
                 write.call("leave", [r, v, lane, found])
             with write.when(found.equals(GOOD)):
@@ -219,15 +186,14 @@ def _side_by_side(lanes: int) -> Procedure:
         with write.when(record.get("watch").equals(1)):
             write.call("stiffness_all", [v])
         with write.loop(lanes) as lane, write.when(taken.load(lane, "i64").equals(1)):
-            own = _of_lane(record, lane)
+            own = of_lane(record, lane)
             write.call("settle_lane", [v, lane])
         write.call("accept_all", [v])
         with write.loop(lanes) as lane, write.when(taken.load(lane, "i64").equals(1)):
-            own = _of_lane(record, lane)
+            own = of_lane(record, lane)
             stiff = record.get("stiff").load(lane, "i64")
             found = write.call(record.get("lengthened"), [own.pointer, record.get("error")[lane], stiff], "i64")
-            with write.when(found.equals(RENEW)):
-                write.call("weigh_lane", [v, lane, found])
+            calls.store(lane, found, "i64")
             with write.when(found.equals(STIFF)):
                 write.call("leave", [r, v, lane, found])
     write.give()

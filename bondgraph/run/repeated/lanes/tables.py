@@ -1,0 +1,78 @@
+"""Room for runs side by side: the tables of as many runs alone, and kernels in lanes, in; the table of their loop, and what moves
+numbers between both, out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bondgraph.emit.kernel import LaneKernels, aligned_zeros
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.integrators.explicit import dop853
+from bondgraph.run.integrators.explicit.lanes import COMPONENTS, DRIVER, FIELDS, SUMS
+from bondgraph.run.integrators.explicit.steps import FIELDS as INTEGRATOR
+from bondgraph.run.table import FieldTable
+
+
+def lane_table(
+    kernels: LaneKernels, own: Sequence[FieldTable], parameters: int, modes: int, samples: int, couplings: FieldTable | None
+) -> FieldTable:
+    """What `side_by_side` takes besides the table of `loop`: `own` are the integrators' tables of the lanes,
+    `couplings` that of their couplings."""
+    table, lanes, first = FieldTable(FIELDS), kernels.lanes, own[0]
+    width, library = int(first["width"]), dop853.machine_code()
+    lengths = {name: count * width for name, count in COMPONENTS.items()} | dict.fromkeys(SUMS, 1)
+    lengths |= {"p": parameters, "m": modes}
+    for name, length in lengths.items():
+        table.point(name, aligned_zeros(length * lanes))
+    table.arrays["rows"] = np.empty((lanes, samples, width))
+    blocks = [table.arrays["rows"][lane] for lane in range(lanes)]
+    addresses = {"tables": [each.address for each in own], "row_blocks": [block.ctypes.data for block in blocks]}
+    for name, places in addresses.items():
+        table.point(name, np.array(places, dtype=np.uint64))
+    for name in ("runs", "stiff", "taken", "found", "wanted"):
+        table.point(name, np.zeros(lanes, dtype=np.int64))
+    for name in ("rates", "powers", "rates_and_powers"):
+        table.point(name, kernels.addresses.get(name, 0))
+    table.point("couplings", 0 if couplings is None else couplings.address)
+    for name in DRIVER:
+        table.point(name, library.address(name))
+    for name in ("n", "width", "quadratures", "watch", "origin", "rtol"):
+        table[name] = first[name]
+    return table
+
+
+def exchange(lanes: int) -> list[Procedure]:
+    """What `move` calls."""
+    return [_gather(lanes), _spread(lanes)]
+
+
+def of_lane(record: Record, lane: Temporary) -> Record:
+    """The integrator's table of a lane."""
+    return Record(record.get("tables").load(lane, "ptr"), INTEGRATOR)
+
+
+def move(write: Procedure, way: str, record: Record, own: Record, names: tuple[str, ...], lane: Temporary) -> None:
+    """Arrays as long as the state from the lanes to the tables of one ("gather"), or back ("spread")."""
+    for name in names:
+        pair = (own, record) if way == "gather" else (record, own)
+        write.call(way, [pair[0].get(name), pair[1].get(name), record.get("width"), lane])
+
+
+def _gather(lanes: int) -> Procedure:
+    """So many numbers of one lane, one after the other."""
+    write = Procedure("gather", {"out": "ptr noalias", "given": "ptr", "count": "i64", "lane": "i64"}, internal=True)
+    with write.loop(write["count"]) as i:
+        write["out"][i] = write["given"][i * lanes + write["lane"]]
+    write.give()
+    return write
+
+
+def _spread(lanes: int) -> Procedure:
+    """So many numbers to the places of one lane."""
+    write = Procedure("spread", {"out": "ptr noalias", "given": "ptr", "count": "i64", "lane": "i64"}, internal=True)
+    with write.loop(write["count"]) as i:
+        write["out"][i * lanes + write["lane"]] = write["given"][i]
+    write.give()
+    return write
