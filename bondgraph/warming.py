@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bondgraph.emit import cache
-from bondgraph.emit.interpreter import code
+from bondgraph.emit.interpreter import code, lanes
 from bondgraph.emit.llvm import Library
 from bondgraph.piles import sweeps
 from bondgraph.run.error_control import weighing
@@ -17,6 +17,7 @@ from bondgraph.run.integrators.explicit import dop853, dopri5
 from bondgraph.run.integrators.rosenbrock import rodas5p
 from bondgraph.run.integrators.sundials import adapters
 from bondgraph.run.repeated import loop
+from bondgraph.run.repeated.lanes import side_by_side
 from bondgraph.stepping import motion
 
 PARTS: Mapping[str, Callable[[], Library]] = {
@@ -24,9 +25,11 @@ PARTS: Mapping[str, Callable[[], Library]] = {
     "explicit method of order 5 with events": dopri5.machine_code,
     "error control": weighing.machine_code,
     "many runs": loop.machine_code,
+    "many runs side by side": side_by_side.machine_code,
     "Rosenbrock method with events": rodas5p.machine_code,
     "adapters of SUNDIALS": adapters.machine_code,
     "formulas that are seldom asked for": code.machine_code,
+    "such formulas side by side": lanes.machine_code,
     "steps of time": motion.machine_code,
     "piles": sweeps.machine_code,
 }

@@ -183,7 +183,7 @@ def test_warm_compiles_all_code_that_no_model_has(tmp_path: Path, monkeypatch: p
 
 def test_what_is_warmed_is_all_that_is_made_of_procedures() -> None:
     root = Path(warming.__file__).parent
-    using = {path for path in root.rglob("*.py") if "compile_written(" in path.read_text(encoding="utf-8")}
+    using = {path for path in root.rglob("*.py") if "compile_written" in path.read_text(encoding="utf-8")}
     assert {Path(inspect.unwrap(make).__code__.co_filename) for make in warming.PARTS.values()} | {
         root / "emit" / "llvm.py"
     } == using

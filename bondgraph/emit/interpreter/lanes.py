@@ -20,6 +20,7 @@ from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps
 from bondgraph.emit.kernel import LANES
 from bondgraph.emit.lanes import widened
 from bondgraph.emit.llvm import Library, compile_written
+from bondgraph.emit.machine import vector_width
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import define, wide_declarations
@@ -30,9 +31,9 @@ FIELDS = 10
 arguments'; then where its columns begin in their list, and end."""
 
 
-def machine_code(lanes: int) -> Library:
-    """The interpreter for so many lanes, and the instructions by name."""
-    return _LIBRARIES[lanes]()
+def machine_code(lanes: int | None = None) -> Library:
+    """The interpreter for so many lanes (as many as this processor's vectors hold), and the instructions by name."""
+    return _LIBRARIES[vector_width() if lanes is None else lanes]()
 
 
 def _writer(lanes: int) -> Callable[[], list[Procedure]]:

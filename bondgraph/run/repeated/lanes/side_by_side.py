@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from bondgraph.emit.kernel import LANES
 from bondgraph.emit.llvm import Library, compile_written
+from bondgraph.emit.machine import vector_width
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.integrators.explicit import lanes as vectors
@@ -28,9 +29,9 @@ from bondgraph.run.repeated.lanes.weights import is_due
 _NONE = -1
 
 
-def machine_code(lanes: int) -> Library:
-    """The loop for so many lanes as machine code."""
-    return _LIBRARIES[lanes]()
+def machine_code(lanes: int | None = None) -> Library:
+    """The loop for so many lanes (as many as this processor's vectors hold) as machine code."""
+    return _LIBRARIES[vector_width() if lanes is None else lanes]()
 
 
 def _writer(lanes: int) -> Callable[[], list[Procedure]]:
