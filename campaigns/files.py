@@ -26,6 +26,7 @@ from typing import Any
 
 from bondgraph.errors import ScrewbondError
 from campaigns.mutations import mutated
+from campaigns.processes import limit_addresses
 from models.delta.command.tasks import TASKS
 from models.delta.kinematics.parameters import DeltaParameters, read_parameters
 from models.hand import SCENARIOS, read_scenario, to_json
@@ -235,10 +236,7 @@ def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
 
 def _report(there: Any, name: str, data: bytes, folder: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored
-    with contextlib.suppress(ImportError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+    limit_addresses(6 << 30)
     there.send(run_trial(FORMATS[name], data, folder))
 
 

@@ -23,14 +23,14 @@ from bondgraph.interchange import dump_model, parse_model
 from bondgraph.run.outcome.result import Result
 from campaigns.model_mutations import of_a_model
 from campaigns.mutations import mutated
-from campaigns.processes import each
+from campaigns.processes import each, limit_addresses
 from campaigns.saved import unequal
 from campaigns.small_models import SMALL
 
 LONGEST = 60
 """Processor time (s) after which reading and compiling a file is called a hang; nothing in the suite depends on it."""
 MEMORY = 3 << 30
-"""Bytes of addresses that a trial may take."""
+"""Bytes of addresses that a trial may take, besides those that its process has."""
 STEPS = 30
 """Of a run, in Python."""
 
@@ -103,7 +103,7 @@ class limited:
 
     def __enter__(self) -> None:
         self.memory = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, self.memory[1]))
+        limit_addresses(MEMORY)
         self.handler = signal.signal(signal.SIGVTALRM, _late)
         signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
 

@@ -1,4 +1,4 @@
-"""A task for many jobs, in several processes."""
+"""A task for many jobs, in several processes; the memory that one may take."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 Job = TypeVar("Job")
@@ -28,3 +29,18 @@ def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int) -> I
     ignored = signal.SIGINT, signal.SIG_IGN
     with multiprocessing.get_context("spawn").Pool(processes, signal.signal, ignored) as pool:
         yield from pool.imap_unordered(task, jobs, chunksize=8)
+
+
+def limit_addresses(more: int) -> None:
+    """Let this process take so many bytes of addresses besides those that it has, where the system counts them.
+
+    A limit that is no larger than what a process has already, which may be any number of libraries, leaves no room for its stack
+    to grow: it dies by a segmentation fault in the first deep recursion, where one would have been refused.
+    """
+    counted = Path("/proc/self/statm")
+    if not counted.exists():
+        return
+    import resource  # not on Windows
+
+    has = int(counted.read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (has + more, resource.getrlimit(resource.RLIMIT_AS)[1]))

@@ -10,6 +10,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from bondgraph.errors import Place, Problem
+from bondgraph.interchange.strict import DEEPEST, depth
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _ATOM = re.compile(r"[^,\]}\s]+")
@@ -71,6 +72,9 @@ class Document:
 
 def parse_json(text: str, document: Document) -> dict[str, Any] | None:
     """The object that a JSON text holds; None, and a problem E402, where the text is not one."""
+    if depth(text) > DEEPEST:
+        document.report("E402", "", f"its brackets are nested more than {DEEPEST} deep")
+        return None
     try:
         value = json.loads(text)
         document.lines, repeated = key_lines(text)
@@ -80,8 +84,8 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
         problem = Problem("E402", f"the file is not JSON: {error.msg}", details, (Place(document.file, error.lineno),), cures)
         document.problems.append(problem)
         return None
-    except (RecursionError, ValueError):
-        document.report("E402", "", "its brackets are nested too deeply, or a number has too many digits")
+    except ValueError:
+        document.report("E402", "", "a number in it has too many digits")
         return None
     if not isinstance(value, dict):
         document.report("E402", "", f"it holds {kind_of(value)} where an object {{...}} is needed")

@@ -14,6 +14,7 @@ import numpy as np
 from bondgraph import Compiled, compile_model, load_model
 from bondgraph.errors import refusal
 from bondgraph.interchange.formulas import Unsound, number_of
+from bondgraph.interchange.strict import DEEPEST, depth
 from bondgraph.output.files import shown
 from bondgraph.run.outcome.result import Result
 from models.studies.commands import add_solver, study_command
@@ -48,8 +49,10 @@ def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
     if name in compiled.model.automata:
         return name, value
     try:
+        if depth(value) > DEEPEST:
+            raise Unsound("brackets without end")
         return name, _numbers(json.loads(value))
-    except (ValueError, Unsound, RecursionError):
+    except (ValueError, Unsound):
         cure = '--set winding.resistance=3, --set "body.p=[0, 1, 2]", --set contact=resting'
         raise refusal("E359", f"{text[:80]!r} changes nothing", cure, about=compiled.model.name, places=()) from None
 
