@@ -201,7 +201,8 @@ class _Shortest:
 
 def _relative(row: Mapping[int, np.ndarray], scale: np.ndarray) -> np.ndarray:
     """Sizes of entries (entries, samples) as parts of the largest one that the row had at each sample."""
-    return np.abs(np.array(list(row.values()))) / np.where(scale > 0.0, scale, 1.0)
+    with np.errstate(invalid="ignore"):  # where a number has overflown its size is none, and no pivot
+        return np.abs(np.array(list(row.values()))) / np.where(scale > 0.0, scale, 1.0)
 
 
 def _sizes(row: Mapping[int, np.ndarray], scale: np.ndarray) -> dict[int, float]:
