@@ -127,7 +127,7 @@ class Runs:
 
     def _faults(self, name: str) -> tuple[Fault, ...]:
         rows = self._read(f"SELECT run, kind, reason, time, suspect FROM {name} ORDER BY run, rowid")
-        return tuple(Fault(r, kind, reason, math.nan if t is None else t, suspect) for r, kind, reason, t, suspect in rows)
+        return tuple(Fault(*row) for row in rows)
 
     def __repr__(self) -> str:
         done, failed, doubted = len(self), len(self.failures), len({doubt.run for doubt in self.doubts})

@@ -14,6 +14,7 @@ import contextlib
 import json
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
@@ -47,6 +48,7 @@ class Store:
         name = ":memory:" if path is None else f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
         with self._refusing():
             self._connection = sqlite3.connect(name, timeout=_WAIT, check_same_thread=False, uri=path is not None)
+        weakref.finalize(self, self._connection.close)  # nobody else need close what only reads, or lies in memory
 
     def begin(self, header: Mapping[str, Any], shortened: Callable[[int], Mapping[str, Any]]) -> None:
         """Make the tables, or go on with those that are there, whose plan may have fewer values along its first axis.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,12 +42,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Fault:
-    """Why a run failed, or is in doubt: its number, the kind of failure or a code, in words, the time (s), what to suspect."""
+    """Why a run failed, or is in doubt: its number, the kind of failure or a code, in words, the time (s; None of one that never
+    began), what to suspect."""
 
     run: int
     kind: str
     reason: str
-    time: float = math.nan
+    time: float | None = None
     suspect: str = ""
 
 
