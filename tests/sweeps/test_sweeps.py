@@ -376,14 +376,15 @@ def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
 def test_workers_of_mpi_give_equal_bytes(tmp_path):
     """As the page on sweeps says it is typed."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed: a sweep on a cluster by MPI")
-    if shutil.which("mpiexec") is None:
+    mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if mpiexec is None:
         pytest.skip("there is no mpiexec: a sweep on a cluster by MPI")
     script = ["-n", "3", sys.executable, "-m", "mpi4py.futures", mpi_sweep.__file__, str(tmp_path / "runs.db")]
     as_it_is = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
     as_it_is["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"  # what a machine of a cluster need not be told
     path = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, **as_it_is, "PYTHONPATH": path}
-    done = subprocess.run(["mpiexec", *script], env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([mpiexec, *script], env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0 and "by 2 workers" in done.stdout, done.stderr
     assert content(load_runs(tmp_path / "runs.db")) == content(mpi_sweep.run(None))
 
