@@ -91,6 +91,11 @@ def target_machine(level: int) -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small", jit=True)
 
 
+_TRUSTED = ("x86_64", "i386", "i686")
+"""Families of processors whose loops LLVM makes vectors of. On others two of its models of what they cost may differ, which ends
+the process (LLVM 22 on Arm: an assertion in `LoopVectorizationPlanner::computeBestVF`)."""
+
+
 def optimised(text: str, passes: int, machine: Any) -> Any:
     """The module of `text` after the optimisation pipeline of level `passes` (0: as it stands)."""
     llvm = binding()
@@ -104,7 +109,7 @@ def optimised(text: str, passes: int, machine: Any) -> Any:
     if passes:
         options = llvm.create_pipeline_tuning_options(speed_level=passes)
         options.slp_vectorization = passes > 1
-        options.loop_vectorization = passes > 1
+        options.loop_vectorization = passes > 1 and machine.triple.startswith(_TRUSTED)
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
     return module

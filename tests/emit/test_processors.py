@@ -1,0 +1,67 @@
+"""Machine code can be made for processors that the tests do not run on: LLVM knows all of them, and ends the process where it
+does not agree with itself."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+ROOT = Path(__file__).parents[2]
+UNKEPT = {**os.environ, "SCREWBOND_CACHE": "off"}
+TARGETS = {"aarch64-unknown-linux-gnu": ("generic",), "arm64-apple-darwin": ("apple-m1",)}
+SCRIPT = """
+import sys
+from benchmarks.chain import chain
+from bondgraph import compile_model
+from bondgraph.emit import llvm, machine
+from bondgraph.emit.interpreter import lanes
+from bondgraph.emit.kernel import LANES
+from bondgraph.run.repeated.lanes import side_by_side
+from bondgraph.warming import PARTS
+
+texts, object_code = [], machine.object_code
+
+def collected(text, passes, level):
+    texts.append((text, passes, level))
+    return object_code(text, passes, level)
+
+def written(text):
+    texts.append((text, 2, 2))
+    return llvm.Library({}, {}, ())
+
+llvm.object_code = collected
+compiled = compile_model(chain(200), progress=False)
+compiled.program.rates.address
+loops = sum(passes for _, passes, _ in texts)
+llvm.compile_ir = written
+side = [lambda part=part, n=n: part.machine_code(n) for part in (lanes, side_by_side) for n in LANES]
+for make in (*PARTS.values(), *side):
+    make()
+print(loops, len(texts), flush=True)
+binding = machine.binding()
+binding.initialize_all_targets()
+binding.initialize_all_asmprinters()
+for target in sys.argv[1:]:
+    triple, cpu = target.split(":")
+    for text, passes, level in texts:
+        made = binding.Target.from_triple(triple).create_target_machine(
+            cpu=cpu, features="", opt=level, reloc="pic", codemodel="small", jit=True)
+        assert len(made.emit_object(machine.optimised(text, passes, made))) > 500
+    print(target, flush=True)
+"""
+
+
+def test_code_can_be_made_for_other_processors():
+    targets = [f"{triple}:{cpu}" for triple, cpus in TARGETS.items() for cpu in cpus]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *targets], env=UNKEPT, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout, done.stderr[-1000:]
+    counts, *made = done.stdout.splitlines()
+    assert made == targets, done.stderr[-1000:]
+    loops, texts = map(int, counts.split())
+    assert loops >= 2 and texts > 12
