@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.command import run_command
 from benchmarks.hand_written import Disagreement, compiler
-from benchmarks.timing import interleaved, median, processor, ratio, table
+from benchmarks.timing import interleaved, machine_loop, median, processor, ratio, table
 from bondgraph import J0, J1, C, Compiled, Graph, I, R, Sf, compile_model
 
 SOURCE = Path(__file__).with_name("chain.c")
@@ -80,13 +80,10 @@ def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable
     )
     lightness = 1.0 / lightness
     addresses = [array.ctypes.data for array in (x, lightness, stiffness, damping, theirs)]
-    rates = compiled.program.rates
+    loops = machine_loop(compiled.program.rates, t, x, p, m, out=ours)
 
     def hand() -> None:
         function(samples, sections, *addresses)
-
-    def loops() -> None:
-        rates.many(t, x, p, m, out=ours)
 
     hand()
     loops()
