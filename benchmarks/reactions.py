@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,7 @@ import numpy as np
 
 from benchmarks.command import run_command
 from benchmarks.hand_written import Disagreement, compiler
-from benchmarks.timing import interleaved, median, processor, ratio, table
+from benchmarks.timing import interleaved, machine_loop, median, processor, ratio, table
 from bondgraph import J0, J1, TF, Ce, Graph, Parameter, Re, compile_model
 
 SOURCE = Path(__file__).with_name("reactions.c")
@@ -60,7 +59,7 @@ def compared(count: int, rounds: int, function: Callable[..., Any]) -> dict[str,
     for name, gas in (("products", RT), ("exponentials", Parameter(RT, "J/mol"))):
         compiled = compile_model(network(count, gas))
         found[name] = np.empty_like(x)
-        calls[name] = functools.partial(compiled.program.rates.many, t, x, compiled.parameters(), m, out=found[name])
+        calls[name] = machine_loop(compiled.program.rates, t, x, compiled.parameters(), m, out=found[name])
     constant, rate = 1.0 + 0.1 * np.arange(count + 1), 1.0 + np.arange(float(count))
     found["C"], active = np.empty_like(x), np.empty(count + 1)
     addresses = [array.ctypes.data for array in (x, constant, rate, active, found["C"])]

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.emit.kernel import Kernel
+
 
 def interleaved(calls: Mapping[str, Callable[[], Any]], rounds: int, inner: int = 1) -> dict[str, np.ndarray]:
     """Seconds per call, (rounds,) each: A B A B ..., so that a disturbance meets all of them."""
@@ -23,6 +25,20 @@ def interleaved(calls: Mapping[str, Callable[[], Any]], rounds: int, inner: int 
                 call()
             seconds[name][k] = (time.perf_counter() - begin) / inner
     return seconds
+
+
+def machine_loop(kernel: Kernel, *blocks: np.ndarray, out: np.ndarray) -> Callable[[], None]:
+    """The kernel's loop of machine code over samples, as a function without arguments.
+
+    `Kernel.many` looks at its blocks at every call, which takes microseconds; C by hand is given addresses, and so is this.
+    Blocks are (samples, length), or (length,) for what is the same in all; `out` (samples, outputs).
+    """
+    kernel.many(*blocks, out=out)  # refuses what does not fit
+    strides = [block.shape[1] if block.ndim == 2 else 0 for block in blocks]
+    addresses = [block.ctypes.data for block in (*blocks, out)]
+    loop, keep = kernel.loop, (kernel, blocks, out)
+    assert loop is not None, "the kernel is no machine code"
+    return lambda: (loop(len(out), *strides, *addresses), keep)[0]
 
 
 def ratio(a: np.ndarray, b: np.ndarray) -> dict[str, float]:

@@ -63,7 +63,8 @@ _BASELINE = {"x86_64": "x86-64", "i386": "pentium4", "i686": "pentium4"}
 def processor() -> tuple[str, str]:
     """Name and features, for LLVM, of the processor that code is made for.
 
-    That of this machine; with `SCREWBOND_PROCESSOR=baseline` the least of its family (x86-64: SSE2, without fused
+    That of this machine, which is to write lanes of a vector apart from each other one by one: a scatter takes more time than the
+    arithmetic of a short kernel. With `SCREWBOND_PROCESSOR=baseline` the least of its family (x86-64: SSE2, without fused
     multiply-add), whose results are the same on every machine of the family.
 
     Raises `CompileError` E390, where the variable says something else.
@@ -71,7 +72,8 @@ def processor() -> tuple[str, str]:
     llvm = binding()
     chosen = os.environ.get("SCREWBOND_PROCESSOR", "") or "host"
     if chosen == "host":
-        return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+        features = llvm.get_host_cpu_features()
+        return llvm.get_host_cpu_name(), features.flatten() + (",+prefer-no-scatter" if features.get("avx512f") else "")
     if chosen == "baseline":
         return _BASELINE.get(llvm.get_default_triple().split("-")[0], "generic"), ""
     title = f"SCREWBOND_PROCESSOR is {chosen!r}, and no processor to make code for"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import platform
+
 import numpy as np
 import pytest
 
 from benchmarks.front_end import plate
 from bondgraph import Graph, equations
+from bondgraph.emit import machine
 from bondgraph.schedule.build import scheduled
 from bondgraph.schedule.calls import Kind
 from bondgraph.schedule.interpret import numpy_kernel
 from bondgraph.schedule.loops import Access, KernelLoop, Schedule
 from bondgraph.schedule.machine_code import fusion, groups, turns
 from bondgraph.schedule.machine_code.fusion import fused
-from bondgraph.schedule.machine_code.kernels import machine_kernels
+from bondgraph.schedule.machine_code.kernels import kernels_text, machine_kernels
 from bondgraph.schedule.machine_code.turns import tiled
 from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape
@@ -76,9 +79,10 @@ def random_schedule(seed: int) -> Schedule:
     return Schedule(f"random{seed}", (("x", size),), size + len(read), (*clear, *loops, *read), np.zeros(0, dtype=np.int32), size)
 
 
-def test_random_loops_give_what_they_give_one_after_the_other(short: None) -> None:
+@pytest.mark.parametrize("quick", [False, True], ids=["optimised", "quick"])
+def test_random_loops_give_what_they_give_one_after_the_other(short: None, quick: bool) -> None:
     made = [random_schedule(seed) for seed in range(40)]
-    kernels = machine_kernels(made)
+    kernels = machine_kernels(made, quick)
     together, dropped = 0, 0
     for schedule in made:
         given = tiled(schedule.loops)
@@ -112,3 +116,25 @@ def test_a_chain_runs_in_one_loop_that_stores_its_results_alone(short: None) -> 
     found = fused(group, [])
     assert found is not None and len(group.loops) == 3 and list(group.lags) == sorted(group.lags, reverse=True)
     assert len(found.dropped) == 2 and max(found.carried.values()) <= fusion.CARRIED
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="about processors of this family with AVX-512")
+def test_results_apart_are_written_one_by_one_at_counted_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By vectors for several sections of a chain, but without scatters and without addresses as vectors."""
+    llvm = machine.binding()
+    features = type(llvm.get_host_cpu_features())({f"avx512{part}": True for part in ("f", "dq", "vl")} | {"fma": True})
+    monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
+    monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: "skylake-avx512")
+    monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: features)
+    made, _, _ = scheduled(equations(chain(600).freeze()))
+    text = kernels_text([made.schedules["rates"]()])
+
+    def assembly() -> str:
+        target = machine.target_machine(2)
+        return target.emit_assembly(machine.optimised(text, 2, target))
+
+    code = assembly()
+    assert "vmulpd" in code and "vscatter" not in code and "vpextrq" not in code
+    cpu, told = machine.processor()
+    monkeypatch.setattr(machine, "processor", lambda: (cpu, told.removesuffix(",+prefer-no-scatter")))
+    assert "vscatter" in assembly()

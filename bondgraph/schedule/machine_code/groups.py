@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bondgraph.emit.text import define
 from bondgraph.schedule.machine_code.fusion import Fusion
-from bondgraph.schedule.machine_code.text import kernel_lines, loop_function, renamed, stored
+from bondgraph.schedule.machine_code.text import kernel_lines, loop_function, renamed, stored, strides
 from bondgraph.schedule.machine_code.turns import TILE, Tiled
 
 BOUNDS = """declare i64 @llvm.smax.i64(i64, i64)
@@ -14,7 +14,9 @@ declare i64 @llvm.smin.i64(i64, i64)"""
 """What a module with such loops declares."""
 
 
-def fused_text(function: str, routine: str, fusion: Fusion, given: list[str], parallel: list[str], passed: str) -> str:
+def fused_text(
+    function: str, routine: str, fusion: Fusion, given: list[str], parallel: list[str], passed: str, quick: bool
+) -> str:
     """Loops in one loop: a function for some instances of each, which serves at both ends, and the function of all."""
     loops = fusion.group.loops
     texts: list[str] = []
@@ -22,12 +24,15 @@ def fused_text(function: str, routine: str, fusion: Fusion, given: list[str], pa
     after: list[str] = []
     for k, loop in enumerate(loops):
         own = f"{function}.{k}"
-        texts.append(loop_function(own, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", ("%from", "%to")))
+        texts.append(loop_function(own, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", quick, ("%from", "%to")))
         for calls, rounds in ((before, (0, fusion.first)), (after, (fusion.last, fusion.group.rounds * TILE))):
             first, last = fusion.stretch(k, *rounds)
             if first < last:
                 calls.append(f"call void @{own}({passed}, i64 {first}, i64 {last})")
-    body = [f"%at.{k} = add nsw i64 %r, {lag}" for k, lag in enumerate(fusion.group.lags)]
+    lags = fusion.group.lags
+    indices = [strides(loop, f"%at.{k}", str(fusion.first + lags[k]), "%begin", quick) for k, loop in enumerate(loops)]
+    body = [f"%at.{k} = add nsw i64 %r, {lag}" for k, lag in enumerate(lags)]
+    body += [line for index in indices for line in index.products]
     values: dict[tuple[int, int, int], str] = {}
     for k, loop in enumerate(loops):
         known = {
@@ -43,8 +48,11 @@ def fused_text(function: str, routine: str, fusion: Fusion, given: list[str], pa
         for (column, component), value in found.items():
             values[k, column, component] = renamed(value, k)
     heads, starts, ends = _carried(fusion, values)
+    starts += [line for index in indices for line in index.starts]
+    heads += [line for index in indices for line in index.carried]
     lines = [*before, "br label %begin", "begin:", *starts, "br label %body", "body:"]
     lines += [f"%r = phi i64 [{fusion.first}, %begin], [%next, %body]", *heads, *body]
+    lines += [line for index in indices for line in index.nexts]
     lines += ["%next = add nuw nsw i64 %r, 1", f"%more = icmp ult i64 %next, {fusion.last}"]
     lines += ["br i1 %more, label %body, label %done", "done:", *ends, *after]
     return "\n".join([*texts, define(f"internal void @{function}", given, lines, " noinline")])
@@ -76,7 +84,7 @@ def _carried(fusion: Fusion, values: Mapping[tuple[int, int, int], str]) -> tupl
     return heads, starts, ends
 
 
-def turns_text(function: str, routine: str, group: Tiled, given: list[str], parallel: list[str], passed: str) -> str:
+def turns_text(function: str, routine: str, group: Tiled, given: list[str], parallel: list[str], passed: str, quick: bool) -> str:
     """Loops that take turns: a function for some instances of each, and the function that calls these in rounds."""
     texts = []
     last = len(group.loops) - 1
@@ -84,7 +92,7 @@ def turns_text(function: str, routine: str, group: Tiled, given: list[str], para
     lines += [f"%r = phi i64 [0, %begin], [%next, %after{last}]", f"%base = mul nsw i64 %r, {TILE}"]
     for k, (loop, lag) in enumerate(zip(group.loops, group.lags, strict=True)):
         own = f"{function}.{k}"
-        texts.append(loop_function(own, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", ("%from", "%to")))
+        texts.append(loop_function(own, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", quick, ("%from", "%to")))
         lines += [
             f"%a{k} = add nsw i64 %base, {lag}",
             f"%b{k} = add nsw i64 %a{k}, {TILE}",

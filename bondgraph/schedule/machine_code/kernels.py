@@ -23,17 +23,22 @@ STRAIGHT = 400
 def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[str, Kernel]:
     """Compiled routines by name, `quick` without optimisation. Index tables stay NumPy arrays that the code refers to; they are
     no part of its text."""
-    texts = [DECLARATIONS, BOUNDS, ALONE]
-    for schedule in schedules:
-        texts += [_text(schedule), loop_text(schedule.name, schedule.sizes, schedule.n_out)]
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
     shapes = {s.name: (s.sizes, s.n_out) for s in schedules}
-    library = replace(compile_ir("\n".join(texts), addresses, tuple(tables.values()), quick), routines=shapes)
+    library = replace(compile_ir(kernels_text(schedules, quick), addresses, tuple(tables.values()), quick), routines=shapes)
     return {name: library.kernel(name) for name in shapes}
 
 
-def _text(schedule: Schedule) -> str:
+def kernels_text(schedules: Sequence[Schedule], quick: bool = False) -> str:
+    """The module that `machine_kernels` compiles, for reading."""
+    texts = [DECLARATIONS, BOUNDS, ALONE]
+    for schedule in schedules:
+        texts += [_text(schedule, quick), loop_text(schedule.name, schedule.sizes, schedule.n_out)]
+    return "\n".join(texts)
+
+
+def _text(schedule: Schedule, quick: bool) -> str:
     """The functions of one routine."""
     name = schedule.name
     names = [block for block, _ in schedule.blocks]
@@ -50,19 +55,19 @@ def _text(schedule: Schedule) -> str:
         if isinstance(part, Tiled):
             together = fused(part, [loop for group in groups[groups.index(part) + 1 :] for loop in group.loops])
             if together is None:
-                texts.append(turns_text(function, name, part, apart, parallel, both))
+                texts.append(turns_text(function, name, part, apart, parallel, both, quick))
             else:
-                texts.append(fused_text(function, name, together, apart, parallel, both))
+                texts.append(fused_text(function, name, together, apart, parallel, both, quick))
         elif part[0].count == 1:
             # values are renamed, so that several kernels fit into one function
             bodies = enumerate(evaluation(name, loop, None, "") for loop in part)
             lines = [renamed(line, k) for k, body in bodies for line in body]
             texts.append(define(f"internal void @{function}", apart, lines, " noinline"))
         elif part[0].parallel:
-            texts.append(loop_function(function, name, part[0], parallel, ".read"))
+            texts.append(loop_function(function, name, part[0], parallel, ".read", quick))
             calling = both
         else:
-            texts.append(loop_function(function, name, part[0], apart, ""))
+            texts.append(loop_function(function, name, part[0], apart, "", quick))
         calls.append(f"call void @{function}({calling})")
     body = with_workspace("w", schedule.workspace, calls)
     texts.append(define(f"void @{name}", [*given, "ptr noalias %out"], body, " noinline"))
