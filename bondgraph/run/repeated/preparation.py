@@ -21,7 +21,7 @@ from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
-from bondgraph.run.integrators.choose import choose, tolerances
+from bondgraph.run.integrators.choose import choose
 from bondgraph.run.integrators.leg import Selection
 from bondgraph.run.kept.run import KeptRuns, kept_runs
 from bondgraph.run.outcome.doubts import doubts_of
@@ -39,7 +39,6 @@ from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import LaneKernels
-    from bondgraph.run.repeated.machine_run import MachineRun
     from bondgraph.run.repeated.workspace import Workspace
 
 # Part of the steps at the rounding of the rates from which a run says so.
@@ -98,7 +97,7 @@ class PreparedProgram:
             for (name, code), given, length in zip(_BLOCKS, (x0, p, m0), lengths, strict=True)
         }
         times, dates = self.settings.times.copy(), self.settings.dates.copy()  # whose the result will be
-        return replace(self.settings, times=times, dates=dates, **blocks)  # type: ignore[arg-type]
+        return self.settings.of_run(times=times, dates=dates, **blocks)
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
         """One run, with warnings where it ended early or cannot be trusted; see `simulate`."""
@@ -123,8 +122,10 @@ class PreparedProgram:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
             made = self._made(settings, begin, bar)
+        if made.sound and self.settings.times is self.wanted[0] and not self.watched:
+            return made.result
         result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
-        if result.failure is None and not (made.sound and self.settings.times is self.wanted[0]):
+        if result.failure is None:
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
         return result
 
@@ -155,7 +156,7 @@ class PreparedProgram:
             if course.status == UNBEGUN:
                 return None
             if course.done:
-                sound, result = space.is_sound(course, settings.m), self._result(settings, space, course, begin)
+                sound, result = space.is_sound(course, settings.m), space.result(course, settings, begin)
                 if sound or self._is_whole(result):
                     return Made(result, course.t, course.x, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
@@ -170,12 +171,6 @@ class PreparedProgram:
         """Whether no value of a run is lost at a sample."""
         values = result.t, result.p, result.x, result.m, result.integrals
         return first_lost(self.program, *values, self.settings.rtol) is None
-
-    def _result(self, settings: Settings, space: Workspace, course: MachineRun, begin: float) -> Result:
-        local = tolerances(settings, self.choice.method).relative
-        rounding = space.weights.rounding(course.effort.noisy, local, course.t, course.x, course.m)
-        start, passed = space.start_energies(settings.p, settings.m), time.perf_counter() - begin
-        return course.result(self.program, settings, self.choice, start, rounding, passed)
 
     def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
         """One run from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not looked at, with
@@ -288,11 +283,11 @@ class PreparedProgram:
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
         """A workspace that nobody else has."""
-        from bondgraph.run.repeated.workspace import Workspace
-
         try:
             space = self._spaces.pop()
         except IndexError:
+            from bondgraph.run.repeated.workspace import Workspace
+
             space = Workspace(self.program, self.settings, self.choice)
         try:
             yield space
