@@ -51,8 +51,10 @@ class Settings:
     simultaneous: str
 
     def of_run(self, **own: Any) -> Settings:
-        """The same with the numbers of a run; `dataclasses.replace` takes three times as long."""
-        return Settings(**{**self.__dict__, **own})
+        """The same with the numbers of a run; `dataclasses.replace` takes ten times as long."""
+        found = object.__new__(Settings)
+        found.__dict__.update(self.__dict__, **own)
+        return found
 
 
 def _refuse(code: str, title: str, *details: str, cures: Sequence[str] = ()) -> RunError:

@@ -93,7 +93,8 @@ class Events(Sequence[Event]):
     @classmethod
     def settled(cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray]) -> Events:
         """Rows that machine code has filled, in pieces (k, width)."""
-        rows = pieces[0] if len(pieces) == 1 else np.concatenate([np.empty((0, Rows.of(program).width)), *pieces])
+        none = np.empty((0, Rows.of(program).width))
+        rows = np.concatenate(pieces) if len(pieces) > 1 else next(iter(pieces), none)
         return cls(program, p, start, rows, LateRow(lambda: said_at_rest(program.transitions)))
 
     @classmethod

@@ -102,6 +102,8 @@ class PreparedProgram:
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
         """One run, with warnings where it ended early or cannot be trusted; see `simulate`."""
         result = self.judged(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
+        if result.ok and not result.statistics.rounding.steps:
+            return result
         rtol, name = self.settings.rtol, self.program.name
         found = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.doubts)]
         if self.strict and found:
