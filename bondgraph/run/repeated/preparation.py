@@ -124,7 +124,7 @@ class PreparedProgram:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
             made = self._made(settings, begin, bar)
-        if made.sound and self.settings.times is self.wanted[0] and not self.watched:
+        if made.sound and self.settings.times is self.wanted[0] and self.program.closing is None:
             return made.result
         result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
         if result.failure is None:
