@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,16 +20,33 @@ STRAIGHT = 400
 """Steps up to which single calls in a row are put into one function."""
 
 
+SHORT = 60_000
+"""Characters of a text that takes some 60 ms to optimise."""
+
+
+def jacobian_kernel(schedule: Schedule) -> Kernel:
+    """A compiled Jacobian, which stiff runs ask for often and others a dozen times: optimised where its text is short, as that of
+    parts that are alike. Products and sums are not fused, so that it has the bits of the reference either way."""
+    return _compiled([schedule], lambda text: text.replace(" contract ", " "), SHORT)[schedule.name]
+
+
 def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[str, Kernel]:
-    """Compiled routines by name, `quick` without optimisation. Index tables stay NumPy arrays that the code refers to; they are
-    no part of its text."""
+    """Compiled routines by name, `quick` without optimisation."""
+    return _compiled(schedules, str, 0 if quick else None)
+
+
+def _compiled(schedules: Sequence[Schedule], written: Callable[[str], str], longest: int | None) -> dict[str, Kernel]:
+    """Routines by name, their text as it is `written`, and optimised up to a length. Index tables stay NumPy arrays that the code
+    refers to; they are no part of its text."""
     texts = [DECLARATIONS, BOUNDS, ALONE]
     for schedule in schedules:
         texts += [_text(schedule), loop_text(schedule.name, schedule.sizes, schedule.n_out)]
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
     shapes = {s.name: (s.sizes, s.n_out) for s in schedules}
-    library = replace(compile_ir("\n".join(texts), addresses, tuple(tables.values()), quick), routines=shapes)
+    text = written("\n".join(texts))
+    quick = longest is not None and len(text) > longest
+    library = replace(compile_ir(text, addresses, tuple(tables.values()), quick), routines=shapes)
     return {name: library.kernel(name) for name in shapes}
 
 
