@@ -25,7 +25,7 @@ from bondgraph.run.integrators.choose import choose
 from bondgraph.run.integrators.leg import Selection
 from bondgraph.run.kept.run import KeptRuns, kept_runs
 from bondgraph.run.outcome.doubts import doubts_of
-from bondgraph.run.outcome.judge import judged
+from bondgraph.run.outcome.judge import is_watched, judged
 from bondgraph.run.outcome.lost import first_lost
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
@@ -86,7 +86,7 @@ class PreparedProgram:
     @property
     def watched(self) -> bool:
         """Whether constraints are looked at along a run: whether they lose rank, or contradict each other."""
-        return self.program.closing is not None and bool(self.program.closing.owners)
+        return is_watched(self.program)
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
         """The settings with the numbers of a run; E305 counts that do not fit, E308, E309, E310 what is not finite."""
@@ -124,10 +124,10 @@ class PreparedProgram:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
             made = self._made(settings, begin, bar)
-        if made.sound and self.settings.times is self.wanted[0] and self.program.closing is None:
+        if made.sound and not is_watched(self.program):
             return made.result
         result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
-        if result.failure is None:
+        if result.failure is None and not (made.sound and self.settings.times is self.wanted[0]):
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
         return result
 
