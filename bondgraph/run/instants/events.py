@@ -93,8 +93,10 @@ class Events(Sequence[Event]):
     @classmethod
     def settled(cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray]) -> Events:
         """Rows that machine code has filled, in pieces (k, width)."""
-        none = np.empty((0, Rows.of(program).width))
-        rows = np.concatenate(pieces) if len(pieces) > 1 else next(iter(pieces), none)
+        if len(pieces) == 1:
+            rows = pieces[0]
+        else:
+            rows = np.concatenate(pieces) if pieces else np.empty((0, Rows.of(program).width))
         return cls(program, p, start, rows, LateRow(lambda: said_at_rest(program.transitions)))
 
     @classmethod
