@@ -93,6 +93,8 @@ class Compiled(Frozen):
         return self._prepared(self.system.parameters)
 
     def _given(self, what: str, changes: Any) -> Mapping[str, Any]:
+        if changes is None or type(changes) is dict:
+            return changes or {}
         changes = start_of(changes)
         known = self.system.parameters if what == "parameters" else (state.name for state in self.system.states)
         return mapping_of(self.model.name, what, changes, f'"{next(iter(known), "name")}": 1.0')

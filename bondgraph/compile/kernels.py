@@ -123,9 +123,9 @@ def jacobian_of(
         return (kernels_of({"jacobian": found}, backend)["jacobian"] if found.outputs else None), pattern
     if found is None:
         return None, pattern
-    from bondgraph.schedule.build import kernel_in_loops
+    from bondgraph.schedule.build import jacobian_in_loops
 
-    return kernel_in_loops(found, _is_compiled(backend)), pattern
+    return jacobian_in_loops(found, _is_compiled(backend)), pattern
 
 
 @paused_collection()

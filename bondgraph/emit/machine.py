@@ -72,12 +72,19 @@ def processor() -> tuple[str, str]:
     llvm = binding()
     chosen = os.environ.get("SCREWBOND_PROCESSOR", "") or "host"
     if chosen == "host":
-        features = llvm.get_host_cpu_features()
-        return llvm.get_host_cpu_name(), features.flatten() + (",+prefer-no-scatter" if features.get("avx512f") else "")
+        return _host()
     if chosen == "baseline":
         return _BASELINE.get(llvm.get_default_triple().split("-")[0], "generic"), ""
     title = f"SCREWBOND_PROCESSOR is {chosen!r}, and no processor to make code for"
     raise CompileError(Problem("E390", title, cures=("host or baseline", "leave the variable out")))
+
+
+@functools.cache
+def _host() -> tuple[str, str]:
+    """Name and features of the processor of this machine, which LLVM finds out in a millisecond."""
+    llvm = binding()
+    features = llvm.get_host_cpu_features()
+    return llvm.get_host_cpu_name(), features.flatten() + (",+prefer-no-scatter" if features.get("avx512f") else "")
 
 
 def vector_width() -> int:

@@ -148,8 +148,12 @@ def run_once(
     settings: RunSettings,
 ) -> Result:
     """`Compiled.simulate`: a prepared run that is used once, or as long as the settings stay the same."""
+    return shared_runs(compiled, t_end, kept, settings)(parameters=parameters, initial=initial)
+
+
+def shared_runs(compiled: Compiled, t_end: float, kept: KeepAsked, settings: RunSettings) -> PreparedRun:
+    """`Compiled.prepare_run`, or what was bound last for the same settings."""
     program = compiled.program
     small = program.states + program.parameters <= _KEPT
     key = setting_key(t_end, kept, settings) if small else None
-    runs = compiled.last_prepared.made(key, lambda: prepare(program, t_end, kept, **settings))
-    return PreparedRun(compiled, runs)(parameters=parameters, initial=initial)
+    return PreparedRun(compiled, compiled.last_prepared.made(key, lambda: prepare(program, t_end, kept, **settings)))

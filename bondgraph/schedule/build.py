@@ -167,6 +167,15 @@ def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
     return machine_kernels([schedule], quick=True)[schedule.name]
 
 
+def jacobian_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
+    """The kernel of the Jacobian of a large model."""
+    if not machine_code:
+        return numpy_kernel(schedule)
+    from bondgraph.schedule.machine_code.kernels import jacobian_kernel
+
+    return jacobian_kernel(schedule)
+
+
 def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
     """Kernels of all routines by name, as machine code or interpreted."""
     from bondgraph.emit.kernel import DeferredKernel

@@ -70,7 +70,7 @@ def sweep(
     sent = sent_model(model, progress=wanted)
     compiled = sent.compiled
     planned = points_of(points, compiled, runs, seed)
-    compiled.prepare_run(t_end, progress=False, **more)  # type: ignore[arg-type]  # refuses settings before anything is stored
+    sent.prepared(t_end, more)  # refuses settings before anything is stored
     start, end = span_of(settings.get("t_start", 0.0), t_end)
     _, times = sample_times(settings.get("samples"), start, end)
     kept = _columns_of(keep, compiled, planned, executor, len(times))

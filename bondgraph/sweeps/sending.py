@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import weakref
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,9 +15,8 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compile_model, compiled_form
 from bondgraph.errors import ModelError, no_model, refusal
 from bondgraph.interchange import dump_model, parse_model
-
-if TYPE_CHECKING:
-    from bondgraph.prepared.runs import PreparedRun
+from bondgraph.prepared.runs import PreparedRun, shared_runs
+from bondgraph.run_arguments import KeepAsked, RunSettings
 
 Source = Compilable | Callable[[], Compilable]
 """What a sweep takes: a graph, a model, a compiled model, or a function that builds one."""
@@ -37,14 +37,14 @@ class SentModel:
         self.compiled, self.build = compiled, build
         self.backend = "llvm" if compiled.program.rates.is_machine_code else "numpy"
         self._lock, self._bound = threading.Lock(), cast("tuple[Mapping[str, Any], PreparedRun] | None", None)
-        self.text, self.why = _text(compiled)
-        self.fingerprint = _digest(_without_places(json.loads(self.text))) if self.text else _by_numbers(compiled)
+        self.text, self.why, self.fingerprint = _told(compiled)
 
     def prepared(self, t_end: float, settings: Mapping[str, Any]) -> PreparedRun:
-        """Runs with these settings, bound once for all chunks that come with the same ones."""
+        """Runs with these settings, bound once for all chunks that come with the same ones, and for sweeps that follow."""
         with self._lock:
             if self._bound is None or self._bound[0] is not settings:
-                self._bound = settings, self.compiled.prepare_run(t_end, **settings, progress=False)
+                quiet = cast(RunSettings, {**settings, "progress": False})
+                self._bound = settings, shared_runs(self.compiled, t_end, KeepAsked(), quiet)
             return self._bound[1]
 
     def __reduce__(self) -> tuple[Callable[..., SentModel], tuple[object, ...]]:
@@ -95,6 +95,20 @@ def _once(fingerprint: str, backend: str, make: Callable[[], SentModel]) -> Sent
                 del _here[next(iter(_here))]
             _here[fingerprint, backend] = found
         return _here[fingerprint, backend]
+
+
+_known = dict[int, tuple[str, tuple[str, ...], str]]()
+"""What compiled models have been told to be, by their identities, as long as they live."""
+
+
+def _told(compiled: Compiled) -> tuple[str, tuple[str, ...], str]:
+    """The text of a model, why it has none, and its fingerprint."""
+    own = id(compiled)
+    if own not in _known:
+        text, why = _text(compiled)
+        _known[own] = text, why, _digest(_without_places(json.loads(text))) if text else _by_numbers(compiled)
+        weakref.finalize(compiled, _known.pop, own, None).atexit = False
+    return _known[own]
 
 
 def _text(compiled: Compiled) -> tuple[str, tuple[str, ...]]:

@@ -13,7 +13,7 @@ from bondgraph import Graph, compile_model
 from bondgraph.output.late import LateRow, LateTable
 from tests.schedule.graphs import chain
 
-MOST = {"chain": 650, "uneven": 700, "plate": 650}
+MOST = {"chain": 600, "uneven": 650, "plate": 570}
 """Calls for one part: a section of the chain has 6 elements and 6 bonds, a node of the plate 5 and 7."""
 
 

@@ -271,7 +271,7 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
             whole[name] = calls(lambda made=compiled, end=t_end: made.simulate(end, samples=[end], progress=False))
     assert len({go[name] for name in ("one section", "a hundred sections")}) == 1
     assert len({go[name] for name in ("one bounce", "72 bounces")}) == 1
-    assert max(go.values()) < 60 and max(whole.values()) < 250
+    assert max(go.values()) < 45 and max(whole.values()) < 150
     assert abs(whole["one section"] - whole["a hundred sections"]) < 10
     assert abs(whole["one bounce"] - whole["72 bounces"]) < 10
 

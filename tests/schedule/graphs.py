@@ -8,7 +8,7 @@ from bondgraph import J0, J1, X1, Automaton, C, Graph, I, R, Se, Sf, Transition
 from bondgraph.assembly.system import System
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.schedule.build import kernel_in_loops, kernels_in_loops, scheduled
+from bondgraph.schedule.build import jacobian_in_loops, kernels_in_loops, scheduled
 from bondgraph.tape.routine import Alternatives
 from bondgraph.tracing.routines import trace
 
@@ -71,7 +71,7 @@ def in_loops(system: System, machine_code: bool = False) -> tuple[dict[str, Kern
     """Kernels by schedules, and the pattern of their Jacobian."""
     made, _, differentiate = scheduled(system)
     jacobian, pattern = differentiate()
-    own = {} if jacobian is None else {"jacobian": kernel_in_loops(jacobian, machine_code)}
+    own = {} if jacobian is None else {"jacobian": jacobian_in_loops(jacobian, machine_code)}
     return kernels_in_loops(made, machine_code) | own, pattern
 
 

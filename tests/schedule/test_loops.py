@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from benchmarks.front_end import uneven
 from bondgraph import Graph, ModelError, compile_model, equations
 from bondgraph.assembly.system import System
 from bondgraph.emit import text
@@ -88,6 +90,22 @@ def test_jacobian_of_a_long_chain_equals_difference_quotients() -> None:
         step[column] = 1e-4
         slope = (program.rates(0.0, x + step, p, m) - program.rates(0.0, x - step, p, m)) / 2e-4
         np.testing.assert_allclose(full[:, column], slope, rtol=1e-6, atol=1e-6)
+
+
+def test_a_jacobian_has_the_same_bits_whether_or_not_its_code_is_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And those of the reference: nothing is fused."""
+    found = []
+    for longest in (10**9, 0):
+        monkeypatch.setattr("bondgraph.schedule.machine_code.kernels.SHORT", longest)
+        for make in (functools.partial(chain, 150, cubic=True), functools.partial(uneven, 150)):
+            compiled = compile_model(make())
+            program, (x, m), p = compiled.program, compiled.initial(), compiled.parameters()
+            at = (0.0, x + np.sin(np.arange(len(x))), p, m)
+            found.append(program.jacobian(*at))
+            reference = compile_model(make(), backend="numpy")
+            np.testing.assert_array_equal(found[-1], reference.program.jacobian(*at[:2], reference.parameters(), m))
+    for optimised, quick in zip(found[:2], found[2:], strict=True):
+        np.testing.assert_array_equal(optimised, quick)
 
 
 def test_count_of_loops_does_not_grow_with_the_chain() -> None:

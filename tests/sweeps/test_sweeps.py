@@ -455,3 +455,15 @@ def test_few_chunks_are_under_way_and_they_grow(compiled, reference):
     with Watched(2) as executor:
         assert content(drawn(compiled, executor=executor)) == content(reference)
     assert executor.most <= 4 and executor.sizes[0] == 1 and max(executor.sizes) > 1
+
+
+def test_what_sweeps_of_a_model_share_is_made_once():
+    """Settings that come anew with each chunk, as they do to other processes, are known by their content; others are not."""
+    compiled = oscillator().compile()
+    one, other = SentModel(compiled), SentModel(compiled)
+    assert other.text is one.text and other.fingerprint is one.fingerprint
+    settings = [{"samples": np.linspace(0.0, 1.0, count), "rtol": 1e-6} for count in (3, 3, 4)]
+    runs = [sent.prepared(1.0, given).runs for sent, given in zip((one, one, one), settings, strict=True)]
+    assert runs[0] is runs[1] and runs[2] is not runs[1] and len(runs[2].wanted[0]) == 4
+    assert other.prepared(1.0, settings[2]).runs is runs[2]
+    assert SentModel(oscillator().compile()).text is not one.text

@@ -52,6 +52,9 @@ class Rounding:
     states: tuple[str, ...] = ()
 
 
+_NONE = Rounding()
+
+
 class Weights:
     """Sizes, floors and noise of states, then of integrated powers, (n + quadratures,) each; machine code shares the arrays.
 
@@ -108,12 +111,12 @@ class Weights:
     def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
         """What became of so many steps of the tolerance `relative`, to x, that were controlled to the rounding of the rates."""
         if not steps:
-            return Rounding()
+            return _NONE
         with np.errstate(all="ignore"):
             ratios = self.exceeded[: self._n] / (relative * np.maximum(self.size, self.floor)[: self._n])
         reached = np.array([i for i in np.flatnonzero(ratios > 1.0) if not self._at_rest(int(i), t, x, m)], dtype=int)
         if not reached.size:
-            return Rounding()
+            return _NONE
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
         # What raises the weights when doubts return is no rounding that a step has.
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self._boosted), names)

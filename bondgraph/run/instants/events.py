@@ -10,6 +10,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from bondgraph.emit.once import OnceProperty
+from bondgraph.output.late import LateRow
 from bondgraph.run.instants.log import PLAIN, SCALARS, Log, Rows, said_at_rest
 from bondgraph.run.program import Program
 from bondgraph.run.switching.passages import Said
@@ -73,11 +75,15 @@ class Events(Sequence[Event]):
     said : what is said of those that name a place in it.
     """
 
-    def __init__(self, program: Program, p: np.ndarray, start: float, rows: np.ndarray, said: tuple[Said, ...] = ()):
+    def __init__(self, program: Program, p: np.ndarray, start: float, rows: np.ndarray, said: Sequence[Said] = ()):
         self._program, self._p, self._start, self._said = program, p, start, said
         self._layout, self._rows = Rows.of(program), rows.copy()
         self._rows.flags.writeable = False
-        self._made: WeakValueDictionary[int, Event] = WeakValueDictionary()
+
+    @OnceProperty
+    def _made(self) -> WeakValueDictionary[int, Event]:
+        """Those that have been asked for, by their places."""
+        return WeakValueDictionary()
 
     @classmethod
     def of(cls, program: Program, p: np.ndarray, start: float, log: Log) -> Events:
@@ -87,8 +93,11 @@ class Events(Sequence[Event]):
     @classmethod
     def settled(cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray]) -> Events:
         """Rows that machine code has filled, in pieces (k, width)."""
-        rows = pieces[0] if len(pieces) == 1 else np.concatenate([np.empty((0, Rows.of(program).width)), *pieces])
-        return cls(program, p, start, rows, tuple(said_at_rest(program.transitions)))
+        if len(pieces) == 1:
+            rows = pieces[0]
+        else:
+            rows = np.concatenate(pieces) if pieces else np.empty((0, Rows.of(program).width))
+        return cls(program, p, start, rows, LateRow(lambda: said_at_rest(program.transitions)))
 
     @classmethod
     def alone(cls, program: Program, p: np.ndarray, event: Event) -> Events:
@@ -220,7 +229,8 @@ class Events(Sequence[Event]):
             return tuple(self) == other
         if len(self) != len(other) or self._layout != other._layout:
             return False
-        same = self._said == other._said or all(a.transitions == b.transitions for a, b in zip(self, other, strict=True))
+        said = tuple(self._said) == tuple(other._said)
+        same = said or all(a.transitions == b.transitions for a, b in zip(self, other, strict=True))
         return same and self._start == other._start and bool(np.array_equal(self._rows, other._rows, equal_nan=True))
 
     __hash__ = None  # type: ignore[assignment]
@@ -231,8 +241,5 @@ class Events(Sequence[Event]):
     def __getstate__(self) -> dict[str, Any]:
         """The energies, evaluated, and names in place of code."""
         state = {**self.__dict__, "energies": self.energies, "_program": self._program.described()}
-        del state["_made"]
+        state.pop("_made", None)
         return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _made=WeakValueDictionary())

@@ -21,9 +21,14 @@ SAME = 1e-3
 """Part of the distance of these times within which one is another that is asked for, but for rounding."""
 
 
+def is_watched(program: Program) -> bool:
+    """Whether constraints are looked at along a run: whether they lose rank, or contradict each other."""
+    return program.closing is not None and bool(program.closing.owners)
+
+
 def watched_times(program: Program, since: np.ndarray, span: float) -> np.ndarray:
     """Sample times of a run, since its start: those that are wanted, and more where constraints are watched between them."""
-    if program.closing is None or not program.closing.owners or len(since) >= GRID:
+    if not is_watched(program) or len(since) >= GRID:
         return since
     grid = np.linspace(0.0, span, GRID)
     after = np.searchsorted(since, grid)
@@ -68,7 +73,7 @@ def _with_rows(result: Result, rows: np.ndarray) -> Result:
 
 def _lost(result: Result, origin: float, t: float, x: np.ndarray) -> LostRank | None:
     program = result.program
-    if program.closing is None or not program.closing.owners or len(result.since) < 3:
+    if not is_watched(program) or len(result.since) < 3:
         return None
     stride = stride_of(len(result.since))
     course = result.since[::stride], result.x[::stride], result.m[::stride]

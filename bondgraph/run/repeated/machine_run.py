@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from bondgraph.run.error_control.weights import Rounding
 from bondgraph.run.instants.events import Events
-from bondgraph.run.integrators.choose import tolerances
 from bondgraph.run.integrators.leg import Effort, Selection
 from bondgraph.run.integrators.one_step.control import STOP
 from bondgraph.run.outcome.result import Result, Statistics
 from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
+
+
+class Spent(NamedTuple):
+    """What a run cost besides its effort: its method, tolerance per step, steps at the rounding of the rates, time in all, s."""
+
+    choice: Selection
+    local_rtol: float
+    rounding: Rounding
+    wall_time: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,17 +58,9 @@ class MachineRun:
         """How many there were."""
         return sum(map(len, self.logged))
 
-    def result(
-        self,
-        program: Program,
-        settings: Settings,
-        choice: Selection,
-        start_energies: np.ndarray,
-        rounding: Rounding,
-        wall_time: float,
-    ) -> Result:
-        """Of one that is done; `start_energies` (storages,), J, are those before anything happened; `wall_time` in s."""
-        effort, n = self.effort, program.states
+    def result(self, program: Program, settings: Settings, start_energies: np.ndarray, spent: Spent) -> Result:
+        """Of one that is done; `start_energies` (storages,), J, are those before anything happened."""
+        effort, choice, n = self.effort, spent.choice, program.states
         statistics = Statistics(
             solver=choice.solver,
             method=choice.method,
@@ -70,10 +71,10 @@ class MachineRun:
             guards=effort.guards,
             events=self.events,
             ticks=self.ticks,
-            wall_time=wall_time,
+            wall_time=spent.wall_time,
             integration_time=effort.seconds,
-            local_rtol=tolerances(settings, choice.method).relative,
-            rounding=rounding,
+            local_rtol=spent.local_rtol,
+            rounding=spent.rounding,
         )
         return Result(
             program=program,

@@ -21,11 +21,11 @@ from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
-from bondgraph.run.integrators.choose import choose, tolerances
+from bondgraph.run.integrators.choose import choose
 from bondgraph.run.integrators.leg import Selection
 from bondgraph.run.kept.run import KeptRuns, kept_runs
 from bondgraph.run.outcome.doubts import doubts_of
-from bondgraph.run.outcome.judge import judged
+from bondgraph.run.outcome.judge import is_watched, judged
 from bondgraph.run.outcome.lost import first_lost
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
@@ -39,7 +39,6 @@ from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import LaneKernels
-    from bondgraph.run.repeated.machine_run import MachineRun
     from bondgraph.run.repeated.workspace import Workspace
 
 # Part of the steps at the rounding of the rates from which a run says so.
@@ -87,7 +86,7 @@ class PreparedProgram:
     @property
     def watched(self) -> bool:
         """Whether constraints are looked at along a run: whether they lose rank, or contradict each other."""
-        return self.program.closing is not None and bool(self.program.closing.owners)
+        return is_watched(self.program)
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
         """The settings with the numbers of a run; E305 counts that do not fit, E308, E309, E310 what is not finite."""
@@ -98,11 +97,13 @@ class PreparedProgram:
             for (name, code), given, length in zip(_BLOCKS, (x0, p, m0), lengths, strict=True)
         }
         times, dates = self.settings.times.copy(), self.settings.dates.copy()  # whose the result will be
-        return replace(self.settings, times=times, dates=dates, **blocks)  # type: ignore[arg-type]
+        return self.settings.of_run(times=times, dates=dates, **blocks)
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
         """One run, with warnings where it ended early or cannot be trusted; see `simulate`."""
         result = self.judged(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
+        if result.ok and not result.statistics.rounding.steps:
+            return result
         rtol, name = self.settings.rtol, self.program.name
         found = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.doubts)]
         if self.strict and found:
@@ -123,6 +124,8 @@ class PreparedProgram:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
             made = self._made(settings, begin, bar)
+        if made.sound and not is_watched(self.program):
+            return made.result
         result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
         if result.failure is None and not (made.sound and self.settings.times is self.wanted[0]):
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
@@ -155,7 +158,7 @@ class PreparedProgram:
             if course.status == UNBEGUN:
                 return None
             if course.done:
-                sound, result = space.is_sound(course, settings.m), self._result(settings, space, course, begin)
+                sound, result = space.is_sound(course, settings.m), space.result(course, settings, begin)
                 if sound or self._is_whole(result):
                     return Made(result, course.t, course.x, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
@@ -170,12 +173,6 @@ class PreparedProgram:
         """Whether no value of a run is lost at a sample."""
         values = result.t, result.p, result.x, result.m, result.integrals
         return first_lost(self.program, *values, self.settings.rtol) is None
-
-    def _result(self, settings: Settings, space: Workspace, course: MachineRun, begin: float) -> Result:
-        local = tolerances(settings, self.choice.method).relative
-        rounding = space.weights.rounding(course.effort.noisy, local, course.t, course.x, course.m)
-        start, passed = space.start_energies(settings.p, settings.m), time.perf_counter() - begin
-        return course.result(self.program, settings, self.choice, start, rounding, passed)
 
     def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
         """One run from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not looked at, with
@@ -288,11 +285,11 @@ class PreparedProgram:
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
         """A workspace that nobody else has."""
-        from bondgraph.run.repeated.workspace import Workspace
-
         try:
             space = self._spaces.pop()
         except IndexError:
+            from bondgraph.run.repeated.workspace import Workspace
+
             space = Workspace(self.program, self.settings, self.choice)
         try:
             yield space

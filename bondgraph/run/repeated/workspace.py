@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -18,10 +18,11 @@ from bondgraph.run.error_control.lane_couplings import lane_couplings
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.instants.settler import Settler
-from bondgraph.run.integrators.choose import in_machine_code
+from bondgraph.run.integrators.choose import in_machine_code, tolerances
 from bondgraph.run.integrators.leg import Selection, endless
 from bondgraph.run.integrators.one_step.control import PAUSE, STOP
 from bondgraph.run.integrators.underway import Underway
+from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
 from bondgraph.run.repeated import loop
 from bondgraph.run.repeated.collected import RunBatch
@@ -30,7 +31,7 @@ from bondgraph.run.repeated.fields import UNBEGUN
 from bondgraph.run.repeated.finished.rows import KERNELS, row_table
 from bondgraph.run.repeated.lanes import side_by_side
 from bondgraph.run.repeated.lanes.tables import lane_table
-from bondgraph.run.repeated.machine_run import MachineRun
+from bondgraph.run.repeated.machine_run import MachineRun, Spent
 from bondgraph.run.repeated.many import put_runs, table_of
 from bondgraph.run.repeated.schedules import Schedules
 from bondgraph.run.samples import SampleRows
@@ -70,8 +71,8 @@ class Workspace:
         self._addresses = begin, advance
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
-        self._place = self.table.address
-        self._choice = choice
+        self._place, self._times = self.table.address, address_of(settings.times)
+        self._choice, self._local = choice, tolerances(settings, choice.method).relative
         self._beside: list[Workspace] = []
         self._couplings: dict[int, FieldTable | None] = {}
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
@@ -80,18 +81,17 @@ class Workspace:
         """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), all contiguous arrays of floats. Raises
         `RunError` E330 for a clock that cannot run."""
         settings, table, settler, n = self.settings, self.table, self.settler, self.bound.program.states
-        times = settings.times
+        samples = len(settings.times)
         self.bound.p[:] = p
         self.schedules.follow(b"" if self.schedules.fixed else self.schedules.keys(p[None])[0])
-        rows, pieces = np.empty((len(times), self._width)), list[np.ndarray]()
-        modes = np.zeros((0, 0))
+        rows, pieces = np.empty((samples, self._width)), list[np.ndarray]()
+        modes = np.empty((samples, len(m)))
         if settler is not None:
-            modes = np.empty((len(times), len(m)))
             settler.ready()
             settler.table.point("all_held", address_of(modes))
         table["budget"] = self._budget
         start = time.perf_counter()
-        begun = self._begin(self._place, address_of(x), address_of(m), address_of(times), address_of(rows), len(times))
+        begun = self._begin(self._place, address_of(x), address_of(m), self._times, address_of(rows), samples)
         status = self._advance(self._place) if begun else UNBEGUN
         while status in (PAUSE, ROOM):
             if status == ROOM:
@@ -108,13 +108,19 @@ class Workspace:
         self.integrator.seconds = seconds
         y, last = table.arrays["y"].copy(), table.arrays["m"].copy()
         if settler is None:
-            modes = np.broadcast_to(last, (len(times), len(m)))
+            modes[:] = last
         elif status == STOP:
             pieces.append(settler.finished(last, modes))
         ticks = self.schedules.ticks.count
         return MachineRun(
             status, float(table["t"]), y[:n], y[n:], last, rows, modes, tuple(pieces), ticks, self.integrator.effort()
         )
+
+    def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
+        """Of the last run, which is done, with the numbers of these settings; `begin` as `time.perf_counter` says it, s."""
+        rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
+        spent = Spent(self._choice, self._local, rounding, time.perf_counter() - begin)
+        return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
 
     def underway(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> Underway:
         """The last run, which had parameters p and began in the modes m, for Python to go on with."""
@@ -161,9 +167,22 @@ class Workspace:
 
     def start_energies(self, p: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Energy per storage when the last run began, with parameters p in the modes m, before anything happened, J."""
-        kernel, n = self.bound.program.energies, self.bound.program.states
-        start = np.array([self.settings.t_start])
-        return np.zeros(0) if kernel is None else kernel(start, self.table.arrays["y_begun"][:n], p, m)
+        if self._energies is None:
+            return np.zeros(0)
+        call, own_p, own_m, out = self._energies
+        own_p[:], own_m[:] = p, m
+        call()
+        return out.copy()
+
+    @cached_property
+    def _energies(self) -> tuple[Callable[[], object], np.ndarray, np.ndarray, np.ndarray] | None:
+        """What finds the energies at the start of the last run, its parameters, its modes, and what comes out."""
+        program = self.bound.program
+        if program.energies is None:
+            return None
+        start, p, m = np.array([self.settings.t_start]), np.zeros(program.parameters), np.zeros(program.modes)
+        out = np.zeros(program.energies.n_out)
+        return program.energies.bind(start, self.table.arrays["y_begun"][: program.states], p, m, out=out), p, m, out
 
     def many(
         self,

@@ -20,13 +20,30 @@ STRAIGHT = 400
 """Steps up to which single calls in a row are put into one function."""
 
 
+SHORT = 60_000
+"""Characters of a text that takes some 60 ms to optimise."""
+
+
+def jacobian_kernel(schedule: Schedule) -> Kernel:
+    """A compiled Jacobian, which stiff runs ask for often and others a dozen times: optimised where its text is short, as that of
+    parts that are alike. Products and sums are not fused, so that it has the bits of the reference either way."""
+    text = kernels_text([schedule], quick=True)
+    quick = len(text) > SHORT
+    text = text if quick else kernels_text([schedule])
+    return _compiled([schedule], text.replace(" contract ", " "), quick)[schedule.name]
+
+
 def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[str, Kernel]:
-    """Compiled routines by name, `quick` without optimisation. Index tables stay NumPy arrays that the code refers to; they are
-    no part of its text."""
+    """Compiled routines by name, `quick` without optimisation."""
+    return _compiled(schedules, kernels_text(schedules, quick), quick)
+
+
+def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str, Kernel]:
+    """Routines by name. Index tables stay NumPy arrays that the code refers to; they are no part of its text."""
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
     shapes = {s.name: (s.sizes, s.n_out) for s in schedules}
-    library = replace(compile_ir(kernels_text(schedules, quick), addresses, tuple(tables.values()), quick), routines=shapes)
+    library = replace(compile_ir(text, addresses, tuple(tables.values()), quick), routines=shapes)
     return {name: library.kernel(name) for name in shapes}
 
 

@@ -27,6 +27,7 @@ from bondgraph.run.ticks import Ticks
 # Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress. No result depends on
 # where calls end.
 _BUDGET, _PATIENCE = 2_000, 0.1
+_COUNTS = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "noisy_steps")
 _STATUS = {of.STOP: legs.STOP, of.EVENT: legs.EVENT, of.PAUSE: legs.PAUSE, of.STIFF: legs.STIFF, ROOM: legs.ROOM}
 _REASONS = {
     of.SMALL: "step too small: the error per step stays too large however small the step",
@@ -69,6 +70,7 @@ class OneStep(Integrator):
             name = "run"
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(library.address(name))
         self._page = LentPage(table, settler)
+        self._counts = table.reader(*_COUNTS)
         self.seconds = 0.0
 
     def share(self, ticks: Ticks) -> None:
@@ -125,7 +127,5 @@ class OneStep(Integrator):
         return time.perf_counter() - begin, status
 
     def effort(self) -> Effort:
-        table = self.table
-        counts = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "noisy_steps")
-        steps, rejected, rates, jacobians, guards, noisy = (int(table[name]) for name in counts)
+        steps, rejected, rates, jacobians, guards, noisy = self._counts()
         return Effort(steps, rejected, rates, jacobians, guards, self.seconds, noisy)
