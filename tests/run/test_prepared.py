@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import signal
 import threading
 import warnings
 
@@ -16,7 +19,9 @@ from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.integrators.choose import choose
+from bondgraph.run.repeated import pace
 from bondgraph.run.repeated.preparation import prepare
+from bondgraph.run.repeated.workspace import Workspace
 from bondgraph.run.simulate import simulate
 from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import KeepAsked, setting_key
@@ -262,6 +267,44 @@ def test_points_need_a_value_for_every_run(value):
         run.points(parameters=[("spring.stiffness", value)])
     none = run.points({"spring.stiffness": []})
     assert [block.shape[0] for block in none] == [0, 0, 0] and len(run.many(*none)) == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeypatch):
+    """Of runs that seem to take a second each, none is begun once the others are called off."""
+    prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(400)
+    expected = prepared.many(p, x, [], threads=threads, lanes=1).x
+    prepared = prepare(oscillator(), 1.0, samples=[1.0], progress=False)
+    clock, done = itertools.count(), list[slice]()
+    monkeypatch.setattr(pace, "perf_counter", lambda: float(next(clock)))
+    many = Workspace.many
+
+    def interrupted(space, blocks, runs, *given):
+        many(space, blocks, runs, *given)
+        done.append(runs)
+        if len(done) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Workspace, "many", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        prepared.many(p, x, [], threads=threads, lanes=1)
+    assert sum(piece.stop - piece.start for piece in done) < 40
+    monkeypatch.undo()
+    np.testing.assert_array_equal(prepared.many(p, x, [], threads=threads, lanes=1).x, expected)
+
+
+def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(monkeypatch):
+    now, called_off, told = 0.0, threading.Event(), pace.Pace()
+    monkeypatch.setattr(pace, "perf_counter", lambda: now)
+    found = list[int]()
+    for piece in told.pieces(slice(3, 1000), 8, called_off):
+        found.append(piece.stop - piece.start)
+        now += found[-1] * pace.HEARD / 100.5
+    assert found == [8, 100, 100, 100, 100, 100, 100, 100, 100, 100, 89]
+    pieces = told.pieces(slice(0, 1000), 8, called_off)
+    assert next(pieces) == slice(0, 100)
+    called_off.set()
+    assert list(pieces) == []
 
 
 def test_models_by_name():

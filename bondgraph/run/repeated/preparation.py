@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Event
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -33,6 +34,7 @@ from bondgraph.run.repeated.checked import checked_settings
 from bondgraph.run.repeated.collected import Collected, Made, RunBatch, blocks_of, parts
 from bondgraph.run.repeated.ends import RunEnd, RunEnds, kept_of
 from bondgraph.run.repeated.fields import UNBEGUN
+from bondgraph.run.repeated.pace import Pace
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
@@ -64,6 +66,7 @@ class PreparedProgram:
     strict: bool
     kept: KeptRuns | None = None
     _spaces: deque[Workspace] = field(default_factory=deque, repr=False, compare=False)
+    _pace: Pace = field(default_factory=Pace, repr=False, compare=False)
 
     @cached_property
     def in_machine_code(self) -> bool:
@@ -235,18 +238,21 @@ class PreparedProgram:
         machine = self.in_machine_code and self._compiled and (outputs is None or outputs.address is not None)
         machine = machine and (not watched or self._can_be_screened)
         side_by_side = self._in_lanes(lanes, runs) if machine else None
+        beside = 1 if side_by_side is None else side_by_side.lanes
         left: Sequence[int] = range(runs)
-        with Progress(self.program.name, runs, self.progress) as bar, _crew(crew) as each:
+        called_off = Event()
+        with Progress(self.program.name, runs, self.progress) as bar, _crew(crew, called_off) as each:
             if machine:
                 counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
                 batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
 
                 def chunk(part: slice) -> int:
                     with self._workspace() as space:
-                        space.many((p, x0, m0), part, self.wanted, watched, batch, kept, outputs, side_by_side)
+                        for piece in self._pace.pieces(part, 2 * beside if beside > 1 else 1, called_off):
+                            space.many((p, x0, m0), piece, self.wanted, watched, batch, kept, outputs, side_by_side)
                     return part.stop
 
-                for done in each(chunk, parts(runs, crew, 1 if side_by_side is None else side_by_side.lanes)):
+                for done in each(chunk, parts(runs, crew, beside)):
                     bar.show(done)
                 collected.take(batch)
                 left = np.flatnonzero(batch.status).tolist()
@@ -298,13 +304,18 @@ class PreparedProgram:
 
 
 @contextmanager
-def _crew(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """What does something for each of many, in so many threads."""
+def _crew(threads: int, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
+    """What does something for each of many, in so many threads, which an exception or an interrupt calls off."""
     if threads == 1:
         yield map
         return
     with ThreadPoolExecutor(threads) as pool:
-        yield pool.map
+        try:
+            yield pool.map
+        except BaseException:
+            called_off.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def prepare(program: Program, t_end: float, kept: KeepAsked = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
