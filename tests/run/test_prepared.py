@@ -284,11 +284,13 @@ def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeyp
         done.append(runs)
         if len(done) == 3:
             os.kill(os.getpid(), signal.SIGINT)
+        if len(done) > 3:
+            threading.Event().wait(0.01)  # lets the others come in
 
     monkeypatch.setattr(Workspace, "many", interrupted)
     with pytest.raises(KeyboardInterrupt):
         prepared.many(p, x, [], threads=threads, lanes=1)
-    assert sum(piece.stop - piece.start for piece in done) < 40
+    assert sum(piece.stop - piece.start for piece in done) < 200
     monkeypatch.undo()
     np.testing.assert_array_equal(prepared.many(p, x, [], threads=threads, lanes=1).x, expected)
 
