@@ -91,16 +91,18 @@ WIDEST = 20_000
 def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int) -> LaneKernels | None:
     """The kernels of so many runs side by side, if these can have the bits of runs alone; else None.
 
-    For straight lines of steps in machine code, which are optimised alike.
+    For straight lines of steps in machine code, which are optimised alike: none in which a run alone may branch. Where nothing
+    moves there is nothing to be done side by side.
     """
-    if not isinstance(routines, Mapping) or not _is_compiled(backend):
+    if not isinstance(routines, Mapping) or not _is_compiled(backend) or not routines["rates"].outputs:
         return None
     from bondgraph.emit.kernel import LaneKernels
+    from bondgraph.emit.lanes import may_branch
     from bondgraph.emit.llvm import compile_in_lanes
 
     own = [routine for name, routine in routines.items() if name in IN_LANES and routine.outputs]
     straight = [routine for routine in own if isinstance(routine, Routine)]
-    if len(straight) < len(own) or sum(map(steps_of, straight)) > WIDEST:
+    if len(straight) < len(own) or sum(map(steps_of, straight)) > WIDEST or any(map(may_branch, straight)):
         return None
     library = compile_in_lanes(straight, lanes)
     return LaneKernels(lanes, library.addresses, library)

@@ -9,8 +9,13 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
+
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.routine import Routine, listing
 
 _TOKEN = re.compile(r"0x[0-9A-F]{16}|(?<![\w.%-])-?\d+\.\d+(?![\w.])|\btrue\b|\bdouble\b|\bi1\b|\.f64\b")
+_COSTLY = re.compile(r"\bfdiv\b|\bcall\b")
 _MEMORY = re.compile(r"^(store|%\S+ = load) ")
 
 
@@ -33,3 +38,16 @@ def _wide(lanes: int, token: re.Match[str]) -> str:
     if text == ".f64":
         return f".v{lanes}f64"
     return f"splat ({'i1' if text == 'true' else 'double'} {text})"
+
+
+def may_branch(routine: Routine) -> bool:
+    """Whether the code for one number may branch around an operation, which the code for several cannot: one that takes long, and
+    that nothing but a choice needs. Products before a branch are fused with no sums behind it."""
+    steps, outputs = (own := listing(routine)).steps, own.outputs
+    uses = Counter([*outputs, *(a for step in steps if step[0] > op.INPUT for a in step[1:])])
+
+    def sinks(a: int) -> bool:
+        operation = op.OPERATIONS[steps[a][0]]
+        return uses[a] == 1 and not operation.selects and bool(_COSTLY.search(operation.llvm))
+
+    return any(step[0] == op.WHERE and any(map(sinks, step[2:])) for step in steps)

@@ -75,8 +75,8 @@ def routines_text(routines: Sequence[Code], whole: int = WHOLE, part: int = PART
     return _module(routines, whole, part)[0]
 
 
-def _module(routines: Sequence[Code], whole: int, part: int) -> tuple[str, int]:
-    """The text and the count of steps in it."""
+def _module(routines: Sequence[Code], whole: int, part: int, fused: bool = True) -> tuple[str, int]:
+    """The text and the count of steps in it; products are fused with no sums unless `fused`."""
     texts = [DECLARATIONS]
     presets = [routine for routine in routines if isinstance(routine, Preset)]
     own = [routine for routine in routines if not isinstance(routine, Preset)]
@@ -86,7 +86,7 @@ def _module(routines: Sequence[Code], whole: int, part: int) -> tuple[str, int]:
     texts += [preset_text(one.name, len(one.blocks), one.shared.name, one.given, one.zeros) for one in presets]
     texts += [loop_text(routine.name, routine.sizes, len(routine.outputs)) for routine in own]
     functions, steps = _functions(own, whole, part)
-    texts += functions
+    texts += functions if fused else [text.replace(" contract ", " ") for text in functions]
     return "\n".join([*texts, *trigonometry.called(texts)]), steps
 
 
@@ -137,7 +137,9 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     """Machine code for this processor, from the cache on disk if it was compiled before.
 
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
-    Of more than `quick` steps the code is not optimised. What a `Preset` shares is among the routines.
+    Of more than `quick` steps the code is not optimised. With none (0) nothing is fused either: which sums an unoptimised code
+    fuses depends on what else is computed, and what is asked for alone is to have the same bits. What a `Preset` shares is among
+    the routines.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
     """
@@ -145,7 +147,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     if len(set(names)) < len(names):
         twice = ", ".join(sorted({name for name in names if names.count(name) > 1}))
         raise CompileError(Problem("E396", f"several routines are called {twice}", cures=("give each its own name",)))
-    text, steps = _module(routines, WHOLE, PART)
+    text, steps = _module(routines, WHOLE, PART, quick > 0)
     # measured: after the tape's rules LLVM's passes bring no speed, and at -O2 take six to nine times the compile time
     code = object_code(text, passes=0, level=1 if steps <= quick else 0)
     each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, Preset)}

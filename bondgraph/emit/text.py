@@ -33,9 +33,14 @@ DECLARATIONS = "\n".join(
 """What the functions of `function_text` call."""
 
 
+FENCE = "call double @llvm.arithmetic.fence.f64(double {})"
+"""A number as it is, which no rule of the compiler looks behind."""
+
+
 def wide_declarations(lanes: int) -> str:
     """What these call with several lanes."""
-    return "\n".join([*(widened(line, lanes) for line in _CALLED), "declare ptr @malloc(i64)", "declare void @free(ptr)"])
+    called = [*_CALLED, f"declare {FENCE.format('').removeprefix('call ')}"]
+    return "\n".join([*(widened(line, lanes) for line in called), "declare ptr @malloc(i64)", "declare void @free(ptr)"])
 
 
 @dataclass
@@ -124,6 +129,10 @@ class Part:
             *("",) * (3 - operation.arguments),
         )
         *before, last = operation.llvm.format(x=x, y=y, z=z, v=v).split("\n")
+        if self.lanes > 1 and last.startswith("select"):
+            # a vector's choice between a number and what changes nothing would become one with the sum or product that takes it,
+            # and that sum be fused with other products than a single number's
+            before, last = [*before, f"%chosen{v} = {last}"], FENCE.format(f"%chosen{v}")
         self.write(*before, f"%{'c' if operation.is_condition else 'v'}{v} = {last}")
 
 

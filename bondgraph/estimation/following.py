@@ -133,6 +133,7 @@ class _Following:
             m=result.m[0],
             t_start=self.bound.origin,
             span=self.end,
+            t_end=self.bound.origin + self.end,
             times=result.since,
             dates=result.t,
             method=method,

@@ -5,7 +5,7 @@ Only what needs no look at each run is done here; what does is left to whoever a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,17 @@ from bondgraph.compile.consistency import motion_of
 from bondgraph.model.laws import Storing
 from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
+
+
+def in_rows(values: Any) -> Any:
+    """Values of runs, which count from 0 whatever index a table has: numbers (runs, ...), or a list of words; None for what has
+    no first axis."""
+    array = real(values)
+    if array is not None:
+        return array if array.ndim else None
+    if isinstance(values, str | Set | Mapping) or not isinstance(values, Iterable):
+        return None
+    return list(values)
 
 
 def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile.changes import changed_parameters
+from bondgraph.compile.changes import changed_parameters, mapping_of
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import foreign_velocities, motion_of
 from bondgraph.compile.starts import contradicting_switches
 from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.output.brief import brief
-from bondgraph.prepared.blocks import parameter_rows, plainly_fit, start_rows
+from bondgraph.prepared.blocks import in_rows, parameter_rows, plainly_fit, start_rows
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.repeated.ends import RunEnd, RunEnds
 from bondgraph.run.repeated.preparation import PreparedProgram, prepare
@@ -24,6 +24,8 @@ from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, setting_key
 
 _KEPT = 5000
 """Numbers of a model up to which what its runs have in common is kept: more take memory, and their steps are what takes time."""
+
+_EACH = '"spring.stiffness": [20.0, 50.0]'
 
 
 @brief
@@ -85,15 +87,23 @@ class PreparedRun:
         ----------
         parameters, initial : by name as for a run, each with a value for every run, (runs, *shape).
 
-        Raises `ModelError` as `Compiled.initial`, and E124 where the counts of runs differ.
+        Raises `ModelError` as `Compiled.initial`, and E124 where there is no value for every run, or the counts of runs differ.
         """
         own, name = self.compiled, self.compiled.model.name
-        varied, starts = dict(parameters or {}), dict(initial or {})
-        counts = {key: len(np.atleast_1d(np.asarray(values))) for key, values in {**varied, **starts}.items()}
+        varied, starts = (
+            {key: in_rows(values) for key, values in mapping_of(name, what, given, _EACH).items()}
+            for what, given in (("parameters", parameters), ("initial", initial))
+        )
+        counts = {key: -1 if values is None else len(values) for key, values in {**varied, **starts}.items()}
+        if single := [f'"{key}"' for key, count in counts.items() if count < 0]:
+            why = "an array, or a list, whose first axis is that of the runs"
+            raise refusal("E124", f"{', '.join(single)} needs a value for every run", _EACH, about=name, why=why, places=())
         if len(set(counts.values())) > 1:
             told = ", ".join(f'"{key}" {count}' for key, count in counts.items())
             raise refusal("E124", "what varies has different counts of values", about=name, why=told, places=())
         runs = next(iter(counts.values()), 1)
+        if not runs:
+            return own.parameters()[None][:0], *(block[None][:0] for block in own.initial())  # type: ignore[return-value]
         found, p = start_rows(own, starts, runs), parameter_rows(own, varied, runs)
         if p is not None and found is not None:
             return p, *found

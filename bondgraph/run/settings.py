@@ -30,13 +30,14 @@ _MEANINGS = {"x": "start values", "p": "parameters", "m": "modes"}
 @dataclass(frozen=True)
 class Settings:
     """Checked settings; `times` are the sample times since the start, itself included, (k,), `dates` the same on the user's
-    clock; `span` is the length of the run, s."""
+    clock; `span` is the length of the run, s, `t_end` where it ends on that clock."""
 
     x: np.ndarray
     p: np.ndarray
     m: np.ndarray
     t_start: float
     span: float
+    t_end: float
     times: np.ndarray
     dates: np.ndarray
     method: str
@@ -143,7 +144,7 @@ def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray,
     span = end - start
     if samples is None:
         since = np.linspace(0.0, span, DEFAULT_SAMPLES)
-        return since, start + since
+        return since, _dates(since, start, end)
     given = numbers(samples, "E303", "sample times")
     if given.ndim == 0:
         step = float(given)
@@ -156,7 +157,7 @@ def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray,
         times = step * np.arange(whole + 1)
         times[-1] = min(times[-1], span)
         times = times if span - times[-1] < 1e-9 * step else np.append(times, span)
-        return times, start + times
+        return times, _dates(times, start, end)
     if given.ndim != 1 or given.size == 0 or not np.all(np.isfinite(given)):
         raise _refuse("E303", "sample times must be a list of finite numbers")
     if np.any(np.diff(given) <= 0.0):
@@ -169,6 +170,12 @@ def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray,
     given = np.clip(given, start, end)
     given = given if given[0] == start else np.concatenate([[start], given])
     return given - start, given
+
+
+def _dates(since: np.ndarray, start: float, end: float) -> np.ndarray:
+    """The same on the user's clock; the end is the one that was asked for, however start and length round."""
+    dates = start + since
+    return np.where(since == end - start, end, dates)
 
 
 def method_of(method: str, solver: str) -> tuple[str, str]:

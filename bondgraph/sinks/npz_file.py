@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import zipfile
@@ -14,6 +15,7 @@ import numpy as np
 from bondgraph.output.files import Unfinished, whole_file
 from bondgraph.run_arguments import KeptQuantity, Sink
 from bondgraph.sinks.about import KEY, about, ending, told
+from bondgraph.sinks.coded import coded
 
 
 class NpzSink(Sink):
@@ -27,6 +29,7 @@ class NpzSink(Sink):
         self._path = path
         self._file: Unfinished | None = None
 
+    @coded
     def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
         """Make a file for each quantity."""
         self._model, self._kept, self._count = model, tuple(kept), 0
@@ -36,12 +39,14 @@ class NpzSink(Sink):
         paths = {name: folder / f"{place}.numbers" for place, name in enumerate(self._shapes)}
         self._parts: dict[str, IO[bytes]] = {name: self._open.enter_context(path.open("w+b")) for name, path in paths.items()}
 
+    @coded
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         """Write the numbers."""
         self._count += len(t)
         for name, part in self._parts.items():
             part.write(np.ascontiguousarray(t if name == "t" else values[name], dtype="<f8").tobytes())
 
+    @coded
     def end(self, wrong: str, valid: int) -> None:
         """Gather them in the archive, and put it in its place."""
         assert self._file is not None, "it has begun"
@@ -60,5 +65,6 @@ class NpzSink(Sink):
     def abandon(self) -> None:
         """Leave no file."""
         if self._file is not None:
-            self._open.close()
+            with contextlib.suppress(OSError):  # what cannot be written is not wanted
+                self._open.close()
             self._file.drop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from bondgraph.output.extras import required
 from bondgraph.output.files import Unfinished, whole_file
 from bondgraph.run_arguments import KeptQuantity, Sink
 from bondgraph.sinks.about import KEY, about, columns_of, ending, table_of, told
+from bondgraph.sinks.coded import coded
 from bondgraph.sinks.gathered import Gathered
 
 
@@ -28,6 +30,7 @@ class ParquetSink(Sink):
         self._file: Unfinished | None = None
         self._writer: Any = None
 
+    @coded
     def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
         """Write the names."""
         import pyarrow
@@ -38,6 +41,7 @@ class ParquetSink(Sink):
         self._schema = pyarrow.schema(fields, {KEY: told(about(model, kept))})
         self._writer = pyarrow.parquet.ParquetWriter(self._file.part, self._schema)
 
+    @coded
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         """Write rows, many at once."""
         self._rows.take(t, values)
@@ -48,6 +52,7 @@ class ParquetSink(Sink):
         columns = np.ascontiguousarray(table_of(t, values, self._kept).T)
         self._writer.write_table(pyarrow.Table.from_arrays([pyarrow.array(column) for column in columns], schema=self._schema))
 
+    @coded
     def end(self, wrong: str, valid: int) -> None:
         """Put the file in its place."""
         assert self._file is not None, "it has begun"
@@ -60,6 +65,7 @@ class ParquetSink(Sink):
     def abandon(self) -> None:
         """Leave no file."""
         if self._file is not None:
-            if self._writer is not None:
-                self._writer.close()
+            with contextlib.suppress(OSError):  # what cannot be written is not wanted
+                if self._writer is not None:
+                    self._writer.close()
             self._file.drop()

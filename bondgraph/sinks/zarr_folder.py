@@ -14,6 +14,7 @@ from bondgraph.output.files import Unfinished
 from bondgraph.output.folders import whole_folder
 from bondgraph.run_arguments import KeptQuantity, Sink
 from bondgraph.sinks.about import ending
+from bondgraph.sinks.coded import coded
 from bondgraph.sinks.gathered import MOST, Gathered
 
 MARK = "zarr.json"
@@ -32,6 +33,7 @@ class ZarrSink(Sink):
         self._path = path
         self._file: Unfinished | None = None
 
+    @coded
     def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
         """Make an array for each quantity; E348 for names that folders cannot have."""
         import zarr
@@ -52,6 +54,7 @@ class ZarrSink(Sink):
                 attributes={"units": one.unit},
             )
 
+    @coded
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         """Write chunks, many samples at once."""
         self._rows.take(t, values)
@@ -60,6 +63,7 @@ class ZarrSink(Sink):
         for name, array in {"t": t, **values}.items():
             self._folder[name].append(array)
 
+    @coded
     def end(self, wrong: str, valid: int) -> None:
         """Put the folder in its place."""
         assert self._file is not None, "it has begun"
@@ -77,7 +81,8 @@ def _check(kept: Sequence[KeptQuantity]) -> None:
     known: dict[str, str] = {"t": "t"}
     for name in (one.name for one in kept):
         same = known.setdefault(name.casefold(), name)
-        if "/" in name or same != name:
-            why = f'"{name}" has a slash' if "/" in name else f'some systems take "{name}" and "{same}" for one'
+        slash = {"/", "\\"} & set(name)
+        if slash or same != name:
+            why = f'"{name}" has a slash' if slash else f'some systems take "{name}" and "{same}" for one'
             cures = ("a file: .parquet, .npz or .csv", "another name in the graph")
             raise RunError(Problem("E348", "a folder of Zarr has a folder for each quantity", (why,), cures=cures))

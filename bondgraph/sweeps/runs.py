@@ -96,7 +96,8 @@ class Runs:
         if name not in self.columns:
             raise unknown("column", name, self.names())
         entries = self._read(f"SELECT {quoted(self.columns[name].column)} FROM runs ORDER BY run")
-        return self.columns[name].array([entry for (entry,) in entries])
+        with self._reading() as reading, reading.reading_entries():
+            return self.columns[name].array([entry for (entry,) in entries])
 
     def __contains__(self, name: object) -> bool:
         return name == RUN or name in self.columns
@@ -110,7 +111,8 @@ class Runs:
         with self._reading() as reading:
             for run, *entries in reading.read(f"SELECT run, {names} FROM runs ORDER BY run"):
                 pairs = zip(self.columns.values(), entries, strict=True)
-                values = {column: _plain(column.array([entry])[0]) for column, entry in pairs}
+                with reading.reading_entries():
+                    values = {column: _plain(column.array([entry])[0]) for column, entry in pairs}
                 parts = {part: {c.name: v for c, v in values.items() if c.part == part} for part in (*ARGUMENTS, "")}
                 changed = {argument: parts[part] for part, argument in ARGUMENTS.items()}
                 yield Run(run, **changed, values=parts[""], failure=failures.get(run), doubts=tuple(doubts.get(run, ())))

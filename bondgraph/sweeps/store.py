@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import FileError, Problem, refusal
-from bondgraph.output.files import shown
+from bondgraph.output.files import check_name, shown
 from bondgraph.sweeps.tasks import Fault, Row
 
 FORMAT, VERSION = "screwbond-runs", 1
@@ -45,6 +45,9 @@ class Store:
 
     def __init__(self, path: Path | None, *, write: bool = True):
         self.path, self._write, self._lock = path, write, threading.Lock()
+        if path is not None:
+            with _as_no_store(path, OSError):
+                check_name(path)
         name = ":memory:" if path is None else f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
         with self._refusing():
             self._connection = sqlite3.connect(name, timeout=_WAIT, check_same_thread=False, uri=path is not None)
@@ -107,10 +110,17 @@ class Store:
         if found.get("format") != FORMAT or found.get("version") != VERSION:
             why = f"it is of version {found.get('version')}" if found.get("format") == FORMAT else "other tables are in it"
             raise _no_store(self.path, why)
-        header: dict[str, Any] = json.loads(found["header"])
-        shapes = json.loads(found["shapes"])
-        for column in header["columns"]:
-            column["shape"] = shapes.get(column["name"], column["shape"])
+        try:
+            header: dict[str, Any] = json.loads(found["header"])
+            shapes = json.loads(found["shapes"])
+            for column in header["columns"]:
+                column["shape"] = shapes.get(column["name"], column["shape"])
+            columns = {column["column"] for column in header["columns"]}
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise _no_store(self.path, "what it says of itself is damaged") from error
+        # a name that is no column would be a word to SQLite
+        if missing := columns - {name for (name,) in self.read("SELECT name FROM pragma_table_info('runs')")}:
+            raise _no_store(self.path, f"its table of runs has no column {', '.join(sorted(missing))}")
         return header
 
     def done(self) -> np.ndarray:
@@ -163,12 +173,12 @@ class Store:
                     self._connection.execute("PRAGMA journal_mode=DELETE")
             self._connection.close()
 
-    @contextlib.contextmanager
-    def _refusing(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            raise _no_store(self.path, str(error)) from error
+    def _refusing(self) -> contextlib.AbstractContextManager[None]:
+        return _as_no_store(self.path, sqlite3.DatabaseError)
+
+    def reading_entries(self) -> contextlib.AbstractContextManager[None]:
+        """E364 for entries that are none of their column."""
+        return _as_no_store(self.path, ValueError)
 
 
 def _put(connection: sqlite3.Connection, table: str, faults: Iterable[Fault]) -> None:
@@ -209,10 +219,19 @@ def _bytes(value: np.ndarray) -> bytes:
 def array_of(entries: Sequence[Any], shape: tuple[int, ...] | None) -> np.ndarray:
     """Entries of a column (k,) as an array (k, *shape); nan where there is none."""
     if not shape:
-        return np.array([np.nan if entry is None else entry for entry in entries])
+        return np.array([np.nan if entry is None else entry for entry in entries], dtype=float)
     nothing = np.full(shape, np.nan).astype("<f8").tobytes()
     data = b"".join(nothing if entry is None else entry for entry in entries)
     return np.frombuffer(data, "<f8").astype(float).reshape(len(entries), *shape)
+
+
+@contextlib.contextmanager
+def _as_no_store(path: Path | None, kind: type[Exception]) -> Iterator[None]:
+    """E364 for errors of a kind."""
+    try:
+        yield
+    except kind as error:
+        raise _no_store(path, str(error)) from error
 
 
 def _no_store(path: Path | None, why: str) -> FileError:

@@ -23,6 +23,8 @@ class Routine:
     tape: Tape
     blocks: tuple[tuple[str, int], ...]
     outputs: tuple[TapeScalar | float, ...]
+    among: tuple[TapeScalar | float, ...] = ()
+    """Outputs of the routine that these were chosen from, whose steps they share to the last bit."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", self.name, flags=re.ASCII):
@@ -92,7 +94,7 @@ def chosen(routine: Routine | Alternatives, name: str, places: Sequence[int]) ->
 
 
 def _chosen(routine: Routine, name: str, places: Sequence[int]) -> Routine:
-    return replace(routine, name=name, outputs=tuple(routine.outputs[k] for k in places))
+    return replace(routine, name=name, outputs=tuple(routine.outputs[k] for k in places), among=routine.outputs)
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,10 @@ def listing(routine: Routine) -> Listing:
     first of all, because no register outlives a call of the mathematical library (7 % of the two-egg model).
     """
     tape = routine.tape
-    roots = [tape.scalar(output).index for output in routine.outputs]
-    table = _merged({position: tape.nodes[position] for position in reachable(tape, roots)}, roots)
+    roots, whole = ([tape.scalar(output).index for output in own] for own in (routine.outputs, routine.among or routine.outputs))
+    table = _merged({position: tape.nodes[position] for position in reachable(tape, whole)}, whole)
+    if routine.among:
+        table = {position: table[position] for position in _needed(table, roots)}
     listed, blocks = [block for block, _ in routine.blocks], list(tape.blocks)
     new: dict[int, int] = {}
     steps: list[Node] = []
@@ -151,6 +155,18 @@ def listing(routine: Routine) -> Listing:
             node = (node[0], *(new[a] for a in node[1:]))
         steps.append(node)
     return Listing(tuple(steps), tuple(new[root] for root in roots))
+
+
+def _needed(table: dict[int, Node], roots: Iterable[int]) -> list[int]:
+    """Positions of these steps that the roots need, ascending."""
+    seen, stack = set[int](), list(roots)
+    while stack:
+        position = stack.pop()
+        if position not in seen:
+            seen.add(position)
+            node = table[position]
+            stack += node[1:] if node[0] > op.INPUT else ()
+    return sorted(seen)
 
 
 EARLY = 64

@@ -68,6 +68,53 @@ def test_long_routines_are_cut_alike():
     assert_same_bits(in_lanes(wide.address("long"), points, 9), expected)
 
 
+CHOICES = {
+    "nothing taken away": lambda x: x[0] * x[1] - s.where(s.less(x[2], x[3]), x[4], 0.0),
+    "nothing added": lambda x: x[0] * x[1] + s.where(s.less(x[2], x[3]), x[4], -0.0),
+    "by one": lambda x: x[0] * x[1] * s.where(s.less(x[2], x[3]), 1.0, x[4]) + x[5],
+    "by a sign": lambda x: x[0] * x[1] * s.sign(x[2]) - x[3],
+    "parted by one": lambda x: x[4] - x[0] / s.where(s.less(x[2], x[3]), x[1], 1.0) * x[5],
+}
+"""Formulas in which one of the alternatives changes nothing."""
+COSTLY = {
+    "quotient": lambda a, b: a / b,
+    "reciprocal": lambda a, b: 1.0 / b,
+    "power": lambda a, b: s.absolute(a) ** 0.3,
+    "function": lambda a, b: s.exp(-s.absolute(a)),
+}
+"""Operations that a run alone need not do where they are not chosen."""
+
+
+@pytest.mark.parametrize("lanes", [4, 8])
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_choice_of_what_changes_nothing_is_fused_alike(choice, lanes):
+    tape = Tape()
+    routine = Routine("chosen", tape, (("x", 6),), (CHOICES[choice](tape.inputs("x", 6)),))
+    points = np.random.default_rng(6).normal(size=(50 * lanes, 6))
+    wide = compile_in_lanes([routine], lanes)
+    found = np.concatenate([in_lanes(wide.address("chosen"), part, 1) for part in np.split(points, 50)])
+    assert_same_bits(found, compile_routines([routine]).kernel("chosen").many(points))
+    assert lanes_of({"rates": routine}, "llvm", lanes) is not None
+
+
+@pytest.mark.parametrize("costly", COSTLY)
+def test_what_a_run_alone_may_leave_out_does_not_go_side_by_side(costly):
+    """It branches there, and fuses no product before the branch with a sum behind it."""
+    tape = Tape()
+    x = tape.inputs("x", 5)
+    rare, below = COSTLY[costly](x[3], x[4]), s.less(x[2], x[3])
+    products = x[0] * x[1]
+    for chosen in (s.where(below, rare, x[0]), s.where(below, 0.0, rare)):
+        alone = Routine("rates", tape, (("x", 5),), (products + chosen,))
+        needed = Routine("rates", tape, (("x", 5),), (products + chosen, rare))
+        assert lanes_of({"rates": alone}, "llvm", 4) is None
+        assert lanes_of({"rates": needed}, "llvm", 4) is not None
+        points = np.random.default_rng(8).normal(size=(40, 5))
+        wide = compile_in_lanes([needed], 4)
+        found = np.concatenate([in_lanes(wide.address("rates"), part, 2) for part in np.split(points, 10)])
+        assert_same_bits(found, compile_routines([needed]).kernel("rates").many(points))
+
+
 def test_beginnings_are_shared_alike():
     tape = Tape()
     x = tape.inputs("x", 3)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import signal
 import threading
 import warnings
 
@@ -16,7 +19,9 @@ from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.integrators.choose import choose
+from bondgraph.run.repeated import pace
 from bondgraph.run.repeated.preparation import prepare
+from bondgraph.run.repeated.workspace import Workspace
 from bondgraph.run.simulate import simulate
 from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import KeepAsked, setting_key
@@ -108,6 +113,25 @@ def test_what_is_kept_does_not_depend_on_where_it_is_computed():
     assert near.ok.all()
 
 
+@pytest.mark.parametrize("samples", [[0.0, 0.03], [0.02, 0.1], None, 0.04, [-0.05]])
+@pytest.mark.parametrize("method", ["auto", "bdf"])
+def test_a_run_ends_where_it_ends_whatever_its_samples(samples, method):
+    """Also one that Python makes; at the time that was asked for, whose difference from the start is rounded."""
+    made, start, end = oscillator(), -0.05, 0.1
+    assert start + (end - start) != end
+    x, p = np.array([1.0, 0.3]), np.array([100.0, 1.0])
+    last = simulate(made, x, p, [], end, t_start=start, method=method, samples=[end] if samples is None else None).x[-1]
+    prepared = prepare(made, end, t_start=start, method=method, samples=samples, progress=False)
+    ends, one = prepared.many(p, x, [], KEEP), prepared.go(p, x, np.zeros(0))
+    assert ends.t.tolist() == [end] and one.t == end - start and one.reached
+    np.testing.assert_allclose(ends.x[0], last, rtol=1e-6)
+    np.testing.assert_array_equal(one.x, ends.x[0])
+    result = prepared.result(x, p, [])
+    assert samples not in (None, 0.04) or result.t[-1] == end
+    mean = np.nan if len(result.t) == 1 else np.trapezoid(result["spring.q"], result.t) / np.ptp(result.t)
+    assert ends["usual"][0] == pytest.approx(mean, rel=1e-12, nan_ok=True)
+
+
 def test_events_are_had_in_threads():
     prepared = prepare(ball(), 2.0, progress=False)
     assert prepared.in_machine_code
@@ -190,6 +214,99 @@ def pushed():
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
     graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
     return compile_model(graph)
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_one_row_for_all_of_no_runs_is_read_by_none(lanes):
+    prepared = prepare(oscillator(), 1.0, samples=0.5, progress=False)
+    p, x = np.array([[100.0, 1.0]]), np.array([[1.0, 0.0]])
+    for blocks in ((p[:0], x), (p, x[:0]), (p[:0], x[:0])):
+        ends = prepared.many(*blocks, np.zeros((1, 0)), KEEP, lanes=lanes)
+        assert len(ends) == 0 and ends.ok.shape == (0,) and ends["course"].shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"p": "abc"}, "E305"),
+        ({"p": [[100.0 + 1j, 1.0]]}, "E305"),
+        ({"p": [["100.0", "1.0"]]}, "E305"),
+        ({"keep": [("last", "spring.q")]}, "E345"),
+        ({"keep": {"a": ("last", 5)}}, "E345"),
+        ({"threads": "2"}, "E306"),
+        ({"threads": 0}, "E306"),
+    ],
+)
+def test_what_many_runs_cannot_take_is_refused(given, code):
+    prepared = prepare(oscillator(), 1.0, samples=0.5, progress=False)
+    with pytest.raises(RunError, match=code):
+        prepared.many(**{"p": [100.0, 1.0], "x0": [1.0, 0.0], "m0": [], **given})
+
+
+def test_values_of_runs_count_from_zero_whatever_index_a_table_has():
+    """Of plain numbers, of arrays and of words, which are looked at one by one."""
+    pandas = pytest.importorskip("pandas")
+    run = compile_model(with_restitution(), progress=False).prepare_run(0.1, progress=False)
+    starts = {name: np.ravel(value.value) for name, value in run.compiled.states.items()}
+    name = next(name for name, value in starts.items() if len(value) == 1)
+    automaton, (states, _) = next((mode.removesuffix(".mode"), told) for mode, told in run.compiled.system.modes.items())
+    table = pandas.DataFrame({"start": [3.0, 1.0, 2.0], "state": [states[0], states[-1], states[0]]}, index=[2, 0, 1])
+    expected = run.points(initial={name: [3.0, 1.0, 2.0], automaton: [states[0], states[-1], states[0]]})
+    for found, block in zip(run.points(initial={name: table["start"], automaton: table["state"]}), expected, strict=True):
+        np.testing.assert_array_equal(found, block)
+    assert len({tuple(row) for row in expected[1]}) == 3
+
+
+@pytest.mark.parametrize("value", [3.0, np.float64(3.0), np.array(3.0), None, {1.0, 2.0}, "ab"])
+def test_points_need_a_value_for_every_run(value):
+    run = pushed().prepare_run(1.0, progress=False)
+    for given in ({"parameters": {"spring.stiffness": value}}, {"initial": {"spring.q": value}}):
+        with pytest.raises(ModelError, match=r"(?s)E124.*needs a value for every run"):
+            run.points(**given)
+    with pytest.raises(ModelError, match="E321"):
+        run.points(parameters=[("spring.stiffness", value)])
+    none = run.points({"spring.stiffness": []})
+    assert [block.shape[0] for block in none] == [0, 0, 0] and len(run.many(*none)) == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeypatch):
+    """Of runs that seem to take a second each, none is begun once the others are called off."""
+    prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(400)
+    expected = prepared.many(p, x, [], threads=threads, lanes=1).x
+    prepared = prepare(oscillator(), 1.0, samples=[1.0], progress=False)
+    clock, done = itertools.count(), list[slice]()
+    monkeypatch.setattr(pace, "perf_counter", lambda: float(next(clock)))
+    many = Workspace.many
+
+    def interrupted(space, blocks, runs, *given):
+        many(space, blocks, runs, *given)
+        done.append(runs)
+        if len(done) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        if len(done) > 3:
+            threading.Event().wait(0.01)  # lets the others come in
+
+    monkeypatch.setattr(Workspace, "many", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        prepared.many(p, x, [], threads=threads, lanes=1)
+    assert sum(piece.stop - piece.start for piece in done) < 200
+    monkeypatch.undo()
+    np.testing.assert_array_equal(prepared.many(p, x, [], threads=threads, lanes=1).x, expected)
+
+
+def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(monkeypatch):
+    now, called_off, told = 0.0, threading.Event(), pace.Pace()
+    monkeypatch.setattr(pace, "perf_counter", lambda: now)
+    found = list[int]()
+    for piece in told.pieces(slice(3, 1000), 8, called_off):
+        found.append(piece.stop - piece.start)
+        now += found[-1] * pace.HEARD / 100.5
+    assert found == [8, 100, 100, 100, 100, 100, 100, 100, 100, 100, 89]
+    pieces = told.pieces(slice(0, 1000), 8, called_off)
+    assert next(pieces) == slice(0, 100)
+    called_off.set()
+    assert list(pieces) == []
 
 
 def test_models_by_name():

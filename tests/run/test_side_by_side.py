@@ -73,6 +73,15 @@ def test_a_run_alone_is_the_run_of_a_lane():
         assert np.array_equal(ends.x[k], run.x[-1]) and ends.rates[k] == run.statistics.rates
 
 
+def test_a_model_without_states_has_nothing_to_go_side_by_side():
+    made = program(lambda t, x, p, m: [], (0, 1, 0), powers=lambda t, x, p, m: [p[0] * t], roles=("dissipated",))
+    prepared = prepare(made, 1.0, samples=0.5, progress=False)
+    p = np.linspace(1.0, 2.0, 9)[:, None]
+    found = prepared.many(p, [], [], lanes=4)
+    assert_same(found, prepared.many(p, [], [], lanes=1))
+    np.testing.assert_allclose(found.integrals[:, 0], p[:, 0] / 2.0, rtol=1e-12)
+
+
 def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
     """States that grow beyond all bounds, powers that do not fit, numbers that are none; they are done again alone."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
@@ -119,7 +128,7 @@ def test_lanes_are_chosen_where_many_runs_are_wanted():
 
 def test_other_counts_of_lanes_are_refused():
     prepared = prepare(oscillator(), 1.0, progress=False)
-    for lanes in (0, 3, 2.5, "8"):
+    for lanes in (0, 3, 2.5, 4.0, "8"):
         with pytest.raises(RunError, match="E306") as refused:
             prepared.many([1.0, 1.0], [1.0, 1.0], [], lanes=lanes)
         assert "1, 2, 4, 8" in str(refused.value)

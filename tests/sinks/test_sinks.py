@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, I, R, RunEndedWarning, RunError, Se, compile_model
+from bondgraph import J1, C, Compiled, Graph, I, R, RunEndedWarning, RunError, Se, compile_model
 from bondgraph.errors import ExtraError, FileError
 from bondgraph.run.kept import run as kept_runs
 from bondgraph.run_arguments import KeptQuantity, Sink
@@ -258,15 +259,45 @@ def test_places_and_endings_that_cannot_be(compiled, tmp_path):
     assert (tmp_path / "precious.zarr" / "letter").read_text() == "mine" and len(os.listdir(tmp_path)) == 1
 
 
-def test_names_that_no_folder_can_have(tmp_path):
-    graph, v = Graph("m"), J1("v")
-    graph.connect(v, C("a/b", capacitance=1.0, initial=1.0)).connect(v, R("r", 1.0))
-    compiled = compile_model(graph, progress=False)
-    with pytest.raises(RunError, match=r'(?s)E348.*"a/b\.q" has a slash.*\.parquet'):
-        run(compiled, keep="a/b.q", sink=tmp_path / "run.zarr")
+@pytest.mark.parametrize("part", ["a/b", r"a\b"])
+def test_names_that_no_folder_can_have(tmp_path, part):
+    compiled = emptied(part)
+    with pytest.raises(RunError, match=rf'(?s)E348.*"{re.escape(part)}\.q" has a slash.*\.parquet'):
+        run(compiled, keep=f"{part}.q", sink=tmp_path / "run.zarr")
     assert os.listdir(tmp_path) == []
-    assert run(compiled, keep="a/b.q", sink=tmp_path / "run.npz").ok
-    np.testing.assert_array_equal(np.load(tmp_path / "run.npz")["a/b.q"], run(compiled)["a/b.q"])
+    assert run(compiled, keep=f"{part}.q", sink=tmp_path / "run.npz").ok
+    np.testing.assert_array_equal(np.load(tmp_path / "run.npz")[f"{part}.q"], run(compiled)[f"{part}.q"])
+
+
+def emptied(part: str) -> Compiled:
+    """A capacitor of this name that runs empty."""
+    graph, v = Graph("m"), J1("v")
+    return compile_model(graph.connect(v, C(part, capacitance=1.0, initial=1.0)).connect(v, R("r", 1.0)), progress=False)
+
+
+@pytest.mark.parametrize("part", ["#1", "a # b", 'a, "b"', "größe"])
+def test_a_name_begins_no_comment(tmp_path, part):
+    """As pandas reads the file."""
+    pandas = pytest.importorskip("pandas")
+    compiled = emptied(part)
+    run(compiled, keep=[f"{part}.q", f"{part}.effort"], sink=tmp_path / "run.csv")
+    found = pandas.read_csv(tmp_path / "run.csv", comment="#")
+    assert list(found) == ["t", f"{part}.q", f"{part}.effort"]
+    np.testing.assert_array_equal(found[f"{part}.q"], run(compiled)[f"{part}.q"])
+
+
+@pytest.mark.parametrize("ending", SINKS)
+def test_a_disk_that_is_full_is_told_with_the_path(compiled, ending, tmp_path):
+    resource = pytest.importorskip("resource")
+    kept = resource.getrlimit(resource.RLIMIT_FSIZE)
+    path = tmp_path / f"run{ending}"
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, kept[1]))
+    try:
+        with pytest.raises(FileError, match=rf"(?s)E414.*cannot write .*run\{ending}.*too large"):
+            compiled.simulate(2.0, samples=2e-4, progress=False, keep="spring.q", sink=path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize(("ending", "package"), [(".parquet", "pyarrow"), (".zarr", "zarr")])

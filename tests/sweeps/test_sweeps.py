@@ -323,6 +323,41 @@ def test_what_is_no_store_is_refused(compiled, tmp_path, kind):
     assert (path.read_bytes() if path.is_file() else b"") == before
 
 
+DAMAGES = {
+    "a header that is no JSON": "UPDATE meta SET value='{' WHERE key='header'",
+    "a header that is none": "UPDATE meta SET value='[]' WHERE key='header'",
+    "no header": "DELETE FROM meta WHERE key='header'",
+    "no shapes": "DELETE FROM meta WHERE key='shapes'",
+    "another column": "ALTER TABLE runs RENAME COLUMN q TO p",
+    "no table of runs": "DROP TABLE runs",
+}
+DAMAGED_ENTRIES = {
+    "part of a course": "UPDATE runs SET course=x'0011' WHERE run=3",
+    "a word in the place of a number": "UPDATE runs SET q='abc' WHERE run=3",
+}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, *DAMAGED_ENTRIES])
+def test_a_damaged_store_is_refused(compiled, stored, tmp_path, damage):
+    path = Path(shutil.copy(stored, tmp_path / "runs.db"))
+    connection = sqlite3.connect(path)
+    connection.execute({**DAMAGES, **DAMAGED_ENTRIES}[damage])
+    connection.commit()
+    connection.close()
+    if damage in DAMAGES:
+        with pytest.raises(FileError, match=r"(?s)E364.*runs\.db"):
+            drawn(compiled, store=path)
+    for read in (lambda runs: [runs[name] for name in runs.names()], list, lambda runs: runs.table()):
+        with pytest.raises(FileError, match=r"(?s)E364.*runs\.db"):
+            read(load_runs(path))
+
+
+def test_a_name_that_no_file_has_makes_no_file_of_another(compiled, tmp_path):
+    with pytest.raises(FileError, match="E364"):
+        drawn(compiled, store=tmp_path / "runs\0.db")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("setting", [{"rtol": -1.0}, {"atol": {"spring.q": 1e-9}}, {"samples": "often"}, {"method": "best"}])
 def test_settings_that_no_run_can_have_leave_no_store(compiled, tmp_path, setting):
     with pytest.raises(RunError, match=r"E30\d|E31\d"):

@@ -30,6 +30,7 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
         m=np.zeros(program.modes),
         t_start=start,
         span=end - start,
+        t_end=end,
         times=watched,
         dates=dates if watched is since else start + watched,
         method=name,

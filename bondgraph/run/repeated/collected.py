@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, ProblemError, RunError
+from bondgraph.quantities import real
 from bondgraph.run.outcome.failure import Doubt, Failure
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
-from bondgraph.run.repeated.ends import KeptOfRun, RunEnds
+from bondgraph.run.repeated.ends import KeptOfRun, RunEnds, over_time
 from bondgraph.run.settings import Settings
 
 # Chunks for each thread, that none waits for long at the end; runs in one, at most.
@@ -50,16 +51,25 @@ class RunBatch:
 
 
 def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Parameters, states and modes of many runs as contiguous rows of floats; E305 where they do not fit."""
+    """Parameters, states and modes of many runs as contiguous rows of floats, none of each where there are no runs; E305 where
+    they do not fit."""
     lengths = (program.parameters, program.states, program.modes)
-    found = [np.atleast_2d(np.ascontiguousarray(given, dtype=float)) for given in (p, x0, m0)]
-    counts = {len(block) for block in found} - {1}
-    fits = all(block.ndim == 2 and block.shape[1] == n for block, n in zip(found, lengths, strict=True))
+    found = [_rows(given) for given in (p, x0, m0)]
+    counts = {len(block) for block in found if block is not None} - {1}
+    fits = all(block is not None and block.ndim == 2 and block.shape[1] == n for block, n in zip(found, lengths, strict=True))
     if not fits or len(counts) > 1:
-        shapes = ", ".join(f"{name} {block.shape}" for name, block in zip(("p", "x0", "m0"), found, strict=True))
+        told = ("no numbers" if block is None else block.shape for block in found)
+        shapes = ", ".join(f"{name} {block}" for name, block in zip(("p", "x0", "m0"), told, strict=True))
         title = f"runs take blocks (runs, {lengths[0]}), (runs, {lengths[1]}) and (runs, {lengths[2]})"
         raise RunError(Problem("E305", title, (f"given: {shapes}",), cures=("a row for each run, or one for all",)))
-    return found[0], found[1], found[2]
+    own = [block[:0] if counts == {0} else block for block in found if block is not None]
+    return own[0], own[1], own[2]
+
+
+def _rows(given: Any) -> np.ndarray | None:
+    """Numbers as contiguous rows of floats; None for what is none."""
+    found = given if isinstance(given, np.ndarray) and given.dtype.kind == "f" else real(given)
+    return None if found is None else np.atleast_2d(np.ascontiguousarray(found, dtype=float))
 
 
 def parts(runs: int, crew: int, lanes: int = 1) -> list[slice]:
@@ -68,22 +78,37 @@ def parts(runs: int, crew: int, lanes: int = 1) -> list[slice]:
     return [slice(begin, min(begin + size, runs)) for begin in range(0, runs, size)]
 
 
+@dataclass(frozen=True)
+class Made:
+    """A run up to where a value is lost, and where it ended, whatever its samples are: t, s since the start, x (n,), m (modes,)
+    and integrated powers q (powers,); `sound` if it is beyond doubt."""
+
+    result: Result
+    t: float
+    x: np.ndarray
+    m: np.ndarray
+    q: np.ndarray
+    sound: bool = False
+
+
 class Collected:
     """Ends of many runs, while they come in.
 
-    `blocks` are x, p and m of all, in rows; `judged` makes the result of one from its own; so many `samples` are wanted.
+    `blocks` are x, p and m of all, in rows; `ended` makes the result of one from its own, and says where it ended; `wanted` are
+    the sample times, since the start and as dates.
     """
 
     def __init__(
         self,
         program: Program,
         settings: Settings,
-        samples: int,
-        judged: Callable[..., Result],
+        wanted: tuple[np.ndarray, np.ndarray],
+        ended: Callable[..., tuple[Result, Made]],
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
         kept: Sequence[KeptOfRun],
     ):
-        self._settings, self._judged, self._blocks, self._kept = settings, judged, blocks, kept
+        self._settings, self._ended, self._blocks, self._kept = settings, ended, blocks, kept
+        self._sampled, samples = float(wanted[0][-1]), len(wanted[0])
         runs, m = max(map(len, blocks)), blocks[2]
         quadratures = 0 if program.powers is None else int(program.powers.n_out)
         widths = {"x": program.states, "m": program.modes, "integrals": quadratures}
@@ -102,9 +127,8 @@ class Collected:
         n, done = self._rows["x"].shape[1], batch.status == 0
         self._rows["x"][done], self._rows["integrals"][done] = batch.ends[done, :n], batch.ends[done, n:]
         self._rows["m"][done] = batch.modes_end[done]
-        settings = self._settings
         counted = batch.step_counts, batch.rejected_counts, batch.rate_counts, batch.event_counts
-        self._t[done] = settings.t_start + batch.times_end[done]
+        self._t[done] = self._date(batch.times_end[done])
         for name, counts in zip(self._counts, counted, strict=True):
             self._counts[name][done] = counts[done]
         at, along = 0, 0
@@ -115,20 +139,23 @@ class Collected:
                 along += size
             else:
                 values = batch.kept[done, at : at + size].reshape(found[done].shape)
-                found[done] = values / settings.span if own.what == "mean" else values
+                found[done] = over_time(values, self._sampled) if own.what == "mean" else values
                 at += size
 
     def single(self, run: int) -> None:
         """A run by itself."""
         row = [block[run if len(block) > 1 else 0] for block in self._blocks]
         try:
-            result = self._judged(*row)
+            result, made = self._ended(*row)
         except ProblemError as refused:
             self._refused[run] = refused
             return
-        self._t[run] = result.t[-1]
+        if result.failure is None:
+            self._t[run], at = self._date(made.t), {"x": made.x, "m": made.m, "integrals": made.q}
+        else:  # what came after the last sample that holds is none of it
+            self._t[run], at = result.t[-1], {name: getattr(result, name)[-1] for name in self._rows}
         for name, values in self._rows.items():
-            values[run] = getattr(result, name)[-1]
+            values[run] = at[name]
         for name, counts in self._counts.items():
             counts[run] = getattr(result.statistics, name)
         if result.failure is not None:
@@ -141,6 +168,10 @@ class Collected:
                 self._found[own.name][run, : len(measured)] = measured
             else:
                 self._found[own.name][run] = measured
+
+    def _date(self, since: Any) -> Any:
+        """Times since the start on the user's clock; the end as it was asked for."""
+        return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
     def ends(self) -> RunEnds:
         """All of them."""

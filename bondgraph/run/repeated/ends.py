@@ -53,10 +53,15 @@ class KeptOfRun:
             steps = np.diff(result.since).reshape(-1, *[1] * (values.ndim - 1))
             parts = steps * (values[:-1] + values[1:]) * 0.5
             total = np.add.accumulate(parts)[-1] if len(parts) else np.zeros(values.shape[1:])
-            return np.asarray(total / result.since[-1] if self.what == "mean" else total)
+            return np.asarray(over_time(total, float(result.since[-1])) if self.what == "mean" else total)
         if self.what == "last":
             return np.asarray(values[-1])
         return np.asarray((np.fmax if self.what == "max" else np.fmin).reduce(values))
+
+
+def over_time(integral: np.ndarray, length: float) -> np.ndarray:
+    """Means of what was integrated over the samples, so long in all, s; nan where there is but one sample."""
+    return integral / length if length > 0.0 else np.full_like(integral, np.nan)
 
 
 def kept_of(program: Program, keep: Mapping[str, tuple[str, str]]) -> tuple[tuple[KeptOfRun, ...], Kernel | None]:
@@ -65,13 +70,16 @@ def kept_of(program: Program, keep: Mapping[str, tuple[str, str]]) -> tuple[tupl
     Raises `RunError` E345 for a kind that there is not, or a parameter; KeyError for an unknown name.
     """
     slots: dict[str, Slot] = {}
+    cures = ('keep={"peak": ("max", "rotor.flow")}',)
+    if not isinstance(keep, Mapping):
+        raise RunError(Problem("E345", f"what is to be kept must be named, not {keep!r}"[:100], cures=cures))
     for name, asked in keep.items():
-        what, of = asked if isinstance(asked, tuple) and len(asked) == 2 else ("", "")
+        what, of = asked if isinstance(asked, tuple) and len(asked) == 2 and isinstance(asked[1], str) else ("", "")
         slots[name] = program.layout[of] if what in KINDS else Slot("p", 0)
         if slots[name].block == "p":
             title = f'"{name}" cannot be kept: {asked!r}'
             why = "a parameter is what it is given" if what in KINDS else f"kinds: {', '.join(KINDS)}"
-            raise RunError(Problem("E345", title, (why,), cures=('keep={"peak": ("max", "rotor.flow")}',)))
+            raise RunError(Problem("E345", title, (why,), cures=cures))
     asked_for = tuple(dict.fromkeys(slot for slot in slots.values() if slot.block == "out"))
     kernel, starts = program.outputs, {slot: slot.start for slot in asked_for}
     if asked_for and program.choose is not None:

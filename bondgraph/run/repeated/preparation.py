@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Event
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -30,9 +31,10 @@ from bondgraph.run.outcome.lost import first_lost
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
 from bondgraph.run.repeated.checked import checked_settings
-from bondgraph.run.repeated.collected import Collected, RunBatch, blocks_of, parts
+from bondgraph.run.repeated.collected import Collected, Made, RunBatch, blocks_of, parts
 from bondgraph.run.repeated.ends import RunEnd, RunEnds, kept_of
 from bondgraph.run.repeated.fields import UNBEGUN
+from bondgraph.run.repeated.pace import Pace
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
@@ -45,16 +47,6 @@ if TYPE_CHECKING:
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
 _ALL = KeepAsked()
-
-
-@dataclass(frozen=True)
-class Made:
-    """A run up to where a value is lost, and where it ended: t, s since the start, and x (n,); `sound` if it is beyond doubt."""
-
-    result: Result
-    t: float
-    x: np.ndarray
-    sound: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +65,7 @@ class PreparedProgram:
     strict: bool
     kept: KeptRuns | None = None
     _spaces: deque[Workspace] = field(default_factory=deque, repr=False, compare=False)
+    _pace: Pace = field(default_factory=Pace, repr=False, compare=False)
 
     @cached_property
     def in_machine_code(self) -> bool:
@@ -121,6 +114,10 @@ class PreparedProgram:
 
     def judged(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
         """One run with its failure or doubts, and without a word of them."""
+        return self.ended(x0, p, m0, progress)[0]
+
+    def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, Made]:
+        """The same, and where it ended."""
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
             made = self._made(settings, begin, bar)
@@ -129,7 +126,7 @@ class PreparedProgram:
         result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
         if result.failure is None and not (made.sound and self.settings.times is self.wanted[0]):
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
-        return result
+        return result, made
 
     def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
         """One run that keeps some names alone, judged too."""
@@ -148,7 +145,7 @@ class PreparedProgram:
         run = Hybrid(bound, settings, Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar)
         run.go(self.choice)
         run.examine()
-        return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x)
+        return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> Made | None:
         """A run in machine code, with which Python goes on where that does not reach its end; None for one that only Python can
@@ -160,14 +157,14 @@ class PreparedProgram:
             if course.done:
                 sound, result = space.is_sound(course, settings.m), space.result(course, settings, begin)
                 if sound or self._is_whole(result):
-                    return Made(result, course.t, course.x, sound)
+                    return Made(result, course.t, course.x, course.m, course.q, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
             try:
                 run.go_on(self.choice, space.underway(course, settings.p, settings.m))
             finally:
                 space.take_back()
             run.examine()
-            return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x)
+            return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _is_whole(self, result: Result) -> bool:
         """Whether no value of a run is lost at a sample."""
@@ -183,9 +180,11 @@ class PreparedProgram:
             if course.done:
                 at, effort = (course.t, course.x, course.m, course.q), course.effort
                 return RunEnd(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
-        result = self.judged(x0, p, m0)
+        result, made = self.ended(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
-        at = (float(result.since[-1]), result.x[-1], result.m[-1], result.integrals[-1])
+        at = (made.t, made.x, made.m, made.q)
+        if result.failure is not None:  # what came after the last sample that holds is none of it
+            at = (float(result.since[-1]), result.x[-1], result.m[-1], result.integrals[-1])
         return RunEnd(result.failure is None, *at, rows, result.m, spent.steps, spent.rates, spent.events)
 
     @cached_property
@@ -224,29 +223,33 @@ class PreparedProgram:
         without the interpreter's lock; one that ends early or is in doubt is done again as a single one, which says why. Others,
         and those of watched constraints that repeat each other, are single runs.
 
-        Raises `RunError` E305 for blocks that do not fit each other or the program, E306 for other counts of lanes, E345 for
-        what cannot be kept.
+        Raises `RunError` E305 for blocks that do not fit each other or the program, E306 for other counts of lanes or threads,
+        E345 for what cannot be kept.
         """
         p, x0, m0 = blocks_of(self.program, p, x0, m0)
         runs, width = max(map(len, (p, x0, m0))), self.program.states
         kept, outputs = kept_of(self.program, keep or {})
-        crew, watched = max(1, threads or os.cpu_count() or 1), watch and self.watched
-        collected = Collected(self.program, self.settings, len(self.wanted[0]), self.judged, (x0, p, m0), kept)
+        crew = (os.cpu_count() or 1) if threads is None else checks.count("threads", threads)
+        watched = watch and self.watched
+        collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
         machine = self.in_machine_code and self._compiled and (outputs is None or outputs.address is not None)
         machine = machine and (not watched or self._can_be_screened)
         side_by_side = self._in_lanes(lanes, runs) if machine else None
+        beside = 1 if side_by_side is None else side_by_side.lanes
         left: Sequence[int] = range(runs)
-        with Progress(self.program.name, runs, self.progress) as bar, _crew(crew) as each:
+        called_off = Event()
+        with Progress(self.program.name, runs, self.progress) as bar, _crew(crew, called_off) as each:
             if machine:
                 counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
                 batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
 
                 def chunk(part: slice) -> int:
                     with self._workspace() as space:
-                        space.many((p, x0, m0), part, self.wanted, watched, batch, kept, outputs, side_by_side)
+                        for piece in self._pace.pieces(part, 2 * beside if beside > 1 else 1, called_off):
+                            space.many((p, x0, m0), piece, self.wanted, watched, batch, kept, outputs, side_by_side)
                     return part.stop
 
-                for done in each(chunk, parts(runs, crew, 1 if side_by_side is None else side_by_side.lanes)):
+                for done in each(chunk, parts(runs, crew, beside)):
                     bar.show(done)
                 collected.take(batch)
                 left = np.flatnonzero(batch.status).tolist()
@@ -257,7 +260,7 @@ class PreparedProgram:
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
         """The kernels by which runs go side by side; None where each goes alone, as those with events, clocks, breaks of time or
         loops to be solved do."""
-        if lanes is not None and lanes not in (1, *LANES):
+        if lanes is not None and (lanes not in (1, *LANES) or type(lanes + 0) not in (int, np.int64)):
             told = ", ".join(map(str, (1, *LANES)))
             raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {told}",)))
         program = self.program
@@ -298,13 +301,18 @@ class PreparedProgram:
 
 
 @contextmanager
-def _crew(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """What does something for each of many, in so many threads."""
+def _crew(threads: int, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
+    """What does something for each of many, in so many threads, which an exception or an interrupt calls off."""
     if threads == 1:
         yield map
         return
     with ThreadPoolExecutor(threads) as pool:
-        yield pool.map
+        try:
+            yield pool.map
+        except BaseException:
+            called_off.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def prepare(program: Program, t_end: float, kept: KeepAsked = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
