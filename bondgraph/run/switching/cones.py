@@ -111,9 +111,9 @@ class Cones:
 
 def restituted(
     solve: Callable[[float], np.ndarray | None], gained: Callable[[np.ndarray], float], least: float
-) -> np.ndarray | None:
+) -> tuple[np.ndarray | None, float]:
     """Impulses by the largest part of the restitutions with which there are any, and no energy is `gained` (more than `least`,
-    which is rounding); `solve` finds them for a part.
+    which is rounding), and this part; `solve` finds them for a part.
 
     Newton's law of restitution with friction may gain energy (Kane and Levinson 1985), or have no solution where several contacts
     hold more than there is to move. Without restitution there is one, which never gains any (Moreau 1988).
@@ -125,13 +125,13 @@ def restituted(
 
     kept, low, high = sound(1.0), 0.0, 1.0
     if kept is not None:
-        return kept
+        return kept, 1.0
     kept = solve(0.0)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         trial = sound(middle)
         low, high, kept = (middle, high, trial) if trial is not None else (low, middle, kept)
-    return kept
+    return kept, low
 
 
 def split(flow: np.ndarray, count: int, groups: Sequence[int]) -> list[np.ndarray]:
