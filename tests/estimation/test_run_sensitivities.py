@@ -279,20 +279,6 @@ def test_an_event_that_only_touches_has_no_derivative():
         run_sensitivities(compiled, "ball.p", 2.0, progress=False)
 
 
-def test_balls_that_collide_at_once_are_refused():
-    graph, speeds = Graph("cradle"), [J1(f"v{k}") for k in range(3)]
-    for k, p in enumerate((1.0, 0.0, 0.0)):
-        graph.connect(speeds[k], I(f"ball{k}", 1.0, initial=p))
-    for k, gap in enumerate((0.2, 0.0)):
-        between = J0(f"between{k}")
-        graph.connect(speeds[k + 1], between).connect(between, speeds[k])
-        graph.connect(between, Constraint(f"gap{k}", initial=gap, automaton=f"contact{k}", active=["on"], restitution=1.0))
-        hit = Transition("off", "off", lambda h: -h, (f"gap{k}.h",), impact=(f"gap{k}",), accumulates="on")
-        graph.add_automaton(Automaton(f"contact{k}", ("off", "on"), "off", (hit,)))
-    with pytest.raises(RunError, match="E374"):
-        run_sensitivities(compile_model(graph), "ball0.p", 1.0, progress=False)
-
-
 @pytest.mark.parametrize(
     ("names", "code"), [("winding.resistence", "E370"), ("armature.flow", "E370"), (["coil.p", "coil.p"], "E370"), ([], "E370")]
 )

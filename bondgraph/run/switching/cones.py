@@ -34,14 +34,15 @@ class Cones:
     def scaled(self) -> tuple[Cones, np.ndarray]:
         """The same with a unit diagonal, that of the scalars of one friction on the average, and the scale of each (n,)."""
         diagonal = np.abs(np.diag(self.response)).copy()
-        for own in self._places():
+        for own in self.places():
             diagonal[own] = diagonal[own].mean()
         root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-        sizes = np.array([root[own.start] for own in self._places()])
+        sizes = np.array([root[own.start] for own in self.places()])
         bounds = self.bounds * sizes[:, None] / root if len(sizes) else self.bounds
         return Cones(self.response / np.outer(root, root), self.count, self.groups, bounds), root
 
-    def _places(self) -> list[slice]:
+    def places(self) -> list[slice]:
+        """Of each friction the places of its scalars."""
         ends = self.count + np.cumsum(self.groups, dtype=int)
         return [slice(int(end) - size, int(end)) for end, size in zip(ends, self.groups, strict=True)]
 
@@ -74,7 +75,7 @@ class Cones:
         out = trial.copy()
         out[: self.count] = np.maximum(trial[: self.count], 0.0)
         bounds = np.maximum(self.bounds @ np.concatenate([out[: self.count], z[self.count :]]), 0.0)
-        for own, bound in zip(self._places(), bounds, strict=True):
+        for own, bound in zip(self.places(), bounds, strict=True):
             size = np.linalg.norm(trial[own])
             out[own] = trial[own] if size <= bound else trial[own] * (bound / size)
         return out
@@ -97,7 +98,7 @@ class Cones:
         left, slope, unit = flow.copy(), self.response.copy(), np.eye(n)
         free = np.flatnonzero(z[: self.count] - flow[: self.count] <= 0.0)
         left[free], slope[free] = z[free], unit[free]
-        for own, row in zip(self._places(), self.bounds, strict=True):
+        for own, row in zip(self.places(), self.bounds, strict=True):
             trial, bound = z[own] - flow[own], float(row @ z)
             size = float(np.linalg.norm(trial))
             if size <= max(bound, 0.0):

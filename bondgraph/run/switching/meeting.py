@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.run.bound import Bound
+from bondgraph.run.program import Collisions, Program
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.switching.rounding import ULPS
 
@@ -88,11 +89,16 @@ def meeting_of(
 
 def unit_impulses(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> UnitImpulses:
     """What unit impulses do at states x, in modes m."""
-    collisions, program = bound.program.collisions, bound.program
+    collisions = bound.program.collisions
     assert collisions is not None
+    return tabled(bound.program, collisions, collisions.kernel(bound.clock(t), x, bound.p, m))
+
+
+def tabled(program: Program, collisions: Collisions, numbers: np.ndarray) -> UnitImpulses:
+    """The numbers, or scalars, of the kernel of collisions as a table."""
     count = len(collisions.constraints) + sum(rubs.dimension for rubs in collisions.frictions)
-    numbers = collisions.kernel(bound.clock(t), x, bound.p, m)
-    heights = [program.states, count, len(program.transitions), bound.quadratures, len(collisions.frictions)]
+    powers = 0 if program.powers is None else int(program.powers.n_out)
+    heights = [program.states, count, len(program.transitions), powers, len(collisions.frictions)]
     blocks = np.split(numbers[: count * sum(heights)].reshape(-1, count), np.cumsum(heights)[:-1])
     flow, restitution = np.split(numbers[count * sum(heights) :], 2)
     return UnitImpulses(blocks[0], blocks[1], blocks[2], blocks[3], blocks[4], flow, restitution)

@@ -24,8 +24,8 @@ from bondgraph.run.switching.meeting import NONE, Meeting, Together, UnitImpulse
 from bondgraph.run.switching.passages import Passage, Said, by_name, recorded
 from bondgraph.run.switching.rounding import nudges, spread
 
-# The last mode of friction itself; a model may add others, in which it is off.
-_RUBBING = 2.0
+RUBBING = 2.0
+"""The last mode of friction itself; a model may add others, in which it is off."""
 
 
 def collide(
@@ -135,7 +135,7 @@ def _rub(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x: np.ndar
     for rubs, own in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
         size = float(np.linalg.norm(own))
         count += rubs.dimension
-        if m[rubs.slot] > _RUBBING:
+        if m[rubs.slot] > RUBBING:
             continue
         if size <= least[count - rubs.dimension : count].max():
             m[rubs.slot] = 0.0
