@@ -22,8 +22,8 @@ from bondgraph.run.switching.cones import Cones
 from bondgraph.run.switching.together import Impact
 
 _RANK, _BALANCED, _NOTHING = 1e-10, 1e-6, 1e-13
-"""Singular values that count as none, beside the largest; part of the work of the impulses that is none where these are chosen
-so that they give no energy; a limit of friction that is none, beside all that meets."""
+"""Singular values that count as none, beside the largest; part of the energy of impulses that is none where these are chosen so
+that they give none; a limit of friction that is none, beside all that meets."""
 
 PUSHES, STICKS, APPROACHES, GAINS, DEPENDS = "pushes", "sticks", "approaches", "gains", "depends"
 """Edges: between pushing and not; between sticking and slipping; between approaching and not; of a restitution beyond which there
@@ -175,10 +175,11 @@ class ImpulseSlopes:
 
     def _energy(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Of the energy that impulses give: derivatives by these (c,) and along the directions (k,), and how near it is to zero,
-        in parts of the work that each of them does."""
+        in parts of its terms."""
         z, A = self._z, self._unit.response
-        by_z, works = self._flow + 0.5 * (A + A.T) @ z, z * (self._flow + 0.5 * A @ z)
-        return by_z, z @ (self._before + 0.5 * self._responses), float(abs(works.sum()) / np.abs(works).max(initial=1e-300))
+        by_z, energy = self._flow + 0.5 * (A + A.T) @ z, float(z @ (self._flow + 0.5 * A @ z))
+        terms = float(np.abs(z) @ (np.abs(self._flow) + 0.5 * np.abs(A) @ np.abs(z)))
+        return by_z, z @ (self._before + 0.5 * self._responses), abs(energy) / terms if terms else 0.0
 
     def _check(self, kind: str, place: int, matrix: np.ndarray, right: np.ndarray, dz: np.ndarray) -> None:
         """Note an edge where derivatives do not obey an equation."""
