@@ -11,7 +11,11 @@ import pytest
 from bondgraph import IC, J0, J1, MTF, TF, Automaton, Constraint, Friction, Graph, I, Se, Transition, compile_model
 from bondgraph.errors import RunError
 from bondgraph.estimation import Experiment, estimate, run_sensitivities
+from models import attach_contact, ground, rigid_body
+from models import contact as contact_of
+from models.contacts.laws import Impact
 from screws.scalars import array, cos, sin
+from screws.surfaces import plane, sphere
 from tests.estimation.differences import differences
 from tests.run.test_friction_in_collisions import GRAVITY, HEIGHT, MASS, RADIUS, SPEED, ball, contact, plate
 
@@ -254,6 +258,23 @@ def test_an_arm_that_strikes_a_wall():
     assert found.ok and "hit wall" in found.result.events.kinds
     for name in names:
         wanted = differences(pendulum(), name, 1.0, outputs, 1e-2, **settings)
+        agree(np.stack([found[output, name] for output in outputs], axis=-1), wanted)
+
+
+def test_a_ball_in_space():
+    """Contact coordinates, charts that change, friction in the tangent plane that is off while the ball flies."""
+    graph, surface = Graph("drop"), ground("floor", surface=plane(5.0))
+    start = {"position": (0.0, 0.0, 0.4), "velocity": (0.5, -0.2, 0.0), "angular_velocity": (3.0, -30.0, 0.0)}
+    part = rigid_body("ball", mass=2.0, inertia=[0.008] * 3, surface=sphere(0.1), gravity=(0.0, 0.0, -9.81), **start)
+    graph.add(surface)
+    graph.add(part)
+    attach_contact(graph, contact_of("touch", part, surface, law=Impact(0.5, friction=0.2)), part, surface)
+    compiled, names = compile_model(graph), ("touch.friction cone.coefficient", "touch.normal.restitution", "ball.inertia.p[0]")
+    outputs, settings = [f"ball.twist[{k}]" for k in (0, 3, 4)], {**TIGHT, "samples": [0.2, 0.3]}
+    found = run_sensitivities(compiled, names, 0.3, **settings)
+    assert found.ok and "impact" in found.result.events.kinds
+    for name in names:
+        wanted = differences(compiled, name, 0.3, outputs, 1e-2, **settings)
         agree(np.stack([found[output, name] for output in outputs], axis=-1), wanted)
 
 
