@@ -15,7 +15,9 @@ import numpy as np
 
 from bondgraph.errors import Problem, RunError
 from bondgraph.estimation.allowances import Allowances
-from bondgraph.estimation.instants import Before, Instants, Passing
+from bondgraph.estimation.instants.chain import Chain
+from bondgraph.estimation.instants.passing import Before, Passing, RunKernels
+from bondgraph.estimation.instants.ticking import Ticking
 from bondgraph.estimation.shared_allowances import allowances_of
 from bondgraph.estimation.variational import Variational
 from bondgraph.run.bound import Bound
@@ -72,23 +74,24 @@ class _Following:
         self.ticks = Ticks(self.bound, origin, origin + self.end, np.inf)
         self.numbers = variational.varied.values(self.p, result.x[0])
         self.sizes = np.max(np.abs(result.x), axis=0, initial=0.0)
-        self.instants = Instants(variational, self.bound, self.ticks, self.p, rtol, self.sizes)
+        self.kernels = RunKernels(variational, self.bound, self.p, rtol, self.sizes)
+        self.chain, self.ticking = Chain(self.kernels), Ticking(self.kernels, self.ticks)
         self.rows = np.empty((len(result.since), variational.n * (1 + variational.k)))
         self.written = 0
         self.doubts: dict[str, None] = {}
 
     def go(self, x: np.ndarray, m: np.ndarray, S: np.ndarray) -> Followed:
         """From the start to the last sample."""
-        bound, ticks, instants = self.bound, self.ticks, self.instants
+        bound, ticks, chain, ticking = self.bound, self.ticks, self.chain, self.ticking
         at = Passing(0.0, bound.consistent(0.0, x, m)[0], S, m.copy())
-        at.S = instants.solved(at, at.S, np.zeros(S.shape[1]))
+        at.S = self.kernels.solved(at, at.S, np.zeros(S.shape[1]))
         groups = self._groups()
         group = next(groups, None)
         before = Before()
         if ticks.due(0.0):
-            before.ticked = instants.tick(at)
+            before.ticked = ticking.tick(at)
         if group is not None and group[0].since <= 0.0:
-            instants.events(at, group, before)
+            chain.events(at, group, before)
             group = next(groups, None)
         self._write(np.concatenate([at.x, at.S.T.ravel()])[None])
         with closing(self._flow()) as integrator:
@@ -102,14 +105,14 @@ class _Following:
                 if at.t >= self.end:
                     break  # what happens there comes after the last sample
                 if ticks.due(at.t) and tick <= event + TOGETHER * abs(tick):
-                    before.ticked = instants.tick(at)
+                    before.ticked = ticking.tick(at)
                 if group is not None and event <= at.t + TOGETHER * abs(at.t):
                     self._compare(at, group[0], before)
-                    instants.events(at, group, before)
+                    chain.events(at, group, before)
                     group = next(groups, None)
         n = self.variational.n
         found = self.rows[: self.written, n:].reshape(self.written, self.variational.k, n).transpose(0, 2, 1)
-        return Followed(found, (*self.doubts, *instants.doubts))
+        return Followed(found, (*self.doubts, *ticking.doubts))
 
     def _groups(self) -> Iterator[Sequence[Event]]:
         """Events of one instant each."""

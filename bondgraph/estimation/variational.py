@@ -22,6 +22,7 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import refusal
 from bondgraph.estimation.varied import VariedNumbers
 from bondgraph.run.program import Program
+from bondgraph.run.switching.meeting import tabled
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.differentiate import compressed_columns, derivatives_along, jacobian
 from bondgraph.tape.routine import Routine
@@ -39,6 +40,9 @@ MOST = 150_000
 
 SLOPES, TIMES, MOTION = _INSTANT = "slopes", "times", "motion"
 """Blocks of the tape: S, column after column (n k,); dt/dp (k,); rates (n,)."""
+
+IMPULSES = "impulses"
+"""Another: impulses of what collides and rubs (c,)."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,9 @@ class Variational:
         ground = self._traced.ground
         self.n, self.k = len(ground.inputs["x"]), len(varied)
         self._tape, self._given = ground.tape, ground.inputs
-        lengths = {SLOPES: self.n * self.k, TIMES: self.k, MOTION: self.n}
+        collisions = compiled.program.collisions
+        rubbing = [] if collisions is None else [len(collisions.constraints), *(f.dimension for f in collisions.frictions)]
+        lengths = {SLOPES: self.n * self.k, TIMES: self.k, MOTION: self.n, IMPULSES: sum(rubbing)}
         self._blocks = {name: self._tape.inputs(name, length) for name, length in lengths.items()}
         self._made: dict[str, Prepared] = {}
         places = compiled.system.places
@@ -128,6 +134,15 @@ class Variational:
             return None
         name = f"plain_{index}" if plain else f"reset_{index}"
         return self._kernel(name, scalars[-self.n :], self._at_an_instant, self.k, _INSTANT)
+
+    def impact(self) -> Prepared:
+        """(x, S, dt, f, z) -> what impulses z (c,) do to states (n,) and flows (c,); flows before them (c,), restitutions (c,),
+        and limits of frictions (f,) that they make; then the derivatives of all of these, column after column."""
+        program, z = self.compiled.program, np.array(self._blocks[IMPULSES], dtype=object)
+        assert program.collisions is not None
+        unit = tabled(program, program.collisions, np.array(self._scalars["collisions"], dtype=object))
+        rows = [unit.states @ z, unit.flows @ z, unit.flow, unit.restitution, unit.bounds @ z]
+        return self._kernel("impact", [*np.concatenate(rows)], self._at_an_instant, self.k, (*_INSTANT, IMPULSES))
 
     def tick(self, index: int) -> Prepared:
         """The same of a clock, by its number in the program."""

@@ -22,13 +22,10 @@ from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.switching.accumulation import Watch
 from bondgraph.run.switching.course import Courses
+from bondgraph.run.switching.meeting import WITHIN, Together
 from bondgraph.run.switching.passages import Passage
 from bondgraph.run.switching.settling import OF_LEG, PROBE, TOLD, How, Settled, rest, settle
-from bondgraph.run.switching.together import Together
 from bondgraph.run.ticks import Ticks
-
-# Collisions whose times, or states, differ by so little are one event: parts of rtol.
-_WITHIN = 1e-3
 
 
 class Hybrid:
@@ -123,7 +120,7 @@ class Hybrid:
         come to rest at this instant."""
         self.courses.see(self.x[None])
         settings = self.settings
-        how = How(probe, Together(_WITHIN * settings.rtol, alone=settings.simultaneous == "sequence"))
+        how = How(probe, Together(WITHIN * settings.rtol, alone=settings.simultaneous == "sequence"))
         settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, how)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)

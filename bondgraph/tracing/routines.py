@@ -29,7 +29,11 @@ from screws.scalars import equal, where
 
 
 def values_on_tape(system: System) -> Traced:
-    """Run all statements on tape scalars; what is in the way of that is eased first."""
+    """Run all statements on tape scalars; what is in the way of that is eased first. Ends of a run that an earlier trace has
+    found are found anew."""
+    ends = {event.guard for event in system.events if event.found}
+    events = tuple(event for event in system.events if not event.found)
+    system = replace(system, events=events, values={name: value for name, value in system.values.items() if name not in ends})
     found = walked(ground_of(system))
     while isinstance(found, Snags):
         system = eased(system, found)

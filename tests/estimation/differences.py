@@ -2,29 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.estimation.varied import varied_by, with_values
 
+HALVINGS, SHORTER = 5, 4.0
+"""Strides of one derivative; what is tried where events are others at the ends of the longest."""
+
 
 def extrapolated(function: Callable[[float], np.ndarray], at: float, stride: float) -> np.ndarray:
-    """Derivative by central differences of three strides, each half of the one before: an error of order six."""
-    first, second, third = ((function(at + h) - function(at - h)) / (2.0 * h) for h in (stride, stride / 2.0, stride / 4.0))
-    return (16.0 * (4.0 * third - second) - (4.0 * second - first)) / 45.0
+    """Derivative by central differences of several strides, each half of the one before: each number from where the two best of
+    the extrapolations agree most (Ridders 1982)."""
+    earlier: list[np.ndarray] = []
+    best = scatter = np.zeros(0)
+    for level in range(HALVINGS):
+        h = stride / 2.0**level
+        row = [(function(at + h) - function(at - h)) / (2.0 * h)]
+        for order, known in enumerate(earlier, start=1):
+            row.append(row[-1] + (row[-1] - known) / (4.0**order - 1.0))
+            apart = np.maximum(np.abs(row[-1] - row[-2]), np.abs(row[-1] - known))
+            if not best.size:
+                best, scatter = row[-1], apart
+            best, scatter = np.where(apart < scatter, row[-1], best), np.minimum(apart, scatter)
+        earlier = row
+    return best
 
 
-def differences(compiled: Compiled, name: str, t_end: float, outputs: list[str], stride: float, **settings) -> np.ndarray:
-    """d outputs / d name, (samples, outputs), of scalar outputs; `stride` relative to the number."""
+def differences(
+    compiled: Compiled, name: str, t_end: float, outputs: Sequence[str], stride: float, parameters=None, initial=None, **settings
+) -> np.ndarray:
+    """d outputs / d name, (samples, outputs), of scalar outputs; `stride` relative to the number, or the longest below it with
+    the same events."""
     varied = varied_by(compiled, name)
-    (at,) = varied.values(compiled.parameters(), compiled.initial()[0])
+    (at,) = varied.values(compiled.parameters(parameters), compiled.initial(initial, parameters)[0])
 
-    def run(number: float) -> np.ndarray:
-        changed, begun = with_values(compiled, varied, [number])
+    def run(number: float):
+        changed, begun = with_values(compiled, varied, [number], parameters, initial)
         result = compiled.simulate(t_end, parameters=changed, initial=begun, **settings)
         assert result.failure is None, result.failure
+        return result
+
+    def looked_at(number: float) -> np.ndarray:
+        result = run(number)
         return np.stack([result[output] for output in outputs], axis=-1)
 
-    return extrapolated(run, float(at), stride * (abs(at) or 1.0))
+    h, kinds = stride * (abs(at) or 1.0), run(float(at)).events.kinds
+    while any(run(float(at) + s).events.kinds != kinds for s in (-h, h)):
+        h /= SHORTER
+        assert h > 1e-7 * (abs(at) or 1.0), "events are others as soon as the number is"
+    return extrapolated(looked_at, float(at), h)

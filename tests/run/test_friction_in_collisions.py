@@ -227,7 +227,8 @@ def test_where_newtons_law_would_gain_energy_less_of_the_restitution_is_left():
         return problem.solve(flow * np.array([1.0 + part * e, 1.0]))
 
     assert gained(solve(1.0)) > 0.05
-    z = restituted(solve, gained, 1e-12)
+    z, part = restituted(solve, gained, 1e-12)
+    assert 0.0 < part < 1.0
     after = flow + problem.response @ z
     assert abs(gained(z)) < 1e-9 and 0.0 < after[0] < e
     assert abs(z[1]) <= mu * z[0] + 1e-12

@@ -112,3 +112,9 @@ def test_it_is_the_same_in_a_plane_with_other_axes(close):
             continue
         with pytest.warns(RunEndedWarning, match="E324"):
             assert compiled.simulate(0.01, **given).failure.time == 0.0
+
+
+def test_a_model_that_may_end_so_is_linearised():
+    """The ends that were found when it was compiled are no part of what is traced anew."""
+    system = rod().linearise(inputs=[], outputs=["w.flow"])
+    assert system.A.shape == (5, 5) and np.isfinite(system.A).all()

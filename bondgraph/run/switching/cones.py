@@ -34,14 +34,15 @@ class Cones:
     def scaled(self) -> tuple[Cones, np.ndarray]:
         """The same with a unit diagonal, that of the scalars of one friction on the average, and the scale of each (n,)."""
         diagonal = np.abs(np.diag(self.response)).copy()
-        for own in self._places():
+        for own in self.places():
             diagonal[own] = diagonal[own].mean()
         root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-        sizes = np.array([root[own.start] for own in self._places()])
+        sizes = np.array([root[own.start] for own in self.places()])
         bounds = self.bounds * sizes[:, None] / root if len(sizes) else self.bounds
         return Cones(self.response / np.outer(root, root), self.count, self.groups, bounds), root
 
-    def _places(self) -> list[slice]:
+    def places(self) -> list[slice]:
+        """Of each friction the places of its scalars."""
         ends = self.count + np.cumsum(self.groups, dtype=int)
         return [slice(int(end) - size, int(end)) for end, size in zip(ends, self.groups, strict=True)]
 
@@ -74,7 +75,7 @@ class Cones:
         out = trial.copy()
         out[: self.count] = np.maximum(trial[: self.count], 0.0)
         bounds = np.maximum(self.bounds @ np.concatenate([out[: self.count], z[self.count :]]), 0.0)
-        for own, bound in zip(self._places(), bounds, strict=True):
+        for own, bound in zip(self.places(), bounds, strict=True):
             size = np.linalg.norm(trial[own])
             out[own] = trial[own] if size <= bound else trial[own] * (bound / size)
         return out
@@ -97,7 +98,7 @@ class Cones:
         left, slope, unit = flow.copy(), self.response.copy(), np.eye(n)
         free = np.flatnonzero(z[: self.count] - flow[: self.count] <= 0.0)
         left[free], slope[free] = z[free], unit[free]
-        for own, row in zip(self._places(), self.bounds, strict=True):
+        for own, row in zip(self.places(), self.bounds, strict=True):
             trial, bound = z[own] - flow[own], float(row @ z)
             size = float(np.linalg.norm(trial))
             if size <= max(bound, 0.0):
@@ -111,9 +112,9 @@ class Cones:
 
 def restituted(
     solve: Callable[[float], np.ndarray | None], gained: Callable[[np.ndarray], float], least: float
-) -> np.ndarray | None:
+) -> tuple[np.ndarray | None, float]:
     """Impulses by the largest part of the restitutions with which there are any, and no energy is `gained` (more than `least`,
-    which is rounding); `solve` finds them for a part.
+    which is rounding), and this part; `solve` finds them for a part.
 
     Newton's law of restitution with friction may gain energy (Kane and Levinson 1985), or have no solution where several contacts
     hold more than there is to move. Without restitution there is one, which never gains any (Moreau 1988).
@@ -125,13 +126,13 @@ def restituted(
 
     kept, low, high = sound(1.0), 0.0, 1.0
     if kept is not None:
-        return kept
+        return kept, 1.0
     kept = solve(0.0)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         trial = sound(middle)
         low, high, kept = (middle, high, trial) if trial is not None else (low, middle, kept)
-    return kept
+    return kept, low
 
 
 def split(flow: np.ndarray, count: int, groups: Sequence[int]) -> list[np.ndarray]:

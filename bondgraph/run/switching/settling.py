@@ -13,8 +13,9 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.switching.crossings import EPSILON
+from bondgraph.run.switching.meeting import Together
 from bondgraph.run.switching.passages import Passage, answered, at_rest, by_name, carried_out, recorded
-from bondgraph.run.switching.together import Together, collide
+from bondgraph.run.switching.together import collide
 
 PROBE, OF_LEG, TOLD = 1e-9, 1e-3, 16.0 * EPSILON
 """How far ahead guards are looked at after an event: at most, in lengths of the run and of the leg before; at least, in times

@@ -1,0 +1,154 @@
+"""Collisions as problems of impulses: D = S + f dt before one in; D after it out, by the derivatives of its impulses.
+
+What does not act on each other is taken apart: each part has a time of its own, at which all its contacts must be closed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bondgraph.estimation.instants.edges import Known, came_apart, natural_sizes, refused
+from bondgraph.estimation.instants.impulse_slopes import Given, ImpulseSlopes
+from bondgraph.estimation.instants.passing import Passing, RunKernels
+from bondgraph.run.instants.events import Event
+from bondgraph.run.program import Collisions
+from bondgraph.run.switching.cones import Cones
+from bondgraph.run.switching.course import Courses
+from bondgraph.run.switching.meeting import WITHIN, Meeting, Together, meeting_of, unit_impulses
+from bondgraph.run.switching.together import RUBBING, Impact, impact_of
+
+NEAR, APART = 10.0, 100.0
+"""Times the run's rtol: how near to an edge is at it, and how far derivatives may be off what they must obey."""
+
+COUPLED = 1e-12
+"""ImpactPart of the mobilities of two contacts by which they act on each other."""
+
+
+@dataclass(frozen=True)
+class ImpactPart:
+    """Contacts and frictions of a collision that act on each other: their impact, which frictions of the model are in it, the
+    transitions by which its contacts bounce, the one that meets fastest first."""
+
+    meeting: Meeting
+    impact: Impact
+    frictions: np.ndarray
+    transitions: tuple[int, ...]
+
+
+class CollisionSlopes:
+    """Collisions of one run, and what they make of D."""
+
+    def __init__(self, kernels: RunKernels, collisions: Collisions):
+        self._kernels, self._collisions = kernels, collisions
+        self._courses = Courses(kernels.bound, kernels.bound.span)
+        self._courses.sizes[:] = kernels.sizes
+
+    def parts(self, at: Passing, event: Event) -> list[ImpactPart]:
+        """The parts of the collision of an event; none where it is no problem of impulses, or no linear one."""
+        collisions = self._collisions
+        if event.accumulation is not None or not (collisions.frictions or event.together):
+            return []
+        for alone in (False, True):
+            how = Together(WITHIN * self._kernels.rtol, alone)
+            meeting = meeting_of(self._kernels.bound, self._courses, at.t, at.x, at.m, event.transition, how)
+            impact = None if meeting is None else impact_of(collisions, meeting)
+            if meeting is None or impact is None:
+                continue
+            after = at.x + meeting.table.states @ impact.impulses
+            noted = [k for rubs in collisions.frictions for k in (*rubs.heading, *rubs.pace)]
+            after[noted] = event.x_after[noted]
+            after = self._kernels.bound.consistent(at.t, after, event.m_after)[0]
+            if self._kernels.same(after, event.x_before, event.x_after):
+                return _parts(meeting, impact)
+        return []
+
+    def passed(self, part: ImpactPart, event: Event, at: Passing, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
+        """D after a part of a collision; E374 where it has no derivative."""
+        kernels, own = self._kernels, part.impact
+        known = Known(kernels, event, self._shares(event, D), APART * kernels.rtol)
+        came_apart(known, part.transitions, at, D, dt)
+        taken = np.zeros(len(own.impulses))
+        taken[own.places] = own.push * own.found
+        pushed, responses, flows, restitutions, limits = self._slopes(at, D, dt, taken)
+        turned, places = own.apart[:, None], own.places
+        given = Given(turned * flows[places], turned * responses[places], restitutions[places], limits[part.frictions])
+        found = ImpulseSlopes(own, given, NEAR * kernels.rtol, known.apart, known.shares)
+        if found.edges:
+            raise refused(known, found.edges, self._names(part))
+        return np.asarray(D + pushed + part.meeting.table.states[:, places] @ (own.push[:, None] * found.slopes))
+
+    def noted(self, event: Event, at: Passing, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
+        """D after a collision, where frictions in a plane have noted how they slip on."""
+        place, D = len(self._collisions.constraints), D.copy()
+        slipping = []
+        for rubs in self._collisions.frictions:
+            if rubs.heading and event.m_before[rubs.slot] <= RUBBING and event.m_after[rubs.slot] == 1.0:
+                slipping.append((rubs, slice(place, place + rubs.dimension)))
+            place += rubs.dimension
+        if not slipping:
+            return D
+        there = Passing(at.t, event.x_after, at.S, event.m_before)
+        flow = unit_impulses(self._kernels.bound, there.t, there.x, there.m).flow
+        flows = self._slopes(there, D, dt, np.zeros(place))[2]
+        for rubs, own in slipping:
+            size = float(np.linalg.norm(flow[own]))
+            heading = flow[own] / size
+            D[list(rubs.heading)] = (flows[own] - np.outer(heading, heading @ flows[own])) / size
+            if size >= event.x_before[rubs.pace[0]]:
+                D[list(rubs.pace)] = heading @ flows[own]
+        return D
+
+    def _slopes(self, at: Passing, D: np.ndarray, dt: np.ndarray, taken: np.ndarray) -> list[np.ndarray]:
+        """Derivatives along the directions, at fixed impulses: of what these do to states (n, k) and to flows (c, k), of flows
+        before them and restitutions (c, k), and of limits (f, k)."""
+        kernels, count = self._kernels, len(taken)
+        out = kernels.values(kernels.variational.impact(), at, D, dt, np.zeros(len(at.x)), taken)
+        return np.split(out.reshape(1 + len(dt), -1)[1:].T, np.cumsum([len(at.x), count, count, count]))
+
+    def _shares(self, event: Event, D: np.ndarray) -> np.ndarray:
+        """How large D is in the sizes of the states, the largest of each direction (k,)."""
+        natural = natural_sizes(self._kernels, event)
+        acting = natural > 0.0
+        return np.asarray(np.max(np.abs(D[acting]) / natural[acting, None], axis=0, initial=0.0))
+
+    def _names(self, part: ImpactPart) -> list[str]:
+        """Of each scalar of an impact the element that it belongs to."""
+        collisions = self._collisions
+        every = [*collisions.constraints, *(f.name for f in collisions.frictions for _ in range(f.dimension))]
+        return [every[place] for place in part.impact.places]
+
+
+def _parts(meeting: Meeting, impact: Impact) -> list[ImpactPart]:
+    """Contacts and frictions that act on each other, where anything bounces."""
+    unit, _ = impact.cones.scaled()
+    groups, starts = unit.places(), [own.start for own in unit.places()]
+    acts = np.abs(unit.response) > COUPLED
+    for own, row in zip(groups, unit.bounds, strict=True):
+        acts[own] |= np.abs(row) > 0.0
+        acts[own, own] = True
+    reach = np.linalg.matrix_power((acts | acts.T | np.eye(len(acts), dtype=bool)).astype(float), max(len(acts), 1)) > 0.0
+    found = []
+    for k, row in enumerate(reach):
+        places, table = np.flatnonzero(row), meeting.table
+        bouncing = [c for c in (meeting.contacts[i] for i in places if i < unit.count) if not c.held]
+        if row[:k].any() or not bouncing:
+            continue
+        order = sorted(bouncing, key=lambda c: c.apart * table.flow[c.place] / table.scale[c.place])
+        frictions = np.array([g for g, start in enumerate(starts) if row[start]], dtype=int)
+        found.append(ImpactPart(meeting, _alone(impact, places, frictions), frictions, tuple(c.transition for c in order)))
+    return found
+
+
+def _alone(impact: Impact, places: np.ndarray, frictions: np.ndarray) -> Impact:
+    """The scalars of an impact at some places by themselves."""
+    cones = impact.cones
+    own = Cones(
+        cones.response[np.ix_(places, places)],
+        int(np.sum(places < cones.count)),
+        tuple(cones.groups[g] for g in frictions),
+        cones.bounds[np.ix_(frictions, places)],
+    )
+    columns = {name: getattr(impact, name)[places] for name in ("places", "push", "apart", "flow", "restitution", "found")}
+    return replace(impact, cones=own, **columns)

@@ -1,0 +1,85 @@
+"""Where a collision has no derivative: what is known of it in; a refusal in the user's words out, E374."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.errors import Problem, RunError
+from bondgraph.estimation.instants.impulse_slopes import APPROACHES, DEPENDS, GAINS, PUSHES, STICKS, Degeneracy
+from bondgraph.estimation.instants.passing import Passing, RunKernels
+from bondgraph.run.instants.events import Event
+
+_SAID = {
+    STICKS: '"{}" is on the edge between sticking and slipping',
+    PUSHES: '"{}" is on the edge between pushing and letting go',
+    APPROACHES: '"{}" touches and does not approach, so that a little more or less decides whether it takes part',
+    GAINS: "the restitution is on the edge beyond which the impulses would gain energy, or there are none",
+    DEPENDS: "contacts hold more than there is to move, so that what each of them takes is not known",
+}
+_CURES = ("start values or parameters off the edge", "the run without these numbers varied", "differences of runs to one side")
+
+
+@dataclass(frozen=True)
+class Known:
+    """An event in a run; how large derivatives are along each direction in the sizes of the states (k,); and the part by which
+    they may be off what they must obey."""
+
+    kernels: RunKernels
+    event: Event
+    shares: np.ndarray
+    apart: float
+
+
+def natural_sizes(kernels: RunKernels, event: Event) -> np.ndarray:
+    """Sizes of the states (n,): what they have been in the run, or become by their rates around an event."""
+    bound = kernels.bound
+    around = ((event.x_before, event.m_before), (event.x_after, event.m_after))
+    rates = [np.abs(bound.rates(event.since, x, m)) * bound.span for x, m in around]
+    return np.maximum(kernels.sizes, np.maximum(*rates))
+
+
+def came_apart(known: Known, transitions: Sequence[int], at: Passing, D: np.ndarray, dt: np.ndarray) -> None:
+    """Refuse a collision whose contacts, of which the first decides the time, are no longer closed together where it moves."""
+    if len(transitions) < 2:
+        return
+    kernels, (n, k) = known.kernels, D.shape
+    natural, nothing = natural_sizes(kernels, known.event), np.zeros(k)
+    for transition in transitions[1:]:
+        guard, f = kernels.variational.guard(transition), kernels.rates(at)
+        _, *off, speed = kernels.values(guard, at, D, dt, f)
+        still = kernels.values(guard, at, np.zeros((n, k)), nothing, np.zeros(n))[1 : 1 + k]
+        slopes = [kernels.values(guard, at, np.zeros((n, k)), nothing, row)[-1] for row in np.eye(n)]
+        terms = np.abs(slopes) @ natural * known.shares + np.abs(still) + np.abs(speed * dt)
+        moved = np.abs(off) > known.apart * terms
+        if moved.any():
+            edge = kernels.bound.program.transitions[transition]
+            why = f'"{edge.name}" is closed at the same time by chance: another value would have it meet sooner or later'
+            raise _refusal(known, moved, (why,))
+
+
+def refused(known: Known, edges: Sequence[Degeneracy], names: Sequence[str]) -> RunError:
+    """What is at an edge, where `names` are the elements of the scalars of the impact."""
+    along = np.any([edge.directions for edge in edges], axis=0)
+    whys = dict.fromkeys(_SAID[edge.kind].format(names[edge.place] if edge.place >= 0 else "") for edge in edges)
+    return _refusal(known, along, (*whys, "the derivatives from both sides differ"))
+
+
+def _refusal(known: Known, along: np.ndarray, whys: tuple[str, ...]) -> RunError:
+    event, labels = known.event, known.kernels.variational.varied.labels
+    by = ", ".join(f'"{label}"' for label, own in zip(labels, along, strict=True) if own)
+    title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative by {by}'
+    return RunError(Problem("E374", title, whys, cures=_CURES))
+
+
+def undecided(event: Event) -> RunError:
+    """An event of which no formula gives what it has left."""
+    title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative here'
+    why = (
+        "its impulses follow from curves of storages, or from several collisions in a sequence, and from no single linear problem"
+    )
+    return RunError(
+        Problem("E374", title, (why,), cures=("start values or parameters that take them apart", "differences of runs"))
+    )

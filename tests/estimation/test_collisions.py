@@ -1,0 +1,301 @@
+"""Sensitivities through collisions that are one problem of impulses: friction, several contacts at once, restitution; against
+complex steps through closed forms, and against differences of runs in several strides."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+from bondgraph import IC, J0, J1, MTF, TF, Automaton, Constraint, Friction, Graph, I, Se, Transition, compile_model
+from bondgraph.errors import RunError
+from bondgraph.estimation import Experiment, estimate, run_sensitivities
+from models import attach_contact, ground, rigid_body
+from models import contact as contact_of
+from models.contacts.laws import Impact
+from screws.scalars import array, cos, sin
+from screws.surfaces import plane, sphere
+from tests.estimation.differences import differences
+from tests.run.test_friction_in_collisions import GRAVITY, HEIGHT, MASS, RADIUS, SPEED, ball, contact, plate
+
+EXACT, TIGHT = 1e-8, {"rtol": 1e-12, "progress": False}
+
+
+def agree(found, wanted, within=EXACT):
+    assert np.max(np.abs(found - wanted)) <= within * np.max(np.abs(wanted))
+
+
+def bounced(times, numbers):
+    """Height, speed along the floor and spin of a ball of spin w at these times, through its bounces, in complex numbers too: in
+    each, friction takes the slip or has mu times the impulse of the floor, both signs of slip."""
+    mu, e, mass, inertia, w, v, h, weight = numbers
+    rows, t, p, at = [], 0.0 * mu, 0.0 * mu, list(times)
+    while True:
+        hit = (p + np.sqrt(p * p - 2.0 * weight * MASS * h)) / -weight
+        while at and at[0] <= (t + hit).real:
+            s = at.pop(0) - t
+            rows.append([h + (p * s + weight * s * s / 2.0) / MASS, v, w])
+        if not at:
+            return np.array(rows)
+        p = p + weight * hit
+        slip, most = v + RADIUS * w, -mu * (1.0 + e) * p
+        taken = slip / (1.0 / mass + RADIUS**2 / inertia)
+        if abs(taken.real) > most.real:
+            taken = most * np.sign(slip.real)
+        t, h, p, v, w = t + hit, 0.0 * h, -e * p, v - taken / mass, w - RADIUS * taken / inertia
+
+
+@pytest.mark.parametrize("spin", [5.0, 40.0, -80.0])
+def test_a_ball_with_spin_against_complex_steps(spin):
+    """It sticks at the first bounce, or at a later one, or slides on."""
+    names = ("rubs.limit", "floor.restitution", "m.inertia", "J.inertia", "J.p", "m.p", "floor.h", "weight.value")
+    inertia, times = 0.4 * MASS * RADIUS**2, np.linspace(0.0, 0.7, 12)
+    start = {"J.p": inertia * spin, "m.p": 0.2}
+    found = run_sensitivities(
+        ball(1), names, 0.7, samples=times, initial=start, parameters={"rubs.stick_limit": 1.0, "rubs.limit": 0.2}, **TIGHT
+    )
+    assert found.ok and len(found.result.events) >= 4
+    for j, name in enumerate(names):
+        numbers = np.array([0.2, 0.5, MASS, inertia, inertia * spin, 0.2, HEIGHT, -MASS * GRAVITY], dtype=complex)
+        numbers[j] += 1e-30j
+        mu, e, mass, J, spun, pushed, h, weight = numbers
+        wanted = bounced(times, (mu, e, mass, J, spun / J, pushed / mass, h, weight)).imag / 1e-30
+        for k, quantity in enumerate(("floor.h", "m.flow", "w.flow")):
+            if np.any(wanted[:, k]):
+                agree(found[quantity, name], wanted[:, k])
+            else:
+                assert np.abs(found[quantity, name]).max() <= EXACT * np.abs(wanted).max()
+
+
+@functools.cache
+def rod(restitution=0.975):
+    """A rod that strikes the floor with its end, askew."""
+    graph, w = Graph("rod"), J1("w", domain="rotation")
+    x, y = J1("x", domain="translation"), J1("y", domain="translation")
+    graph.connect(x, I("mx", 1.0)).connect(y, I("my", 1.0)).connect(w, I("J", 1.0 / 3.0))
+    up, along = J0("up", domain="translation"), J0("along", domain="translation")
+    graph.connect(y, up).connect(w, arm := TF("arm", -np.cos(0.92))).connect(arm, up)
+    graph.connect(x, along).connect(w, stem := TF("stem", np.sin(0.92))).connect(stem, along)
+    graph.connect(up, Constraint("floor", initial=0.1, automaton="on floor", active=["rest"], restitution=restitution))
+    graph.add_automaton(contact("floor"))
+    graph.connect(along, Friction("rubs", 0.91, stick_limit=2.0, scale=lambda n: n, signals=["floor.multiplier"]))
+    return compile_model(graph)
+
+
+CASES = {
+    "in a plane": (
+        lambda: ball(2, 0.7),
+        {"J.p": [0.24, -0.64], "m.p": [1.0, -0.4]},
+        ("rubs.limit", "J.inertia[1]", "J.p[0]", "floor.h"),
+        ("m.flow[0]", "m.flow[1]", "w.flow[0]"),
+        0.6,
+    ),
+    "two ends one after the other": (
+        lambda: plate(0.3, 0.5, offset=0.1, h=(0.2, 0.23)),
+        {"mx.p": 2.0},
+        ("rubs left.limit", "J.inertia", "left.h", "right.restitution"),
+        ("x.flow", "y.flow", "w.flow"),
+        0.3,
+    ),
+    "two ends at once": (
+        lambda: plate(0.1, 0.5),
+        {"mx.p": 2.0},
+        ("rubs left.limit", "my.inertia", "mx.p", "left.restitution", "weight.value"),
+        ("x.flow",),
+        0.3,
+    ),
+    "less restitution, for no energy is gained": (
+        rod,
+        {"my.p": -1.0, "mx.p": 0.51},
+        ("J.inertia", "mx.p"),
+        ("x.flow", "y.flow", "w.flow"),
+        0.11,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_against_differences_of_runs(case):
+    make, initial, names, outputs, t_end = CASES[case]
+    compiled = make()
+    rubs = {name: 2.0 for name in compiled.parameters if name.endswith(".stick_limit")}
+    settings = {**TIGHT, "samples": t_end * np.array([0.2, 0.45, 0.7, 0.87, 1.0])}
+    found = run_sensitivities(compiled, names, t_end, initial=initial, parameters=rubs, **settings)
+    assert found.ok and found.result.events
+    for name in names:
+        wanted = differences(compiled, name, t_end, outputs, 1e-2, rubs, initial, **settings)
+        agree(np.stack([found[output, name] for output in outputs], axis=-1), wanted)
+
+
+def cradle():
+    """Three balls in a row, of which the last two touch."""
+    graph, speeds = Graph("cradle"), [J1(f"v{k}") for k in range(3)]
+    for k, p in enumerate((1.0, 0.0, 0.0)):
+        graph.connect(speeds[k], I(f"ball{k}", 1.0, initial=p))
+    for k, gap in enumerate((0.2, 0.0)):
+        between = J0(f"between{k}")
+        graph.connect(speeds[k + 1], between).connect(between, speeds[k])
+        graph.connect(between, Constraint(f"gap{k}", initial=gap, automaton=f"contact{k}", active=["on"], restitution=1.0))
+        hit = Transition("off", "off", lambda h: -h, (f"gap{k}.h",), impact=(f"gap{k}",), accumulates="on")
+        graph.add_automaton(Automaton(f"contact{k}", ("off", "on"), "off", (hit,)))
+    return compile_model(graph)
+
+
+def test_balls_that_touch_are_struck_at_once():
+    """Both impulses from one matrix, with complex masses."""
+    names, t = ("ball0.p", "ball0.inertia", "ball1.inertia", "ball2.inertia", "gap0.h"), np.array([0.0, 0.1, 0.3, 0.5])
+    found = run_sensitivities(cradle(), names, 0.5, samples=t, **TIGHT)
+    assert found.ok and any(event.together for event in found.result.events)
+
+    def momenta(p, a, b, c, _):
+        mobility = np.array([[1.0 / a + 1.0 / b, -1.0 / b], [-1.0 / b, 1.0 / b + 1.0 / c]])
+        first, second = np.linalg.solve(mobility, np.array([2.0 * p / a, 0.0]))
+        return np.array([p - first, first - second, second])
+
+    for j, name in enumerate(names):
+        numbers = np.ones(5, dtype=complex)
+        numbers[j] += 1e-30j
+        wanted = momenta(*numbers).imag / 1e-30
+        got = np.stack([found[f"ball{k}.p", name] for k in range(3)], axis=-1)
+        assert got[2:] == pytest.approx(np.array([wanted, wanted]), abs=1e-10)
+
+
+def test_contacts_that_another_value_takes_apart_are_refused():
+    with pytest.raises(
+        RunError, match=r'E374(.|\n)*no derivative by "gap1.h"(.|\n)*"contact\d" is closed at the same time by chance'
+    ):
+        run_sensitivities(cradle(), ("ball0.p", "gap1.h"), 0.5, progress=False)
+    with pytest.raises(RunError, match=r'E374(.|\n)*no derivative by "left.h"'):
+        run_sensitivities(plate(0.1, 0.5), ("mx.p", "left.h"), 0.3, initial={"mx.p": 2.0}, progress=False)
+
+
+def test_the_edge_between_sticking_and_slipping_is_refused():
+    """Friction that takes just its limit to stop the ball: more spin would slip on, less would not."""
+    spin, inertia = 40.0, 0.4 * MASS * RADIUS**2
+    edge = 2.0 / 7.0 * RADIUS * spin / (1.5 * np.sqrt(2.0 * GRAVITY * HEIGHT))
+    start = {"initial": {"J.p": inertia * spin}, "progress": False, "rtol": 1e-10}
+    sides = []
+    for part in (1.0 - 1e-6, 1.0 + 1e-6):
+        limits = {"rubs.limit": part * edge, "rubs.stick_limit": 1.0}
+        sides.append(run_sensitivities(ball(1), "J.p", 0.3, parameters=limits, samples=[0.3], **start)["m.flow", "J.p"][-1])
+    assert sides[0] == pytest.approx(0.0, abs=1e-9) and sides[1] == pytest.approx(2.0 / 7.0 * RADIUS / inertia * -1.0, rel=1e-6)
+    limits = {"rubs.limit": edge, "rubs.stick_limit": 1.0}
+    with pytest.raises(RunError, match=r'E374(.|\n)*by "J.p"(.|\n)*"rubs" is on the edge between sticking and slipping'):
+        run_sensitivities(ball(1), "J.p", 0.3, parameters=limits, **start)
+
+
+def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
+    """More of it would gain energy; all else has a derivative."""
+    elastic = {"parameters": {"floor.restitution": 1.0}, "progress": False, "samples": [0.3]}
+    found = run_sensitivities(ball(1), ("floor.h", "up m.inertia"), 0.3, **elastic)
+    since = 0.3 - SPEED / GRAVITY  # h = v s - g s^2 / 2 with v^2 = 2 g h0, and s less by as much as the fall is longer
+    slower = -1.0 / SPEED
+    assert found.ok
+    assert found["floor.h", "floor.h"][-1] == pytest.approx(
+        GRAVITY / SPEED * since + (SPEED - GRAVITY * since) * slower, rel=1e-5
+    )
+    with pytest.raises(RunError, match=r'E374(.|\n)*by "floor.restitution"(.|\n)*gain energy'):
+        run_sensitivities(ball(1), ("floor.h", "floor.restitution"), 0.3, **elastic)
+
+
+def test_what_does_not_act_on_each_other_has_times_of_its_own():
+    """Two blocks with friction that land at the same time by chance: each has the derivatives that it has alone."""
+
+    def blocks(count):
+        graph = Graph("blocks")
+        for k in range(count):
+            x, y = J1(f"x{k}", domain="translation"), J1(f"y{k}", domain="translation")
+            graph.connect(x, I(f"mx{k}", 1.0, initial=5.0)).connect(Se(f"weight{k}", -9.81), y).connect(y, I(f"my{k}", 1.0))
+            graph.connect(y, Constraint(f"floor{k}", initial=0.3, automaton=f"on floor{k}", active=["rest"], restitution=0.5))
+            graph.add_automaton(contact(f"floor{k}"))
+            graph.connect(x, Friction(f"rubs{k}", 0.2, scale=lambda n: n, signals=[f"floor{k}.multiplier"]))
+        return compile_model(graph)
+
+    samples = [0.2, 0.3, 0.45]
+    two = run_sensitivities(blocks(2), ("floor0.h", "mx1.p", "weight1.value"), 0.45, samples=samples, **TIGHT)
+    one = run_sensitivities(blocks(1), ("floor0.h", "weight0.value"), 0.45, samples=samples, **TIGHT)
+    assert two.ok and two.result.events[0].together
+    for own, name, alone in ((0, "floor0.h", "floor0.h"), (1, "weight1.value", "weight0.value")):
+        for state in ("mx", "my"):
+            agree(two[f"{state}{own}.p", name], one[f"{state}0.p", alone])
+            assert np.abs(two[f"{state}{1 - own}.p", name]).max() <= EXACT
+
+
+@functools.cache
+def pendulum():
+    """A double pendulum whose tip strikes a wall with friction."""
+
+    def inertia(q, m1, m2):
+        both = m2 * cos(q[1] - q[0])
+        return array([[m1 + m2, both], [both, m2]])
+
+    def height(q, m1, m2):
+        return -9.81 * ((m1 + m2) * cos(q[0]) + m2 * cos(q[1]))
+
+    graph, rates = Graph("double pendulum"), J1("rates", dimension=2)
+    start = {"position": np.array([-0.6, -0.9]), "velocity": np.array([0.3, 0.2]), "parameters": {"m1": 1.0, "m2": 0.5}}
+    graph.connect(rates, IC("arms", inertia=inertia, potential=height, **start))
+    wall = Constraint(
+        "wall",
+        position=lambda x, q: x - sin(q[0]) - sin(q[1]),
+        coordinates={"arms.q": 2},
+        parameters={"x": 0.3},
+        automaton="on wall",
+        active=["rest"],
+        restitution=0.4,
+    )
+    graph.connect(rates, wall.port("1")).add_automaton(contact("wall"))
+    along = MTF("along", lambda q: array([[sin(q[0]), sin(q[1])]]), signals=["arms.q"], dimensions=(2, 1))
+    rubs = Friction("rubs", 0.3, stick_limit=1.0, scale=lambda n: n, signals=["wall.multiplier"])
+    return compile_model(graph.connect(rates, along).connect(along, rubs))
+
+
+def test_an_arm_that_strikes_a_wall():
+    names = ("rubs.limit", "wall.restitution", "arms.m2", "arms.v[1]", "wall.x")
+    outputs, settings = ("arms.q[0]", "arms.v[1]"), {**TIGHT, "samples": [0.5, 0.8, 1.0]}
+    found = run_sensitivities(pendulum(), names, 1.0, **settings)
+    assert found.ok and "hit wall" in found.result.events.kinds
+    for name in names:
+        wanted = differences(pendulum(), name, 1.0, outputs, 1e-2, **settings)
+        agree(np.stack([found[output, name] for output in outputs], axis=-1), wanted)
+
+
+def test_a_ball_in_space():
+    """Contact coordinates, charts that change, friction in the tangent plane that is off while the ball flies."""
+    graph, surface = Graph("drop"), ground("floor", surface=plane(5.0))
+    start = {"position": (0.0, 0.0, 0.4), "velocity": (0.5, -0.2, 0.0), "angular_velocity": (3.0, -30.0, 0.0)}
+    part = rigid_body("ball", mass=2.0, inertia=[0.008] * 3, surface=sphere(0.1), gravity=(0.0, 0.0, -9.81), **start)
+    graph.add(surface)
+    graph.add(part)
+    attach_contact(graph, contact_of("touch", part, surface, law=Impact(0.5, friction=0.2)), part, surface)
+    compiled, names = compile_model(graph), ("touch.friction cone.coefficient", "touch.normal.restitution", "ball.inertia.p[0]")
+    outputs, settings = [f"ball.twist[{k}]" for k in (0, 3, 4)], {**TIGHT, "samples": [0.2, 0.3]}
+    found = run_sensitivities(compiled, names, 0.3, **settings)
+    assert found.ok and "impact" in found.result.events.kinds
+    for name in names:
+        wanted = differences(compiled, name, 0.3, outputs, 1e-2, **settings)
+        agree(np.stack([found[output, name] for output in outputs], axis=-1), wanted)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_friction_and_restitution_are_found_from_noisy_data(seed):
+    """Of the speed, the height and the spin of a ball that slides in its first bounces and then rolls."""
+    t = np.linspace(0.0, 0.65, 80)[1:]
+    t = t[np.all(np.abs(np.subtract.outer(t, (0.247, 0.544))) > 0.015, axis=1)]  # where speeds jump, the sum of squares would too
+    truth = {"rubs.limit": 0.15, "floor.restitution": 0.6, "J.p": 0.2}
+    settings = {"parameters": {"rubs.stick_limit": 1.0}, "initial": {"m.p": 0.2}}
+    run = ball(1).simulate(
+        0.65,
+        samples=t,
+        parameters={**settings["parameters"], "rubs.limit": 0.15, "floor.restitution": 0.6},
+        initial={"m.p": 0.2, "J.p": 0.2},
+        progress=False,
+    )
+    rng = np.random.default_rng(seed)
+    noise = {"m.flow": 0.01, "floor.h": 0.01, "w.flow": 0.2}
+    data = {name: (t, run[name][1:] + rng.normal(scale=sigma, size=len(t)), sigma) for name, sigma in noise.items()}
+    ranges = {"rubs.limit": (0.05, 0.1, 0.5), "floor.restitution": (0.5, 0.7), "J.p": (0.1, 0.25, 0.4)}
+    found = estimate(ball(1), ranges, [Experiment(data, **settings)], progress=False)
+    assert found.distance(truth) < 4.5 and found.chi2 == pytest.approx(found.freedom, rel=0.5)
+    assert np.all(found.deviations < 0.1 * found.values)
