@@ -122,7 +122,7 @@ class PreparedProgram:
         with Progress(self.program.name, settings.span, progress) as bar:
             made = self._made(settings, begin, bar)
         if made.sound and not is_watched(self.program):
-            return made.result
+            return made.result, made
         result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
         if result.failure is None and not (made.sound and self.settings.times is self.wanted[0]):
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
