@@ -84,6 +84,9 @@ class Allowances(Weights):
         self.noise[:] = noise if matters else 0.0
         return matters
 
+    def check(self) -> None:
+        """After a leg: whatever kept an answer from being given was raised on its way."""
+
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
         """Whether the rounding of steps was more than that part of what a number of S counts beside; of columns that are not
         themselves rounding, where all of what is varied, `numbers` (k,), would change nothing."""

@@ -73,11 +73,11 @@ class Trial:
 def trials_of(compiled: Compiled, given: Measured | Experiment | Sequence[Experiment | Measured]) -> tuple[Trial, ...]:
     """Experiments, checked. `ModelError` E376 for data that do not fit."""
     alone = isinstance(given, (Experiment, Mapping))
-    listed = [given] if alone else list(given)  # type: ignore[arg-type]
+    listed = [given] if alone else list(given) if isinstance(given, Sequence) else []
     made = [
         each if isinstance(each, Experiment) else Experiment(each) for each in listed if isinstance(each, (Experiment, Mapping))
     ]
-    if not made or len(made) < len(listed) or not all(experiment.data for experiment in made):
+    if not made or len(made) < len(listed) or not all(isinstance(one.data, Mapping) and one.data for one in made):
         raise _unfit(compiled, "no data", "they are a dictionary of (t, y) or (t, y, sigma) by name, or a list of experiments")
     return tuple(_trial(compiled, experiment) for experiment in made)
 

@@ -18,6 +18,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from bondgraph.compile.changes import mapping_of
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import ModelError, RoundingWarning, RunDoubtWarning, RunEndedWarning, ScrewbondError, refusal
@@ -58,9 +59,11 @@ def estimate(
     data : {"rotor.flow": (t, y, sigma)}; sigma is the standard deviation of the noise, and is estimated from what is left
         where it is not given. Several experiments are a list of `Experiment`.
 
-    Raises `ModelError` E370 for names, E376 for data and E377 for bounds that do not fit, E378 where the run to begin with fails.
+    Raises `ModelError` E321 for what is no dictionary, E370 for names, E376 for data and E377 for bounds that do not fit, E378
+    where the run to begin with fails.
     """
     compiled = compiled_form(model, "estimate")
+    unknown = mapping_of(compiled.model.name, "unknown", unknown, '"spring.stiffness": (10.0, 100.0)')
     names = list(unknown)
     varied = varied_by(compiled, names)
     variational = Variational(compiled, varied)

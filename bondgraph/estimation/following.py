@@ -177,6 +177,7 @@ class _Following:
         until = int(np.searchsorted(since, stop, side="right"))
         while True:
             leg = integrator.advance(since[self.written : until], self.rows[self.written :], stop)
+            self.allowances.check()
             self.written += leg.written
             if leg.status == legs.FAILED:
                 title = f"the sensitivities cannot be integrated beyond {self.bound.origin + leg.t:.6g} s"

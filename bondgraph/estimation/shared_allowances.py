@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,22 +24,36 @@ class SharedAllowances(Allowances, SharedWeights):
     def __init__(self, bound: Bound, own: Weights, met: np.ndarray, driven: np.ndarray):
         super().__init__(bound, own, met, driven)
         n, modes = len(self.size), bound.program.modes
+        self._error: BaseException | None = None
 
         def held(x: Any, m: Any) -> tuple[np.ndarray, np.ndarray]:
             return np.ctypeslib.as_array(x, (n,)).copy(), np.ctypeslib.as_array(m, (modes,)).copy() if modes else np.zeros(0)
 
-        def renew(_: int, t: float, x: Any, m: Any) -> None:
-            self.renew(t, *held(x, m))
+        def answering(answer: Callable[..., None]) -> Callable[..., None]:
+            """No exception goes through machine code, an interrupt neither: it waits for `check`."""
 
-        def question(_: int, t: float, x: Any, m: Any, h: float, relative: float, implicit: int) -> None:
-            self.question(t, *held(x, m), h, relative, bool(implicit))
+            def asked(_: int, t: float, x: Any, m: Any, *step: Any) -> None:
+                try:
+                    if self._error is None:
+                        answer(t, *held(x, m), *step)
+                except BaseException as error:
+                    self._error = error
 
-        def relax(_: int, t: float, x: Any, m: Any, h: float, relative: float, implicit: int) -> None:
-            self.relax(t, *held(x, m), h, relative, bool(implicit))
+            return asked
 
-        self._asked = {"renew": _AT(renew), "question": _STEP(question), "relax": _STEP(relax)}
+        self._asked = {
+            "renew": _AT(answering(self.renew)),
+            "question": _STEP(answering(self.question)),
+            "relax": _STEP(answering(self.relax)),
+        }
         places = {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in self._asked.items()}
         self.addresses = {**self.addresses, **places}
+
+    def check(self) -> None:
+        """Raise what kept an answer from being given."""
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
 
 
 def allowances_of(bound: Bound, own: Weights, met: np.ndarray, driven: np.ndarray) -> Allowances:

@@ -178,6 +178,10 @@ def test_words_and_pictures():
         ({"emf.ratio": (0.01, 0.02)}, lambda: {"rotor.flow": (TIMES, np.nan * TIMES, 1.0)}, "E376"),
         ({"emf.ratio": (0.01, 0.02)}, lambda: {"rotor.flow": "speed"}, "E376"),
         ({"emf.ratio": (0.01, 0.02)}, lambda: {"rotor.flow": (TIMES, TIMES, TIMES[1:])}, "E376"),
+        ({"emf.ratio": (0.01, 0.02)}, lambda: Experiment(TIMES, {"rotor.flow": TIMES}), "E376"),
+        ({"emf.ratio": (0.01, 0.02)}, lambda: 5, "E376"),
+        (["emf.ratio"], data, "E321"),
+        (None, data, "E370"),
         ({"winding.resistance": (-2.0, -1.0)}, data, "E378"),
     ],
 )

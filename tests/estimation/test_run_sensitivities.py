@@ -9,6 +9,7 @@ from scipy.linalg import expm
 from bondgraph import J0, J1, Automaton, C, Constraint, Diode, Friction, Graph, I, R, Se, Transition, compile_model, signals
 from bondgraph.errors import ModelError, RunError
 from bondgraph.estimation import run_sensitivities
+from bondgraph.estimation.allowances import Allowances
 from bondgraph.run.integrators.sundials.library import available
 from examples.bouncing_ball import with_restitution
 from models.delta import DeltaParameters, DeltaRobot
@@ -73,6 +74,24 @@ def bounces(times, numbers):
             rows.append([h + p * s - g * s * s / 2.0, p - g * s])
         t, h, p = t + hit, 0.0 * g, -e * (p - g * hit)
     return np.array(rows)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_what_interrupts_an_answer_to_machine_code_is_raised(error, monkeypatch):
+    graph, v = Graph("driven"), J1("v")
+    graph.connect(v, I("mass", mass=1.0, domain="translation")).connect(v, C("spring", stiffness=4.0, initial=0.1))
+    compiled = compile_model(graph, progress=False)
+
+    def interrupted(*_):
+        raise error
+
+    expected = run_sensitivities(compiled, ["spring.stiffness"], 2.0, progress=False)
+    monkeypatch.setattr(Allowances, "renew", interrupted)
+    with pytest.raises(error):
+        run_sensitivities(compiled, ["spring.stiffness"], 2.0, progress=False)
+    monkeypatch.undo()
+    again = run_sensitivities(compiled, ["spring.stiffness"], 2.0, progress=False)
+    np.testing.assert_array_equal(again["spring.q"], expected["spring.q"])
 
 
 def test_bounces_against_complex_steps():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from bondgraph.run.error_control import weighing
 from bondgraph.run.error_control.fields import SEEN
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.error_control.weights import Weights
+from bondgraph.run.simulate import simulate
 from screws import scalars as s
 from tests.run.problems import bumper, oscillator, program, top
 
@@ -147,3 +149,23 @@ def test_couplings_out_of_all_proportion_are_the_same_bits():
             made = coupled((random.random((n, n)) < 0.4) * 10.0 ** random.uniform(-largest, largest, (n, n)))
             with np.errstate(all="ignore"):
                 assert np.array_equal(fastest(made), reference.fastest(made))
+
+
+def test_an_interrupt_that_falls_on_an_answer_to_machine_code_comes_again(monkeypatch):
+    """Which goes on with the answer that it needs, and no other."""
+    given, calls = (np.array([1.0, 0.0]), np.array([100.0, 1.0]), [], 1.0), list[int]()
+    expected = simulate(oscillator(), *given).x
+    structure = Structures.structure
+
+    def interrupted(own, found):
+        calls.append(len(found))
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return structure(own, found)
+
+    monkeypatch.setattr(Structures, "structure", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(oscillator(), *given)
+        threading.Event().wait(5.0)
+    assert len(calls) > 1
+    np.testing.assert_array_equal(simulate(oscillator(), *given).x, expected)

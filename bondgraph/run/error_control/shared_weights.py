@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import ctypes
+import threading
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from bondgraph.run.error_control.noise import POINTS, SPANS, directions
 from bondgraph.run.error_control.weights import COLLECTED, LADDER, Weights
 from bondgraph.run.table import FieldTable
 
+_AGAIN = 0.05
+"""After so long (s) an interrupt comes again that fell on an answer to machine code."""
 _MEET = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -142,8 +146,7 @@ def _meeting(structures: Structures) -> tuple[list[Any], Any]:
     that have a place. Few patterns are met in a run, and each is looked up once."""
     held: list[Any] = [None] * PATTERNS
 
-    @_MEET
-    def meet(found: int, count: int, place: int) -> int:
+    def looked_up(found: int, count: int, place: int) -> int:
         whole = np.ctypeslib.as_array(ctypes.cast(found, ctypes.POINTER(ctypes.c_int64)), (count,)) if count else np.zeros(0)
         structure, own, beside = structures.structure(whole == 1)
         record = FieldTable(PATTERN)
@@ -154,5 +157,13 @@ def _meeting(structures: Structures) -> tuple[list[Any], Any]:
         record["own_count"], record["beside_count"] = len(own), len(beside)
         held[place] = (record, structure)
         return record.address
+
+    @_MEET
+    def meet(found: int, count: int, place: int) -> int:
+        while True:
+            try:
+                return looked_up(found, count, place)
+            except KeyboardInterrupt:  # machine code needs its answer first, and swallows what is raised here
+                threading.Timer(_AGAIN, _thread.interrupt_main).start()
 
     return held, meet
