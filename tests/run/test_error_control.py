@@ -109,7 +109,7 @@ def machine(name: str, couplings: Couplings, *arrays: np.ndarray) -> None:
 
 
 def fastest(couplings: Couplings) -> np.ndarray:
-    rates, work = couplings.diagonal.copy(), np.empty(3 * len(couplings.diagonal))
+    rates, work = couplings.diagonal.copy(), np.empty(3 * len(couplings.diagonal) + 1)
     machine("fastest", couplings, rates, work)
     return rates
 

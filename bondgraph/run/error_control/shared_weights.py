@@ -50,7 +50,12 @@ class SharedWeights(Weights):
         lengths = dict.fromkeys(("nonzeros", "values", "found"), entries)
         lengths |= dict.fromkeys(("diagonal", "fastest", "later", "moved", "scales", "apart", "driven"), n)
         lengths |= dict.fromkeys(("held", "beyond", "sharp"), most) | dict.fromkeys(("third", "fourth", "sigma"), width)
-        lengths |= {"balance": 3 * n, "reached": n + entries, "points": len(SPANS) * POINTS * width, "seen": SEEN * program.modes}
+        lengths |= {
+            "balance": 3 * n + 1,
+            "reached": n + entries,
+            "points": len(SPANS) * POINTS * width,
+            "seen": SEEN * program.modes,
+        }
         lengths |= {"patterns": PATTERNS, "blocks": 4, "absolute": n, "coupled_at": 1 + n + program.modes}
         arrays = {name: np.zeros(length) for name, length in lengths.items()}
         arrays |= {name: getattr(self, name) for name in ("size", "floor", "noise", "exceeded", "speed", "scale")}
