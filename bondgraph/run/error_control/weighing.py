@@ -23,8 +23,8 @@ _STEP = {**_AT, "h": "double", "relative": "double", "implicit": "i64"}
 
 def procedures() -> list[Procedure]:
     """All of them, with those of `balancing`, `driving` and `scatter`."""
-    own = [_energies(), _measure_powers(), _known_modes(), _renew(), _begin(), _per_square(), _rests(), _at_rest()]
-    own += [_carried(), _listen(), _question(), _relax(), _reset()]
+    own = [_energies(), _measure_powers(), _known_modes(), _renew(), _see(), _begin(), _per_square(), _rests()]
+    own += [_at_rest(), _carried(), _listen(), _question(), _relax(), _reset()]
     return seldom([*balancing.procedures(), *driving.procedures(), *scatter.procedures(), *own])
 
 
@@ -101,13 +101,22 @@ def _renew() -> Procedure:
     return write
 
 
+def _see() -> Procedure:
+    """`Weights.see`."""
+    write = Procedure("weights_see", {"w": "ptr", "x": "ptr"})
+    size, x = record_of(write).get("size"), write["x"]
+    with write.loop(record_of(write).get("n")) as i, write.when(finite(x[i])):
+        size[i] = larger(write, size[i], size_of(write, x[i]))
+    write.give()
+    return write
+
+
 def _begin() -> Procedure:
     """`Weights.begin`."""
     write = Procedure("weights_begin", {"w": "ptr", "t": "double", "x": "ptr", "q": "ptr", "m": "ptr"})
     record, at, x = record_of(write), _at(write), write["x"]
     n, size, scale, moved = (record.get(name) for name in ("n", "size", "scale", "moved"))
-    with write.loop(n) as i, write.when(finite(x[i])):
-        size[i] = larger(write, size[i], size_of(write, x[i]))
+    write.call("weights_see", [write["w"], x])
     known = write.local(write.call("remember", [write["w"], write["m"]], "i64"), "i64")
     with write.loop(n) as i, write.when(larger(write, size[i], scale[i]).equals(0.0)):
         known.set(0)
@@ -317,7 +326,7 @@ def _reset() -> Procedure:
         record.set(name, 0.0)
     for name in ("boost", "boosted"):
         record.set(name, 1.0)
-    for name in ("seen_count", "seen_next", "modes_known", "resting", "coupled", "ahead"):
+    for name in ("seen_count", "seen_next", "modes_known", "resting", "coupled", "ahead", "scaled"):
         record.set(name, 0)
     record.set("patience", PATIENCE[0])
     write.give()

@@ -15,6 +15,7 @@ from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.lane_couplings import lane_couplings
+from bondgraph.run.error_control.lane_scales import lane_scales
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.instants.settler import Settler
@@ -73,7 +74,7 @@ class Workspace:
         self._place = self.table.address
         self._choice = choice
         self._beside: list[Workspace] = []
-        self._couplings: dict[int, FieldTable | None] = {}
+        self._ahead: dict[int, tuple[FieldTable, ...]] = {}
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> MachineRun:
@@ -216,19 +217,21 @@ class Workspace:
             space.schedules.follow(key)
             space.table["budget"] = self._budget
         program = self.bound.program
-        tables, couplings = [space.table for space in spaces], self._lane_couplings(spaces)
-        own = lane_table(lanes, tables, program.parameters, program.modes, samples, couplings)
+        tables, ahead = [space.table for space in spaces], self._found_ahead(spaces)
+        own = lane_table(lanes, tables, program.parameters, program.modes, samples, ahead)
         run = ctypes.CFUNCTYPE(None, address, address)(side_by_side.machine_code(lanes.lanes).address("run_side_by_side"))
         run(many, own.address)
 
-    def _lane_couplings(self, spaces: Sequence[Workspace]) -> FieldTable | None:
-        """The table of the couplings of runs side by side, where these are interpreted."""
+    def _found_ahead(self, spaces: Sequence[Workspace]) -> tuple[FieldTable, ...]:
+        """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""
         lanes = len(spaces)
-        if lanes not in self._couplings:
-            kernel, _ = self.bound.program.couplings
-            steps = None if kernel is None else kernel.steps
-            self._couplings[lanes] = None if steps is None else lane_couplings(steps, [space.weights.table for space in spaces])
-        return self._couplings[lanes]
+        if lanes not in self._ahead:
+            kernel, structures = self.bound.program.couplings
+            steps, weights = None if kernel is None else kernel.steps, [space.weights.table for space in spaces]
+            couplings = None if steps is None else lane_couplings(steps, weights)
+            scales = lane_scales(self.bound.program.states, len(structures.rows), weights)
+            self._ahead[lanes] = () if couplings is None else (couplings, scales)
+        return self._ahead[lanes]
 
     def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
         """The table of the look at finished runs."""

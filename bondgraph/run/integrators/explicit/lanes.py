@@ -22,12 +22,13 @@ STAGES, EXTENDED, DENSE = TABLEAU.last, len(TABLEAU.a), TABLEAU.rows
 # hs, chosen: of each number the length of its lane's step, and 1 where that is taken, else 0; own, fifth, third: what is summed
 # over them. tables: those of `steps`, of each lane; row_blocks, runs, taken, stiff, found, wanted: of each lane where the samples
 # of its run go, its number or -1, whether its step is good, whether stability holds it down, what its step calls for, and whether
-# its weights are to be looked at anew (whole numbers); couplings: the table of `error_control.lane_couplings`, or 0.
+# its weights are to be looked at anew (whole numbers); couplings, scales: the tables of `error_control.lane_couplings`,
+# or 0, and `lane_scales`; own_states, own_modes: of each lane where y and m of its run lie one after the other.
 DRIVER = ("ready", "proposed", "judged", "lengthened", "held_down", "noisy_step", "weigh", "dense_samples", "flush")
 """Procedures of the method, and of the loop around its steps, that are called by their address."""
 _POINTERS = """rates powers rates_and_powers t h t_new later now error above below taken
     y y_new y_stage y_dense k f size floor noise hs chosen own fifth third p m tables row_blocks runs stiff found
-    wanted couplings"""
+    wanted couplings scales own_states own_modes"""
 FIELDS = fields_of([*_POINTERS.split(), *DRIVER], ["n", "width", "quadratures", "watch", "waited"], ("origin", "rtol"))
 COMPONENTS = {
     **dict.fromkeys(("y", "y_new", "y_stage", "y_dense", "size", "floor", "noise", "hs", "chosen", "own", "fifth", "third"), 1),

@@ -16,10 +16,10 @@ from bondgraph.run.table import FieldTable
 
 
 def lane_table(
-    kernels: LaneKernels, own: Sequence[FieldTable], parameters: int, modes: int, samples: int, couplings: FieldTable | None
+    kernels: LaneKernels, own: Sequence[FieldTable], parameters: int, modes: int, samples: int, ahead: Sequence[FieldTable]
 ) -> FieldTable:
     """What `side_by_side` takes besides the table of `loop`: `own` are the integrators' tables of the lanes,
-    `couplings` that of their couplings."""
+    `ahead` those of their couplings and scales, if these are found ahead."""
     table, lanes, first = FieldTable(FIELDS), kernels.lanes, own[0]
     width, library = int(first["width"]), dop853.machine_code()
     lengths = {name: count * width for name, count in COMPONENTS.items()} | dict.fromkeys(SUMS, 1)
@@ -31,11 +31,12 @@ def lane_table(
     addresses = {"tables": [each.address for each in own], "row_blocks": [block.ctypes.data for block in blocks]}
     for name, places in addresses.items():
         table.point(name, np.array(places, dtype=np.uint64))
-    for name in ("runs", "stiff", "taken", "found", "wanted"):
+    for name in ("runs", "stiff", "taken", "found", "wanted", "own_states", "own_modes"):
         table.point(name, np.zeros(lanes, dtype=np.int64))
     for name in ("rates", "powers", "rates_and_powers"):
         table.point(name, kernels.addresses.get(name, 0))
-    table.point("couplings", 0 if couplings is None else couplings.address)
+    for name, found in zip(("couplings", "scales"), ahead, strict=False):
+        table.point(name, found.address)
     for name in DRIVER:
         table.point(name, library.address(name))
     for name in ("n", "width", "quadratures", "watch", "origin", "rtol"):

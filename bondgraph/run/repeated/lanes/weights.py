@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.error_control import lane_scales
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.error_control.lane_couplings import couple_ahead
 from bondgraph.run.integrators.explicit.lanes import FIELDS
@@ -15,7 +16,7 @@ _PATIENCE = 8
 
 def procedures(lanes: int) -> list[Procedure]:
     """`weigh_all`, and what it needs."""
-    return [_weigh(), couple_ahead(lanes), _weigh_all(lanes)]
+    return [_weigh(), couple_ahead(lanes), *lane_scales.procedures(lanes), _weigh_all(lanes)]
 
 
 def is_due(record: Record, lane: Temporary) -> Temporary:
@@ -29,12 +30,27 @@ def _weigh() -> Procedure:
     write = Procedure("weigh_lane", {"v": "ptr", "lane": "i64", "status": "i64"}, internal=True)
     record = Record(write["v"], FIELDS)
     own = of_lane(record, write["lane"])
-    move(write, "gather", record, own, ("y", "size"), write["lane"])
     write.call(record.get("weigh"), [own.pointer, write["status"]])
-    Record(own.get("weights"), ERROR_CONTROL).set("ahead", 0)
+    control = Record(own.get("weights"), ERROR_CONTROL)
+    control.set("ahead", 0)
+    control.set("scaled", 0)
     move(write, "spread", record, own, ("size", "floor", "noise"), write["lane"])
     write.give()
     return write
+
+
+def _ahead(write: Procedure, record: Record, lanes: int) -> None:
+    """Couplings and natural scales of all lanes that want them, at once."""
+    t, now, states, modes = (record.get(name) for name in ("t", "now", "own_states", "own_modes"))
+    with write.loop(lanes) as lane:
+        own = of_lane(record, lane)
+        t[lane] = own.get("t")
+        now[lane] = record.get("origin") + own.get("t")
+        states.store(lane, own.get("y"), "ptr")
+        modes.store(lane, own.get("m"), "ptr")
+    wanted = record.get("wanted")
+    write.call("couple_ahead", [record.get("couplings"), now, *(record.get(name) for name in ("y", "p", "m")), wanted])
+    write.call("scale_ahead", [record.get("scales"), t, states, modes, wanted])
 
 
 def _weigh_all(lanes: int) -> Procedure:
@@ -42,7 +58,7 @@ def _weigh_all(lanes: int) -> Procedure:
     waits a little for others with which it can share them."""
     write = Procedure("weigh_all", {"v": "ptr"}, internal=True)
     record, v = Record(write["v"], FIELDS), write["v"]
-    wanted, now, runs = record.get("wanted"), record.get("now"), record.get("runs")
+    wanted, runs = record.get("wanted"), record.get("runs")
     due, under_way = write.local(0, "i64"), write.local(0, "i64")
     with write.loop(lanes) as lane:
         waits = write.select(is_due(record, lane), 1, 0, "i64")
@@ -51,15 +67,14 @@ def _weigh_all(lanes: int) -> Procedure:
         under_way.set(under_way.get() + write.select(runs.load(lane, "i64") >= 0, 1, 0, "i64"))
     with write.when(due.get().equals(0)):
         write.give()
-    with write.when(record.get("couplings").is_given()):
-        with write.when((due.get() * 2 < under_way.get()) & (record.get("waited") < _PATIENCE)):
-            record.count("waited")
-            write.give()
-        with write.when(due.get() > 1):
-            with write.loop(lanes) as lane:
-                now[lane] = record.get("origin") + of_lane(record, lane).get("t")
-            at = [now, *(record.get(name) for name in ("y", "p", "m", "wanted"))]
-            write.call("couple_ahead", [record.get("couplings"), *at])
+    waits = (due.get() * 2 < under_way.get()) & (record.get("waited") < _PATIENCE)
+    with write.when(record.get("couplings").is_given() & waits):
+        record.count("waited")
+        write.give()
+    with write.loop(lanes) as lane, write.when(wanted.load(lane, "i64").equals(1)):
+        move(write, "gather", record, of_lane(record, lane), ("y", "size"), lane)
+    with write.when(record.get("couplings").is_given() & (due.get() > 1)):
+        _ahead(write, record, lanes)
     record.set("waited", 0)
     with write.loop(lanes) as lane, write.when(wanted.load(lane, "i64").equals(1)):
         write.call("weigh_lane", [v, lane, record.get("found").load(lane, "i64")])
