@@ -68,7 +68,7 @@ class Workspace:
         judging = loop.machine_code()
         self._many = ctypes.CFUNCTYPE(None, pointer)(judging.address("run_many"))
         self._judge = ctypes.CFUNCTYPE(whole, pointer, pointer)(judging.address("judge"))
-        self._addresses = begin, advance
+        self._addresses, self._open = (begin, advance), library.address(f"{name}_open")
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
         self._place = self.table.address
@@ -183,6 +183,8 @@ class Workspace:
         go side by side."""
         own = (self.settings.times, self.settings.dates) if watch else wanted
         p, table = blocks[0], self._table_of_many(own, wanted[0], kept, outputs)
+        if lanes is not None:
+            table.point("begin", self._open)
         table.point("look", self._look(watch, lanes, *own).address if watch or lanes is not None else 0)
         samples, modes = len(own[0]), len(self.table.arrays["m"])
         table.lay({"rows": samples * self._width, **({} if self.settler is None else {"modes": samples * modes})})

@@ -24,7 +24,7 @@ from bondgraph.run.repeated.fields import FIELDS as MANY
 from bondgraph.run.repeated.fields import TOO_MANY, UNBEGUN
 from bondgraph.run.repeated.lanes import weights
 from bondgraph.run.repeated.lanes.tables import exchange, move, of_lane
-from bondgraph.run.repeated.lanes.weights import is_due
+from bondgraph.run.repeated.lanes.weights import BEGIN, is_due
 
 _NONE = -1
 
@@ -54,7 +54,7 @@ def _sample_before(write: Procedure, own: Record, due: Callable[[Temporary], Tem
 
 
 def _enter() -> Procedure:
-    """A lane takes a run: 1, or 0 where Python has to begin it."""
+    """A lane takes a run, whose weights it has still to find: 1, or 0 where Python has to begin it."""
     write = Procedure("enter", {"r": "ptr", "v": "ptr", "lane": "i64", "run": "i64"}, "i64", internal=True)
     many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
     own = of_lane(record, lane)
@@ -64,11 +64,11 @@ def _enter() -> Procedure:
     with write.when(write.call("begun", [write["r"], write["run"]], "i64").equals(0)):
         write.call("ended", [write["r"], write["run"], write.value(UNBEGUN, "i64")])
         write.give(0)
-    write.call(record.get("ready"), [own.pointer])
-    move(write, "spread", record, own, ("y", "k", "size", "floor", "noise"), lane)
+    move(write, "spread", record, own, ("y", "size"), lane)
     for name, count in (("p", many.get("p_count")), ("m", own.get("mode_count"))):
         write.call("spread", [record.get(name), own.get(name), count, lane])
     record.get("runs").store(lane, write["run"], "i64")
+    record.get("found").store(lane, BEGIN, "i64")
     write.give(1)
     return write
 
@@ -92,7 +92,7 @@ def _leave() -> Procedure:
 
 
 def _step() -> Procedure:
-    """The next step of a lane, which takes other runs on the way; 0 where none is left."""
+    """The next step of a lane, or another run; 0 where none is left."""
     write = Procedure("next_step", {"r": "ptr", "v": "ptr", "lane": "i64", "following": "ptr"}, "i64", internal=True)
     many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
     own, runs, following = of_lane(record, lane), record.get("runs"), write["following"]
@@ -104,6 +104,7 @@ def _step() -> Procedure:
             following.store(0, run + 1, "i64")
             with write.when(write.call("enter", [write["r"], write["v"], lane, run], "i64").equals(0)):
                 write.jump(again)
+            write.give(1)
         due = write.call(record.get("proposed"), [own.pointer], "i64")
         with write.when(due.equals(ATTEMPT)):
             for name, field in (("t", "t"), ("h", "trial"), ("t_new", "target")):

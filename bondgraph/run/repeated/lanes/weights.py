@@ -10,6 +10,8 @@ from bondgraph.run.integrators.explicit.lanes import FIELDS
 from bondgraph.run.integrators.one_step.control import DOUBT, RENEW
 from bondgraph.run.repeated.lanes.tables import move, of_lane
 
+BEGIN = 30
+"""Of a lane that has taken a run: its first weights are to be found, besides what `one_step.control` asks for."""
 _PATIENCE = 8
 """Attempts of other lanes for which one waits with a look at its weights."""
 
@@ -22,18 +24,26 @@ def procedures(lanes: int) -> list[Procedure]:
 def is_due(record: Record, lane: Temporary) -> Temporary:
     """Whether the weights of a lane are to be looked at anew."""
     found = record.get("found").load(lane, "i64")
-    return found.equals(DOUBT) | found.equals(RENEW)
+    return found.equals(DOUBT) | found.equals(RENEW) | found.equals(BEGIN)
 
 
 def _weigh() -> Procedure:
-    """The weights of a lane are looked at anew."""
+    """The weights of a lane are looked at anew, or for the first time; then its first step is made ready."""
     write = Procedure("weigh_lane", {"v": "ptr", "lane": "i64", "status": "i64"}, internal=True)
     record = Record(write["v"], FIELDS)
     own = of_lane(record, write["lane"])
-    write.call(record.get("weigh"), [own.pointer, write["status"]])
+    begins = write["status"].equals(BEGIN)
+    with write.when(begins):
+        y = own.get("y")
+        write.call(own.get("weights_begin"), [own.get("weights"), own.get("t"), y, y.at(own.get("n")), own.get("m")])
+    with write.when(~begins):
+        write.call(record.get("weigh"), [own.pointer, write["status"]])
     control = Record(own.get("weights"), ERROR_CONTROL)
     control.set("ahead", 0)
     control.set("scaled", 0)
+    with write.when(begins):
+        write.call(record.get("ready"), [own.pointer])
+        move(write, "spread", record, own, ("k",), write["lane"])
     move(write, "spread", record, own, ("size", "floor", "noise"), write["lane"])
     write.give()
     return write
