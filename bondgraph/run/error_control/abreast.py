@@ -80,7 +80,7 @@ class Wide:
         return Wide(self.pointer.at(self._place(index)), self.lanes)
 
 
-class Kept:
+class Numbers:
     """A variable of a procedure with a number of each of so many runs."""
 
     def __init__(self, write: Procedure, start: Abreast):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from bondgraph.emit.procedure import Local, Procedure, Record, Temporary
 from bondgraph.run.couplings import BALANCED, FIELDS, MOST, SAME, SWEEPS
-from bondgraph.run.error_control.abreast import Abreast, Kept, Wide, everywhere
+from bondgraph.run.error_control.abreast import Abreast, Numbers, Wide, everywhere
 
 
 def procedures(lanes: int = 1) -> list[Procedure]:
@@ -45,14 +45,14 @@ def _along_ears(lanes: int) -> Procedure:
     with write.loop(record.get("ears")) as ear:
         begin, end = (record.get("ear_at").load(ear + shift, "i64") for shift in (0, 1))
         start = scales[record.get("ear_from").load(ear, "i64")]
-        total = Kept(write, start / scales[states.load(end - 1, "i64")])
+        total = Numbers(write, start / scales[states.load(end - 1, "i64")])
         with write.loop(end, begin) as step:
             total.set(total.get() * values[couplings.load(step, "i64")])
-        rate = Kept(write, total.get().intrinsic("sqrt"))
+        rate = Numbers(write, total.get().intrinsic("sqrt"))
         with write.when(end - begin > 2):
             part = write.value(1.0, "double") / write.real(end - begin)
             rate.set(total.get().intrinsic("pow", Abreast([part] * lanes)))
-        at, found = Kept(write, start), (rate.get() > 0.0) & (rate.get() < MOST)
+        at, found = Numbers(write, start), (rate.get() > 0.0) & (rate.get() < MOST)
         with write.when(found.any()), write.loop(end - 1, begin) as step:
             state = states.load(step, "i64")
             at.set(at.get() * (values[couplings.load(step, "i64")] / rate.get()))
@@ -73,7 +73,7 @@ def _sums(lanes: int) -> Procedure:
         into[i] = 0.0
         out_of[i] = 0.0
     # Couplings come by columns, whose sums need not wait for memory.
-    total, before = Kept(write, everywhere(write, 0.0, lanes)), write.local(-1, "i64")
+    total, before = Numbers(write, everywhere(write, 0.0, lanes)), write.local(-1, "i64")
     with _inner(write) as (k, row, column):
         flow = values[k] * scales[column] / scales[row]
         into[row] = into[row] + flow
@@ -126,7 +126,7 @@ def _fastest(lanes: int) -> Procedure:
         i = record.get("order").load(j, "i64")
         with write.when(rates[i].equals(0.0).any()):
             begin, end = (record.get("drivers_at").load(i + shift, "i64") for shift in (0, 1))
-            found = Kept(write, everywhere(write, 0.0, lanes))
+            found = Numbers(write, everywhere(write, 0.0, lanes))
             with write.loop(end, begin) as place:
                 driver = rates[record.get("drivers").load(place, "i64")]
                 found.set(found.get().intrinsic("maxnum", driver))

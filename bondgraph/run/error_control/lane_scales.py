@@ -22,13 +22,13 @@ from bondgraph.run.table import FieldTable, fields_of
 FOUR = 4
 """Runs that go together. Most of it are divisions, and no processor does more of these at once."""
 
-# weights: the tables of `fields`, of each lane; see, couplings, drawn: procedures of a run alone; values, rates, scales, work: of
-# the runs of a four; members: their lanes; left: 1 for each lane that is in none yet.
+# weights: the tables of `fields`, of each run; see, couplings, drawn: procedures of a run alone; values, rates, scales, work: of
+# the runs of a four; members: which they are; left: 1 for each of those that are due that is in none yet.
 FIELDS = fields_of(("weights", "see", "couplings", "drawn", "values", "rates", "scales", "work", "members", "left"), ())
 
 
 def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTable:
-    """What `scale_ahead` takes, for n states with so many couplings at most, and lanes whose error control has these tables."""
+    """What `scale_ahead` takes, for n states with so many couplings at most, and runs whose error control has these tables."""
     library, table = weighing.machine_code(), FieldTable(FIELDS)
     lengths = {"values": entries, "rates": n, "scales": n, "work": max(3 * n + 1, n + entries)}
     for name, length in lengths.items():
@@ -41,14 +41,14 @@ def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTab
     return table
 
 
-def procedures(lanes: int) -> list[Procedure]:
+def procedures() -> list[Procedure]:
     """`scale_ahead`, and what it needs."""
-    return [*balancing.procedures(FOUR), _rapid(), _carried(), _by_fours(lanes), _scale_ahead(lanes)]
+    return [*balancing.procedures(FOUR), _rapid(), _carried(), _by_fours(), _scale_ahead()]
 
 
-def _weights(record: Record, lane: Temporary) -> Record:
-    """The table of the error control of a lane."""
-    return Record(record.get("weights").load(lane, "ptr"), ERROR_CONTROL)
+def _weights(record: Record, run: Temporary) -> Record:
+    """The table of the error control of a run."""
+    return Record(record.get("weights").load(run, "ptr"), ERROR_CONTROL)
 
 
 def _members(record: Record) -> list[Record]:
@@ -107,64 +107,60 @@ def _carried() -> Procedure:
     return write
 
 
-def _by_fours(lanes: int) -> Procedure:
-    """Fastest rates, or then scales (`carried`), of the lanes that are wanted, by fours of the same structure; those that are
-    alone with theirs are left out."""
-    write = Procedure("by_fours", {"a": "ptr", "wanted": "ptr", "carried": "i64"}, internal=True)
-    record = Record(write["a"], FIELDS)
-    left, members, count = record.get("left"), record.get("members"), write.local(0, "i64")
+def _by_fours() -> Procedure:
+    """Fastest rates, or then scales (`carried`), of the runs that are due, by fours of the same structure; those that are alone
+    with theirs are left out."""
+    write = Procedure("by_fours", {"a": "ptr", "due": "ptr", "count": "i64", "carried": "i64"}, internal=True)
+    record, due = Record(write["a"], FIELDS), write["due"]
+    left, members, many = record.get("left"), record.get("members"), write.local(0, "i64")
 
-    def structure(lane: Temporary) -> Temporary:
-        pattern = Record(_weights(record, lane).get("pattern"), PATTERN)
+    def structure(place: Temporary) -> Temporary:
+        pattern = Record(_weights(record, due.load(place, "i64")).get("pattern"), PATTERN)
         return pattern.pointer.load(PATTERN["structure"][0], "i64")
 
-    def is_alike(lane: Temporary, own: Temporary) -> Temporary:
-        return structure(lane).equals(own)
-
-    def is_left(lane: Temporary) -> Temporary:
-        return left.load(lane, "i64").equals(1)
-
-    with write.loop(lanes) as lane:
-        left.store(lane, write["wanted"].load(lane, "i64"), "i64")
-    with write.loop(lanes) as first, write.when(is_left(first)):
+    with write.loop(write["count"]) as place:
+        left.store(place, 1, "i64")
+    with write.loop(write["count"]) as first, write.when(left.load(first, "i64").equals(1)):
         own = structure(first)
-        count.set(0)
-        with write.loop(FOUR) as place:
-            members.store(place, first, "i64")
-        with write.loop(lanes, first) as lane, write.when(is_left(lane) & (count.get() < FOUR)), write.when(is_alike(lane, own)):
-            members.store(count.get(), lane, "i64")
-            left.store(lane, 0, "i64")
-            count.set(count.get() + 1)
-        with write.when(count.get() > 1):
-            with write.when(write["carried"].equals(0)):
-                write.call("rapid_four", [write["a"]])
-            with write.when(write["carried"].equals(1)):
-                write.call("carried_four", [write["a"]])
+        many.set(0)
+        with write.loop(FOUR) as member:
+            members.store(member, due.load(first, "i64"), "i64")
+        with write.loop(write["count"], first) as place:
+            joins = left.load(place, "i64").equals(1) & (many.get() < FOUR) & structure(place).equals(own)
+            with write.when(joins):
+                members.store(many.get(), due.load(place, "i64"), "i64")
+                left.store(place, 0, "i64")
+                many.set(many.get() + 1)
+        with write.when((many.get() > 1) & write["carried"].equals(0)):
+            write.call("rapid_four", [write["a"]])
+        with write.when((many.get() > 1) & write["carried"].equals(1)):
+            write.call("carried_four", [write["a"]])
     write.give()
     return write
 
 
-def _scale_ahead(lanes: int) -> Procedure:
-    """Natural scales of the lanes that are `wanted`, whose nonzeros are there; times (lanes,), and places of states and modes."""
-    arguments = dict.fromkeys(("a", "t", "x", "m", "wanted"), "ptr")
-    write = Procedure("scale_ahead", arguments, internal=True)
-    record, wanted = Record(write["a"], FIELDS), write["wanted"]
+def _scale_ahead() -> Procedure:
+    """Natural scales of the `count` runs that are `due`, and whose nonzeros are there; of each the time, and where its states and
+    its modes lie."""
+    given = {**dict.fromkeys(("a", "t", "x", "m", "due"), "ptr"), "count": "i64"}
+    write = Procedure("scale_ahead", given, internal=True)
+    record, due, count = Record(write["a"], FIELDS), write["due"], write["count"]
 
-    def at(lane: Temporary) -> tuple[Record, list[Temporary]]:
-        own = _weights(record, lane)
-        x, m = (write[name].load(lane, "ptr") for name in ("x", "m"))
-        return own, [own.pointer, write["t"][lane], x, m]
+    def at(place: Temporary) -> tuple[Record, list[Temporary]]:
+        own = _weights(record, due.load(place, "i64"))
+        x, m = (write[name].load(place, "ptr") for name in ("x", "m"))
+        return own, [own.pointer, write["t"][place], x, m]
 
-    with write.loop(lanes) as lane, write.when(wanted.load(lane, "i64").equals(1)):
-        own, place = at(lane)
-        write.call(record.get("see"), [own.pointer, place[2]])
+    with write.loop(count) as place:
+        own, given_to = at(place)
+        write.call(record.get("see"), [own.pointer, given_to[2]])
         own.set("scaled", 0)
-        write.call(record.get("couplings"), place)
-    write.call("by_fours", [write["a"], wanted, write.value(0, "i64")])
-    with write.loop(lanes) as lane, write.when(wanted.load(lane, "i64").equals(1)):
-        own, place = at(lane)
+        write.call(record.get("couplings"), given_to)
+    write.call("by_fours", [write["a"], due, count, write.value(0, "i64")])
+    with write.loop(count) as place:
+        own, given_to = at(place)
         with write.when(own.get("scaled").equals(RAPID)):
-            write.call(record.get("drawn"), [*place, own.get("size")])
-    write.call("by_fours", [write["a"], wanted, write.value(1, "i64")])
+            write.call(record.get("drawn"), [*given_to, own.get("size")])
+    write.call("by_fours", [write["a"], due, count, write.value(1, "i64")])
     write.give()
     return write

@@ -30,7 +30,7 @@ from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.repeated.fields import UNBEGUN
 from bondgraph.run.repeated.finished.rows import KERNELS, row_table
 from bondgraph.run.repeated.lanes import side_by_side
-from bondgraph.run.repeated.lanes.tables import lane_table
+from bondgraph.run.repeated.lanes.tables import UNDER_WAY, lane_table
 from bondgraph.run.repeated.machine_run import MachineRun
 from bondgraph.run.repeated.many import put_runs, table_of
 from bondgraph.run.repeated.schedules import Schedules
@@ -211,26 +211,26 @@ class Workspace:
 
     def _side_by_side(self, lanes: LaneKernels, key: bytes, many: int, samples: int) -> None:
         """The same for several runs at once, with the clocks of this key; `many` is the address of the table of all runs."""
-        while len(self._beside) < lanes.lanes - 1:
+        others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
+        while len(self._beside) < others:
             self._beside.append(Workspace(self.bound.program, self.settings, self._choice))
-        spaces, address = [self, *self._beside[: lanes.lanes - 1]], ctypes.c_void_p
+        spaces = [self, *self._beside[:others]]
         for space in spaces:
             space.weights.side_by_side(lanes)
             space.schedules.follow(key)
             space.table["budget"] = self._budget
         program = self.bound.program
-        tables, ahead = [space.table for space in spaces], self._found_ahead(spaces)
+        tables, ahead = [space.table for space in spaces], self._found_ahead(lanes.lanes, spaces)
         own = lane_table(lanes, tables, program.parameters, program.modes, samples, ahead)
         run = ctypes.CFUNCTYPE(None, address, address)(side_by_side.machine_code(lanes.lanes).address("run_side_by_side"))
         run(many, own.address)
 
-    def _found_ahead(self, spaces: Sequence[Workspace]) -> tuple[FieldTable, ...]:
+    def _found_ahead(self, lanes: int, spaces: Sequence[Workspace]) -> tuple[FieldTable, ...]:
         """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""
-        lanes = len(spaces)
         if lanes not in self._ahead:
             kernel, structures = self.bound.program.couplings
             steps, weights = None if kernel is None else kernel.steps, [space.weights.table for space in spaces]
-            couplings = None if steps is None else lane_couplings(steps, weights)
+            couplings = None if steps is None else lane_couplings(steps, lanes, weights)
             scales = lane_scales(self.bound.program.states, len(structures.rows), weights)
             self._ahead[lanes] = () if couplings is None else (couplings, scales)
         return self._ahead[lanes]

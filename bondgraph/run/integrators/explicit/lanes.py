@@ -20,22 +20,23 @@ STAGES, EXTENDED, DENSE = TABLEAU.last, len(TABLEAU.a), TABLEAU.rows
 # rates, powers, rates_and_powers: kernels in lanes; t, h, t_new: of the step that each lane attempts; later, now: time of a
 # stage, and that of the formulas; error, above, below: of each lane, and what it follows from. y ... noise: as in `steps.FIELDS`;
 # hs, chosen: of each number the length of its lane's step, and 1 where that is taken, else 0; own, fifth, third: what is summed
-# over them. tables: those of `steps`, of each lane; row_blocks, runs, taken, stiff, found, wanted: of each lane where the samples
-# of its run go, its number or -1, whether its step is good, whether stability holds it down, what its step calls for, and whether
-# its weights are to be looked at anew (whole numbers); couplings, scales: the tables of `error_control.lane_couplings`,
-# or 0, and `lane_scales`; own_states, own_modes: of each lane where y and m of its run lie one after the other.
+# over them. seats, taken, stiff: of each lane which of the runs under way is in it or -1, whether its step is good, whether
+# stability holds it down (whole numbers). tables: those of `steps`, of each run under way; row_blocks, runs, found: where its
+# samples go, its number or -1, and where it stands. couplings, scales: the tables of `error_control.lane_couplings`, or 0, and
+# `lane_scales`; due_t ... due_modes: of as many runs as there are lanes, whose weights are looked at: times, since the start and
+# of the formulas, numbers side by side, which they are, and where y and m of each lie one after the other.
 DRIVER = ("ready", "proposed", "judged", "lengthened", "held_down", "noisy_step", "weigh", "dense_samples", "flush")
 """Procedures of the method, and of the loop around its steps, that are called by their address."""
 _POINTERS = """rates powers rates_and_powers t h t_new later now error above below taken
-    y y_new y_stage y_dense k f size floor noise hs chosen own fifth third p m tables row_blocks runs stiff found
-    wanted couplings scales own_states own_modes"""
-FIELDS = fields_of([*_POINTERS.split(), *DRIVER], ["n", "width", "quadratures", "watch", "waited"], ("origin", "rtol"))
+    y y_new y_stage y_dense k f size floor noise hs chosen own fifth third p m seats stiff tables row_blocks runs
+    found couplings scales due_t due_now due_y due_p due_m due due_states due_modes"""
+FIELDS = fields_of([*_POINTERS.split(), *DRIVER], ["n", "width", "quadratures", "watch", "parameters"], ("origin", "rtol"))
 COMPONENTS = {
     **dict.fromkeys(("y", "y_new", "y_stage", "y_dense", "size", "floor", "noise", "hs", "chosen", "own", "fifth", "third"), 1),
-    **{"k": EXTENDED, "f": DENSE},
+    **{"k": EXTENDED, "f": DENSE, "due_y": 1},
 }
 """Arrays of so many numbers for each state and integrated power, in each lane."""
-SUMS = ("t", "h", "t_new", "later", "now", "error", "above", "below")
+SUMS = ("t", "h", "t_new", "later", "now", "error", "above", "below", "due_t", "due_now")
 """Arrays of a number for each lane."""
 
 
