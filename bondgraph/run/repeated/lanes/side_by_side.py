@@ -18,6 +18,7 @@ from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.integrators.explicit import lanes as vectors
 from bondgraph.run.integrators.explicit.lanes import DENSE, EXTENDED, FIELDS, STAGES
+from bondgraph.run.integrators.explicit.steps import is_far
 from bondgraph.run.integrators.one_step.control import AGAIN, ATTEMPT, DOUBT, GOOD, PAUSE, RENEW, STIFF, STOP
 from bondgraph.run.repeated import loop
 from bondgraph.run.repeated.fields import FIELDS as MANY
@@ -197,7 +198,7 @@ def _side_by_side(lanes: int) -> Procedure:
     """All runs."""
     write = Procedure("run_side_by_side", {"r": "ptr", "v": "ptr"})
     r, v, record = write["r"], write["v"], Record(write["v"], FIELDS)
-    following, busy, dense = (write.local(0, "i64") for _ in range(3))
+    following, busy, dense, far = (write.local(0, "i64") for _ in range(4))
     seats, taken = record.get("seats"), record.get("taken")
 
     def good() -> AbstractContextManager[None]:
@@ -212,6 +213,7 @@ def _side_by_side(lanes: int) -> Procedure:
         write.call("weigh_all", [v])
         busy.set(0)
         dense.set(0)
+        far.set(0)
         with write.loop(lanes) as lane:
             taken.store(lane, 0, "i64")
             record.get("h")[lane] = 0.0
@@ -229,12 +231,15 @@ def _side_by_side(lanes: int) -> Procedure:
                 write.call("leave", [r, v, lane, found])
             with write.when(found.equals(GOOD)):
                 taken.store(lane, 1, "i64")
+                # Else `held_down` does not ask for the sums.
+                with write.when(record.get("watch").equals(1) & is_far(own, record.get("h")[lane])):
+                    far.set(1)
                 with _sample_before(write, own, lambda time, own=own: time < own.get("target")):  # type: ignore[misc]
                     dense.set(1)
                     own.count("rate_count", EXTENDED - STAGES - 1)
         with write.when(dense.get().equals(1)):
             write.call("prepare_dense_all", [v])
-        with write.when(record.get("watch").equals(1)):
+        with write.when(far.get().equals(1)):
             write.call("stiffness_all", [v])
         with write.loop(lanes) as lane, good():
             write.call("settle_lane", [v, lane])
