@@ -14,10 +14,11 @@ from typing import Union
 
 from bondgraph.emit.procedure import Local, Procedure, Temporary
 
-Given = Union["Abreast", float]
+Given = Union["Abreast", Temporary, float]
+"""A number of each run, or one for all."""
 
 
-def _operator(operation: Callable[[Temporary, Temporary | float], Temporary]) -> Callable[[Abreast, Given], Abreast]:
+def _operator(operation: Callable[..., Temporary]) -> Callable[[Abreast, Given], Abreast]:
     def method(own: Abreast, other: Given) -> Abreast:
         return own.each(operation, other)
 
@@ -46,6 +47,10 @@ class Abreast:
     def any(self) -> Temporary:
         """Whether a condition holds for one of the runs."""
         return functools.reduce(operator.or_, self.numbers)
+
+    def folded(self, name: str) -> Temporary:
+        """The numbers of all runs by a function of two."""
+        return functools.reduce(lambda one, other: one.procedure.intrinsic(name, one, other), self.numbers)
 
     def select(self, yes: Given, no: Given) -> Abreast:
         """`yes` of each run for which the condition holds, else `no`."""
