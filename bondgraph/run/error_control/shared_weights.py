@@ -40,6 +40,7 @@ class SharedWeights(Weights):
 
     def __init__(self, bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float):
         self.table = FieldTable(FIELDS)
+        self._in_lanes: LaneKernels | None = None
         super().__init__(bound, rtol, absolute, longest)
         program, library, table = bound.program, weighing.machine_code(), self.table
         kernel, structures = program.couplings
@@ -113,6 +114,9 @@ class SharedWeights(Weights):
     def side_by_side(self, kernels: LaneKernels) -> None:
         """Let several points be evaluated at once."""
         table, program, lanes = self.table, self._bound.program, kernels.lanes
+        if self._in_lanes is kernels:
+            return
+        self._in_lanes = kernels
         for name in ("rates", "powers"):
             table.point(f"wide_{name}", kernels.addresses.get(name, 0))
         width = self._n + self._nq
