@@ -20,7 +20,7 @@ from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.table import FieldTable, fields_of
 
 FOUR = 4
-"""Runs that go together. Most of it are divisions, and no processor does more of these at once."""
+"""Runs that go together: most of it are divisions, which wider vectors do not do faster."""
 
 # weights: the tables of `fields`, of each run; see, couplings, drawn: procedures of a run alone; values, rates, scales, work: of
 # the runs of a four; members: which they are; left: 1 for each of those that are due that is in none yet.
