@@ -69,8 +69,12 @@ def processor() -> tuple[str, str]:
 
     Raises `CompileError` E390, where the variable says something else.
     """
+    return _processor(os.environ.get("SCREWBOND_PROCESSOR", "") or "host")
+
+
+@functools.cache
+def _processor(chosen: str) -> tuple[str, str]:
     llvm = binding()
-    chosen = os.environ.get("SCREWBOND_PROCESSOR", "") or "host"
     if chosen == "host":
         return _host()
     if chosen == "baseline":

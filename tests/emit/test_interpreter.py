@@ -149,8 +149,9 @@ def test_lanes_have_the_bits_of_a_run_alone(lanes):
         points = random.choice([0.0, -0.0, 1.0, -1.0, 0.5, np.inf, np.nan, *random.uniform(-3.0, 3.0, 30)], (lanes, 9))
         numbers.reshape(-1, lanes)[steps.places] = points.T[steps.indices]
         interpret(*places, len(made.table), len(steps.start) - len(made.table))
-        found = rows[made.found[:, None] + np.arange(lanes)].T
-        np.testing.assert_array_equal(found, [kernel(point) for point in points])
+        found, alone = rows[made.found[:, None] + np.arange(lanes)].T, np.array([kernel(point) for point in points])
+        np.testing.assert_array_equal(found, alone)
+        assert np.array_equal(np.signbit(found) & ~np.isnan(found), np.signbit(alone) & ~np.isnan(alone))
 
 
 def test_of_more_columns_than_fit_none_go_in_lanes():

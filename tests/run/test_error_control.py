@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from bondgraph.emit.kernel import address_of
+from bondgraph.emit.llvm import compile_procedures
 from bondgraph.run import couplings as reference
 from bondgraph.run.bound import Bound
 from bondgraph.run.couplings import Couplings, Structures
-from bondgraph.run.error_control import weighing
+from bondgraph.run.error_control import balancing, weighing
 from bondgraph.run.error_control.fields import SEEN
+from bondgraph.run.error_control.lane_scales import FOUR
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.error_control.weights import Weights
 from bondgraph.run.simulate import simulate
@@ -111,7 +113,7 @@ def machine(name: str, couplings: Couplings, *arrays: np.ndarray) -> None:
 
 
 def fastest(couplings: Couplings) -> np.ndarray:
-    rates, work = couplings.diagonal.copy(), np.empty(3 * len(couplings.diagonal))
+    rates, work = couplings.diagonal.copy(), np.empty(3 * len(couplings.diagonal) + 1)
     machine("fastest", couplings, rates, work)
     return rates
 
@@ -139,6 +141,40 @@ def test_machine_code_balances_as_its_reference_does_to_the_last_bit(density):
         assert np.array_equal(fastest(made), speed)
         floor, start = np.maximum(speed, 1e-3), np.where(random.random(n) < 0.3, random.random(n), 0.0)
         assert np.array_equal(carried(made, floor, start), reference.carried(made, floor, start))
+
+
+@pytest.fixture(scope="module")
+def by_fours():
+    return compile_procedures(balancing.procedures(FOUR))
+
+
+@pytest.mark.parametrize("size", [1.0, 8.0, 150.0])
+def test_four_runs_are_balanced_to_the_bits_of_one(by_fours, size):
+    """Also where some of them are balanced from the beginning, or out of all proportion; those that are done stay as they are."""
+    random = np.random.default_rng(2)
+
+    def call(name, made, *arrays):
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (2 + len(arrays)))(by_fours.address(name))
+        values = np.array([own.values for own in made]).T.copy()
+        function(made[0].structure.table.address, address_of(values), *map(address_of, arrays))
+
+    for _ in range(25):
+        n = int(random.integers(1, 30))
+        found, even = random.random((n, n)) < random.choice([0.1, 0.3, 0.9]), random.random(FOUR) < 0.4
+        spread = [(0.0 if own else size) * random.uniform(-1.0, 1.0, (n, n)) for own in even]
+        made = [coupled(found * 10.0**powers) for powers in spread]
+        alike = all(np.array_equal(own.structure.rows, made[0].structure.rows) for own in made)
+        made = made if alike else [made[0]] * FOUR
+        with np.errstate(all="ignore"):
+            speeds = np.array([reference.fastest(own) for own in made])
+            rates, work = np.array([own.diagonal for own in made]).T.copy(), np.empty((4 * n + 1 + len(made[0].values)) * FOUR)
+            call("fastest", made, rates, work)
+            assert np.array_equal(rates.T, speeds)
+            floors, starts = np.maximum(speeds, 1e-3), np.where(random.random((FOUR, n)) < 0.3, random.random((FOUR, n)), 0.0)
+            reached, speed = starts.T.copy(), floors.T.copy()
+            call("carry", made, speed, reached, work)
+            alone = [reference.carried(*given) for given in zip(made, floors, starts, strict=True)]
+        assert np.array_equal(reached.T, alone)
 
 
 def test_couplings_out_of_all_proportion_are_the_same_bits():

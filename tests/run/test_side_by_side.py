@@ -82,6 +82,36 @@ def test_a_model_without_states_has_nothing_to_go_side_by_side():
     np.testing.assert_allclose(found.integrals[:, 0], p[:, 0] / 2.0, rtol=1e-12)
 
 
+@pytest.mark.parametrize("lanes", [4, 8])
+def test_runs_whose_states_are_coupled_in_other_ways(lanes):
+    """Each has one of many structures, so that few are balanced together; some begin where nothing has a size yet."""
+    made = program(
+        lambda t, x, p, m: [
+            p[0] * x[1] - x[0],
+            p[1] * x[2] + s.cos(t) - 30.0 * x[1],
+            p[2] * x[0] - p[0] * x[2] + p[3] * x[3],
+            -x[3],
+        ],
+        (4, 4, 0),
+    )
+    random = np.random.default_rng(6)
+    p = random.uniform(0.5, 50.0, (41, 4)) * (random.random((41, 4)) < 0.7)
+    x = random.normal(size=(41, 4)) * (random.random((41, 4)) < 0.5)
+    prepared = prepare(made, 3.0, samples=0.5, progress=False)
+    alone = prepared.many(p, x, [], lanes=1)
+    assert_same(prepared.many(p, x, [], lanes=lanes), alone)
+    assert alone.ok.all() and len(set(alone.steps)) > 10
+
+
+@pytest.mark.parametrize("runs", [3, 5, 8, 9, 17])
+def test_few_runs_leave_lanes_idle(runs):
+    """As many as can begin at once, fewer, and more."""
+    random = np.random.default_rng(7)
+    x, p = random.normal(size=(runs, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (runs, 2))
+    prepared = prepare(oscillator(), 1.0, samples=0.5, progress=False)
+    assert_same(prepared.many(p, x, [], lanes=4), prepared.many(p, x, [], lanes=1))
+
+
 def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
     """States that grow beyond all bounds, powers that do not fit, numbers that are none; they are done again alone."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)

@@ -52,7 +52,8 @@ _LIBRARIES = {
 def _texts(lanes: int) -> list[str]:
     texts = [text for number in ARGUMENTS for text in (rule(number, lanes), _step(number, lanes))]
     angles = trigonometry.called(texts, lanes)
-    declared = dict.fromkeys("\n".join([wide_declarations(lanes), *angles[:1]]).splitlines())  # some twice
+    reduced = f"declare i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1>)"
+    declared = dict.fromkeys("\n".join([wide_declarations(lanes), reduced, *angles[:1]]).splitlines())  # some twice
     return ["\n".join(declared), *texts, *angles[1:]]
 
 
@@ -70,7 +71,7 @@ def _interpret() -> Procedure:
 
 def _step(number: int, lanes: int) -> str:
     """A step of this instruction: its values, and its rows of derivatives where it varies, by each column on which it depends."""
-    count, name, lines, body = ARGUMENTS[number], op.NAMES[number], list[str](), list[str]()
+    count, name, lines = ARGUMENTS[number], op.NAMES[number], list[str]()
 
     def whole(to: str, field: int) -> list[str]:
         return [f"%{to}.at = getelementptr i64, ptr %step, i64 {field}", f"%{to} = load i64, ptr %{to}.at"]
@@ -96,27 +97,65 @@ def _step(number: int, lanes: int) -> str:
     for k in range(count):
         lines += [*whole(f"r{k}", 5 + k), *place(f"source{k}", "rows", f"%r{k}")]
         lines += [f"%s{k} = getelementptr double, ptr %work, i64 {(RESULT + 1 + k) * lanes}"]
-        lines += wide(f"%slope{k} = load double, ptr %s{k}", f"%flat{k} = fcmp oeq double %slope{k}, 0.0")
-    lines += [*whole("from", 8), *whole("to", 9), "%some = icmp slt i64 %from, %to", "br i1 %some, label %each, label %done"]
-    body += ["each:", "%k = phi i64 [ %from, %entry ], [ %next, %each ]"]
-    body += ["%column.at = getelementptr i64, ptr %columns, i64 %k", "%column = load i64, ptr %column.at"]
+        lines += wide(f"%slope{k} = load double, ptr %s{k}")
+    lines += [*whole("from", 8), *whole("to", 9), "%some = icmp slt i64 %from, %to"]
+    # A zero may have another sign in `_quick`, but for the zero that is added last.
+    exact = count == RESULT
+    lines += [f"br i1 %some, label %{'guarded' if exact else 'quick'}, label %done"]
+    lines += [] if exact else _quick(count, lanes)
+    lines += _guarded(count, lanes, "entry" if exact else "look")
+    given = [*(f"ptr noalias %{block}" for block in ("step", "values", "rows", "work")), "i64 %place", "ptr noalias %columns"]
+    return define(f"void @step_{name}", given, ["br label %entry", "entry:", *lines, "done:"])
+
+
+def _column(loop: str, count: int, lanes: int, before: str) -> list[str]:
+    """The beginning of a loop over the columns of a step, in the block of this name: what is given of the next."""
+    lines = [f"{loop}:", f"%{loop}.k = phi i64 [ %from, %{before} ], [ %{loop}.next, %{loop} ]"]
+    lines += [f"%{loop}.place = getelementptr i64, ptr %columns, i64 %{loop}.k", f"%{loop}.column = load i64, ptr %{loop}.place"]
     for k in range(count):
-        body += [f"%at{k} = getelementptr double, ptr %source{k}, i64 %column"]
-        body += wide(
-            f"%given{k} = load double, ptr %at{k}",
-            f"%still{k} = fcmp oeq double %given{k}, 0.0",
+        lines += [f"%{loop}.at{k} = getelementptr double, ptr %source{k}, i64 %{loop}.column"]
+        lines += [widened(f"%{loop}.given{k} = load double, ptr %{loop}.at{k}", lanes)]
+        lines += [widened(f"%{loop}.product{k} = fmul double %slope{k}, %{loop}.given{k}", lanes)]
+    return [*lines, f"%{loop}.out = getelementptr double, ptr %target, i64 %{loop}.column"]
+
+
+def _next(loop: str, then: str) -> list[str]:
+    """The end of such a loop."""
+    lines = [f"%{loop}.next = add i64 %{loop}.k, 1", f"%{loop}.more = icmp slt i64 %{loop}.next, %to"]
+    return [*lines, f"br i1 %{loop}.more, label %{loop}, label %{then}"]
+
+
+def _quick(count: int, lanes: int) -> list[str]:
+    """The columns of a step by products and sums alone. These make no number of nothing times infinity, and then of `%seen`: all
+    columns are gone through again, `_guarded`."""
+    label, counter, *given = _column("quick", count, lanes, "entry")
+    zero = f"<double {', '.join(['0.0'] * lanes)}>".replace(", ", ", double ")
+    lines = [f"%seen = phi <{lanes} x double> [ {zero}, %entry ], [ %seen.next, %quick ]", *given]
+    total = "%quick.product0" if count == 1 else "%quick.total"
+    sums = ["%quick.total = fadd double %quick.product0, %quick.product1"] if count == 2 else []
+    sums += [f"%quick.sum = fadd double {total}, 0.0", "store double %quick.sum, ptr %quick.out"]
+    sums += ["%seen.next = fadd double %seen, %quick.sum"]
+    lines += [*(widened(line, lanes) for line in sums), *_next("quick", "look"), "look:"]
+    lines += [widened("%lost = fcmp uno double %seen.next, 0.0", lanes)]
+    lines += [f"%any = call i1 @llvm.vector.reduce.or.v{lanes}i1(<{lanes} x i1> %lost)"]
+    return [label, counter, *lines, "br i1 %any, label %guarded, label %done"]
+
+
+def _guarded(count: int, lanes: int, before: str) -> list[str]:
+    """The columns of a step by products in which nothing times infinity is nothing."""
+    lines, own = _column("guarded", count, lanes, before), list[str]()
+    for k in range(count):
+        own += [
+            f"%flat{k} = fcmp oeq double %slope{k}, 0.0",
+            f"%still{k} = fcmp oeq double %guarded.given{k}, 0.0",
             f"%nothing{k} = or i1 %flat{k}, %still{k}",
-            f"%product{k} = fmul double %slope{k}, %given{k}",
-            f"%{'term' if k else 'total'}{k} = select i1 %nothing{k}, double 0.0, double %product{k}",
+            f"%{'term' if k else 'total'}{k} = select i1 %nothing{k}, double 0.0, double %guarded.product{k}",
             *([f"%total{k} = fadd double %total{k - 1}, %term{k}"] if k else []),
-        )
+        ]
     # As in `code`: zero is added all the same, for the sign of a zero.
     last = f"%total{count - 1}" if count == RESULT else "%sum"
-    body += wide(f"%sum = fadd double %total{count - 1}, 0.0")
-    body += ["%out = getelementptr double, ptr %target, i64 %column", *wide(f"store double {last}, ptr %out")]
-    body += ["%next = add i64 %k, 1", "%more = icmp slt i64 %next, %to", "br i1 %more, label %each, label %done", "done:"]
-    given = [*(f"ptr noalias %{block}" for block in ("step", "values", "rows", "work")), "i64 %place", "ptr noalias %columns"]
-    return define(f"void @step_{name}", given, ["br label %entry", "entry:", *lines, *body])
+    own += [f"%sum = fadd double %total{count - 1}, 0.0", f"store double {last}, ptr %guarded.out"]
+    return [*lines, *(widened(line, lanes) for line in own), *_next("guarded", "done")]
 
 
 @dataclass(frozen=True, eq=False)

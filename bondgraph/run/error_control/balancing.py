@@ -1,6 +1,7 @@
 """The arithmetic of `couplings` in machine code: values of couplings with their structure -> fastest rates, scales.
 
-The same operations in the same order as there, so that both give the same bits.
+The same operations in the same order as there, so that both give the same bits; for one run, or for several whose couplings have
+the same structure (`lanes`), the numbers of each of which are then side by side in all arrays.
 """
 
 from __future__ import annotations
@@ -10,16 +11,21 @@ from contextlib import contextmanager
 
 from bondgraph.emit.procedure import Local, Procedure, Record, Temporary
 from bondgraph.run.couplings import BALANCED, FIELDS, MOST, SAME, SWEEPS
+from bondgraph.run.error_control.abreast import Abreast, Numbers, Wide, everywhere
 
 
-def procedures() -> list[Procedure]:
+def procedures(lanes: int = 1) -> list[Procedure]:
     """All of them, those that are called before those that call."""
-    return [_along_ears(), _sums(), _balance(), _fastest(), _carry()]
+    return [part(lanes) for part in (_along_ears, _sums, _balance, _fastest, _carry)]
 
 
 def _structure(write: Procedure) -> Record:
     """The structure behind the argument s."""
     return Record(write["s"], FIELDS)
+
+
+def _arrays(write: Procedure, lanes: int, *names: str) -> list[Wide]:
+    return [Wide(write[name], lanes) for name in names]
 
 
 @contextmanager
@@ -31,129 +37,138 @@ def _inner(write: Procedure) -> Iterator[tuple[Temporary, Temporary, Temporary]]
         yield k, record.get("rows").load(k, "i64"), record.get("columns").load(k, "i64")
 
 
-def _along_ears() -> Procedure:
+def _along_ears(lanes: int) -> Procedure:
     """`couplings._along_ears`."""
     write = Procedure("along_ears", {"s": "ptr", "values": "ptr", "scales": "ptr"}, internal=True)
-    record, values, scales = _structure(write), write["values"], write["scales"]
+    record, (values, scales) = _structure(write), _arrays(write, lanes, "values", "scales")
     couplings, states = record.get("ear_couplings"), record.get("ear_states")
     with write.loop(record.get("ears")) as ear:
         begin, end = (record.get("ear_at").load(ear + shift, "i64") for shift in (0, 1))
         start = scales[record.get("ear_from").load(ear, "i64")]
-        total = write.local(start / scales[states.load(end - 1, "i64")])
+        total = Numbers(write, start / scales[states.load(end - 1, "i64")])
         with write.loop(end, begin) as step:
             total.set(total.get() * values[couplings.load(step, "i64")])
-        rate = write.local(write.intrinsic("sqrt", total.get()))
+        rate = Numbers(write, total.get().intrinsic("sqrt"))
         with write.when(end - begin > 2):
-            rate.set(write.intrinsic("pow", total.get(), write.value(1.0, "double") / write.real(end - begin)))
-        at = write.local(start)
-        with write.when((rate.get() > 0.0) & (rate.get() < MOST)), write.loop(end - 1, begin) as step:
+            part = write.value(1.0, "double") / write.real(end - begin)
+            rate.set(total.get().intrinsic("pow", Abreast([part] * lanes)))
+        at, found = Numbers(write, start), (rate.get() > 0.0) & (rate.get() < MOST)
+        with write.when(found.any()), write.loop(end - 1, begin) as step:
+            state = states.load(step, "i64")
             at.set(at.get() * (values[couplings.load(step, "i64")] / rate.get()))
-            scales[states.load(step, "i64")] = at.get()
+            scales[state] = found.select(at.get(), scales[state])
     write.give()
     return write
 
 
-def _sums() -> Procedure:
-    """Sums of B_ij s_j / s_i over rows and columns; 1 if they are about equal."""
-    arguments = dict.fromkeys(("s", "values", "scales", "into", "out_of"), "ptr")
-    write = Procedure("sums", arguments, "i64", internal=True)
-    values, scales, into, out_of = (write[name] for name in ("values", "scales", "into", "out_of"))
-    states = _structure(write).get("states")
+_SUMS = {**dict.fromkeys(("s", "values", "scales"), "ptr"), **dict.fromkeys(("into", "out_of", "uneven"), "ptr noalias")}
+
+
+def _sums(lanes: int) -> Procedure:
+    """Sums of B_ij s_j / s_i over rows and columns; 1 if they are about equal for each run, else 0, and which are `uneven`."""
+    write = Procedure("sums", _SUMS, "i64", internal=True)
+    values, scales, into, out_of, uneven = _arrays(write, lanes, *list(_SUMS)[1:])
+    states, only = _structure(write).get("states"), write.value(0, "i64")
     with write.loop(states) as i:
         into[i] = 0.0
         out_of[i] = 0.0
     # Couplings come by columns, whose sums need not wait for memory.
-    total, before = write.local(0.0), write.local(-1, "i64")
+    total, before = Numbers(write, everywhere(write, 0.0, lanes)), write.local(-1, "i64")
     with _inner(write) as (k, row, column):
         flow = values[k] * scales[column] / scales[row]
         into[row] = into[row] + flow
-        total.set(write.select(column.equals(before.get()), total.get(), 0.0) + flow)
+        goes_on = column.equals(before.get())
+        total.set(total.get().each(lambda own, goes_on=goes_on: write.select(goes_on, own, 0.0)) + flow)
         out_of[column] = total.get()
         before.set(column)
+    uneven[only] = 0.0
     with write.loop(states) as i:
         a, b = into[i], out_of[i]
         balanced = (a < b * BALANCED) & (b < a * BALANCED)
-        with write.when((a > 0.0) & (b > 0.0) & ~balanced):
+        uneven[only] = ((a > 0.0) & (b > 0.0) & ~balanced).select(1.0, uneven[only])
+        with write.when(~uneven[only].equals(0.0).any()):
             write.give(0)
-    write.give(1)
+    write.give(write.select(uneven[only].equals(1.0).any(), 0, 1, "i64"))
     return write
 
 
-def _balance() -> Procedure:
-    """`couplings._balanced`."""
-    arguments = dict.fromkeys(("s", "values", "scales", "into", "out_of"), "ptr")
-    write = Procedure("balance", arguments, internal=True)
-    scales, into, out_of = (write[name] for name in ("scales", "into", "out_of"))
-    states = _structure(write).get("states")
+def _balance(lanes: int) -> Procedure:
+    """`couplings._balanced`; runs whose sums are about equal stay as they are."""
+    write = Procedure("balance", _SUMS, internal=True)
+    scales, into, out_of, uneven = _arrays(write, lanes, *list(_SUMS)[2:])
+    states, only = _structure(write).get("states"), write.value(0, "i64")
     with write.loop(states) as i:
         scales[i] = 1.0
-    write.call("along_ears", [write["s"], write["values"], scales])
+    write.call("along_ears", [write["s"], write["values"], write["scales"]])
     with write.loop(SWEEPS):
-        with write.when(write.call("sums", [write[name] for name in arguments], "i64").equals(1)):
+        with write.when(write.call("sums", [write[name] for name in _SUMS], "i64").equals(1)):
             write.give()
         with write.loop(states) as i:
             a, b = into[i], out_of[i]
-            with write.when((a > 0.0) & (b > 0.0)):
+            live = (a > 0.0) & (b > 0.0) & uneven[only].equals(1.0)
+            with write.when(live.any()):
                 # All at once, hence only half of the step of one after the other.
-                scales[i] = scales[i] * write.intrinsic("sqrt", write.intrinsic("sqrt", a / b))
+                scales[i] = live.select(scales[i] * (a / b).intrinsic("sqrt").intrinsic("sqrt"), scales[i])
     write.give()
     return write
 
 
-def _raise(write: Procedure, into: Temporary, place: Temporary, value: Temporary) -> None:
-    """The larger of an entry and a value, in its place; what is not a number does not count."""
-    into[place] = write.intrinsic("maxnum", into[place], value)
-
-
-def _fastest() -> Procedure:
-    """`couplings.fastest`: `rates` is the diagonal before; `work` has room for three numbers for each state."""
+def _fastest(lanes: int) -> Procedure:
+    """`couplings.fastest`: `rates` is the diagonal before; `work` has room for three numbers for each state, and one more."""
     write = Procedure("fastest", dict.fromkeys(("s", "values", "rates", "work"), "ptr"))
-    record, values, rates = _structure(write), write["values"], write["rates"]
+    record, (values, rates, work) = _structure(write), _arrays(write, lanes, "values", "rates", "work")
     states = record.get("states")
-    scales, into, out_of = (write["work"].at(states * k) for k in range(3))
-    write.call("balance", [write["s"], values, scales, into, out_of])
+    scales, into, out_of, uneven = (work.at(states * k) for k in range(4))
+    write.call("balance", [write["s"], write["values"], *(array.pointer for array in (scales, into, out_of, uneven))])
     with _inner(write) as (k, row, column):
-        _raise(write, rates, row, values[k] * scales[column] / scales[row])
+        _raise(rates, row, values[k] * scales[column] / scales[row])
     with write.loop(states) as j:
         i = record.get("order").load(j, "i64")
-        with write.when(rates[i].equals(0.0)):
+        with write.when(rates[i].equals(0.0).any()):
             begin, end = (record.get("drivers_at").load(i + shift, "i64") for shift in (0, 1))
-            found = write.local(0.0)
+            found = Numbers(write, everywhere(write, 0.0, lanes))
             with write.loop(end, begin) as place:
                 driver = rates[record.get("drivers").load(place, "i64")]
-                found.set(write.intrinsic("maxnum", found.get(), driver))
-            rates[i] = found.get()
+                found.set(found.get().intrinsic("maxnum", driver))
+            rates[i] = rates[i].equals(0.0).select(found.get(), rates[i])
     write.give()
     return write
 
 
-def _gain(write: Procedure, k: Temporary, row: Temporary, column: Temporary) -> Temporary:
+def _raise(into: Wide, place: Temporary, value: Abreast) -> None:
+    """The larger of an entry and a value, in its place; what is not a number does not count."""
+    into[place] = into[place].intrinsic("maxnum", value)
+
+
+def _gain(write: Procedure, lanes: int, k: Temporary, row: Temporary, column: Temporary) -> Abreast:
     """How much of the driving state's scale the driven one takes over."""
-    part, speed = _structure(write).get("part"), write["speed"]
+    part, (speed, values) = _structure(write).get("part"), _arrays(write, lanes, "speed", "values")
     alike = part.load(row, "i64").equals(part.load(column, "i64"))
-    across = write.select(alike, speed[row], write.intrinsic("maxnum", speed[row], speed[column]))
-    return write["values"][k] / across
+    across = speed[row].intrinsic("maxnum", speed[column])
+    return values[k] / speed[row].each(lambda own, other: write.select(alike, own, other), across)
 
 
-def _carry() -> Procedure:
+def _carry(lanes: int) -> Procedure:
     """`couplings.carried`, in place; `work` has room for a number for each state and each coupling."""
     write = Procedure("carry", dict.fromkeys(("s", "values", "speed", "scales", "work"), "ptr"))
-    record, scales = _structure(write), write["scales"]
+    record, (scales, reached) = _structure(write), _arrays(write, lanes, "scales", "work")
     states, couplings = record.get("states"), record.get("couplings")
     rows, columns = record.get("rows"), record.get("columns")
-    reached, gain = write["work"], write["work"].at(states)
+    gain = reached.at(states)
     with write.loop(couplings) as k:
-        gain[k] = _gain(write, k, rows.load(k, "i64"), columns.load(k, "i64"))
+        gain[k] = _gain(write, lanes, k, rows.load(k, "i64"), columns.load(k, "i64"))
     moved: Local = write.local(0, "i64")
     with write.loop(states):
         with write.loop(states) as i:
             reached[i] = scales[i]
         with write.loop(couplings) as k:
-            _raise(write, reached, rows.load(k, "i64"), gain[k] * scales[columns.load(k, "i64")])
+            _raise(reached, rows.load(k, "i64"), gain[k] * scales[columns.load(k, "i64")])
         moved.set(0)
-        with write.loop(states) as i, write.when(reached[i] > scales[i] * SAME):
-            scales[i] = reached[i]
-            moved.set(1)
+        with write.loop(states) as i:
+            larger = reached[i] > scales[i] * SAME
+            with write.when(larger.any()):
+                scales[i] = larger.select(reached[i], scales[i])
+                moved.set(1)
         with write.when(moved.get().equals(0)):
             write.give()
     write.give()

@@ -9,7 +9,7 @@ from bondgraph.emit.interpreter.code import BLOCK
 from bondgraph.emit.interpreter.steps import STRIP
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.couplings import LEAST, MOST
-from bondgraph.run.error_control.fields import PATTERN, PATTERNS, evaluate, record_of
+from bondgraph.run.error_control.fields import CARRIED, PATTERN, PATTERNS, evaluate, record_of
 from bondgraph.run.error_control.scales import AHEAD, DECADE, PART
 from bondgraph.run.idioms import clock_time, larger, size_of
 
@@ -18,7 +18,7 @@ _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 
 def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
-    return [_interpreted(), _met(), _couplings(), _driven(), _spread(), _look_ahead(), _natural_scales()]
+    return [_interpreted(), _met(), _couplings(), _driven(), _drawn(), _spread(), _look_ahead(), _natural_scales()]
 
 
 def _interpreted() -> Procedure:
@@ -91,7 +91,7 @@ def _met() -> Procedure:
 
 def _couplings() -> Procedure:
     """`bound.Bound.couplings`: the pattern, the diagonal and the values beside it; nothing is done where they are at hand."""
-    write = Procedure("couplings", _AT, internal=True)
+    write = Procedure("couplings", _AT)
     record = record_of(write)
     _unless_at_hand(write, record)
     count, found, nonzeros, diagonal = (record.get(name) for name in ("entry_count", "found", "nonzeros", "diagonal"))
@@ -166,16 +166,11 @@ def _driven() -> Procedure:
     return write
 
 
-def _spread() -> Procedure:
-    """`scales._spread` into `later`, from the sizes given."""
-    write = Procedure("spread", {**_AT, "size": "ptr"}, internal=True)
+def _drawn() -> Procedure:
+    """The scales of `scales._spread` before they are carried along the couplings, into `later`; the speeds into `fastest`."""
+    write = Procedure("drawn", {**_AT, "size": "ptr"})
     record, at = record_of(write), [write[name] for name in _AT]
     n, fastest, driven, later = (record.get(name) for name in ("n", "fastest", "driven", "later"))
-    write.call("couplings", at)
-    with write.loop(n) as i:
-        fastest[i] = record.get("diagonal")[i]
-    structure, values = structure_of(record), record.get("values")
-    write.call("fastest", [structure, values, fastest, record.get("balance")])
     least = 1.0 / record.get("longest")
     with write.loop(n) as i:
         speed = write.select(fastest[i] < float("inf"), fastest[i], 0.0)
@@ -183,6 +178,24 @@ def _spread() -> Procedure:
     write.call("drive", at)
     with write.loop(n) as i:
         later[i] = larger(write, write["size"][i], driven[i] / fastest[i])
+    write.give()
+    return write
+
+
+def _spread() -> Procedure:
+    """`scales._spread` into `later`, from the sizes given."""
+    write = Procedure("spread", {**_AT, "size": "ptr"}, internal=True)
+    record, at = record_of(write), [write[name] for name in _AT]
+    fastest, later = record.get("fastest"), record.get("later")
+    write.call("couplings", at)
+    with write.when(record.get("scaled").equals(CARRIED)):
+        record.set("scaled", 0)
+        write.give()
+    with write.loop(record.get("n")) as i:
+        fastest[i] = record.get("diagonal")[i]
+    structure, values = structure_of(record), record.get("values")
+    write.call("fastest", [structure, values, fastest, record.get("balance")])
+    write.call("drawn", [*at, write["size"]])
     write.call("carry", [structure, values, fastest, later, record.get("reached")])
     write.give()
     return write

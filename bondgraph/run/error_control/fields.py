@@ -10,12 +10,15 @@ SEEN = 64
 """Sets of modes that are remembered; then the earliest are forgotten."""
 PATTERNS = 8
 """Structures of couplings that a run has at hand; others are looked up anew."""
+RAPID, CARRIED = 1, 2
+"""What of natural scales is there: the fastest rates, or also the scales, carried along the couplings."""
 
 # p, window: as in `bound.Bound`; couple: a kernel of the couplings, or steps, which are interpreted (`emit.interpreter`).
 # size ... scale: as in `weights.Weights`; nominal, absolute: what the user hints at, and asks for.
 # seen: modes (SEEN, modes); squares: energy per square of each state, in the modes square_modes; ladder: factors that are tried.
 # coupled_at: time, states and modes (1 + n + modes) of the present couplings, if these are `coupled`; ahead: whether the nonzeros
-# for the next time that they are asked for are there already (`lane_couplings`).
+# for the next time that they are asked for are there already (`lane_couplings`); scaled: how much of `driving`'s `spread` is, the
+# next time (`lane_scales`): nothing, the fastest rates, or all.
 # wide_rates, ...: kernels for so many `lanes`, 0 where there are none, and their blocks.
 # patterns, pattern: records of `couplings.Structures` that are at hand, and the present one; meet: finds one by `found`.
 _POINTERS = """rates powers energies couple interpret p window size floor noise exceeded speed scale nominal absolute
@@ -23,7 +26,7 @@ _POINTERS = """rates powers energies couple interpret p window size floor noise 
     blocks place_blocks place_indices places constants numbers rows steps work seeded entries entry_columns indptr
     fastest balance reached later moved scales apart held beyond sharp points third fourth sigma driven
     wide_rates wide_powers wide_t wide_x wide_p wide_m wide_out"""
-_WHOLES = """n quadratures storages modes entry_count interpreted known oldest seen_count seen_next coupled ahead
+_WHOLES = """n quadratures storages modes entry_count interpreted known oldest seen_count seen_next coupled ahead scaled
     patience has_absolute modes_known resting number_count input_count step_count row_count lanes parameters"""
 _REALS = "origin rtol longest collected energy spread boost boosted"
 

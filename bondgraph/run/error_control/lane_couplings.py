@@ -16,15 +16,14 @@ from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.table import FieldTable, fields_of
 
 # Arrays of `interpreter.lanes`; input_places ... input_indices: of each input its place among the numbers, its block (t, y, p, m)
-# and its place there; blocks: where these are; weights: the tables of `fields`, of each lane.
+# and its place there; blocks: where these are; weights: the tables of `fields`, of each run.
 _POINTERS = "interpret steps columns numbers rows work found input_places input_blocks input_indices blocks weights"
 FIELDS = fields_of(_POINTERS.split(), ("step_count", "first", "input_count", "entry_count"))
 
 
-def lane_couplings(steps: InterpretedSteps, weights: Sequence[FieldTable]) -> FieldTable | None:
-    """What `couple_ahead` takes, for lanes whose error control has these tables; None for models with more states than it is made
-    for."""
-    lanes = len(weights)
+def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldTable]) -> FieldTable | None:
+    """What `couple_ahead` takes, for so many lanes, and runs whose error control has these tables; None for models with more
+    states than it is made for."""
     made = lane_steps(steps, lanes)
     if made is None:
         return None
@@ -45,9 +44,9 @@ def lane_couplings(steps: InterpretedSteps, weights: Sequence[FieldTable]) -> Fi
 
 
 def couple_ahead(lanes: int) -> Procedure:
-    """The nonzeros of the Jacobian at (t, y, p, m), a number of every lane each, for the error control of the lanes that are
-    `wanted`."""
-    given = dict.fromkeys(("a", "t", "y", "p", "m", "wanted"), "ptr")
+    """The nonzeros of the Jacobian at (t, y, p, m), a number of every lane each, for the error control of the `count` runs that
+    are `due`, which are in the first lanes."""
+    given = {**dict.fromkeys(("a", "t", "y", "p", "m", "due"), "ptr"), "count": "i64"}
     write = Procedure("couple_ahead", given, internal=True)
     record = Record(write["a"], FIELDS)
     blocks, numbers, rows = (record.get(name) for name in ("blocks", "numbers", "rows"))
@@ -60,8 +59,8 @@ def couple_ahead(lanes: int) -> Procedure:
             target[lane] = source[lane]
     at = [record.get(name) for name in ("steps", "numbers", "rows", "work", "columns", "step_count", "first")]
     write.call(record.get("interpret"), at)
-    with write.loop(lanes) as lane, write.when(write["wanted"].load(lane, "i64").equals(1)):
-        own = Record(record.get("weights").load(lane, "ptr"), ERROR_CONTROL)
+    with write.loop(write["count"]) as lane:
+        own = Record(record.get("weights").load(write["due"].load(lane, "i64"), "ptr"), ERROR_CONTROL)
         nonzeros = own.get("nonzeros")
         with write.loop(record.get("entry_count")) as k:
             nonzeros[k] = rows[record.get("found").load(k, "i64") + lane]

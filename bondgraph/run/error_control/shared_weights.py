@@ -44,6 +44,7 @@ class SharedWeights(Weights):
 
     def __init__(self, bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float):
         self.table = FieldTable(FIELDS)
+        self._in_lanes: LaneKernels | None = None
         super().__init__(bound, rtol, absolute, longest)
         program, library, table = bound.program, weighing.machine_code(), self.table
         kernel, structures = program.couplings
@@ -54,7 +55,12 @@ class SharedWeights(Weights):
         lengths = dict.fromkeys(("nonzeros", "values", "found"), entries)
         lengths |= dict.fromkeys(("diagonal", "fastest", "later", "moved", "scales", "apart", "driven"), n)
         lengths |= dict.fromkeys(("held", "beyond", "sharp"), most) | dict.fromkeys(("third", "fourth", "sigma"), width)
-        lengths |= {"balance": 3 * n, "reached": n + entries, "points": len(SPANS) * POINTS * width, "seen": SEEN * program.modes}
+        lengths |= {
+            "balance": 3 * n + 1,
+            "reached": n + entries,
+            "points": len(SPANS) * POINTS * width,
+            "seen": SEEN * program.modes,
+        }
         lengths |= {"patterns": PATTERNS, "blocks": 4, "absolute": n, "coupled_at": 1 + n + program.modes}
         arrays = {name: np.zeros(length) for name, length in lengths.items()}
         arrays |= {name: getattr(self, name) for name in ("size", "floor", "noise", "exceeded", "speed", "scale")}
@@ -112,6 +118,9 @@ class SharedWeights(Weights):
     def side_by_side(self, kernels: LaneKernels) -> None:
         """Let several points be evaluated at once."""
         table, program, lanes = self.table, self._bound.program, kernels.lanes
+        if self._in_lanes is kernels:
+            return
+        self._in_lanes = kernels
         for name in ("rates", "powers"):
             table.point(f"wide_{name}", kernels.addresses.get(name, 0))
         width = self._n + self._nq

@@ -18,8 +18,8 @@ from bondgraph.run.settings import Settings
 
 # Chunks for each thread, that none waits for long at the end; runs in one, at most.
 _CHUNKS, _MOST = 8, 256
-# Runs for each lane, so that few lanes are idle while the last ones end.
-_FOR_EACH = 4
+# Runs for each lane, at least, so that few lanes are idle while the last ones end, and at most.
+_FOR_EACH = 4, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,8 @@ def _rows(given: Any) -> np.ndarray | None:
 
 def parts(runs: int, crew: int, lanes: int = 1) -> list[slice]:
     """Chunks of runs for so many threads, several for each lane that these have."""
-    size = max(min(_MOST, runs // (_CHUNKS * crew) if crew > 1 else runs), _FOR_EACH * lanes if lanes > 1 else 1)
+    least, most = (1, _MOST) if lanes == 1 else (count * lanes for count in _FOR_EACH)
+    size = max(min(most, runs // (_CHUNKS * crew) if crew > 1 else runs), least)
     return [slice(begin, min(begin + size, runs)) for begin in range(0, runs, size)]
 
 

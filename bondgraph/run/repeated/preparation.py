@@ -6,17 +6,14 @@ import os
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from threading import Event
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_depth, caller_place
 from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
@@ -31,8 +28,9 @@ from bondgraph.run.outcome.lost import first_lost
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
 from bondgraph.run.repeated.checked import checked_settings
-from bondgraph.run.repeated.collected import Collected, Made, RunBatch, blocks_of, parts
-from bondgraph.run.repeated.ends import RunEnd, RunEnds, kept_of
+from bondgraph.run.repeated.chunks import Chunks, Crew
+from bondgraph.run.repeated.collected import Made, blocks_of
+from bondgraph.run.repeated.ends import RunEnd, RunEnds
 from bondgraph.run.repeated.fields import UNBEGUN
 from bondgraph.run.repeated.pace import Pace
 from bondgraph.run.settings import Settings
@@ -40,7 +38,6 @@ from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
 
 if TYPE_CHECKING:
-    from bondgraph.emit.kernel import LaneKernels
     from bondgraph.run.repeated.workspace import Workspace
 
 # Part of the steps at the rounding of the rates from which a run says so.
@@ -75,11 +72,6 @@ class PreparedProgram:
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
         return self.choice.solver == "machine code" and made and not (ticks and program.loops)
-
-    @property
-    def watched(self) -> bool:
-        """Whether constraints are looked at along a run: whether they lose rank, or contradict each other."""
-        return is_watched(self.program)
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
         """The settings with the numbers of a run; E305 counts that do not fit, E308, E309, E310 what is not finite."""
@@ -226,64 +218,11 @@ class PreparedProgram:
         Raises `RunError` E305 for blocks that do not fit each other or the program, E306 for other counts of lanes or threads,
         E345 for what cannot be kept.
         """
-        p, x0, m0 = blocks_of(self.program, p, x0, m0)
-        runs, width = max(map(len, (p, x0, m0))), self.program.states
-        kept, outputs = kept_of(self.program, keep or {})
-        crew = (os.cpu_count() or 1) if threads is None else checks.count("threads", threads)
-        watched = watch and self.watched
-        collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
-        machine = self.in_machine_code and self._compiled and (outputs is None or outputs.address is not None)
-        machine = machine and (not watched or self._can_be_screened)
-        side_by_side = self._in_lanes(lanes, runs) if machine else None
-        beside = 1 if side_by_side is None else side_by_side.lanes
-        left: Sequence[int] = range(runs)
-        called_off = Event()
-        with Progress(self.program.name, runs, self.progress) as bar, _crew(crew, called_off) as each:
-            if machine:
-                counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
-                batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
-
-                def chunk(part: slice) -> int:
-                    with self._workspace() as space:
-                        for piece in self._pace.pieces(part, 2 * beside if beside > 1 else 1, called_off):
-                            space.many((p, x0, m0), piece, self.wanted, watched, batch, kept, outputs, side_by_side)
-                    return part.stop
-
-                for done in each(chunk, parts(runs, crew, beside)):
-                    bar.show(done)
-                collected.take(batch)
-                left = np.flatnonzero(batch.status).tolist()
-            for done, _ in enumerate(each(collected.single, left)):
-                bar.show(runs - len(left) + done)
-        return collected.ends()
-
-    def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
-        """The kernels by which runs go side by side; None where each goes alone, as those with events, clocks, breaks of time or
-        loops to be solved do."""
-        if lanes is not None and (lanes not in (1, *LANES) or type(lanes + 0) not in (int, np.int64)):
-            told = ", ".join(map(str, (1, *LANES)))
-            raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {told}",)))
-        program = self.program
-        alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.method != "dop853"
-        if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):
-            return None
-        from bondgraph.emit.machine import vector_width
-
-        wide = vector_width() if lanes is None else lanes
-        return program.in_lanes(wide) if 2 * runs > wide else None
-
-    @property
-    def _can_be_screened(self) -> bool:
-        """Whether machine code can watch: where constraints repeat each other, some eigenvalues are zero throughout; modes change
-        which of them hold."""
-        program = self.program
-        closing, kernel = program.closing, program.closing_matrix
-        plain = closing is not None and not closing.repeating and not program.transitions
-        return plain and kernel is not None and kernel.is_machine_code
-
-    @property
-    def _powers(self) -> int:
-        return 0 if self.program.powers is None else int(self.program.powers.n_out)
+        blocks = blocks_of(self.program, p, x0, m0)
+        own = Crew((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
+        made = Chunks(self.program, self.settings, self.choice, self.wanted, self.ended, self._workspace)
+        machine = self.in_machine_code and self._compiled
+        return made.ends(blocks, keep or {}, machine, own, watch, self.progress)
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
@@ -298,21 +237,6 @@ class PreparedProgram:
             yield space
         finally:
             self._spaces.append(space)
-
-
-@contextmanager
-def _crew(threads: int, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
-    """What does something for each of many, in so many threads, which an exception or an interrupt calls off."""
-    if threads == 1:
-        yield map
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            yield pool.map
-        except BaseException:
-            called_off.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def prepare(program: Program, t_end: float, kept: KeepAsked = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:

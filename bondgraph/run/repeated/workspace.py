@@ -15,6 +15,7 @@ from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.lane_couplings import lane_couplings
+from bondgraph.run.error_control.lane_scales import lane_scales
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.instants.settler import Settler
@@ -30,7 +31,7 @@ from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.repeated.fields import UNBEGUN
 from bondgraph.run.repeated.finished.rows import KERNELS, row_table
 from bondgraph.run.repeated.lanes import side_by_side
-from bondgraph.run.repeated.lanes.tables import lane_table
+from bondgraph.run.repeated.lanes.tables import UNDER_WAY, lane_table
 from bondgraph.run.repeated.machine_run import MachineRun, Spent
 from bondgraph.run.repeated.many import put_runs, table_of
 from bondgraph.run.repeated.schedules import Schedules
@@ -68,13 +69,13 @@ class Workspace:
         judging = loop.machine_code()
         self._many = ctypes.CFUNCTYPE(None, pointer)(judging.address("run_many"))
         self._judge = ctypes.CFUNCTYPE(whole, pointer, pointer)(judging.address("judge"))
-        self._addresses = begin, advance
+        self._addresses, self._open = (begin, advance), library.address(f"{name}_open")
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
         self._place, self._times = self.table.address, address_of(settings.times)
         self._choice, self._local = choice, tolerances(settings, choice.method).relative
         self._beside: list[Workspace] = []
-        self._couplings: dict[int, FieldTable | None] = {}
+        self._ahead: dict[int, tuple[FieldTable, ...]] = {}
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> MachineRun:
@@ -201,6 +202,8 @@ class Workspace:
         go side by side."""
         own = (self.settings.times, self.settings.dates) if watch else wanted
         p, table = blocks[0], self._table_of_many(own, wanted[0], kept, outputs)
+        if lanes is not None:
+            table.point("begin", self._open)
         table.point("look", self._look(watch, lanes, *own).address if watch or lanes is not None else 0)
         samples, modes = len(own[0]), len(self.table.arrays["m"])
         table.lay({"rows": samples * self._width, **({} if self.settler is None else {"modes": samples * modes})})
@@ -227,27 +230,29 @@ class Workspace:
 
     def _side_by_side(self, lanes: LaneKernels, key: bytes, many: int, samples: int) -> None:
         """The same for several runs at once, with the clocks of this key; `many` is the address of the table of all runs."""
-        while len(self._beside) < lanes.lanes - 1:
+        others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
+        while len(self._beside) < others:
             self._beside.append(Workspace(self.bound.program, self.settings, self._choice))
-        spaces, address = [self, *self._beside[: lanes.lanes - 1]], ctypes.c_void_p
+        spaces = [self, *self._beside[:others]]
         for space in spaces:
             space.weights.side_by_side(lanes)
             space.schedules.follow(key)
             space.table["budget"] = self._budget
         program = self.bound.program
-        tables, couplings = [space.table for space in spaces], self._lane_couplings(spaces)
-        own = lane_table(lanes, tables, program.parameters, program.modes, samples, couplings)
+        tables, ahead = [space.table for space in spaces], self._found_ahead(lanes.lanes, spaces)
+        own = lane_table(lanes, tables, program.parameters, program.modes, samples, ahead)
         run = ctypes.CFUNCTYPE(None, address, address)(side_by_side.machine_code(lanes.lanes).address("run_side_by_side"))
         run(many, own.address)
 
-    def _lane_couplings(self, spaces: Sequence[Workspace]) -> FieldTable | None:
-        """The table of the couplings of runs side by side, where these are interpreted."""
-        lanes = len(spaces)
-        if lanes not in self._couplings:
-            kernel, _ = self.bound.program.couplings
-            steps = None if kernel is None else kernel.steps
-            self._couplings[lanes] = None if steps is None else lane_couplings(steps, [space.weights.table for space in spaces])
-        return self._couplings[lanes]
+    def _found_ahead(self, lanes: int, spaces: Sequence[Workspace]) -> tuple[FieldTable, ...]:
+        """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""
+        if lanes not in self._ahead:
+            kernel, structures = self.bound.program.couplings
+            steps, weights = None if kernel is None else kernel.steps, [space.weights.table for space in spaces]
+            couplings = None if steps is None else lane_couplings(steps, lanes, weights)
+            scales = lane_scales(self.bound.program.states, len(structures.rows), weights)
+            self._ahead[lanes] = () if couplings is None else (couplings, scales)
+        return self._ahead[lanes]
 
     def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
         """The table of the look at finished runs."""

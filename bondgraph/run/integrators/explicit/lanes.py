@@ -18,23 +18,25 @@ from bondgraph.run.table import fields_of
 STAGES, EXTENDED, DENSE = TABLEAU.last, len(TABLEAU.a), TABLEAU.rows
 
 # rates, powers, rates_and_powers: kernels in lanes; t, h, t_new: of the step that each lane attempts; later, now: time of a
-# stage, and that of the formulas; error, above, below: of each lane. y ... noise: as in `steps.FIELDS`; hs, chosen: of each
-# number the length of its lane's step, and 1 where that is taken, else 0; own, fifth, third: what is summed over them. tables:
-# those of `steps`, of each lane; row_blocks, runs, taken, stiff, found, wanted: of each lane where the samples of its run go, its
-# number or -1, whether its step is good, whether stability holds it down, what its step calls for, and whether its weights are to
-# be looked at anew (whole numbers); couplings: the table of `error_control.lane_couplings`, or 0.
+# stage, and that of the formulas; error, above, below: of each lane, and what it follows from. y ... noise: as in `steps.FIELDS`;
+# hs, chosen: of each number the length of its lane's step, and 1 where that is taken, else 0; own, fifth, third: what is summed
+# over them. seats, taken, stiff: of each lane which of the runs under way is in it or -1, whether its step is good, whether
+# stability holds it down (whole numbers). tables: those of `steps`, of each run under way; row_blocks, runs, found: where its
+# samples go, its number or -1, and where it stands. couplings, scales: the tables of `error_control.lane_couplings`, or 0, and
+# `lane_scales`; due_t ... due_modes: of as many runs as there are lanes, whose weights are looked at: times, since the start and
+# of the formulas, numbers side by side, which they are, and where y and m of each lie one after the other.
 DRIVER = ("ready", "proposed", "judged", "lengthened", "held_down", "noisy_step", "weigh", "dense_samples", "flush")
 """Procedures of the method, and of the loop around its steps, that are called by their address."""
 _POINTERS = """rates powers rates_and_powers t h t_new later now error above below taken
-    y y_new y_stage y_dense k f size floor noise hs chosen own fifth third p m tables row_blocks runs stiff found
-    wanted couplings"""
-FIELDS = fields_of([*_POINTERS.split(), *DRIVER], ["n", "width", "quadratures", "watch", "waited"], ("origin", "rtol"))
+    y y_new y_stage y_dense k f size floor noise hs chosen own fifth third p m seats stiff tables row_blocks runs
+    found couplings scales due_t due_now due_y due_p due_m due due_states due_modes"""
+FIELDS = fields_of([*_POINTERS.split(), *DRIVER], ["n", "width", "quadratures", "watch", "parameters"], ("origin", "rtol"))
 COMPONENTS = {
     **dict.fromkeys(("y", "y_new", "y_stage", "y_dense", "size", "floor", "noise", "hs", "chosen", "own", "fifth", "third"), 1),
-    **{"k": EXTENDED, "f": DENSE},
+    **{"k": EXTENDED, "f": DENSE, "due_y": 1},
 }
 """Arrays of so many numbers for each state and integrated power, in each lane."""
-SUMS = ("t", "h", "t_new", "later", "now", "error", "above", "below")
+SUMS = ("t", "h", "t_new", "later", "now", "error", "above", "below", "due_t", "due_now")
 """Arrays of a number for each lane."""
 
 
@@ -50,7 +52,8 @@ def procedures(lanes: int) -> list[Procedure]:
     combined = [_combination(f"stage{s}", coefficients.A[s]) for s in range(1, EXTENDED) if s != STAGES]
     combined.append(_combination("solution", coefficients.B))
     combined += [_combination(f"dense{3 + row}", coefficients.D[row], on_top=False) for row in range(4)]
-    parts = [_derivative(lanes), _squares(), _errors(lanes), _attempt(lanes), _bends(), _prepare_dense(lanes)]
+    folds = [_folded("added", lanes, largest=False), _folded("largest", lanes, largest=True)]
+    parts = [*folds, _derivative(lanes), _squares(), _errors(lanes), _attempt(lanes), _bends(), _prepare_dense(lanes)]
     accepted = [_accept_values("accept_sizes", sizes=True), _accept_values("accept_values", sizes=False), _accept(lanes)]
     return [*combined, *parts, _rises(), _stiffness(lanes), *accepted]
 
@@ -59,16 +62,32 @@ def procedures(lanes: int) -> list[Procedure]:
 
 
 def _combination(name: str, weights: Mapping[int, float], on_top: bool = True) -> Procedure:
-    """out = y + h sum_j weights[j] k[j] for so many numbers, each with its h; without y if not `on_top`."""
-    arguments = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "count": "i64", "h": "ptr"}
+    """out = y + h sum_j weights[j] k[j] for so many numbers of the `all` in k[j], each with its h; without y if not `on_top`."""
+    arguments = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "count": "i64", "all": "i64", "h": "ptr"}
     write = Procedure(name, arguments, internal=True)
-    starts = [(write["k"].at(write["count"] * j), weight) for j, weight in weights.items()]
+    starts = [(write["k"].at(write["all"] * j), weight) for j, weight in weights.items()]
     with write.loop(write["count"]) as i:
         total = starts[0][0][i] * starts[0][1]
         for start, weight in starts[1:]:
             total = total + start[i] * weight
         total = total * write["h"][i]
         write["out"][i] = write["y"][i] + total if on_top else total
+    write.give()
+    return write
+
+
+def _folded(name: str, lanes: int, largest: bool) -> Procedure:
+    """The sum of so many numbers of each lane, or the largest of them and zero. A number for each lane is at hand at once, which
+    are vectors, too."""
+    write = Procedure(name, {"out": "ptr noalias", "given": "ptr", "count": "i64"}, internal=True)
+    found = [write.local(0.0) for _ in range(lanes)]
+    with write.loop(write["count"]) as i:
+        row = write["given"].at(i * lanes)
+        for lane, own in enumerate(found):
+            size = write.intrinsic("maxnum", own.get(), write.intrinsic("fabs", row[lane])) if largest else own.get() + row[lane]
+            own.set(size)
+    for lane, own in enumerate(found):
+        write["out"][lane] = own.get()
     write.give()
     return write
 
@@ -107,11 +126,12 @@ def _attempt(lanes: int) -> Procedure:
     with every(write, record.get("width"), lanes) as (_, lane, i):
         hs[i] = record.get("h")[lane]
     for s in range(1, STAGES):
-        write.call(f"stage{s}", [y_stage, y, k, count, hs])
+        # Rates depend on no integrated power.
+        write.call(f"stage{s}", [y_stage, y, k, record.get("n") * lanes, count, hs])
         full = write.value(int(s in coefficients.B), "i64")
         later = _stage_times(write, record, s, lanes)
         write.call("derivative", [write["v"], later, y_stage, k.at(count * s), full])
-    write.call("solution", [y_new, y, k, count, hs])
+    write.call("solution", [y_new, y, k, count, count, hs])
     write.call("derivative", [write["v"], record.get("t_new"), y_new, k.at(count * STAGES), write.value(1, "i64")])
     write.call("errors", [write["v"]])
     write.give()
@@ -144,22 +164,17 @@ def _errors(lanes: int) -> Procedure:
     fifth, third = record.get("fifth"), record.get("third")
     with write.loop(n * lanes) as i:
         own[i] = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
-    with write.loop(lanes) as lane:
-        moved = write.local(0.0)
-        with write.loop(width, n) as component:
-            size = write.intrinsic("fabs", y_new[component * lanes + lane])
-            moved.set(write.intrinsic("maxnum", moved.get(), size))
-        with write.loop(width, n) as component:
-            own[component * lanes + lane] = moved.get()
+    above, below = record.get("above"), record.get("below")
+    write.call("largest", [above, y_new.at(n * lanes), width - n])
+    with every(write, width, lanes, start=n) as (_, lane, i):
+        own[i] = above[lane]
     write.call("squares", [write["v"], fifth, third, width * lanes])
+    write.call("added", [above, fifth, width])
+    write.call("added", [below, third, width])
     with write.loop(lanes) as lane:
-        top, side = write.local(0.0), write.local(0.0)
-        with write.loop(width) as component:
-            top.set(top.get() + fifth[component * lanes + lane])
-            side.set(side.get() + third[component * lanes + lane])
-        scaled = write.intrinsic("fabs", record.get("h")[lane]) * top.get()
-        scaled = scaled / write.intrinsic("sqrt", top.get() + side.get() * 0.01)
-        record.get("error")[lane] = write.select((top.get() + side.get()).equals(0.0), 0.0, scaled)
+        top, side = above[lane], below[lane]
+        scaled = write.intrinsic("fabs", record.get("h")[lane]) * top / write.intrinsic("sqrt", top + side * 0.01)
+        record.get("error")[lane] = write.select((top + side).equals(0.0), 0.0, scaled)
     write.give()
     return write
 
@@ -186,12 +201,12 @@ def _prepare_dense(lanes: int) -> Procedure:
     count, hs = record.get("width") * lanes, record.get("hs")
     y, y_new, y_stage, k, f = (record.get(name) for name in ("y", "y_new", "y_dense", "k", "f"))
     for s in range(STAGES + 1, EXTENDED):
-        write.call(f"stage{s}", [y_stage, y, k, count, hs])
+        write.call(f"stage{s}", [y_stage, y, k, record.get("n") * lanes, count, hs])
         later = _stage_times(write, record, s, lanes)
         write.call("derivative", [write["v"], later, y_stage, k.at(count * s), write.value(1, "i64")])
     write.call("bends", [f, y, y_new, k, count, hs])
     for row in range(3, DENSE):
-        write.call(f"dense{row}", [f.at(count * row), y, k, count, hs])
+        write.call(f"dense{row}", [f.at(count * row), y, k, count, count, hs])
     write.give()
     return write
 
@@ -218,13 +233,8 @@ def _stiffness(lanes: int) -> Procedure:
     record = Record(write["v"], FIELDS)
     n, rises, runs = record.get("n"), record.get("fifth"), record.get("third")
     write.call("rises", [write["v"], rises, runs, n * lanes, record.get("width") * lanes])
-    with write.loop(lanes) as lane:
-        above, below = write.local(0.0), write.local(0.0)
-        with write.loop(n) as component:
-            above.set(above.get() + rises[component * lanes + lane])
-            below.set(below.get() + runs[component * lanes + lane])
-        record.get("above")[lane] = above.get()
-        record.get("below")[lane] = below.get()
+    write.call("added", [record.get("above"), rises, n])
+    write.call("added", [record.get("below"), runs, n])
     write.give()
     return write
 

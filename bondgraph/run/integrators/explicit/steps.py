@@ -205,14 +205,18 @@ def _stiffness(tableau: Tableau) -> Procedure:
     return write
 
 
+def is_far(record: Record, h: Temporary) -> Temporary:
+    """Whether so much of the run is still ahead, in steps of length h, that another method would be worth it."""
+    t = record.get("t")
+    return (record.get("stop") - t > h * _WORTH) & (record.get("horizon") - t > h * _WORTH_TICK)
+
+
 def _held_down(tableau: Tableau) -> Procedure:
     """The same from the sums of squares: how rates and states differ between the last stage and the end of the step."""
     write = Procedure("held_down", {"c": "ptr", "h": "double", "above": "double", "below": "double"}, "i64")
     record, h, above, below = _record(write), write["h"], write["above"], write["below"]
-    t = record.get("t")
-    ahead = (record.get("stop") - t > h * _WORTH) & (record.get("horizon") - t > h * _WORTH_TICK)
     beyond = h * h * above > below * tableau.boundary**2
-    with write.when(beyond & ahead):
+    with write.when(beyond & is_far(record, h)):
         record.set("mild", 0)
         record.count("stiff")
         write.give(write.select(record.get("stiff") >= _STIFF_STEPS, 1, 0, "i64"))

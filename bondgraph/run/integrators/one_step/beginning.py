@@ -16,11 +16,26 @@ _COUNTS = (
 )
 
 
+_GIVEN = {**dict.fromkeys(("c", "x", "m", "times", "rows"), "ptr"), "samples": "i64"}
+
+
 def begin(method: Method) -> Procedure:
     """From (x, m) at the time 0, with so many samples, the first of them there, whose rows are to be filled: 1 if that is done, 0
     where Python has to begin."""
-    given = {**dict.fromkeys(("c", "x", "m", "times", "rows"), "ptr"), "samples": "i64"}
-    write = Procedure(f"{method.name}_begin", given, "i64")
+    write = Procedure(f"{method.name}_begin", _GIVEN, "i64")
+    record = method.record(write)
+    y = record.get("y")
+    with write.when(write.call(f"{method.name}_open", [write[name] for name in _GIVEN], "i64").equals(0)):
+        write.give(0)
+    at = [record.get("weights"), record.get("t"), y, y.at(record.get("n")), record.get("m")]
+    write.call(record.get("weights_begin"), at)
+    write.give(1)
+    return write
+
+
+def opened(method: Method) -> Procedure:
+    """The same but for the weights, which are as they are before a run."""
+    write = Procedure(f"{method.name}_open", _GIVEN, "i64")
     record = method.record(write)
     n, width, y, weights = (record.get(name) for name in ("n", "width", "y", "weights"))
     rows, m, window, instants = write["rows"], record.get("m"), record.get("window"), record.get("instants")
@@ -56,7 +71,6 @@ def begin(method: Method) -> Procedure:
     record.set("rows", rows.at(width))
     record.set("samples", write["samples"] - 1)
     write.call(record.get("weights_reset"), [weights])
-    write.call(record.get("weights_begin"), [weights, record.get("t"), y, y.at(n), m])
     write.give(1)
     return write
 

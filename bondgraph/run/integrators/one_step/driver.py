@@ -232,5 +232,5 @@ def procedures(method: Method) -> list[Procedure]:
     rest += [part(method) for part in (ready, samples, dense_samples, noisy_step, weigh, advance)]
     rest += [part(within) for part in (crossings.suspicion, crossings.crest, crossings.root, crossings.locate)]
     rest += [part(method) for part in (clocks.due, clocks.flush, clocks.carried_out, clocks.tick, clocks.started)]
-    rest += [*loop.procedures(method.fields, f"{method.name}_advance", EVENT), beginning.begin(method)]
+    rest += [*loop.procedures(method.fields, f"{method.name}_advance", EVENT), beginning.opened(method), beginning.begin(method)]
     return [*parts, *seldom(rest)]

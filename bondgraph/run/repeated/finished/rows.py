@@ -12,6 +12,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
+from bondgraph.run.error_control.abreast import Abreast, Numbers, Wide, everywhere
 from bondgraph.run.integrators.explicit.lanes import every
 from bondgraph.run.integrators.one_step.method import COMMON as INTEGRATOR
 from bondgraph.run.outcome.judge import stride_of
@@ -20,10 +21,9 @@ from bondgraph.run.repeated.finished.bounds import bounds
 from bondgraph.run.table import FieldTable, fields_of
 
 KERNELS = ("rates", "powers", "rates_and_powers", "energies", "closing_matrix")
-# t, x, p, m, out: blocks of the kernels, of several samples; bad: what is left of each lane by 0 times all values.
-# falls, rises: of each sample whose constraints are looked at; rows, columns: of the entries of their matrix; given ... work:
-# such matrices, `now` with the one before in front; theta, factor: of each lane; signs, low, high: of each diagonal; beyond:
-# whether the end of a run is looked at.
+# t, x, p, m, out: blocks of the kernels, of several samples; falls, rises: of each sample whose constraints are looked at; rows,
+# columns: of the entries of their matrix; given ... work: such matrices, `now` with the one before in front; theta, bad, factor:
+# of each lane; signs, low, high: of each diagonal, the latter two of each lane; beyond: whether the end of a run is looked at.
 _POINTERS = "dates t x p m out bad falls rises rows columns entries given now first work theta factor signs low high"
 _WHOLES = "parameters modes storages samples watched n entry_count count stride beyond"
 FIELDS = fields_of([*KERNELS, *_POINTERS.split()], _WHOLES.split(), ("end_date",))
@@ -51,9 +51,8 @@ def row_table(
         arrays["falls"], arrays["rises"] = bounds(np.append(looked, span) if beyond else looked)
         rows, columns = np.array(program.closing.pattern, dtype=np.int64).reshape(-1, 2).T
         arrays |= {"rows": np.ascontiguousarray(rows), "columns": np.ascontiguousarray(columns)}
-        arrays |= {name: np.zeros(n) for name in ("signs", "low", "high")}
-        arrays |= {"first": np.zeros(n * n), "now": np.zeros(n * n * (lanes + 1))}
-        lengths |= {"entries": len(rows), "given": n * n, "work": n * n}
+        arrays |= {"signs": np.zeros(n), "first": np.zeros(n * n), "now": np.zeros(n * n * (lanes + 1))}
+        lengths |= {"entries": len(rows), "given": n * n, "work": n * n, "low": n, "high": n}
         table["n"], table["entry_count"], table["count"], table["stride"] = n, len(rows), len(looked), stride
         table["watched"], table["beyond"], table["end_date"] = 1, beyond, dates[0] + (span - times[0])
     arrays |= {name: aligned_zeros(length * lanes) for name, length in lengths.items()}
@@ -64,7 +63,7 @@ def row_table(
 
 def procedures(lanes: int) -> list[Procedure]:
     """What the looks at values and at constraints need."""
-    return [_take(lanes), _present(lanes)]
+    return [_take(lanes), _take_all(lanes), _present(lanes)]
 
 
 @contextmanager
@@ -89,6 +88,21 @@ def _take(lanes: int) -> Procedure:
     return write
 
 
+def _take_all(lanes: int) -> Procedure:
+    """Rows, and their dates, from the one of number `first` on, into all lanes; every `stride` counts, and the last goes on."""
+    given = {"s": "ptr", "rows": "ptr", **dict.fromkeys(("first", "count", "stride", "width"), "i64")}
+    write = Procedure("take_rows", given, internal=True)
+    record, stride, x = Record(write["s"], FIELDS), write["stride"], Wide(Record(write["s"], FIELDS).get("x"), lanes)
+    places = [least(write, write["first"] + lane, write["count"] - 1) * stride for lane in range(lanes)]
+    rows = [write["rows"].at(place * write["width"]) for place in places]
+    for lane, place in enumerate(places):
+        record.get("t")[lane] = record.get("dates")[place]
+    with write.loop(write["width"]) as i:
+        x[i] = Abreast([row[i] for row in rows])
+    write.give()
+    return write
+
+
 def _present(lanes: int) -> Procedure:
     """Parameters and modes of a run into all lanes."""
     write = Procedure("present_run", {"s": "ptr", "c": "ptr"}, internal=True)
@@ -105,20 +119,15 @@ def not_finite(lanes: int) -> Procedure:
     write = Procedure("not_finite", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64", internal=True)
     record, integrator = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR)
     n, quadratures, width = (integrator.get(name) for name in ("n", "quadratures", "width"))
-    bad, out, count = record.get("bad"), record.get("out"), record.get("samples")
+    bad, out, count = Numbers(write, everywhere(write, 0.0, lanes)), record.get("out"), record.get("samples")
     blocks = [record.get(name) for name in ("t", "x", "p", "m")]
 
     def watch(values: Temporary, length: Temporary) -> None:
-        with every(write, length, lanes) as (_, lane, i):
-            bad[lane] = bad[lane] + values[i] * 0.0
+        with write.loop(length) as i:
+            bad.set(bad.get() + Wide(values, lanes)[i] * 0.0)
 
-    with write.loop(lanes) as lane:
-        bad[lane] = 0.0
     with groups(write, count, lanes) as first:
-        with write.loop(lanes) as lane:
-            k = least(write, first + lane, count - 1)
-            row = write["samples"].at(k * width)
-            write.call("take_row", [write["s"], row, record.get("dates")[k], width, lane])
+        write.call("take_rows", [write["s"], write["samples"], first, count, write.value(1, "i64"), width])
         watch(record.get("x"), width)
         fused = record.get("rates_and_powers")
         with write.when(fused.is_given()):
@@ -133,9 +142,7 @@ def not_finite(lanes: int) -> Procedure:
         with write.when(record.get("storages") > 0):
             write.call(record.get("energies"), [*blocks, out])
             watch(out, record.get("storages"))
-    with write.loop(lanes) as lane, write.when(~bad[lane].equals(0.0)):
-        write.give(1)
-    write.give(0)
+    write.give(write.select((~bad.get().equals(0.0)).any(), 1, 0, "i64"))
     return write
 
 

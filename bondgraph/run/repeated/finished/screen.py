@@ -9,7 +9,7 @@ do not. Several samples are looked at in the lanes of vectors.
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record
-from bondgraph.run.idioms import larger, size_of
+from bondgraph.run.error_control.abreast import Wide
 from bondgraph.run.integrators.explicit.lanes import every
 from bondgraph.run.integrators.one_step.method import COMMON as INTEGRATOR
 from bondgraph.run.outcome.singular import RANK
@@ -68,31 +68,30 @@ def _measured(lanes: int) -> Procedure:
     diagonals."""
     write = Procedure("measured", {"s": "ptr", "is_first": "i64"}, internal=True)
     record, is_first = Record(write["s"], FIELDS), write["is_first"].equals(1)
-    n, given, now, entries = (record.get(name) for name in ("n", "given", "now", "entries"))
-    signs, low, high = (record.get(name) for name in ("signs", "low", "high"))
-    write.call(record.get("closing_matrix"), [*(record.get(name) for name in ("t", "x", "p", "m")), entries])
+    n, now, signs = (record.get(name) for name in ("n", "now", "signs"))
+    given, entries, low, high = (Wide(record.get(name), lanes) for name in ("given", "entries", "low", "high"))
+    write.call(record.get("closing_matrix"), [*(record.get(name) for name in ("t", "x", "p", "m")), entries.pointer])
     with write.loop(record.get("entry_count")) as e:
         row, column = (record.get(name).load(e, "i64") for name in ("rows", "columns"))
-        with write.loop(lanes) as lane:
-            given[(row * n + column) * lanes + lane] = entries[e * lanes + lane]
+        given[row * n + column] = entries[e]
     with write.loop(n) as i:
-        diagonal = given.at((i * n + i) * lanes)
+        diagonal = given[i * n + i]
+        size = diagonal.intrinsic("fabs")
         with write.when(is_first):
-            signs[i] = write.select(diagonal[0] < 0.0, -1.0, 1.0)
-            low[i], high[i] = size_of(write, diagonal[0]), size_of(write, diagonal[0])
-        with write.loop(lanes) as lane:
-            low[i] = write.intrinsic("minnum", low[i], size_of(write, diagonal[lane]))
-            high[i] = larger(write, high[i], size_of(write, diagonal[lane]))
+            signs[i] = write.select(diagonal.numbers[0] < 0.0, -1.0, 1.0)
+            low[i], high[i] = size, size
+        low[i], high[i] = low[i].intrinsic("minnum", size), high[i].intrinsic("maxnum", size)
+        own = signs[i]
         with write.loop(i + 1) as j:
-            ours, theirs = given.at((i * n + j) * lanes), given.at((j * n + i) * lanes)
-            target = now.at((i * n + j) * (lanes + 1))
+            before = now.at((i * n + j) * (lanes + 1))
             with write.when(~is_first):
-                target[0] = target[lanes]
-            with write.loop(lanes) as lane:
-                target[lane + 1] = (signs[i] * ours[lane] + signs[j] * theirs[lane]) * 0.5
+                before[0] = before[lanes]
+            other = signs[j]
+            ours, theirs = (given[place] * sign for place, sign in ((i * n + j, own), (j * n + i, other)))
+            Wide(before.at(1), lanes)[write.value(0, "i64")] = (ours + theirs) * 0.5
             with write.when(is_first):
-                target[0] = target[1]
-                record.get("first")[i * n + j] = target[1]
+                before[0] = before[1]
+                record.get("first")[i * n + j] = before[1]
     write.give()
     return write
 
@@ -105,13 +104,9 @@ def may_lose_rank(lanes: int) -> Procedure:
     now, work, first_matrix = (record.get(name) for name in ("now", "work", "first"))
     every_sample = count + record.get("beyond")
     with groups(write, every_sample, lanes) as first:
-        with write.loop(lanes) as lane:
-            k = least(write, first + lane, every_sample - 1)
-            with write.when(k < count):
-                row = write["samples"].at(k * stride * width)
-                write.call("take_row", [write["s"], row, record.get("dates")[k * stride], width, lane])
-            with write.when(k >= count):
-                write.call("take_row", [write["s"], integrator.get("y"), record.get("end_date"), width, lane])
+        write.call("take_rows", [write["s"], write["samples"], first, count, stride, width])
+        with write.loop(lanes) as lane, write.when((first + lane >= count) & (every_sample > count)):
+            write.call("take_row", [write["s"], integrator.get("y"), record.get("end_date"), width, lane])
         write.call("measured", [write["s"], write.select(first.equals(0), 1, 0, "i64")])
         for a, b, bound in ((now.at(1), now, "falls"), (now, now.at(1), "rises")):
             with write.loop(lanes) as lane:
@@ -119,13 +114,14 @@ def may_lose_rank(lanes: int) -> Procedure:
             with write.when(write.call("exceeds", [write["s"], a, b, work], "i64").equals(0)):
                 write.give(1)
     # The rank by the measure of the whole run; a diagonal that has been much smaller makes `_LEFT` say little.
-    low, high = record.get("low"), record.get("high")
+    low, high = (Wide(record.get(name), lanes) for name in ("low", "high"))
     with write.loop(n) as i:
-        with write.when(~(low[i] > high[i] * _SMALLER)):
+        smallest, largest = low[i].folded("minnum"), high[i].folded("maxnum")
+        with write.when(~(smallest > largest * _SMALLER)):
             write.give(1)
         with every(write, i + 1, lanes) as (j, lane, _):
             place = (i * n + j) * lanes + lane
-            least_of_all = write.select(i.equals(j), high[i] * write.real(n) * (2.0 * RANK), 0.0)
+            least_of_all = write.select(i.equals(j), largest * write.real(n) * (2.0 * RANK), 0.0)
             work[place] = first_matrix[i * n + j] - least_of_all
     full = write.call("definite", [write["s"], work, record.get("bad"), record.get("factor")], "i64")
     write.give(write.select(full.equals(1), 0, 1, "i64"))

@@ -1,5 +1,5 @@
-"""Room for runs side by side: the tables of as many runs alone, and kernels in lanes, in; the table of their loop, and what moves
-numbers between both, out."""
+"""Room for runs side by side: the tables of runs alone, more than there are lanes, and kernels in lanes, in; the table of their
+loop, and what moves numbers between both, out."""
 
 from __future__ import annotations
 
@@ -14,30 +14,36 @@ from bondgraph.run.integrators.explicit.lanes import COMPONENTS, DRIVER, FIELDS,
 from bondgraph.run.integrators.explicit.steps import FIELDS as INTEGRATOR
 from bondgraph.run.table import FieldTable
 
+UNDER_WAY = 2
+"""Runs under way for each lane: while some wait for others, to look at their weights together, there is one for every lane."""
+
 
 def lane_table(
-    kernels: LaneKernels, own: Sequence[FieldTable], parameters: int, modes: int, samples: int, couplings: FieldTable | None
+    kernels: LaneKernels, own: Sequence[FieldTable], parameters: int, modes: int, samples: int, ahead: Sequence[FieldTable]
 ) -> FieldTable:
-    """What `side_by_side` takes besides the table of `loop`: `own` are the integrators' tables of the lanes,
-    `couplings` that of their couplings."""
+    """What `side_by_side` takes besides the table of `loop`: `own` are the integrators' tables of the runs,
+    `ahead` those of their couplings and scales, if these are found ahead."""
     table, lanes, first = FieldTable(FIELDS), kernels.lanes, own[0]
     width, library = int(first["width"]), dop853.machine_code()
     lengths = {name: count * width for name, count in COMPONENTS.items()} | dict.fromkeys(SUMS, 1)
-    lengths |= {"p": parameters, "m": modes}
+    lengths |= dict.fromkeys(("p", "due_p"), parameters) | dict.fromkeys(("m", "due_m"), modes)
     for name, length in lengths.items():
         table.point(name, aligned_zeros(length * lanes))
-    table.arrays["rows"] = np.empty((lanes, samples, width))
-    blocks = [table.arrays["rows"][lane] for lane in range(lanes)]
+    table.arrays["rows"] = np.empty((len(own), samples, width))
+    blocks = list(table.arrays["rows"])
     addresses = {"tables": [each.address for each in own], "row_blocks": [block.ctypes.data for block in blocks]}
     for name, places in addresses.items():
         table.point(name, np.array(places, dtype=np.uint64))
-    for name in ("runs", "stiff", "taken", "found", "wanted"):
-        table.point(name, np.zeros(lanes, dtype=np.int64))
+    of_lanes = dict.fromkeys(("seats", "stiff", "taken", "due", "due_states", "due_modes"), lanes)
+    for name, length in {**of_lanes, "runs": len(own), "found": len(own)}.items():
+        table.point(name, np.zeros(length, dtype=np.int64))
     for name in ("rates", "powers", "rates_and_powers"):
         table.point(name, kernels.addresses.get(name, 0))
-    table.point("couplings", 0 if couplings is None else couplings.address)
+    for name, found in zip(("couplings", "scales"), ahead, strict=False):
+        table.point(name, found.address)
     for name in DRIVER:
         table.point(name, library.address(name))
+    table["parameters"] = parameters
     for name in ("n", "width", "quadratures", "watch", "origin", "rtol"):
         table[name] = first[name]
     return table
@@ -48,9 +54,14 @@ def exchange(lanes: int) -> list[Procedure]:
     return [_gather(lanes), _spread(lanes)]
 
 
+def table_of(record: Record, place: Temporary) -> Record:
+    """The integrator's table of a run under way."""
+    return Record(record.get("tables").load(place, "ptr"), INTEGRATOR)
+
+
 def of_lane(record: Record, lane: Temporary) -> Record:
-    """The integrator's table of a lane."""
-    return Record(record.get("tables").load(lane, "ptr"), INTEGRATOR)
+    """That of the run in a lane."""
+    return table_of(record, record.get("seats").load(lane, "i64"))
 
 
 def move(write: Procedure, way: str, record: Record, own: Record, names: tuple[str, ...], lane: Temporary) -> None:

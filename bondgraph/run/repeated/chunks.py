@@ -1,0 +1,137 @@
+"""Many runs of a program in chunks, by threads and in the lanes of vectors: their numbers in; the ends of all out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondgraph.emit.kernel import LANES, MANY
+from bondgraph.errors import Problem, RunError
+from bondgraph.output.progress import Progress
+from bondgraph.run.integrators.leg import Selection
+from bondgraph.run.outcome.judge import is_watched
+from bondgraph.run.outcome.result import Result
+from bondgraph.run.program import Program
+from bondgraph.run.repeated.collected import Collected, Made, RunBatch, parts
+from bondgraph.run.repeated.ends import RunEnds, kept_of
+from bondgraph.run.repeated.pace import Pace
+from bondgraph.run.settings import Settings
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import LaneKernels
+    from bondgraph.run.repeated.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Crew:
+    """So many threads work at runs, with so many side by side in each (None for as many as the processor's vectors hold), at a
+    pace that they share."""
+
+    threads: int
+    lanes: int | None
+    pace: Pace
+
+    @contextmanager
+    def at_work(self, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
+        """What does something for each of many, which an exception or an interrupt calls off."""
+        if self.threads == 1:
+            yield map
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            try:
+                yield pool.map
+            except BaseException:
+                called_off.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+@dataclass(frozen=True, eq=False)
+class Chunks:
+    """How runs are made of which there are many.
+
+    `wanted` are the sample times that are asked for, since the start and as dates; `ended` makes the result of a single run and
+    says where it ended, and `workspace` gives one that nobody else has.
+    """
+
+    program: Program
+    settings: Settings
+    choice: Selection
+    wanted: tuple[np.ndarray, np.ndarray]
+    ended: Callable[..., tuple[Result, Made]]
+    workspace: Callable[[], AbstractContextManager[Workspace]]
+
+    def ends(
+        self,
+        blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
+        keep: Mapping[str, tuple[str, str]],
+        machine: bool,
+        crew: Crew,
+        watch: bool,
+        progress: bool,
+    ) -> RunEnds:
+        """Ends of runs of p, x and m (runs or 1, numbers), in machine code if that is there (`machine`), else one by one; those
+        that cannot be ended there, too."""
+        p, x0, m0 = blocks
+        runs, width = max(map(len, blocks)), self.program.states
+        kept, outputs = kept_of(self.program, keep)
+        watched = watch and is_watched(self.program)
+        collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
+        machine = machine and (outputs is None or outputs.address is not None)
+        machine = machine and (not watched or self._can_be_screened)
+        side_by_side = self._in_lanes(crew.lanes, runs) if machine else None
+        beside = 1 if side_by_side is None else side_by_side.lanes
+        left: Sequence[int] = range(runs)
+        called_off = Event()
+        with Progress(self.program.name, runs, progress) as bar, crew.at_work(called_off) as each:
+            if machine:
+                counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
+                batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
+
+                def chunk(part: slice) -> int:
+                    with self.workspace() as space:
+                        for piece in crew.pace.pieces(part, 1 if beside == 1 else 4 * beside, called_off):
+                            space.many((p, x0, m0), piece, self.wanted, watched, batch, kept, outputs, side_by_side)
+                    return part.stop
+
+                for done in each(chunk, parts(runs, crew.threads, beside)):
+                    bar.show(done)
+                collected.take(batch)
+                left = np.flatnonzero(batch.status).tolist()
+            for done, _ in enumerate(each(collected.single, left)):
+                bar.show(runs - len(left) + done)
+        return collected.ends()
+
+    def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
+        """The kernels by which runs go side by side; None where each goes alone, as those with events, clocks, breaks of time or
+        loops to be solved do."""
+        if lanes is not None and (lanes not in (1, *LANES) or type(lanes + 0) not in (int, np.int64)):
+            told = ", ".join(map(str, (1, *LANES)))
+            raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {told}",)))
+        program = self.program
+        alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.method != "dop853"
+        if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):
+            return None
+        from bondgraph.emit.machine import vector_width
+
+        wide = vector_width() if lanes is None else lanes
+        return program.in_lanes(wide) if 2 * runs > wide else None
+
+    @property
+    def _can_be_screened(self) -> bool:
+        """Whether machine code can watch: where constraints repeat each other, some eigenvalues are zero throughout; modes change
+        which of them hold."""
+        program = self.program
+        closing, kernel = program.closing, program.closing_matrix
+        plain = closing is not None and not closing.repeating and not program.transitions
+        return plain and kernel is not None and kernel.is_machine_code
+
+    @property
+    def _powers(self) -> int:
+        return 0 if self.program.powers is None else int(self.program.powers.n_out)
