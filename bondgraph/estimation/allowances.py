@@ -91,6 +91,8 @@ class Allowances(Weights):
         """Whether the rounding of steps was more than that part of what a number of S counts beside; of columns that are not
         themselves rounding, where all of what is varied, `numbers` (k,), would change nothing."""
         n = self._count
+        if not self.exceeded[n:].any():
+            return False
         with np.errstate(all="ignore"):
             blurred = self.exceeded[n:] > rtol * np.maximum(self.size, self.floor)[n:]
             acting = (self._shares() * np.abs(numbers) > NOTHING) | (numbers == 0.0)

@@ -108,7 +108,7 @@ def run_sensitivities(
     parameters, initial : as of `simulate`.
 
     Raises `ModelError` E370 for names, E371 for a start without a derivative, E372 for a model that is too large; `RunError` E373
-    for an event that only touches, E374 for collisions at once, E375 where S cannot be integrated; and as `simulate`.
+    for an event that only touches, E374 for such a collision, E375 where S cannot be integrated; and as `simulate`.
     """
     compiled = compiled_form(model, "run_sensitivities")
     variational = Variational(compiled, varied_by(compiled, names))

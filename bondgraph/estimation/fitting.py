@@ -25,6 +25,7 @@ from bondgraph.errors import ModelError, RoundingWarning, RunDoubtWarning, RunEn
 from bondgraph.estimation.courses import RunSensitivities, by_name, sensitivities_along
 from bondgraph.estimation.experiments import Experiment, Measured, Trial, trials_of
 from bondgraph.estimation.knowledge import Estimate, Fit, estimate_of
+from bondgraph.estimation.losses import LOSSES, MARGIN, Loss
 from bondgraph.estimation.variational import Variational
 from bondgraph.estimation.varied import VariedNumbers, varied_by, with_values
 from bondgraph.output.progress import Progress
@@ -46,6 +47,8 @@ def estimate(
     model: Compilable,
     unknown: Mapping[str, Any],
     data: Measured | Experiment | Sequence[Experiment | Measured],
+    *,
+    loss: str = "linear",
     **settings: Unpack[RunSettings],
 ) -> Estimate:
     """Find parameters and start values from measured courses, with what the data tell of them.
@@ -58,12 +61,17 @@ def estimate(
         without bounds keeps to what the model allows (a resistance is not negative).
     data : {"rotor.flow": (t, y, sigma)}; sigma is the standard deviation of the noise, and is estimated from what is left
         where it is not given. Several experiments are a list of `Experiment`.
+    loss : "linear", least squares; "soft_l1" or "huber" where outliers are among the data: beyond 1.345 sigma they count as
+        their size, not its square.
 
     Raises `ModelError` E321 for what is no dictionary, E370 for names, E376 for data and E377 for bounds that do not fit, E378
-    where the run to begin with fails.
+    where the run to begin with fails, E380 for a loss that there is not.
     """
     compiled = compiled_form(model, "estimate")
     unknown = mapping_of(compiled.model.name, "unknown", unknown, '"spring.stiffness": (10.0, 100.0)')
+    if loss not in LOSSES:
+        title, why = f"there is no loss {loss!r}", f"there are: {', '.join(LOSSES)}"
+        raise refusal("E380", title, 'loss="soft_l1"', about=compiled.model.name, why=why, places=())
     names = list(unknown)
     varied = varied_by(compiled, names)
     variational = Variational(compiled, varied)
@@ -74,7 +82,7 @@ def estimate(
     low = np.where(np.isinf(low) & (begin > 0.0), [_least(compiled, varied, j) for j in range(len(varied))], low)
     settings.pop("samples", None)
     with Progress(f'estimating "{compiled.model.name}"', MOST, settings.get("progress", True)) as bar:
-        search = _Search(variational, trials, {**settings, "progress": False}, bar)
+        search = _Search(variational, trials, {**settings, "progress": False}, bar, LOSSES[loss])
         search.refuse_start(begin)
         noise = [np.full(c.y.shape, _spread(c.y)) if c.sigma is None else c.sigma for trial in trials for c in trial.channels]
         open_noise = [c.sigma is None for trial in trials for c in trial.channels]
@@ -85,17 +93,16 @@ def estimate(
             parts = np.split(left.residuals, np.cumsum([n.size for n in noise])[:-1])
             share = 1.0 - min(len(varied) / left.residuals.size, 0.9)
             for part, old, is_open in zip(parts, noise, open_noise, strict=True):
-                rms = np.sqrt(np.sum(part**2) / (share * part.size)) if is_open else 0.0
-                found.append(np.full(old.shape, rms) if is_open and rms > 0.0 else old)
+                scale = LOSSES[loss].scale(part, share) if is_open else 0.0
+                found.append(np.full(old.shape, scale) if is_open and scale > 0.0 else old)
             changes = [np.max(np.abs(new / old - 1.0)) for new, old in zip(found, noise, strict=True)]
             noise = found
-            if max(changes) <= SETTLED or sum(open_noise) < 2:
+            if max(changes) <= SETTLED or (sum(open_noise) < 2 and not LOSSES[loss].robust):
                 break
         looked = search.looked(at)
     scatter = tuple((rows, is_open) for rows, is_open in zip(noise, open_noise, strict=True))
-    return estimate_of(
-        Fit(varied, trials, looked.runs, at, low, high, looked.residuals, looked.slopes, scatter, message, search.failed)
-    )
+    seen = looked.residuals, looked.slopes
+    return estimate_of(Fit(varied, trials, looked.runs, at, low, high, *seen, scatter, message, search.failed, LOSSES[loss]))
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,7 @@ class _Search:
     trials: tuple[Trial, ...]
     settings: Mapping[str, Any]
     bar: Progress
+    loss: Loss
     runs: int = 0
     failed: dict[str, int] = field(default_factory=dict)
     """First line of why runs inside the search failed -> how often."""
@@ -150,6 +158,8 @@ class _Search:
             ftol=CLOSE,
             gtol=CLOSE,
             max_nfev=MOST,
+            loss=self.loss.name,
+            f_scale=MARGIN,
         )
         return np.clip(begin + width * found.x, low, high), str(found.message)
 

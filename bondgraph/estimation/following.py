@@ -55,7 +55,7 @@ def followed(
     start : x (n,) and modes as the run was given them, and S (n, k) there.
     rtol : of the run; max_step : s.
 
-    Raises `RunError` E373 where an event is none for a little less, E374 where several bodies collide at once, E375 where S
+    Raises `RunError` E373 where an event is none for a little less, E374 where a collision has no derivative, E375 where S
     cannot be integrated.
     """
     return _Following(variational, result, rtol, max_step).go(*start)

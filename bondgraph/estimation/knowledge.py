@@ -20,6 +20,7 @@ import numpy as np
 from bondgraph.errors import refusal
 from bondgraph.estimation.courses import RunSensitivities
 from bondgraph.estimation.experiments import Channel, Trial
+from bondgraph.estimation.losses import Loss
 from bondgraph.estimation.varied import VariedNumbers
 from bondgraph.output.cells import cell, items, line, plural, table
 from bondgraph.output.sheet import MUTED, styled
@@ -31,6 +32,9 @@ UNTOLD = 1.0
 NOTHING = 1e-9
 """Relative size of a column of derivatives, or of a singular value, that is rounding of runs."""
 
+OUTLYING = 5.0
+"""Residuals over sigma that noise does not explain."""
+
 SHOWN, TOUCHED, LIKELY = 0.1, 1e-3, 1e-3
 """Share of a number in a direction that is worth a word, and with which it is unknown where the direction is; probability below
 which sigma and what is left do not fit."""
@@ -39,7 +43,8 @@ which sigma and what is left do not fit."""
 @dataclass(frozen=True)
 class Fit:
     """The end of a search: what was searched, experiments, runs, numbers (k,) and their bounds, residuals (rows,) and derivatives
-    (rows, k), the noise of each channel and whether it was estimated, the search's own words, and why runs failed on the way."""
+    (rows, k), the noise of each channel and whether it was estimated, the search's own words, why runs failed on the way, and how
+    residuals counted."""
 
     varied: VariedNumbers
     trials: tuple[Trial, ...]
@@ -52,6 +57,7 @@ class Fit:
     noise: tuple[tuple[np.ndarray, bool], ...]
     message: str
     failed: Mapping[str, int]
+    loss: Loss
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -190,7 +196,7 @@ def estimate_of(fit: Fit) -> Estimate:
     labels, k = fit.varied.labels, len(fit.varied)
     weight = 1.0 / np.concatenate([rows.ravel() for rows, _ in fit.noise])
     residuals, size = weight * fit.residuals, _sizes(fit.values)
-    relative = weight[:, None] * fit.slopes * size
+    relative = fit.loss.seen(residuals, weight[:, None] * fit.slopes * size)
     _, s, V = np.linalg.svd(relative, full_matrices=False)
     s, V = np.concatenate([s, np.zeros(k - len(s))]), np.vstack([V, _others(V, k)])
     known = s > NOTHING * s.max(initial=0.0)
@@ -208,7 +214,7 @@ def estimate_of(fit: Fit) -> Estimate:
     covariance[np.ix_(untold, untold)] = np.where(np.eye(int(untold.sum())) > 0.0, np.inf, np.nan)
     channels = [channel for trial in fit.trials for channel in trial.channels]
     estimated = tuple(dict.fromkeys(c.name for c, (_, is_open) in zip(channels, fit.noise, strict=True) if is_open))
-    told = [*_untold(labels, relative, s, V, known), *_at_bounds(fit), *_doubts(fit, chi2, freedom, is_estimated)]
+    told = [*_untold(labels, relative, s, V, known), *_at_bounds(fit), *_doubts(fit, residuals, freedom, is_estimated)]
     parts = np.split(residuals, np.cumsum([rows.size for rows, _ in fit.noise])[:-1])
     by_name: dict[str, list[np.ndarray]] = {}
     noise: dict[str, list[np.ndarray]] = {}
@@ -279,7 +285,7 @@ def _at_bounds(fit: Fit) -> list[str]:
     return found
 
 
-def _doubts(fit: Fit, chi2: float, freedom: int, is_estimated: bool) -> list[str]:
+def _doubts(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool) -> list[str]:
     """Where the record is not to be trusted as it is."""
     from scipy.stats import chi2 as distribution
 
@@ -291,7 +297,11 @@ def _doubts(fit: Fit, chi2: float, freedom: int, is_estimated: bool) -> list[str
     if not freedom:
         unknown = ", and the noise is not known" if is_estimated else ""
         found.append(f"there are no more data than numbers: nothing is left to judge the fit by{unknown}")
+    elif fit.loss.robust:
+        count = int(np.sum(np.abs(residuals) > OUTLYING))
+        found += [f"{count} of {residuals.size} data are more than {OUTLYING:g} sigma off the fit"] if count else []
     elif not is_estimated:
+        chi2 = float(residuals @ residuals)
         more, less = distribution.sf(chi2, freedom), distribution.cdf(chi2, freedom)
         if more < LIKELY:
             found.append(f"what is left is {np.sqrt(chi2 / freedom):.3g} times sigma: the model, or sigma, does not fit the data")

@@ -166,8 +166,11 @@ def test_contacts_that_another_value_takes_apart_are_refused():
         RunError, match=r'E374(.|\n)*no derivative by "gap1.h"(.|\n)*"contact\d" is closed at the same time by chance'
     ):
         run_sensitivities(cradle(), ("ball0.p", "gap1.h"), 0.5, progress=False)
-    with pytest.raises(RunError, match=r'E374(.|\n)*no derivative by "left.h"'):
-        run_sensitivities(plate(0.1, 0.5), ("mx.p", "left.h"), 0.3, initial={"mx.p": 2.0}, progress=False)
+    for how in ("together", "sequence"):
+        settings = {"initial": {"mx.p": 2.0}, "simultaneous": how, "progress": False}
+        assert run_sensitivities(plate(0.1, 0.5), ("mx.p", "my.inertia"), 0.25, **settings).ok
+        with pytest.raises(RunError, match=r'E374(.|\n)*no derivative by "left.h"'):
+            run_sensitivities(plate(0.1, 0.5), ("mx.p", "left.h"), 0.25, **settings)
 
 
 def test_the_edge_between_sticking_and_slipping_is_refused():

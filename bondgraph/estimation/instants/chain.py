@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bondgraph.estimation.instants.collisions import CollisionSlopes, ImpactPart
+from bondgraph.estimation.instants.collisions import APART, CollisionSlopes, ImpactPart
 from bondgraph.estimation.instants.crossing import AccumulationLimits, first_time, own_time
-from bondgraph.estimation.instants.edges import undecided
+from bondgraph.estimation.instants.edges import met_by_chance, undecided
 from bondgraph.estimation.instants.passing import Before, Passing, RunKernels
 from bondgraph.run.instants.events import Event
 
@@ -51,6 +51,7 @@ class Chain:
             if own is None and number and before.length and before.ticked is None:
                 own = own_time(kernels, at, D, dt, begin, step.transition)
             if own is not None:
+                self._in_any_order(step, steps[:number], own, dt)
                 f = kernels.rates(at)
                 dt, D = own, D + np.outer(f, own - dt)
             self._limits.see(step.transition, event.since, dt)
@@ -58,6 +59,13 @@ class Chain:
             at.x, at.m = event.x_after, event.m_after
             D = kernels.solved(at, D, dt)
         at.S = D - np.outer(kernels.rates(at), dt)
+
+    def _in_any_order(self, step: _Step, earlier: Sequence[_Step], own: np.ndarray, dt: np.ndarray) -> None:
+        """Refuse contacts that act on each other and are taken in a sequence, of which another value makes another one."""
+        apart = APART * self._kernels.rtol * np.maximum(np.abs(own), np.abs(dt)).max(initial=0.0)
+        part, off = step.part, np.abs(own - dt) > apart
+        if part is not None and off.any() and any(one.part is not None and part.acts_on(one.part) for one in earlier):
+            raise met_by_chance(self._kernels, step.event, step.transition, off)
 
     def _steps(self, at: Passing, event: Event) -> list[_Step]:
         """An event as single transitions, or the parts of its collision that do not act on each other."""

@@ -36,6 +36,13 @@ class ImpactPart:
     frictions: np.ndarray
     transitions: tuple[int, ...]
 
+    def acts_on(self, other: ImpactPart) -> bool:
+        """Whether impulses of one change flows of the other."""
+        own, theirs = self.impact.places, other.impact.places
+        table = self.meeting.table
+        sizes = np.where(np.isfinite(table.scale), table.scale, 0.0)
+        return bool(np.any(np.abs(table.flows[np.ix_(own, theirs)]) > COUPLED * np.outer(sizes[own], sizes[theirs])))
+
 
 class CollisionSlopes:
     """Collisions of one run, and what they make of D."""

@@ -55,20 +55,25 @@ def came_apart(known: Known, transitions: Sequence[int], at: Passing, D: np.ndar
         terms = np.abs(slopes) @ natural * known.shares + np.abs(still) + np.abs(speed * dt)
         moved = np.abs(off) > known.apart * terms
         if moved.any():
-            edge = kernels.bound.program.transitions[transition]
-            why = f'"{edge.name}" is closed at the same time by chance: another value would have it meet sooner or later'
-            raise _refusal(known, moved, (why,))
+            raise met_by_chance(kernels, known.event, transition, moved)
+
+
+def met_by_chance(kernels: RunKernels, event: Event, transition: int, along: np.ndarray) -> RunError:
+    """A contact that others act on, and that another value (of those `along`) would have meet at another time than these."""
+    name = kernels.bound.program.transitions[transition].name
+    why = f'"{name}" is closed at the same time by chance: another value would have it meet sooner or later'
+    return _refusal(kernels, event, along, (why,))
 
 
 def refused(known: Known, edges: Sequence[Degeneracy], names: Sequence[str]) -> RunError:
     """What is at an edge, where `names` are the elements of the scalars of the impact."""
     along = np.any([edge.directions for edge in edges], axis=0)
     whys = dict.fromkeys(_SAID[edge.kind].format(names[edge.place] if edge.place >= 0 else "") for edge in edges)
-    return _refusal(known, along, (*whys, "the derivatives from both sides differ"))
+    return _refusal(known.kernels, known.event, along, (*whys, "the derivatives from both sides differ"))
 
 
-def _refusal(known: Known, along: np.ndarray, whys: tuple[str, ...]) -> RunError:
-    event, labels = known.event, known.kernels.variational.varied.labels
+def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[str, ...]) -> RunError:
+    labels = kernels.variational.varied.labels
     by = ", ".join(f'"{label}"' for label, own in zip(labels, along, strict=True) if own)
     title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative by {by}'
     return RunError(Problem("E374", title, whys, cures=_CURES))

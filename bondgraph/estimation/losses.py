@@ -1,0 +1,75 @@
+"""Losses of residuals: residuals over sigma and their derivatives in; what each counts, and what data with outliers tell, out.
+
+A loss sums rho(r) in place of r^2 / 2, with psi = rho'. Far from zero psi grows no more, so that outliers have a bounded say. At
+the least sum the numbers have, whatever the noise is (Huber's sandwich),
+
+    covariance = M^-1 B M^-1,    M = J^T diag(psi') J,    B = J^T diag(psi^2) J
+
+References
+----------
+P. J. Huber, E. M. Ronchetti, "Robust statistics", 2nd edition, Wiley (2009), chapters 6 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+MARGIN = 1.345
+"""Residuals over sigma up to which all losses are nearly squares: with normal noise Huber's has 0.95 of the efficiency."""
+
+NORMAL = 1.4826
+"""Standard deviation of normal noise over the median of its size."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss by its name in SciPy, with psi and psi' of residuals (rows,)."""
+
+    name: str
+    psi: Callable[[np.ndarray], np.ndarray]
+    slope: Callable[[np.ndarray], np.ndarray]
+
+    @property
+    def robust(self) -> bool:
+        """Whether outliers have a bounded say."""
+        return self.name != "linear"
+
+    def scale(self, residuals: np.ndarray, share: float) -> float:
+        """Standard deviation of noise, of which that `share` is left; where outliers are among it, that of the rest, by the
+        median."""
+        if self.robust:
+            return float(NORMAL * np.median(np.abs(residuals)) / np.sqrt(share))
+        return float(np.sqrt(np.sum(residuals**2) / (share * residuals.size)))
+
+    def seen(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        """Rows whose squares sum to what the data tell: the derivatives themselves (rows, k) of least squares, else a root of the
+        inverse covariance."""
+        if not self.robust:
+            return slopes
+        U, s, V = np.linalg.svd(slopes, full_matrices=False)
+        acts = s > np.finfo(float).eps * max(slopes.shape) * s.max(initial=0.0)
+        U, n = U[:, acts], len(residuals)
+        share = max(n - int(acts.sum()), 1) / n
+        M = (U.T * self.slope(residuals)) @ U
+        spread, turned = np.linalg.eigh((U.T * self.psi(residuals) ** 2) @ U / share)
+        least = np.finfo(float).eps * spread.max(initial=0.0)
+        root = turned / np.sqrt(np.maximum(spread, least or 1.0))
+        return np.asarray(root.T @ M @ (s[acts, None] * V[acts]))
+
+
+def _soft(r: np.ndarray) -> np.ndarray:
+    return np.asarray(1.0 / np.sqrt(1.0 + (r / MARGIN) ** 2))
+
+
+LOSSES = {
+    loss.name: loss
+    for loss in (
+        Loss("linear", lambda r: r, np.ones_like),
+        Loss("soft_l1", lambda r: r * _soft(r), lambda r: _soft(r) ** 3),
+        Loss("huber", lambda r: np.clip(r, -MARGIN, MARGIN), lambda r: np.where(np.abs(r) <= MARGIN, 1.0, 0.0)),
+    )
+}
+"""By name: sums of squares; of 2 (sqrt(1 + r^2) - 1); of r^2 that goes on as a line."""

@@ -1,0 +1,69 @@
+"""Robust losses: data with outliers, what is found from them and how well it is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph.errors import ModelError
+from bondgraph.estimation import estimate
+from bondgraph.estimation.losses import LOSSES, MARGIN
+from tests.estimation.test_estimate import NOISE, RANGES, TIMES, TRUTH, drive, measured
+
+
+def spoilt(seed, known=True):
+    """A tenth of the data with twenty times the noise."""
+    rng, found = np.random.default_rng(seed), {}
+    for name, sigma in NOISE.items():
+        size = np.where(rng.random(len(TIMES)) < 0.1, 20.0 * sigma, sigma)
+        y = measured()[name] + size * rng.normal(size=len(TIMES))
+        found[name] = (TIMES, y, sigma) if known else (TIMES, y)
+    return found
+
+
+def test_losses_are_those_of_scipy():
+    """psi is the derivative of half of SciPy's rho, psi' that of psi."""
+    from scipy.optimize import least_squares
+
+    r = np.array([-5.0, -1.0, 0.3, 1.2, 4.0])
+    for name, loss in LOSSES.items():
+        step = 1e-6
+        assert loss.slope(r) == pytest.approx((loss.psi(r + step) - loss.psi(r - step)) / (2.0 * step), abs=1e-8)
+        data = np.array([0.0, 0.4, -0.3, 0.2, 9.0])
+        found = least_squares(lambda x, data=data: x - data, [0.0], loss=name, f_scale=MARGIN, xtol=1e-15, ftol=1e-15, gtol=1e-15)
+        assert np.sum(loss.psi(found.x - data)) == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["soft_l1", "huber"])
+def test_outliers_hardly_move_what_is_found(loss):
+    for seed in range(2):
+        found = estimate(drive(), RANGES, spoilt(seed), loss=loss, progress=False)
+        assert found.distance(TRUTH) < 4.5 and any("more than 5 sigma off the fit" in text for text in found.told)
+    assert estimate(drive(), RANGES, spoilt(0), progress=False).distance(TRUTH) > found.distance(TRUTH)
+
+
+@pytest.mark.parametrize("loss", ["soft_l1", "huber"])
+def test_the_covariance_is_the_sandwich(loss):
+    """Of a matrix and residuals at random, with its small sample correction; one that does not act stays untold."""
+    rng = np.random.default_rng(3)
+    J, r, own = rng.normal(size=(40, 3)), 2.0 * rng.standard_t(2, size=40), LOSSES[loss]
+    M, B = (J.T * own.slope(r)) @ J, (J.T * own.psi(r) ** 2) @ J * 40.0 / 37.0
+    seen = own.seen(r, J)
+    np.testing.assert_allclose(np.linalg.inv(seen.T @ seen), np.linalg.inv(M) @ B @ np.linalg.inv(M), rtol=1e-9)
+    idle = own.seen(r, np.column_stack([J, np.zeros(40)]))
+    assert np.all(idle[:, 3] == 0.0) and np.linalg.matrix_rank(idle) == 3
+
+
+def test_noise_that_nobody_knows_is_that_without_outliers():
+    found = estimate(drive(), RANGES, spoilt(5, known=False), loss="huber", progress=False)
+    for name, sigma in NOISE.items():
+        assert found.sigma[name][0][0, 0] == pytest.approx(sigma, rel=0.5)
+    one = {"rotor.flow": spoilt(5, known=False)["rotor.flow"]}
+    assert estimate(drive(), RANGES, one, loss="huber", progress=False).sigma["rotor.flow"][0][0, 0] == pytest.approx(
+        1.0, rel=0.5
+    )
+
+
+def test_a_loss_that_there_is_not():
+    with pytest.raises(ModelError, match="E380"):
+        estimate(drive(), RANGES, spoilt(0), loss="absolute", progress=False)
