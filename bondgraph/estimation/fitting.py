@@ -38,6 +38,9 @@ CLOSE = 1e-8
 MOST = 100
 """Runs of all experiments, at most."""
 
+LARGE = 1e75
+"""How large residuals and their parts of the noise may be: a sum of their squares is a number, and the square of that."""
+
 ROUNDS, SETTLED = 6, 1e-2
 """Fits, at most, with noise that is estimated anew from what is left, and part by which it may then still change."""
 
@@ -85,6 +88,7 @@ def estimate(
         search = _Search(variational, trials, {**settings, "progress": False}, bar, LOSSES[loss])
         search.refuse_start(begin)
         noise = [np.full(c.y.shape, _spread(c.y)) if c.sigma is None else c.sigma for trial in trials for c in trial.channels]
+        search.refuse_sizes(begin, noise)
         open_noise = [c.sigma is None for trial in trials for c in trial.channels]
         at, message = begin, ""
         for _ in range(ROUNDS):
@@ -137,6 +141,18 @@ class _Search:
             cures = ("numbers to begin with for which the model runs: (low, begin, high)",)
             said = str(failure).splitlines()
             raise refusal("E378", title, *cures, about=self.variational.compiled.model.name, why=said) from failure
+
+    def refuse_sizes(self, numbers: np.ndarray, noise: Sequence[np.ndarray]) -> None:
+        """E376 where what data are off the run to begin with, over the noise, has no square."""
+        channels = [channel for trial in self.trials for channel in trial.channels]
+        parts = np.split(self.looked(numbers).residuals, np.cumsum([rows.size for rows in noise])[:-1])
+        for channel, rows, part in zip(channels, noise, parts, strict=True):
+            largest, least = np.max(np.abs(part)), np.min(rows)
+            if not (largest < LARGE and 1.0 / LARGE < least < LARGE and largest / least < LARGE):
+                title = f'the data of "{channel.name}" are {largest:.3g} off the run to begin with, their noise is {least:.3g}'
+                why = "squares of one over the other are beyond what floating-point numbers hold"
+                cures = ("sigma as large as errors of the measurement are", "leave out what is no measurement")
+                raise refusal("E376", title, *cures, about=self.variational.compiled.model.name, why=why, places=())
 
     def minimum(
         self, begin: np.ndarray, low: np.ndarray, high: np.ndarray, noise: Sequence[np.ndarray]
@@ -209,7 +225,8 @@ class _Search:
 
 def _spread(y: np.ndarray) -> float:
     """How much a course varies; its size, or one, where it does not."""
-    return float(np.std(y) or np.max(np.abs(y), initial=0.0) or 1.0)
+    with np.errstate(over="ignore"):  # of what `refuse_sizes` refuses
+        return float(np.std(y) or np.max(np.abs(y), initial=0.0) or 1.0)
 
 
 def _refuse_arrays(compiled: Compiled, unknown: Mapping[str, Any]) -> None:

@@ -196,7 +196,8 @@ def estimate_of(fit: Fit) -> Estimate:
     labels, k = fit.varied.labels, len(fit.varied)
     weight = 1.0 / np.concatenate([rows.ravel() for rows, _ in fit.noise])
     residuals, size = weight * fit.residuals, _sizes(fit.values)
-    relative = fit.loss.seen(residuals, weight[:, None] * fit.slopes * size)
+    slopes = weight[:, None] * fit.slopes * size
+    relative = fit.loss.seen(residuals, slopes)
     _, s, V = np.linalg.svd(relative, full_matrices=False)
     s, V = np.concatenate([s, np.zeros(k - len(s))]), np.vstack([V, _others(V, k)])
     known = s > NOTHING * s.max(initial=0.0)
@@ -214,7 +215,7 @@ def estimate_of(fit: Fit) -> Estimate:
     covariance[np.ix_(untold, untold)] = np.where(np.eye(int(untold.sum())) > 0.0, np.inf, np.nan)
     channels = [channel for trial in fit.trials for channel in trial.channels]
     estimated = tuple(dict.fromkeys(c.name for c, (_, is_open) in zip(channels, fit.noise, strict=True) if is_open))
-    told = [*_untold(labels, relative, s, V, known), *_at_bounds(fit), *_doubts(fit, residuals, freedom, is_estimated)]
+    told = [*_untold(labels, slopes, s, V, known), *_at_bounds(fit), *_doubts(fit, residuals, freedom, is_estimated)]
     parts = np.split(residuals, np.cumsum([rows.size for rows, _ in fit.noise])[:-1])
     by_name: dict[str, list[np.ndarray]] = {}
     noise: dict[str, list[np.ndarray]] = {}
@@ -249,9 +250,9 @@ def _others(V: np.ndarray, k: int) -> np.ndarray:
     return np.asarray(np.linalg.svd(V)[2][len(V) :])
 
 
-def _untold(labels: Sequence[str], relative: np.ndarray, s: np.ndarray, V: np.ndarray, known: np.ndarray) -> list[str]:
-    """What the data do not tell: numbers that do not act, and combinations."""
-    columns = np.linalg.norm(relative, axis=0)
+def _untold(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V: np.ndarray, known: np.ndarray) -> list[str]:
+    """What the data do not tell: numbers that do not act, and combinations, whether for the model or for outliers."""
+    columns = np.linalg.norm(slopes, axis=0)
     idle = columns <= NOTHING * columns.max(initial=0.0)
     found = [f'"{labels[j]}" does not act on the data' for j in np.flatnonzero(idle).tolist()]
     for value, direction, is_known in zip(s, V, known, strict=True):

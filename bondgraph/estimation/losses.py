@@ -46,13 +46,15 @@ class Loss:
 
     def seen(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         """Rows whose squares sum to what the data tell: the derivatives themselves (rows, k) of least squares, else a root of the
-        inverse covariance."""
+        inverse covariance. Where there are no more data than numbers, it is that of least squares."""
         if not self.robust:
             return slopes
         U, s, V = np.linalg.svd(slopes, full_matrices=False)
         acts = s > np.finfo(float).eps * max(slopes.shape) * s.max(initial=0.0)
         U, n = U[:, acts], len(residuals)
-        share = max(n - int(acts.sum()), 1) / n
+        if n <= acts.sum():  # nothing is left, from which to see how data scatter: by sigma, then
+            return slopes
+        share = (n - int(acts.sum())) / n
         M = (U.T * self.slope(residuals)) @ U
         spread, turned = np.linalg.eigh((U.T * self.psi(residuals) ** 2) @ U / share)
         least = np.finfo(float).eps * spread.max(initial=0.0)

@@ -64,6 +64,36 @@ def test_noise_that_nobody_knows_is_that_without_outliers():
     )
 
 
+@pytest.mark.parametrize("loss", ["soft_l1", "huber"])
+def test_as_many_data_as_numbers_tell_what_they_do_by_least_squares(loss):
+    """Nothing is left to see scatter from: one point, of known noise."""
+    name, at = "rotor.flow", slice(5, 6)
+    one = {name: (TIMES[at], measured()[name][at] + 0.3, NOISE[name])}
+    asked = {"winding.resistance": RANGES["winding.resistance"]}
+    found, plain = (estimate(drive(), asked, one, loss=how, progress=False) for how in (loss, "linear"))
+    np.testing.assert_allclose(found.deviations, plain.deviations, rtol=1e-4)
+
+
+def test_outliers_alone_tell_nothing_of_a_number_that_acts():
+    name = "rotor.flow"
+    far = {name: (TIMES, measured()[name] + 1e6, NOISE[name])}
+    found = estimate(drive(), {"winding.resistance": RANGES["winding.resistance"]}, far, loss="huber", progress=False)
+    assert np.isinf(found.deviations).all() and not any("does not act" in text for text in found.told)
+    assert '"winding.resistance" cannot be told from the data' in found.told
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("off, noise", [(0.3, (1e-160,)), (1e200, (1.0,)), (1e200, ()), (0.3, (1e200,))])
+def test_data_whose_squares_are_no_numbers_are_refused(loss, off, noise):
+    name = "rotor.flow"
+    y = np.where(np.arange(len(TIMES)) == 3, measured()[name] + off, measured()[name])
+    with pytest.raises(ModelError, match=r'E376(.|\n)*"rotor.flow"'):
+        estimate(
+            drive(), {"winding.resistance": RANGES["winding.resistance"]}, {name: (TIMES, y, *noise)}, loss=loss, progress=False
+        )
+
+
 def test_a_loss_that_there_is_not():
     with pytest.raises(ModelError, match="E380"):
         estimate(drive(), RANGES, spoilt(0), loss="absolute", progress=False)
