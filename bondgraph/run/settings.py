@@ -155,8 +155,10 @@ def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray,
             raise _refuse("E303", f"a sample step of {step:g} s makes {count} samples", cures=("a longer step",))
         whole = math.floor(span / step * (1.0 + 1e-12))
         times = step * np.arange(whole + 1)
-        times[-1] = min(times[-1], span)
-        times = times if span - times[-1] < 1e-9 * step else np.append(times, span)
+        if span - times[-1] < 1e-9 * step:  # the end, but for rounding
+            times[-1] = span
+        else:
+            times = np.append(times, span)
         return times, _dates(times, start, end)
     if given.ndim != 1 or given.size == 0 or not np.all(np.isfinite(given)):
         raise _refuse("E303", "sample times must be a list of finite numbers")

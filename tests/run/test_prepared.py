@@ -113,6 +113,20 @@ def test_what_is_kept_does_not_depend_on_where_it_is_computed():
     assert near.ok.all()
 
 
+@pytest.mark.parametrize("start", [0.0, 1.5673898856423394])
+def test_steps_of_samples_that_divide_a_run_end_with_it(start):
+    """However their sum rounds: the last sample is the end, to the last bit."""
+    made, random = oscillator(), np.random.default_rng(8)
+    for span, parts in zip(10.0 ** random.uniform(-2.0, 1.0, 30), random.integers(2, 300, 30), strict=True):
+        end = start + span
+        prepared = prepare(made, end, t_start=start, samples=(end - start) / parts, progress=False)
+        times, dates = prepared.wanted
+        assert len(times) == parts + 1 and times[-1] == prepared.settings.span and dates[-1] == end
+        assert 0.0 < times[-1] - times[-2] < 1.001 * span / parts
+    run = prepared.judged([1.0, 0.0], [4.0, 0.1], [])
+    assert np.array_equal(run.x[-1], prepared.many([4.0, 0.1], [1.0, 0.0], []).x[0])
+
+
 @pytest.mark.parametrize("samples", [[0.0, 0.03], [0.02, 0.1], None, 0.04, [-0.05]])
 @pytest.mark.parametrize("method", ["auto", "bdf"])
 def test_a_run_ends_where_it_ends_whatever_its_samples(samples, method):
