@@ -121,6 +121,18 @@ def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
     assert sorted(found.failures) == [1, 5, 8] and list(found.doubts) == [2] and list(found.refused) == [3]
 
 
+def test_numbers_that_are_not_finite_are_refused_whatever_comes_of_them():
+    """As by a single run, though nothing in the run is infinite; modes of a block for all, too."""
+    made = program(lambda t, x, p, m: [-x[0] / (1.0 + p[0] * p[0])], (1, 2, 1))
+    prepared = prepare(made, 1.0, samples=0.5, progress=False)
+    p = np.array([[1.0, 0.0], [np.inf, 0.0], [2.0, np.nan], [3.0, 1.0], [1.0, -np.inf]])
+    for lanes in (1, 4):
+        found = prepared.many(p, [1.0], [0.0], lanes=lanes)
+        assert sorted(found.refused) == [1, 2, 4] and all("E309" in str(told) for told in found.refused.values())
+        assert not found.ok[[1, 2, 4]].any() and found.ok[[0, 3]].all()
+        assert sorted(prepared.many(p[[0, 3]], [1.0], [np.nan], lanes=lanes).refused) == [0, 1]
+
+
 def test_stiff_noisy_and_endless_runs_are_done_again_alone():
     made = program(lambda t, x, p, m: [-p[0] * (x[0] - s.cos(t)) + p[1] * (s.sin(1e9 * x[0]))], (1, 2, 0))
     prepared = prepare(made, 5.0, samples=[5.0], max_steps=30_000, progress=False)

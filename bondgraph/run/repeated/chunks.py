@@ -20,6 +20,7 @@ from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
 from bondgraph.run.repeated.collected import Collected, Made, RunBatch, parts
 from bondgraph.run.repeated.ends import RunEnds, kept_of
+from bondgraph.run.repeated.fields import UNBEGUN
 from bondgraph.run.repeated.pace import Pace
 from bondgraph.run.settings import Settings
 
@@ -102,6 +103,8 @@ class Chunks:
 
                 for done in each(chunk, parts(runs, crew.threads, beside)):
                     bar.show(done)
+                for block in blocks:  # what is not finite is refused, even where nothing comes of it
+                    batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = UNBEGUN
                 collected.take(batch)
                 left = np.flatnonzero(batch.status).tolist()
             for done, _ in enumerate(each(collected.single, left)):
