@@ -119,8 +119,9 @@ def _pointer(routine: str, name: str, access: Access, index: str | None, suffix:
         return [f"%{name} = getelementptr inbounds double, ptr {base}, i64 {access.start}"]
     if access.table < 0:
         counted = index if access.stride == 1 else f"{index}.by{access.stride}"
+        inside = " inbounds" if access.stride > 0 else ""  # what is counted down lies before the block until its start is added
         return [
-            f"%a{name} = getelementptr inbounds double, ptr {base}, i64 {counted}",
+            f"%a{name} = getelementptr{inside} double, ptr {base}, i64 {counted}",
             f"%{name} = getelementptr inbounds double, ptr %a{name}, i64 {access.start}",
         ]
     return [
