@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import signal
 import threading
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from bondgraph.emit.kernel import address_of
 from bondgraph.emit.llvm import compile_procedures
+from bondgraph.emit.procedure import Procedure
 from bondgraph.run import couplings as reference
 from bondgraph.run.bound import Bound
 from bondgraph.run.couplings import Couplings, Structures
@@ -185,6 +187,24 @@ def test_couplings_out_of_all_proportion_are_the_same_bits():
             made = coupled((random.random((n, n)) < 0.4) * 10.0 ** random.uniform(-largest, largest, (n, n)))
             with np.errstate(all="ignore"):
                 assert np.array_equal(fastest(made), reference.fastest(made))
+
+
+def test_an_interrupt_before_an_answer_to_machine_code_comes_after_it():
+    """Struck by machine code itself, right before it asks: Python hears of it before the first line of what answers."""
+    write = Procedure("strike", {"by": "ptr", "meet": "ptr"}, "ptr")
+    write.call(write["by"], [write.value(int(signal.SIGINT), "i64")], "i64")
+    write.give(write.call(write["meet"], [write.value(0, "i64")], "ptr"))
+    program = oscillator()
+    weights = SharedWeights(Bound(program, np.array([100.0, 1.0]), 0.0, 1.0), 1e-6, None, 1.0)
+    weights.table["oldest"], library = 1, compile_procedures([write])
+    address, given = ctypes.c_void_p, list[int]()
+    strike = ctypes.CFUNCTYPE(address, address, address)(library.address("strike"))
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            given.append(strike(ctypes.cast(ctypes.CDLL(None)["raise"], address), weights.table["meet"]))
+            threading.Event().wait(5.0)
+        record, _ = weights._held[0]
+        assert given[-1] == record.address
 
 
 def test_an_interrupt_that_falls_on_an_answer_to_machine_code_comes_again(monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import ctypes
 import threading
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from bondgraph.run.table import FieldTable
 
 _AGAIN = 0.05
 """After so long (s) an interrupt comes again that fell on an answer to machine code."""
-_MEET = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_MEET = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)
 
 
 def _shared(name: str) -> Any:
@@ -85,7 +86,7 @@ class SharedWeights(Weights):
             self._interpret(steps)
         elif kernel is not None:
             table.point("couple", kernel.address or 0)
-        self._structures, self._held, self._meet = structures, *_meeting(structures)
+        self._structures, self._held, self._meet = structures, *_meeting(structures, table)
         table.point("meet", ctypes.cast(self._meet, ctypes.c_void_p).value or 0)
         self.addresses = {name: library.address(f"weights_{name}") for name in ("reset", "begin", "renew", "question", "relax")}
         whole, real, address = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
@@ -150,13 +151,14 @@ def _plain(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=float)
 
 
-def _meeting(structures: Structures) -> tuple[list[Any], Any]:
-    """A function (found, count, place) -> record of the pattern of these entries, for machine code; and what keeps alive those
-    that have a place. Few patterns are met in a run, and each is looked up once."""
+def _meeting(structures: Structures, table: FieldTable) -> tuple[list[Any], Any]:
+    """A function -> record of the pattern of the entries that are `found` in a table, for machine code, which has moved `oldest`
+    on; and what keeps alive those that have a place. Few patterns are met in a run, and each is looked up once."""
     held: list[Any] = [None] * PATTERNS
+    found = table.arrays["found"]
 
-    def looked_up(found: int, count: int, place: int) -> int:
-        whole = np.ctypeslib.as_array(ctypes.cast(found, ctypes.POINTER(ctypes.c_int64)), (count,)) if count else np.zeros(0)
+    def looked_up() -> int:
+        whole, place = found.view(np.int64)[: int(table["entry_count"])], (int(table["oldest"]) - 1) % PATTERNS
         structure, own, beside = structures.structure(whole == 1)
         record = FieldTable(PATTERN)
         arrays = {"found": np.array(whole, dtype=np.int64), "own": own, "own_rows": structures.rows[own], "beside": beside}
@@ -167,12 +169,21 @@ def _meeting(structures: Structures) -> tuple[list[Any], Any]:
         held[place] = (record, structure)
         return record.address
 
-    @_MEET
-    def meet(found: int, count: int, place: int) -> int:
+    def answers() -> Generator[int, int, None]:
+        """Machine code needs its answer first, and swallows what is raised here. An interrupt comes before the first line of a
+        function, where nothing catches it; a generator goes on inside the block that does."""
+        answer, asked = 0, False
         while True:
             try:
-                return looked_up(found, count, place)
-            except KeyboardInterrupt:  # machine code needs its answer first, and swallows what is raised here
+                while True:
+                    if not asked:
+                        asked = True
+                        yield answer
+                    answer = looked_up()
+                    asked = False
+            except KeyboardInterrupt:
                 threading.Timer(_AGAIN, _thread.interrupt_main).start()
 
-    return held, meet
+    answering = answers()
+    next(answering)
+    return held, _MEET(answering.send)
