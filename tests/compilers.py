@@ -35,7 +35,7 @@ def by_compiler(compiler: str, procedures: Sequence[Procedure], others: Sequence
         ctypes.c_void_p.in_dll(code, f"{name}_address").value = address
     exported = [procedure.name for procedure in procedures if not procedure.internal]
     addresses = {name: ctypes.cast(getattr(code, name), ctypes.c_void_p).value or 0 for name in exported}
-    return llvm.Library(addresses, {}, (code, given))
+    return llvm.Library({**given.addresses, **addresses}, {}, (code, given))
 
 
 @functools.cache

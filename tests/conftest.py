@@ -3,6 +3,7 @@ golden files anew, and one that has a C compiler make the procedures of the solv
 
 import gc
 import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -51,6 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored; tests send it
     if compiler := config.getoption("--procedures-by"):
         from tests.compilers import replace_procedures
 
