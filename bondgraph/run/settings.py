@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, RunError
-from bondgraph.quantities import real
+from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
 
 OFFERS = {
@@ -145,6 +145,8 @@ def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray,
     if samples is None:
         since = np.linspace(0.0, span, DEFAULT_SAMPLES)
         return since, _dates(since, start, end)
+    if has_masked(samples):
+        raise _refuse("E303", "some of the sample times are masked", cures=("samples.compressed(), which leaves them out",))
     given = numbers(samples, "E303", "sample times")
     if given.ndim == 0:
         step = float(given)

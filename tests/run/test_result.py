@@ -109,11 +109,14 @@ def test_a_solution_that_runs_away():
         ("E303", {"samples": []}),
         ("E303", {"samples": 1e-12}),
         ("E303", {"samples": "often"}),
+        ("E303", {"samples": np.ma.masked_equal([0.1, 0.2, 0.3], 0.2)}),
+        ("E303", {"samples": np.ma.masked}),
         ("E304", {"method": "euler"}),
         ("E304", {"solver": "matlab"}),
         ("E304", {"solver": "scipy", "method": "adams"}),
         ("E304", {"iteration": "secant"}),
         ("E304", {"linear": "banded"}),
+        ("E302", {"atol": np.ma.masked_equal([1.0, 2.0], 2.0)}),
         ("E305", {"x0": [1.0]}),
         ("E305", {"parameters": [1.0]}),
         ("E305", {"modes0": [1.0]}),
@@ -122,7 +125,9 @@ def test_a_solution_that_runs_away():
         ("E306", {"max_step": "long"}),
         ("E308", {"x0": [1.0, np.nan]}),
         ("E308", {"x0": ["a", "b"]}),
+        ("E308", {"x0": np.ma.masked_equal([1.0, 2.0], 2.0)}),
         ("E309", {"parameters": [np.inf, 0.0]}),
+        ("E309", {"parameters": np.ma.masked_equal([1.0, 2.0], 2.0)}),
     ],
 )
 def test_settings_that_are_refused(code, change):
@@ -130,6 +135,14 @@ def test_settings_that_are_refused(code, change):
     with pytest.raises(RunError) as caught:
         simulate(oscillator(), **arguments)
     assert caught.value.problem.code == code
+
+
+def test_samples_of_which_none_is_masked():
+    """A masked array is an array; the advice to a refused one, `compressed()`, is taken."""
+    given = np.ma.masked_equal([0.25, 0.5, 0.75], 0.5)
+    for samples in (np.ma.array([0.25, 0.75]), given.compressed()):
+        result = simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], 1.0, samples=samples)
+        assert result.t.tolist() == [0.0, 0.25, 0.75] and type(result.t) is np.ndarray
 
 
 def test_modes_that_are_not_finite():
