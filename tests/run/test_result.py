@@ -94,6 +94,9 @@ def test_a_solution_that_runs_away():
         ("E301", {"t_end": -1.0}),
         ("E301", {"t_end": np.inf}),
         ("E301", {"t_end": "soon"}),
+        ("E301", {"t_end": 1e-300}),
+        ("E301", {"t_end": 5e-324}),
+        ("E301", {"t_start": -1e-310, "t_end": 1e-310}),
         ("E302", {"rtol": 0.0}),
         ("E302", {"rtol": 0.5}),
         ("E302", {"rtol": np.nan}),
@@ -121,6 +124,9 @@ def test_a_solution_that_runs_away():
         ("E305", {"parameters": [1.0]}),
         ("E305", {"modes0": [1.0]}),
         ("E306", {"max_step": 0.0}),
+        ("E306", {"max_step": 1e-300}),
+        ("E306", {"max_step": 1e-300, "t_start": -1.0, "t_end": 0.0}),
+        ("E306", {"max_step": 1e-17, "method": "rodas5p"}),
         ("E306", {"max_events": -1}),
         ("E306", {"max_step": "long"}),
         ("E308", {"x0": [1.0, np.nan]}),
@@ -135,6 +141,16 @@ def test_settings_that_are_refused(code, change):
     with pytest.raises(RunError) as caught:
         simulate(oscillator(), **arguments)
     assert caught.value.problem.code == code
+
+
+@pytest.mark.parametrize("options", [{"method": name} for name in METHODS] + [{"solver": "scipy"}])
+@pytest.mark.parametrize("times", [{"t_end": 7e-139}, {"t_end": 1e-30}, {"t_start": 1e9, "t_end": 1e9 + 1e-6, "max_step": 1e-8}])
+def test_the_shortest_runs(options, times):
+    """What E301 and E306 advise; and steps that move the time since the start, though not the clock. x' = v, v' = -x."""
+    result = simulate(oscillator(), [1.0, 0.5], [1.0, 1.0], [], **times, **options)
+    span = times["t_end"] - times.get("t_start", 0.0)
+    assert result.ok and result.since[-1] == span
+    assert result.x[-1] == pytest.approx([1.0, 0.5], abs=2.0 * span + 1e-12)
 
 
 def test_samples_of_which_none_is_masked():
