@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from screws.errors import ScrewbondError
+
 
 @dataclass(frozen=True)
 class Place:
@@ -87,10 +89,6 @@ class Problem:
             lines.append("  created at " + " and ".join(places))
         lines += [f"  try: {cure}" for cure in self.cures]
         return "\n".join(lines)
-
-
-class ScrewbondError(Exception):
-    """Base of all errors that the user can cure."""
 
 
 class ModelError(ScrewbondError):

@@ -11,13 +11,16 @@ import numpy as np
 
 
 def real(value: Any) -> np.ndarray | None:
-    """A number, or an array or nested list of them, as floats; None for text, truth values, nothing, and complex numbers.
+    """A number, or an array or nested list of them, as floats; None for text, truth values, nothing, complex numbers, and where
+    some are masked.
 
     >>> real([1, 2.5]), real("1.0"), real(True), real(None), real([1.0, "2"])
     (array([1. , 2.5]), None, None, None, None)
     """
     if type(value) is float:
         return np.asarray(value)
+    if has_masked(value):
+        return None
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
@@ -27,6 +30,11 @@ def real(value: Any) -> np.ndarray | None:
     else:
         fine = array.dtype.kind in "iuf" and not _holds_truth(value)
     return array.astype(float) if fine else None
+
+
+def has_masked(value: Any) -> bool:
+    """Whether entries of an array are masked: under the mask stands what is no value."""
+    return isinstance(value, np.ndarray) and bool(np.any(getattr(value, "mask", False)))
 
 
 def _holds_truth(value: Any) -> bool:

@@ -1,9 +1,13 @@
-"""The error of this package: what is wrong with a geometric input, and what to try."""
+"""Errors: the base of all that users can cure, and what is wrong with a geometric input."""
 
 from __future__ import annotations
 
 
-class GeometryError(ValueError):
+class ScrewbondError(Exception):
+    """Base of all errors that the user can cure, here and in the packages that stand on this one."""
+
+
+class GeometryError(ScrewbondError, ValueError):
     """A geometric input that no equation can be built on.
 
     Parameters

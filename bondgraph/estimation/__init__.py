@@ -3,8 +3,8 @@ out."""
 
 from bondgraph.estimation.bands import Uncertainty, uncertainty
 from bondgraph.estimation.courses import RunSensitivities, run_sensitivities
+from bondgraph.estimation.estimated import Estimate
 from bondgraph.estimation.experiments import Experiment
 from bondgraph.estimation.fitting import estimate
-from bondgraph.estimation.knowledge import Estimate
 
 __all__ = ["Estimate", "Experiment", "RunSensitivities", "Uncertainty", "estimate", "run_sensitivities", "uncertainty"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.estimation.courses import RunSensitivities
-from bondgraph.estimation.knowledge import Estimate
+from bondgraph.estimation.estimated import Estimate
 from bondgraph.quantities import real
 from bondgraph.run.outcome.curves import curves
 

@@ -23,8 +23,9 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import ModelError, RoundingWarning, RunDoubtWarning, RunEndedWarning, ScrewbondError, refusal
 from bondgraph.estimation.courses import RunSensitivities, by_name, sensitivities_along
+from bondgraph.estimation.estimated import Estimate
 from bondgraph.estimation.experiments import Experiment, Measured, Trial, trials_of
-from bondgraph.estimation.knowledge import Estimate, Fit, estimate_of
+from bondgraph.estimation.knowledge import Fit, estimate_of
 from bondgraph.estimation.losses import LOSSES, MARGIN, Loss
 from bondgraph.estimation.variational import Variational
 from bondgraph.estimation.varied import VariedNumbers, varied_by, with_values

@@ -1,4 +1,4 @@
-"""What data tell of numbers: residuals at the best fit and their derivatives in; values, covariance and what stays untold out.
+"""What data tell of numbers: residuals at the best fit and their derivatives in; an estimate, with what stays untold, out.
 
 With residuals r / sigma and their derivatives J by the numbers, J = U S V^T in numbers scaled by their sizes, the covariance is
 (J^T J)^-1, and a direction of V is known to 1 / s: relative changes of several numbers together that the data see by that much.
@@ -11,20 +11,16 @@ Y. Bard, "Nonlinear parameter estimation", Academic Press (1974), chapter 7.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.errors import refusal
 from bondgraph.estimation.courses import RunSensitivities
-from bondgraph.estimation.experiments import Channel, Trial
+from bondgraph.estimation.estimated import Estimate, sizes_of
+from bondgraph.estimation.experiments import Trial
 from bondgraph.estimation.losses import Loss
 from bondgraph.estimation.varied import VariedNumbers
-from bondgraph.output.cells import cell, items, line, plural, table
-from bondgraph.output.sheet import MUTED, styled
-from bondgraph.run.outcome.result import Result
+from bondgraph.output.cells import plural
 
 UNTOLD = 1.0
 """Relative standard deviation from which data do not tell a number, or several together."""
@@ -60,142 +56,11 @@ class Fit:
     loss: Loss
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
-    """Numbers that were estimated, and how well data know them.
-
-    Parameters
-    ----------
-    labels, units, values : of the numbers (k,); deviations : standard deviations (k,), infinite where the data do not tell.
-    covariance : (k, k), in the units of the numbers.
-    singular_values, directions : (k,), and (k, k) whose row i holds relative changes of all numbers together that are known to
-        1 / singular_values[i]; the best known first.
-    residuals : name of each channel -> model less data over sigma (samples, numbers), a list of one for each experiment.
-    sigma : the same with the standard deviation of the noise; estimated : channels where it came from what is left.
-    chi2, freedom : sum of all squared residuals, and how many of them are free.
-    told : findings in words: what data cannot tell, numbers at their bounds, doubts.
-    results : a run for each experiment at the estimate. message : why the search ended. failed : why runs on the way failed, how
-        often.
-    """
-
-    labels: tuple[str, ...]
-    units: tuple[str, ...]
-    values: np.ndarray
-    deviations: np.ndarray
-    covariance: np.ndarray
-    singular_values: np.ndarray
-    directions: np.ndarray
-    residuals: Mapping[str, tuple[np.ndarray, ...]]
-    sigma: Mapping[str, tuple[np.ndarray, ...]]
-    estimated: tuple[str, ...]
-    chi2: float
-    freedom: int
-    told: tuple[str, ...]
-    results: tuple[Result, ...]
-    message: str
-    failed: Mapping[str, int]
-    trials: tuple[Trial, ...] = field(repr=False)
-
-    def __getitem__(self, label: str) -> float:
-        """The value of a number by name."""
-        if label not in self.labels:
-            raise KeyError(f"{label!r} was not estimated; there are: {', '.join(self.labels)}")
-        return float(self.values[self.labels.index(label)])
-
-    @cached_property
-    def correlation(self) -> np.ndarray:
-        """Correlation of the numbers (k, k); nan where one is not told."""
-        with np.errstate(all="ignore"):
-            return np.asarray(self.covariance / np.outer(self.deviations, self.deviations))
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """Values by name."""
-        return dict(zip(self.labels, self.values.tolist(), strict=True))
-
-    def distance(self, numbers: Mapping[str, float]) -> float:
-        """How far other numbers are from the estimate, in standard deviations: the Mahalanobis distance."""
-        off = np.array([numbers[label] for label in self.labels]) - self.values
-        size = _sizes(self.values)
-        seen = self.singular_values * (self.directions @ (off / size))
-        return float(np.linalg.norm(seen))
-
-    def covers(self, numbers: Mapping[str, float], probability: float = 0.95) -> bool:
-        """Whether numbers lie within the ellipsoid of this probability: chi-square where the noise was known, else Fisher's F."""
-        from scipy.stats import chi2, f
-
-        k = len(self.labels)
-        within = k * f.ppf(probability, k, self.freedom) if self.estimated else chi2.ppf(probability, k)
-        return bool(self.distance(numbers) ** 2 <= within)
-
-    def __str__(self) -> str:
-        width = max(len(label) for label in self.labels)
-        rows = [
-            f"{label:<{width}}  {value:>13.6g} +- {deviation:<10.3g} {unit}".rstrip()
-            for label, value, deviation, unit in zip(self.labels, self.values, self.deviations, self.units, strict=True)
-        ]
-        return "\n".join([*rows, self._sum(), *self.told])
-
-    def _sum(self) -> str:
-        known = f"sigma of {', '.join(self.estimated)} estimated from what is left" if self.estimated else "sigma as given"
-        return f"chi2 {self.chi2:.6g} of {self.freedom} free residuals; {known}"
-
-    def __repr__(self) -> str:
-        said = ", ".join(f"{label}={value:.6g}" for label, value in self.parameters.items())
-        return f"Estimate({said})"
-
-    def _repr_html_(self) -> str:
-        rows = zip(self.labels, self.values, self.deviations, self.units, strict=True)
-        head = ("number", "value", "standard deviation", "unit")
-        return cell(line("estimate", self._sum()), table(head, [tuple(row) for row in rows]), items(self.told))
-
-    def plot(self, *names: str, axes: Any = None) -> np.ndarray:
-        """Data and fit over time, a panel for each name and experiment: Matplotlib's axes (panels,); all channels by default.
-
-        Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for axes that are too few.
-        """
-        chosen = [
-            (result, channel)
-            for result, trial in zip(self.results, self.trials, strict=True)
-            for channel in trial.channels
-            if not names or channel.name in names
-        ]
-        with styled():
-            import matplotlib.pyplot as plt
-
-            if axes is None:
-                height = 0.9 + 1.75 * max(len(chosen), 1)
-                made = plt.subplots(len(chosen) or 1, 1, sharex=True, squeeze=False, figsize=(8.0, height), layout="constrained")
-                axes = made[1]
-            drawn = np.asarray(axes, dtype=object).reshape(-1)
-            if len(drawn) < len(chosen):
-                title = f"{len(chosen)} courses are to be plotted on {len(drawn)} axes"
-                raise refusal("E560", title, "as many axes as courses, or none", about=self.results[0].program.name)
-            for own, (result, channel) in zip(drawn, chosen, strict=False):
-                _panel(own, result, channel)
-        return drawn[: len(chosen)]
-
-
-def _panel(axes: Any, result: Result, channel: Channel) -> None:
-    """Data as dots, the fit as a line."""
-    course = np.asarray(result[channel.name]).reshape(len(result.t), -1)
-    for k in range(channel.y.shape[1]):
-        axes.plot(channel.t, channel.y[:, k], ".", color=MUTED, markersize=3.0, label="data" if not k else None)
-        axes.plot(result.t, course[:, k], label="fit" if not k else None)
-    axes.set_ylabel(channel.name + (f"\n({channel.unit})" if channel.unit else ""))
-    axes.set_xlabel("time (s)")
-    axes.legend(frameon=False)
-
-
-def _sizes(values: np.ndarray) -> np.ndarray:
-    return np.where(values != 0.0, np.abs(values), 1.0)
-
-
 def estimate_of(fit: Fit) -> Estimate:
     """What the data tell at the end of a search."""
     labels, k = fit.varied.labels, len(fit.varied)
     weight = 1.0 / np.concatenate([rows.ravel() for rows, _ in fit.noise])
-    residuals, size = weight * fit.residuals, _sizes(fit.values)
+    residuals, size = weight * fit.residuals, sizes_of(fit.values)
     slopes = weight[:, None] * fit.slopes * size
     relative = fit.loss.seen(residuals, slopes)
     _, s, V = np.linalg.svd(relative, full_matrices=False)

@@ -79,7 +79,7 @@ def _run(statement: Statement, system: System, model: Model, values: dict[str, A
         results = (results,) if len(outs) == 1 else tuple(results)
         shapes = [_shape(result) for result in results]
     except (ScrewbondError, ArithmeticError):
-        return None  # says nothing about shapes; other start values may do
+        return None  # says nothing about shapes; other start values may do, or have the geometry
     except Exception as error:  # whatever a user's formula raises is the user's to see, with its element
         return _failed(statement, model, arguments, error)
     if len(results) != len(outs):
@@ -94,9 +94,7 @@ def _run(statement: Statement, system: System, model: Model, values: dict[str, A
     return None
 
 
-def _failed(statement: Statement, model: Model, arguments: list[Any], error: Exception) -> Problem | None:
-    if type(error).__module__.partition(".")[0] == "screws":
-        return None  # a geometry that these start values do not have
+def _failed(statement: Statement, model: Model, arguments: list[Any], error: Exception) -> Problem:
     formula = transition_in_words(statement, model) or f"formula of {_plain(statement.outs[0])}"
     title = f"{_owner(statement, model)}: the {formula} fails"
     return _problem("E129", title, statement, model, arguments, f"{type(error).__name__}: {error}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, RunError
-from bondgraph.quantities import real
+from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
 
 OFFERS = {
@@ -23,6 +24,9 @@ SOLVERS = ("auto", *OFFERS)
 METHODS = tuple(dict.fromkeys(method for offered in OFFERS.values() for method in offered))
 RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
+_PIECES = 100
+SHORTEST = math.sqrt(sys.float_info.min) / sys.float_info.epsilon
+"""Length of a run, s, from which squares of its shortest steps are numbers."""
 _FLOAT = np.dtype(float)
 _MEANINGS = {"x": "start values", "p": "parameters", "m": "modes"}
 
@@ -116,7 +120,21 @@ def span_of(t_start: float, t_end: float) -> tuple[float, float]:
         raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s")
     if end <= start:
         raise _refuse("E301", f"t_end = {end:g} s is not after the start at {start:g} s", cures=("a larger t_end",))
+    if end - start < SHORTEST:
+        title = f"a run of {end - start:.3g} s is too short to be made in steps: their squares are no numbers but zero"
+        raise _refuse("E301", title, cures=(f"a t_end that is {SHORTEST:.0e} s or more after the start",))
     return start, end
+
+
+def longest_step(given: object, span: float) -> float:
+    """The longest step of a run of `span`, s; E306 where that is none."""
+    if given is None:
+        return span / _PIECES
+    step = positive("max_step", given)
+    if span + step == span:
+        title = f"max_step = {step:g} s makes no step of a run of {span:g} s: the two together are {span:g} s in floating point"
+        raise _refuse("E306", title, cures=("max_step=None, which leaves the length of steps to the run",))
+    return step
 
 
 def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.ndarray | None]:
@@ -145,6 +163,8 @@ def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray,
     if samples is None:
         since = np.linspace(0.0, span, DEFAULT_SAMPLES)
         return since, _dates(since, start, end)
+    if has_masked(samples):
+        raise _refuse("E303", "some of the sample times are masked", cures=("samples.compressed(), which leaves them out",))
     given = numbers(samples, "E303", "sample times")
     if given.ndim == 0:
         step = float(given)

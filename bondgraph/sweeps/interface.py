@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, Future
-from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -23,7 +22,7 @@ from bondgraph.sweeps.keep import Keepable, Kept, Measure, kept_of
 from bondgraph.sweeps.points import FAILURE, RUN, Points, points_of
 from bondgraph.sweeps.runs import Runs
 from bondgraph.sweeps.sending import SentModel, Source, sent_model
-from bondgraph.sweeps.store import Store, distinct
+from bondgraph.sweeps.store import Store, distinct, path_of
 from bondgraph.sweeps.tasks import Asked, Row, run_chunk
 
 OWN = frozenset({"progress", "strict"})
@@ -62,8 +61,8 @@ def sweep(
     executor : of `concurrent.futures`, Dask or mpi4py; it stays open. None makes threads, one for each processor.
 
     A run that fails is kept with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
-    `FileError` E364 for a store that is none; `RunError` E367 where a worker dies, and for settings; `KeyboardInterrupt` with a
-    note that says how to go on, after what has come was stored.
+    `FileError` E364 for a store that is none, or no path; `RunError` E367 where a worker dies, and for settings;
+    `KeyboardInterrupt` with a note that says how to go on, after what has come was stored.
     """
     known(settings, SETTINGS.keys() - {"strict"})
     wanted, more = settings.get("progress", True), {key: value for key, value in settings.items() if key not in OWN}
@@ -75,7 +74,7 @@ def sweep(
     _, times = sample_times(settings.get("samples"), start, end)
     kept = _columns_of(keep, compiled, planned, executor, len(times))
     asked = Asked(end, more, kept, {one.name: one.role.argument for one in planned.varied}, len(planned) >= MANY)
-    path = None if store is None else Path(store)
+    path = None if store is None else path_of(store)
     opened = Store(path)
     try:
         opened.begin(_header(sent, planned, asked, times), lambda count: _header(sent, planned.first(count), asked, times))

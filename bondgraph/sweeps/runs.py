@@ -18,7 +18,7 @@ from bondgraph.output.lookup import unknown
 from bondgraph.sweeps.columns import Column, over_axes
 from bondgraph.sweeps.points import FAILURE, RUN
 from bondgraph.sweeps.roles import ARGUMENTS
-from bondgraph.sweeps.store import Store, quoted
+from bondgraph.sweeps.store import Store, path_of, quoted
 from bondgraph.sweeps.tasks import Fault
 
 if TYPE_CHECKING:
@@ -190,4 +190,4 @@ def _plain(value: np.ndarray) -> Any:
 
 def load_runs(path: str | os.PathLike[str]) -> Runs:
     """The runs of a store, also of one that is still being written, or was left unfinished; `FileError` E364 where it is none."""
-    return Runs(Path(path))
+    return Runs(path_of(path))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import threading
 import weakref
@@ -223,6 +224,16 @@ def array_of(entries: Sequence[Any], shape: tuple[int, ...] | None) -> np.ndarra
     nothing = np.full(shape, np.nan).astype("<f8").tobytes()
     data = b"".join(nothing if entry is None else entry for entry in entries)
     return np.frombuffer(data, "<f8").astype(float).reshape(len(entries), *shape)
+
+
+def path_of(given: object) -> Path:
+    """The path of a store as it was given; E364 where it is no path."""
+    if isinstance(given, str | os.PathLike) and isinstance(os.fspath(given), str):
+        return Path(given)
+    cures = ('"runs.db"', "a pathlib.Path")
+    raise FileError(
+        Problem("E364", f"{given!r:.60} is no path of a file for runs", (f"it is {type(given).__name__}",), (), cures)
+    )
 
 
 @contextlib.contextmanager

@@ -173,6 +173,31 @@ def test_contacts_that_another_value_takes_apart_are_refused():
             run_sensitivities(plate(0.1, 0.5), ("mx.p", "left.h"), 0.25, **settings)
 
 
+def beam():
+    """A beam without friction that falls flat on two supports."""
+    graph, y, turn = Graph("beam"), J1("y"), J1("turn")
+    graph.connect(y, I("mass", 2.0, initial=-1.0)).connect(turn, I("J", 0.3))
+    for name, arm in (("left", 0.5), ("right", -0.5)):
+        at, lever = J0(f"at {name}"), TF(f"lever {name}", arm)
+        graph.connect(y, at).connect(turn, lever).connect(lever, at)
+        graph.connect(at, Constraint(name, initial=0.1, automaton=f"on {name}", active=["rest"], restitution=0.5))
+        hit = Transition("off", "off", lambda h: -h, (f"{name}.h",), impact=(name,), accumulates="rest")
+        graph.add_automaton(Automaton(f"on {name}", ("off", "rest"), "off", (hit,)))
+    return compile_model(graph)
+
+
+def test_an_order_by_chance_is_refused_without_friction_too():
+    """In a sequence the side that is a little lower is struck first: the beam turns one way or the other."""
+    compiled, settings = beam(), {"simultaneous": "sequence", "progress": False, "rtol": 1e-10}
+    turns = [compiled.simulate(0.3, initial={"left.h": 0.1 + off}, **settings)["J.p"][-1] for off in (-1e-6, 1e-6)]
+    assert turns[0] == pytest.approx(-turns[1], rel=1e-4) and turns[1] > 0.1
+    for name in ("left.h", "right.h", "J.p"):
+        with pytest.raises(RunError, match=rf'E374(.|\n)*no derivative by "{name}"(.|\n)*closed at the same time by chance'):
+            run_sensitivities(compiled, name, 0.3, **settings)
+    found = run_sensitivities(compiled, "mass.p", 0.3, **settings)  # which takes both sides alike
+    assert found.ok and found["J.p", "mass.p"][-1] == pytest.approx(-found.result["J.p"][-1], rel=1e-8)
+
+
 def test_the_edge_between_sticking_and_slipping_is_refused():
     """Friction that takes just its limit to stop the ball: more spin would slip on, less would not."""
     spin, inertia = 40.0, 0.4 * MASS * RADIUS**2

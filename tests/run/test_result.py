@@ -94,6 +94,9 @@ def test_a_solution_that_runs_away():
         ("E301", {"t_end": -1.0}),
         ("E301", {"t_end": np.inf}),
         ("E301", {"t_end": "soon"}),
+        ("E301", {"t_end": 1e-300}),
+        ("E301", {"t_end": 5e-324}),
+        ("E301", {"t_start": -1e-310, "t_end": 1e-310}),
         ("E302", {"rtol": 0.0}),
         ("E302", {"rtol": 0.5}),
         ("E302", {"rtol": np.nan}),
@@ -109,20 +112,28 @@ def test_a_solution_that_runs_away():
         ("E303", {"samples": []}),
         ("E303", {"samples": 1e-12}),
         ("E303", {"samples": "often"}),
+        ("E303", {"samples": np.ma.masked_equal([0.1, 0.2, 0.3], 0.2)}),
+        ("E303", {"samples": np.ma.masked}),
         ("E304", {"method": "euler"}),
         ("E304", {"solver": "matlab"}),
         ("E304", {"solver": "scipy", "method": "adams"}),
         ("E304", {"iteration": "secant"}),
         ("E304", {"linear": "banded"}),
+        ("E302", {"atol": np.ma.masked_equal([1.0, 2.0], 2.0)}),
         ("E305", {"x0": [1.0]}),
         ("E305", {"parameters": [1.0]}),
         ("E305", {"modes0": [1.0]}),
         ("E306", {"max_step": 0.0}),
+        ("E306", {"max_step": 1e-300}),
+        ("E306", {"max_step": 1e-300, "t_start": -1.0, "t_end": 0.0}),
+        ("E306", {"max_step": 1e-17, "method": "rodas5p"}),
         ("E306", {"max_events": -1}),
         ("E306", {"max_step": "long"}),
         ("E308", {"x0": [1.0, np.nan]}),
         ("E308", {"x0": ["a", "b"]}),
+        ("E308", {"x0": np.ma.masked_equal([1.0, 2.0], 2.0)}),
         ("E309", {"parameters": [np.inf, 0.0]}),
+        ("E309", {"parameters": np.ma.masked_equal([1.0, 2.0], 2.0)}),
     ],
 )
 def test_settings_that_are_refused(code, change):
@@ -130,6 +141,24 @@ def test_settings_that_are_refused(code, change):
     with pytest.raises(RunError) as caught:
         simulate(oscillator(), **arguments)
     assert caught.value.problem.code == code
+
+
+@pytest.mark.parametrize("options", [{"method": name} for name in METHODS] + [{"solver": "scipy"}])
+@pytest.mark.parametrize("times", [{"t_end": 7e-139}, {"t_end": 1e-30}, {"t_start": 1e9, "t_end": 1e9 + 1e-6, "max_step": 1e-8}])
+def test_the_shortest_runs(options, times):
+    """What E301 and E306 advise; and steps that move the time since the start, though not the clock. x' = v, v' = -x."""
+    result = simulate(oscillator(), [1.0, 0.5], [1.0, 1.0], [], **times, **options)
+    span = times["t_end"] - times.get("t_start", 0.0)
+    assert result.ok and result.since[-1] == span
+    assert result.x[-1] == pytest.approx([1.0, 0.5], abs=2.0 * span + 1e-12)
+
+
+def test_samples_of_which_none_is_masked():
+    """A masked array is an array; the advice to a refused one, `compressed()`, is taken."""
+    given = np.ma.masked_equal([0.25, 0.5, 0.75], 0.5)
+    for samples in (np.ma.array([0.25, 0.75]), given.compressed()):
+        result = simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], 1.0, samples=samples)
+        assert result.t.tolist() == [0.0, 0.25, 0.75] and type(result.t) is np.ndarray
 
 
 def test_modes_that_are_not_finite():

@@ -358,6 +358,15 @@ def test_a_name_that_no_file_has_makes_no_file_of_another(compiled, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("given", [5, 2.5, True, b"runs.db", ["runs.db"], object()])
+def test_what_is_no_path_is_no_store(compiled, tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    for ask in (lambda: drawn(compiled, store=given), lambda: load_runs(given)):
+        with pytest.raises(FileError, match=r"E364.*is no path"):
+            ask()
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("setting", [{"rtol": -1.0}, {"atol": {"spring.q": 1e-9}}, {"samples": "often"}, {"method": "best"}])
 def test_settings_that_no_run_can_have_leave_no_store(compiled, tmp_path, setting):
     with pytest.raises(RunError, match=r"E30\d|E31\d"):

@@ -64,7 +64,14 @@ class Chain:
         """Refuse contacts that act on each other and are taken in a sequence, of which another value makes another one."""
         apart = APART * self._kernels.rtol * np.maximum(np.abs(own), np.abs(dt)).max(initial=0.0)
         part, off = step.part, np.abs(own - dt) > apart
-        if part is not None and off.any() and any(one.part is not None and part.acts_on(one.part) for one in earlier):
+        if not off.any() or self._colliding is None:
+            return
+        if any(
+            part.acts_on(one.part)
+            if part is not None and one.part is not None
+            else self._colliding.couples(step.event, one.event)
+            for one in earlier
+        ):
             raise met_by_chance(self._kernels, step.event, step.transition, off)
 
     def _steps(self, at: Passing, event: Event) -> list[_Step]:

@@ -16,7 +16,7 @@ from bondgraph.run.instants.events import Event
 from bondgraph.run.program import Collisions
 from bondgraph.run.switching.cones import Cones
 from bondgraph.run.switching.course import Courses
-from bondgraph.run.switching.meeting import WITHIN, Meeting, Together, meeting_of, unit_impulses
+from bondgraph.run.switching.meeting import WITHIN, Meeting, Together, UnitImpulses, meeting_of, unit_impulses
 from bondgraph.run.switching.together import RUBBING, Impact, impact_of
 
 NEAR, APART = 10.0, 100.0
@@ -24,6 +24,12 @@ NEAR, APART = 10.0, 100.0
 
 COUPLED = 1e-12
 """ImpactPart of the mobilities of two contacts by which they act on each other."""
+
+
+def acting(table: UnitImpulses, ones: np.ndarray, others: np.ndarray) -> bool:
+    """Whether impulses in one of these places change flows in the others."""
+    sizes = np.where(np.isfinite(table.scale), table.scale, 0.0)
+    return bool(np.any(np.abs(table.flows[np.ix_(ones, others)]) > COUPLED * np.outer(sizes[ones], sizes[others])))
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,7 @@ class ImpactPart:
 
     def acts_on(self, other: ImpactPart) -> bool:
         """Whether impulses of one change flows of the other."""
-        own, theirs = self.impact.places, other.impact.places
-        table = self.meeting.table
-        sizes = np.where(np.isfinite(table.scale), table.scale, 0.0)
-        return bool(np.any(np.abs(table.flows[np.ix_(own, theirs)]) > COUPLED * np.outer(sizes[own], sizes[theirs])))
+        return acting(self.meeting.table, self.impact.places, other.impact.places)
 
 
 class CollisionSlopes:
@@ -70,6 +73,14 @@ class CollisionSlopes:
             if self._kernels.same(after, event.x_before, event.x_after):
                 return _parts(meeting, impact)
         return []
+
+    def couples(self, event: Event, other: Event) -> bool:
+        """Whether impulses of one of two events that are single bounces change flows of what bounces in the other."""
+        bounces, sides = self._collisions.bounces, []
+        for one in (event, other):
+            sides.append(np.array([c for c, own in enumerate(bounces) if one.transition in own], dtype=int))
+        table = unit_impulses(self._kernels.bound, event.since, event.x_before, event.m_before)
+        return acting(table, *sides)
 
     def passed(self, part: ImpactPart, event: Event, at: Passing, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
         """D after a part of a collision; E374 where it has no derivative."""

@@ -1,4 +1,5 @@
 """Natural scales of states: rates and their Jacobian -> how large each state is where its coupling to the others makes it count.
+Of work, where nothing is stored: powers -> what flows over the run.
 
 A state at zero has no size yet that errors could be compared with. What drives it gives it one: its rate, or the scale of a
 coupled state, over the fastest rate at which it is coupled; carried from state to state this fades along weak couplings, as the
@@ -18,6 +19,10 @@ PART = 0.1
 """Of its scales: so far a state is displaced where its rate, or what it drives, is zero where it is."""
 DECADE = 10.0
 """From one look at what drives a state from outside to the next."""
+WAY = (*(2.0**-k for k in range(20, 0, -1)), 0.75, 1.0)
+"""Parts of a run after which powers are looked at."""
+UNDRIVEN = 1e-150
+"""What the error may be of what nothing drives: none counts, and squares of errors over it are numbers."""
 
 
 def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
@@ -36,6 +41,23 @@ def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: n
             later = _spread(bound, t + ahead * longest, x + PART * scales, m, scales, longest)
             scales = np.where(missing, later, scales)
     return scales
+
+
+def work_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """What flows over the run at the largest powers on its way, (quadratures,), J: the measure of work where nothing is stored
+    and no energy is one. States go on by their rates, as far as they are `known` (n,) to go."""
+    largest = np.zeros(bound.quadratures)
+    if not largest.size:
+        return largest
+    with np.errstate(all="ignore"):
+        rates = bound.rates(t, x, m)
+        for part in (0.0, *WAY):
+            moved = np.clip(part * bound.span * rates, -known, known)
+            found = bound.span * np.abs(
+                bound.powers(t + part * (bound.span - t), x + np.where(np.isfinite(moved), moved, 0.0), m)
+            )
+            np.fmax(largest, found, out=largest, where=found < np.inf)
+    return largest
 
 
 def _driven(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndarray) -> np.ndarray:

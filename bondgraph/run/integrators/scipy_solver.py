@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.run.bound import Bound
+from bondgraph.run.error_control.scales import UNDRIVEN, work_scales
 from bondgraph.run.error_control.weights import RENEWALS, Weights
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Tolerances
@@ -36,10 +37,7 @@ class ScipySolver(Integrator):
         self._t, self._y = t, np.concatenate([x, q])
         self._m, self._levels = m.copy(), levels.copy()
         self._weights.begin(t, x, q, m)
-        # Where nothing is stored, no energy tells what an error of work is small beside: then what flows now does, over the run.
-        with np.errstate(all="ignore"):
-            flowing = self._bound.span * np.abs(self._bound.powers(t, x, m))
-        self._passing = np.where(np.isfinite(flowing), flowing, 0.0)
+        self._passing = work_scales(self._bound, t, x, m, self._weights.known)
         self._weigh()
 
     def _weigh(self) -> None:
@@ -47,8 +45,7 @@ class ScipySolver(Integrator):
         sizes = np.maximum(self._weights.size, self._weights.floor)
         sizes[self._n :] = np.where(sizes[self._n :] > 0.0, sizes[self._n :], self._passing)
         own = self._tolerances.relative * sizes
-        # What nothing drives has no error: zero over something.
-        self._atol[:] = np.maximum(own, np.finfo(float).tiny)
+        self._atol[:] = np.maximum(own, UNDRIVEN)
 
     def _see(self, t: float, y: np.ndarray) -> None:
         """A step has led to y."""

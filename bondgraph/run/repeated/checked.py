@@ -10,8 +10,6 @@ from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
 from bondgraph.run_arguments import RunSettings
 
-_PIECES = 100
-
 
 def checked_settings(program: Program, t_end: float, given: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
     """Settings with numbers of a run that are all zero, and the sample times that are wanted, since the start and as dates.
@@ -23,7 +21,6 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
     relative, absolute = checks.tolerances(program, given["rtol"], given["atol"])
     name, by = checks.method_of(given["method"], given["solver"])
     watched = watched_times(program, since, end - start)
-    longest = (end - start) / _PIECES if given["max_step"] is None else given["max_step"]
     checked = Settings(
         x=np.zeros(program.states),
         p=np.zeros(program.parameters),
@@ -37,7 +34,7 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
         solver=by,
         rtol=relative,
         atol=absolute,
-        max_step=checks.positive("max_step", longest),
+        max_step=checks.longest_step(given["max_step"], end - start),
         max_events=checks.count("max_events", given["max_events"]),
         max_steps=checks.count("max_steps", given["max_steps"]),
         iteration=checks.one_of("iteration", given["iteration"], ("auto", "newton", "fixed point")),

@@ -25,6 +25,7 @@ from bondgraph.export.forms.closed_form import LinearSystem
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tracing.linear.modewise import parts_of
 from bondgraph.tracing.on_tape.values import Values, owners_of, placed, residuals_of, scalars_of, shaped, shapes_of
+from screws.errors import GeometryError
 
 
 @dataclass(frozen=True)
@@ -162,9 +163,9 @@ class _Elimination:
             results = statement.op(*arguments)
             results = (results,) if len(statement.outs) == 1 else results
             return [(np.shape(result), [self.definitions.exactly(s) for s in scalars_of(result)]) for result in results]
-        except ScrewbondError:
-            raise
         except Exception as error:  # whatever a user's formula raises is the user's to see, with its element
+            if isinstance(error, ScrewbondError) and not isinstance(error, GeometryError):
+                raise
             title = f'the formula of "{statement.outs[0]}" takes no symbols'
             cure = "functions of `screws.scalars` and + - * / in the formula"
             why = (f'element "{statement.element}"', f"{type(error).__name__}: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.error_control.scales import UNDRIVEN
 from bondgraph.run.idioms import clock_time
 from bondgraph.run.integrators.native import guard_values, note_rounding, rows_until, with_shared
 from bondgraph.run.switching.crossings import POINTS, Within, crest, locate, root, settle_levels
@@ -22,7 +23,7 @@ _JACOBIAN = {"t": "double", "y": "ptr", "f": "ptr", "J": "ptr", "c": "ptr", "a":
 ONE_STEP, STOPPED, ROOT, PAUSE, DOUBT = 2, 1, 2, 100, 101
 # Weight of what nothing drives: it has no error, and where that should change, a step fails and the weights are looked at anew.
 # No other weight is larger, that their squares are numbers: far from its source, what spreads is as small as any number can be.
-_UNDRIVEN = 1e150
+_UNDRIVEN = 1.0 / UNDRIVEN
 
 
 def _data(write: Procedure, record: Record, vector: Temporary) -> Temporary:

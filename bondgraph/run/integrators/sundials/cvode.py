@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.run.bound import Bound
+from bondgraph.run.error_control.scales import work_scales
 from bondgraph.run.error_control.weights import RENEWALS, Weights
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Tolerances
@@ -159,6 +160,8 @@ class Cvode(Integrator):
         arrays = self._table.arrays
         arrays["m"][:], arrays["levels"][:] = m, levels
         self._weights.begin(t, x, q, m)
+        self._passing = work_scales(self._bound, t, x, m, self._weights.known)
+        self._measure_work()
         self._table["h"], self._table["fresh"] = 0.0, 1
         if not self._started:
             self._start(t)
@@ -167,6 +170,11 @@ class Cvode(Integrator):
         self._t = t
         self._table["asked"] = 0
         self._plan()
+
+    def _measure_work(self) -> None:
+        """Where no energy measures work, what flows over the run does."""
+        work = self._weights.floor[self._n :]
+        np.copyto(work, self._passing, where=work <= 0.0)
 
     _before = Effort()
 
@@ -225,12 +233,14 @@ class Cvode(Integrator):
         h, relative = float(table["h"]), self._tolerances.relative
         if doubt:
             weights.question(t, x, self._table.arrays["m"], h, relative, implicit=True)
+            self._measure_work()
             table["patience"] = weights.patience
             return
         if step in RENEWALS:
             weights.renew(t, x, self._table.arrays["m"])
         if step % _LISTEN == 0:
             weights.relax(t, x, self._table.arrays["m"], h, relative, implicit=True)
+        self._measure_work()
         self._plan()
 
     def _plan(self) -> None:
