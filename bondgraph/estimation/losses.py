@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,31 +25,45 @@ NORMAL = 1.4826
 """Standard deviation of normal noise over the median of its size."""
 
 
+class Squares:
+    """Least squares, psi(r) = r: the square of what an outlier is off counts."""
+
+    name: ClassVar = "linear"
+    robust: ClassVar = False
+
+    def psi(self, residuals: np.ndarray) -> np.ndarray:
+        """rho' of residuals (rows,)."""
+        return residuals
+
+    def slope(self, residuals: np.ndarray) -> np.ndarray:
+        """psi' of residuals (rows,)."""
+        return np.ones_like(residuals)
+
+    def scale(self, residuals: np.ndarray, share: float) -> float:
+        """Standard deviation of noise, of which that `share` is left in residuals (rows,)."""
+        return float(np.sqrt(np.sum(residuals**2) / (share * residuals.size)))
+
+    def seen(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        """Rows whose squares sum to what the data tell: the derivatives themselves (rows, k)."""
+        return slopes
+
+
 @dataclass(frozen=True)
-class Loss:
-    """A loss by its name in SciPy, with psi and psi' of residuals (rows,)."""
+class Bounded:
+    """A loss in which outliers have a bounded say, by its name in SciPy, with psi and psi' of residuals (rows,)."""
 
     name: str
     psi: Callable[[np.ndarray], np.ndarray]
     slope: Callable[[np.ndarray], np.ndarray]
-
-    @property
-    def robust(self) -> bool:
-        """Whether outliers have a bounded say."""
-        return self.name != "linear"
+    robust: ClassVar = True
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
-        """Standard deviation of noise, of which that `share` is left; where outliers are among it, that of the rest, by the
-        median."""
-        if self.robust:
-            return float(NORMAL * np.median(np.abs(residuals)) / np.sqrt(share))
-        return float(np.sqrt(np.sum(residuals**2) / (share * residuals.size)))
+        """Standard deviation of noise, of which that `share` is left in residuals (rows,), by their median: outliers aside."""
+        return float(NORMAL * np.median(np.abs(residuals)) / np.sqrt(share))
 
     def seen(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Rows whose squares sum to what the data tell: the derivatives themselves (rows, k) of least squares, else a root of the
-        inverse covariance. Where there are no more data than numbers, it is that of least squares."""
-        if not self.robust:
-            return slopes
+        """Rows whose squares sum to what the data tell: a root of the inverse covariance, from derivatives (rows, k). Where there
+        are no more data than numbers, it is that of least squares."""
         U, s, V = np.linalg.svd(slopes, full_matrices=False)
         acts = s > np.finfo(float).eps * max(slopes.shape) * s.max(initial=0.0)
         U, n = U[:, acts], len(residuals)
@@ -62,16 +77,17 @@ class Loss:
         return np.asarray(root.T @ M @ (s[acts, None] * V[acts]))
 
 
+Loss = Squares | Bounded
+
+
 def _soft(r: np.ndarray) -> np.ndarray:
     return np.asarray(1.0 / np.sqrt(1.0 + (r / MARGIN) ** 2))
 
 
-LOSSES = {
-    loss.name: loss
-    for loss in (
-        Loss("linear", lambda r: r, np.ones_like),
-        Loss("soft_l1", lambda r: r * _soft(r), lambda r: _soft(r) ** 3),
-        Loss("huber", lambda r: np.clip(r, -MARGIN, MARGIN), lambda r: np.where(np.abs(r) <= MARGIN, 1.0, 0.0)),
-    )
-}
+_ALL: tuple[Loss, ...] = (
+    Squares(),
+    Bounded("soft_l1", lambda r: r * _soft(r), lambda r: _soft(r) ** 3),
+    Bounded("huber", lambda r: np.clip(r, -MARGIN, MARGIN), lambda r: np.where(np.abs(r) <= MARGIN, 1.0, 0.0)),
+)
+LOSSES = {loss.name: loss for loss in _ALL}
 """By name: sums of squares; of 2 (sqrt(1 + r^2) - 1); of r^2 that goes on as a line."""
