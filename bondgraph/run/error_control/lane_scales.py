@@ -6,7 +6,7 @@ Runs whose couplings have the same structure go through `balancing` by fours; th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -71,40 +71,35 @@ def _given_back(write: Procedure, source: Temporary, runs: list[Record], name: s
             array[i] = value
 
 
-def _four(name: str) -> tuple[Procedure, Record, list[Record], list[Temporary]]:
-    """A procedure for the runs of a four: its table and theirs, the structure and the values of their couplings."""
+def _of_four(name: str, procedure: str, taken: Mapping[str, str], found: str, level: int) -> Procedure:
+    """A procedure of `balancing` for the runs of a four, with their couplings.
+
+    `taken` are the arrays that it is given, and what they hold of each run; the last one is what each run gets back as `found`,
+    so that so much (`level`) of its scales is there.
+    """
     write = Procedure(name, {"a": "ptr"}, internal=True)
     record = Record(write["a"], FIELDS)
     runs, values = _members(record), record.get("values")
     _taken(write, values, runs, "values", Record(runs[0].get("pattern"), PATTERN).get("beside_count"))
-    return write, record, runs, [structure_of(runs[0]), values]
+    n, arrays = runs[0].get("n"), [record.get(array) for array in taken]
+    for array, own in zip(arrays, taken.values(), strict=True):
+        _taken(write, array, runs, own, n)
+    write.call(procedure, [structure_of(runs[0]), values, *arrays, record.get("work")])
+    _given_back(write, arrays[-1], runs, found, n)
+    for run in runs:
+        run.set("scaled", level)
+    write.give()
+    return write
 
 
 def _rapid() -> Procedure:
     """Fastest rates of the runs of a four."""
-    write, record, runs, couplings = _four("rapid_four")
-    n, rates = runs[0].get("n"), record.get("rates")
-    _taken(write, rates, runs, "diagonal", n)
-    write.call("fastest", [*couplings, rates, record.get("work")])
-    _given_back(write, rates, runs, "fastest", n)
-    for run in runs:
-        run.set("scaled", RAPID)
-    write.give()
-    return write
+    return _of_four("rapid_four", "fastest", {"rates": "diagonal"}, "fastest", RAPID)
 
 
 def _carried() -> Procedure:
     """Scales of the runs of a four, carried along their couplings."""
-    write, record, runs, couplings = _four("carried_four")
-    n, rates, scales = runs[0].get("n"), record.get("rates"), record.get("scales")
-    _taken(write, rates, runs, "fastest", n)
-    _taken(write, scales, runs, "later", n)
-    write.call("carry", [*couplings, rates, scales, record.get("work")])
-    _given_back(write, scales, runs, "later", n)
-    for run in runs:
-        run.set("scaled", CARRIED)
-    write.give()
-    return write
+    return _of_four("carried_four", "carry", {"rates": "fastest", "scales": "later"}, "later", CARRIED)
 
 
 def _by_fours() -> Procedure:
