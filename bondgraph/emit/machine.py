@@ -74,21 +74,15 @@ def processor() -> tuple[str, str]:
 
 @functools.cache
 def _processor(chosen: str) -> tuple[str, str]:
+    """That of a value of the variable, once: LLVM takes a millisecond to find out."""
     llvm = binding()
     if chosen == "host":
-        return _host()
+        features = llvm.get_host_cpu_features()
+        return llvm.get_host_cpu_name(), features.flatten() + (",+prefer-no-scatter" if features.get("avx512f") else "")
     if chosen == "baseline":
         return _BASELINE.get(llvm.get_default_triple().split("-")[0], "generic"), ""
     title = f"SCREWBOND_PROCESSOR is {chosen!r}, and no processor to make code for"
     raise CompileError(Problem("E390", title, cures=("host or baseline", "leave the variable out")))
-
-
-@functools.cache
-def _host() -> tuple[str, str]:
-    """Name and features of the processor of this machine, which LLVM finds out in a millisecond."""
-    llvm = binding()
-    features = llvm.get_host_cpu_features()
-    return llvm.get_host_cpu_name(), features.flatten() + (",+prefer-no-scatter" if features.get("avx512f") else "")
 
 
 def vector_width() -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +115,7 @@ class Chunks:
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
         """The kernels by which runs go side by side; None where each goes alone, as those with events, clocks, breaks of time or
         loops to be solved do."""
-        if lanes is not None and (lanes not in (1, *LANES) or type(lanes + 0) not in (int, np.int64)):
+        if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
             told = ", ".join(map(str, (1, *LANES)))
             raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {told}",)))
         program = self.program
