@@ -1,0 +1,18 @@
+"""What the tests of sweeps compare with."""
+
+import pytest
+
+from bondgraph import compile_model
+from tests.sweeps.drawn import drawn
+from tests.sweeps.oscillators import oscillator
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    return compile_model(oscillator())
+
+
+@pytest.fixture(scope="module")
+def reference(compiled):
+    """In memory, by threads."""
+    return drawn(compiled)

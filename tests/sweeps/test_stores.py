@@ -1,0 +1,261 @@
+"""Stores of runs: gone on with, each run once, and refused where they are of another plan, damaged or none."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from bondgraph import J1, C, Graph, I, ModelError, R, RunError
+from bondgraph.errors import FileError
+from bondgraph.sweeps import driving, last, load_runs, normal, peak, sweep
+from bondgraph.sweeps.store import Store
+from tests.sweeps.drawn import DRAWN, KEPT, content, drawn
+from tests.sweeps.oscillators import extremes, oscillator
+
+
+def test_a_store_is_gone_on_with_and_nothing_runs_twice(compiled, reference, tmp_path, monkeypatch):
+    met = []
+    counted = {**KEPT, "ends": lambda run: met.append(1) or extremes(run)}
+
+    def go():
+        return sweep(compiled, DRAWN, 1.0, keep=counted, runs=40, seed=2, samples=0.25, store=tmp_path / "a.db", progress=False)
+
+    add, calls = Store.add, []
+
+    def interrupted(self, *given):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        add(self, *given)
+
+    monkeypatch.setattr(driving, "CHUNK", 0.0)  # each chunk is one run
+    monkeypatch.setattr(Store, "add", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        go()
+    part = load_runs(tmp_path / "a.db")
+    assert 3 <= len(part) < 40 and not part.complete and f"{len(part)} of 40 runs" in repr(part)
+    assert re.search(rf"{len(part)} of 40 runs are stored in .*a\.db: the same call goes on", caught.value.__notes__[0])
+    monkeypatch.undo()
+    before, done = len(met), set(part["run"])
+    whole = go()
+    assert len(met) - before == 40 - len(done) - sum(fault.run not in done for fault in whole.failures)
+    assert content(whole) == content(reference)
+    assert content(go()) == content(load_runs(tmp_path / "a.db")) == content(reference)
+    assert len(met) - before <= 40
+
+
+def test_an_interrupt_without_a_store_says_what_is_lost(compiled, monkeypatch):
+    monkeypatch.setattr(Store, "add", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        drawn(compiled)
+    assert 'with store="runs.db"' in caught.value.__notes__[0]
+
+
+def test_a_store_is_an_ordinary_database(compiled, reference, tmp_path):
+    path = tmp_path / "runs.db"
+    drawn(compiled, store=path)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["runs.db"]
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    rows = connection.execute('SELECT run, "spring.stiffness", q FROM runs ORDER BY run').fetchall()
+    assert [row[0] for row in rows] == list(range(40))
+    assert [row[1] for row in rows] == reference["spring.stiffness"].tolist()
+    np.testing.assert_array_equal(np.array([np.nan if row[2] is None else row[2] for row in rows]), reference["q"])
+    connection.close()
+
+
+CHANGES = {
+    "another end": ({"t_end": 2.0}, r"t_end: 1\.0, not 2\.0"),
+    "another setting": ({"rtol": 1e-6}, 'setting "rtol"'),
+    "another seed": ({"seed": 1}, 'values of "spring.stiffness": not the same'),
+    "fewer runs": ({"runs": 39}, "count of runs: 40, not 39"),
+    "more runs of another seed": ({"runs": 41, "seed": 1}, "count of runs: 40, not 41"),
+    "other values kept": ({"keep": {"q": peak("spring.q")}}, "kept as \"q\": last\\('spring.q'\\), not peak"),
+    "another model": ({"model": lambda: oscillator().connect(J1("other"), I("more", 1.0)) and changed()}, "model: not the same"),
+}
+
+
+def changed():
+    graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
+    graph.connect(velocity, I("mass", inertia=2.0)).connect(velocity, R("damper", resistance=5.0))
+    return graph.connect(
+        velocity, C("spring", energy=lambda q, stiffness: 0.5 * stiffness * q**2 + q**4, parameters={"stiffness": 50.0})
+    )
+
+
+@pytest.fixture(scope="module")
+def stored(compiled, tmp_path_factory):
+    path = tmp_path_factory.mktemp("store") / "runs.db"
+    drawn(compiled, store=path)
+    return path
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_store_of_another_plan_is_refused_and_stays_as_it_was(compiled, stored, reference, change):
+    given, words = CHANGES[change]
+    asked = {"model": compiled, "t_end": 1.0, "keep": KEPT, "runs": 40, "seed": 2, "samples": 0.25, **given}
+    with pytest.raises(ModelError, match=f"(?s)E363.*{words}"):
+        sweep(asked.pop("model"), DRAWN, asked.pop("t_end"), store=stored, progress=False, **asked)
+    assert content(load_runs(stored)) == content(reference)
+
+
+def test_the_order_of_names_is_no_other_plan(compiled, stored, reference):
+    turned = [dict(reversed(each.items())) for each in (DRAWN, KEPT)]
+    runs = sweep(compiled, turned[0], 1.0, keep=turned[1], runs=40, seed=2, samples=0.25, store=stored, progress=False)
+    assert content(runs) == content(reference)
+
+
+def listed(count: int) -> list[dict[str, float]]:
+    return [{"spring.stiffness": 20.0 + k, "spring.q": 0.01 * k} for k in range(count)]
+
+
+LONGER = {
+    "draws": lambda n: (DRAWN, 3 * n),
+    "a list": lambda n: (listed(3 * n), None),
+    "a table": lambda n: (pandas.DataFrame(listed(3 * n)), None),
+    "the first of several": lambda n: ({"spring.stiffness": 20.0 + np.arange(n), "damper.resistance": [1.0, 2.0, -1.0]}, None),
+    "draws for each value": lambda n: ({"spring.stiffness": 20.0 + np.arange(n), "damper.resistance": normal(3.0, 2.0)}, 3),
+}
+
+
+@pytest.mark.parametrize("kind", LONGER)
+def test_a_longer_plan_goes_on_with_the_store_of_a_shorter_one(compiled, tmp_path, kind):
+    """Nothing runs twice, and the bytes are those of a sweep that was as long from the start."""
+    met = []
+    keep = {"q": last("spring.q"), "ends": lambda run: met.append(1) or extremes(run)}
+
+    def go(length, **more):
+        points, runs = LONGER[kind](length)
+        return sweep(compiled, points, 1.0, keep=keep, runs=runs, samples=0.25, progress=False, **more)
+
+    go(2, store=tmp_path / "a.db")
+    met.clear()
+    longer = go(5, store=tmp_path / "a.db")
+    assert longer.count == len(longer) == 15 and len(met) == 9 - sum(fault.run >= 6 for fault in longer.failures)
+    assert content(longer) == content(go(5))
+    assert longer.to_xarray().equals(go(5).to_xarray())
+    with pytest.raises(ModelError, match="E363"):
+        go(4, store=tmp_path / "a.db")
+
+
+def test_values_that_would_change_the_numbers_of_runs_are_another_plan(compiled, tmp_path):
+    def go(stiffnesses, resistances, runs=None):
+        given = {"spring.stiffness": stiffnesses, "damper.resistance": resistances}
+        return sweep(compiled, given, 1.0, keep={"q": "spring.q"}, runs=runs, store=tmp_path / "a.db", progress=False)
+
+    known = content(go([20.0, 30.0], [1.0, 2.0]))
+    for other in ([20.0, 30.0], [1.0, 2.0, 3.0]), ([20.0, 31.0, 40.0], [1.0, 2.0]), ([10.0, 20.0, 30.0], [1.0, 2.0]):
+        with pytest.raises(ModelError, match="E363"):
+            go(*other)
+    assert content(load_runs(tmp_path / "a.db")) == known
+
+
+def test_of_two_that_lengthen_a_store_one_has_it(compiled, tmp_path, monkeypatch):
+    """The other finds that it holds another plan by then."""
+    path, lengthen = tmp_path / "a.db", Store._lengthen
+
+    def go(*values):
+        return sweep(compiled, {"spring.stiffness": values}, 1.0, keep={"q": "spring.q"}, store=path, progress=False)
+
+    def overtaken(self, plan, header):
+        monkeypatch.undo()
+        go(20.0, 30.0)
+        lengthen(self, plan, header)
+
+    go(20.0)
+    monkeypatch.setattr(Store, "_lengthen", overtaken)
+    with pytest.raises(ModelError, match="E363"):
+        go(20.0, 31.0, 40.0)
+    assert load_runs(path)["spring.stiffness"].tolist() == [20.0, 30.0]
+
+
+@pytest.mark.parametrize("kind", ["text", "another database", "folder", "newer"])
+def test_what_is_no_store_is_refused(compiled, tmp_path, kind):
+    path = tmp_path / "runs.db"
+    if kind == "text":
+        path.write_text("this is no database, and long enough to be seen as none" * 20)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        connection = sqlite3.connect(path)
+        connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value)" if kind == "newer" else "CREATE TABLE birds (name)")
+        if kind == "newer":
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", [("format", "screwbond-runs"), ("version", 99)])
+        connection.commit()
+        connection.close()
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(FileError, match="E364"):
+        drawn(compiled, store=path)
+    with pytest.raises(FileError, match="E364"):
+        load_runs(path)
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+DAMAGES = {
+    "a header that is no JSON": "UPDATE meta SET value='{' WHERE key='header'",
+    "a header that is none": "UPDATE meta SET value='[]' WHERE key='header'",
+    "no header": "DELETE FROM meta WHERE key='header'",
+    "no shapes": "DELETE FROM meta WHERE key='shapes'",
+    "another column": "ALTER TABLE runs RENAME COLUMN q TO p",
+    "no table of runs": "DROP TABLE runs",
+}
+DAMAGED_ENTRIES = {
+    "part of a course": "UPDATE runs SET course=x'0011' WHERE run=3",
+    "a word in the place of a number": "UPDATE runs SET q='abc' WHERE run=3",
+}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, *DAMAGED_ENTRIES])
+def test_a_damaged_store_is_refused(compiled, stored, tmp_path, damage):
+    path = Path(shutil.copy(stored, tmp_path / "runs.db"))
+    connection = sqlite3.connect(path)
+    connection.execute({**DAMAGES, **DAMAGED_ENTRIES}[damage])
+    connection.commit()
+    connection.close()
+    if damage in DAMAGES:
+        with pytest.raises(FileError, match=r"(?s)E364.*runs\.db"):
+            drawn(compiled, store=path)
+    for read in (lambda runs: [runs[name] for name in runs.names()], list, lambda runs: runs.table()):
+        with pytest.raises(FileError, match=r"(?s)E364.*runs\.db"):
+            read(load_runs(path))
+
+
+def test_a_name_that_no_file_has_makes_no_file_of_another(compiled, tmp_path):
+    with pytest.raises(FileError, match="E364"):
+        drawn(compiled, store=tmp_path / "runs\0.db")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("given", [5, 2.5, True, b"runs.db", ["runs.db"], object()])
+def test_what_is_no_path_is_no_store(compiled, tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    for ask in (lambda: drawn(compiled, store=given), lambda: load_runs(given)):
+        with pytest.raises(FileError, match=r"E364.*is no path"):
+            ask()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("setting", [{"rtol": -1.0}, {"atol": {"spring.q": 1e-9}}, {"samples": "often"}, {"method": "best"}])
+def test_settings_that_no_run_can_have_leave_no_store(compiled, tmp_path, setting):
+    with pytest.raises(RunError, match=r"E30\d|E31\d"):
+        drawn(compiled, store=tmp_path / "runs.db", **setting)
+    assert not list(tmp_path.iterdir())
+
+
+def test_runs_are_found_wherever_the_process_has_gone(compiled, reference, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs, loaded = drawn(compiled, store="runs.db"), load_runs("runs.db")
+    monkeypatch.chdir("/")
+    assert content(runs) == content(loaded) == content(reference)
+
+
+def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path):
+    with pytest.raises(FileError, match="E364"):
+        load_runs(tmp_path / "none.db")
+    assert not list(tmp_path.iterdir())
