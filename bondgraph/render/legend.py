@@ -71,8 +71,10 @@ SIGNS = {
 
 def legend(kinds: set[str], left: float, top: float, width: float, palette: Palette) -> tuple[str, float]:
     """SVG text and its height; `kinds` says which of `SIGNS` occur."""
+    if unknown := kinds - SIGNS.keys():
+        raise ValueError(f"signs without an entry in the legend: {', '.join(sorted(unknown))}")
     parts, x, y = [], left, top + LINE / 2
-    for sign in (SIGNS[kind] for kind in sorted(kinds, key=list(SIGNS).index)):
+    for sign in (SIGNS[kind] for kind in SIGNS if kind in kinds):
         advance = GLYPH + 8 + text_width(sign.words, SIZE) + 18
         if x > left and x + advance - 18 > left + width:
             x, y = left, y + LINE

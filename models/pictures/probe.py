@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
 import sys
 from functools import cache
 
+from bondgraph.errors import ExtraError, Problem
 from bondgraph.output.extras import lacking
 
 _TRIAL = """
@@ -18,10 +21,34 @@ plotter.close()
 print("rendered" if image.max() > image.min() else "blank")
 """
 
-_CURE = (
-    "no OpenGL library to render pictures with: apt install libegl1 libgl1-mesa-dri"
-    " (or libosmesa6, with VTK_DEFAULT_OPENGL_WINDOW=vtkOSOpenGLRenderWindow)"
-)
+_NONE = "no OpenGL library to render pictures with"
+
+_CURES = ("apt install libegl1 libgl1-mesa-dri", "apt install libosmesa6, with VTK_DEFAULT_OPENGL_WINDOW=vtkOSOpenGLRenderWindow")
+
+_PAGE = 'page(result, "run.html"), which the browser draws'
+
+_CURE = f"{_NONE}: {_CURES[0]} (or {_CURES[1].removeprefix('apt install ')})"
+
+OFF_SCREEN = ("libEGL.so.1", "libEGL.so", "libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so")
+"""Libraries with which VTK renders without a screen on Linux; any of them will do."""
+
+
+def require_opengl() -> None:
+    """Raise `ExtraError` E418 where no library renders without a screen: VTK would end the process there.
+
+    Found by loading a library, which is quick; whether it has a driver too, `rendering` finds out.
+    """
+    if sys.platform == "linux" and not os.environ.get("DISPLAY") and not any(map(_loaded, OFF_SCREEN)):
+        raise ExtraError(Problem("E418", "pictures in three dimensions cannot be rendered", (_NONE,), (), (*_CURES, _PAGE)))
+
+
+@cache
+def _loaded(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
 def unrendered() -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.pictures.interpolation import Array
+from models.pictures.probe import require_opengl
 from models.pictures.shapes.meshes import Mesh, along
 from models.pictures.shapes.tubes import SIDES
 from models.pictures.style import AXES, FORCE, rgb
@@ -23,7 +24,11 @@ _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4),
 
 
 def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:
-    """A window of a size (pixels) with lights, on the screen if it is to be seen; `background`: colour, and colour at the top."""
+    """A window of a size (pixels) with lights, on the screen if it is to be seen; `background`: colour, and colour at the top.
+
+    Raises `ExtraError` E418 where nothing renders.
+    """
+    require_opengl()
     import pyvista as pv
     from vtkmodules.vtkCommonCore import vtkLogger
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from bondgraph.errors import FileError
+from bondgraph.errors import ExtraError, FileError
 from models.pictures import Happening, Solid, from_archive, movie, page, plots, poster, rendering, still
 from models.pictures.camera import Camera, direction, fit, upward
 from models.pictures.figures import save_image
@@ -434,6 +434,19 @@ def test_probe_says_what_to_install(monkeypatch):
     missing, message = trial(0, "rendered")
     assert not missing and 'pip install "screwbond[viz]"' in message
     rendering.cache_clear()
+
+
+def test_without_opengl_a_picture_is_refused_before_vtk_ends_the_process(tmp_path, monkeypatch):
+    from models.pictures import probe
+
+    monkeypatch.setattr(probe.sys, "platform", "linux")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setattr(probe, "OFF_SCREEN", ("libno_such_library.so.1",))
+    with pytest.raises(ExtraError, match=r"(?s)E418 .*libegl1 libgl1-mesa-dri.*libosmesa6.*page\("):
+        still(rolling_ball(), tmp_path / "ball.png")
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setenv("DISPLAY", ":0")
+    probe.require_opengl()
 
 
 def test_importing_pictures_is_light():
