@@ -366,7 +366,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("G123", lambda: closest_points(sphere(1.0), sphere(1.0), UNIT)),
     ("G124", lambda: closest_points(sphere(1.0), sphere(1.0), np.eye(3))),
 ]
-"""Causes from the page beyond the table of tests/checks/test_errors.py."""
+"""Causes from the page beyond the tables of tests/checks."""
 
 
 @pytest.mark.parametrize(("code", "make"), CAUSES, ids=[code for code, _ in CAUSES])
