@@ -18,9 +18,9 @@ from bondgraph.model.model import Model
 from bondgraph.run.bound import Bound
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.settings import number
-from bondgraph.stepping.candidates import Candidates, Shapes
 from bondgraph.stepping.gradients import gradients
 from bondgraph.stepping.problem import MODES, Steps, compiled_steps
+from bondgraph.stepping.quadratic.candidates import Candidates, Shapes
 from bondgraph.stepping.quadratic.cone import check_facets
 from bondgraph.stepping.quadratic.layout import Wanted
 from bondgraph.stepping.quadratic.solver import SOLVED

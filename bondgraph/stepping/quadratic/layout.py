@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.model.model import ContactPoint
-from bondgraph.stepping.candidates import TouchingBody
+from bondgraph.stepping.quadratic.candidates import TouchingBody
 from bondgraph.stepping.quadratic.cone import Cone
 
 
