@@ -77,6 +77,8 @@ SHORTCUTS = {
 
 MOST_MODULES = 14
 """In one folder, its `__init__` included."""
+MOST_ARGUMENTS = 8
+"""That a function takes by their places; more are a record, or have names."""
 MOST_LINES, MOST_LINES_OF_TESTS = 330, 500
 """Of one file: what is longer holds several ideas, or proves several things."""
 HEAVY = (
@@ -227,6 +229,15 @@ def test_files_are_short(folder):
     most = MOST_LINES_OF_TESTS if folder == "tests" else MOST_LINES
     lines = {path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in modules(folder).values()}
     assert not {path: count for path, count in lines.items() if count > most}
+
+
+def test_functions_take_few_arguments_by_place():
+    """Formulas of `models` and `screws` may take as many as their equation has."""
+    for name in modules("bondgraph"):
+        for node in ast.walk(tree_of(name)):
+            if isinstance(node, ast.FunctionDef):
+                taken = [one.arg for one in (*node.args.posonlyargs, *node.args.args) if one.arg not in ("self", "cls")]
+                assert len(taken) <= MOST_ARGUMENTS, f"{name}:{node.lineno} {node.name}{taken}"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
