@@ -48,6 +48,19 @@ ROOMS = {
         ("delta",),
         ("cli",),
     ),
+    "bondgraph.run": (
+        ("idioms", "samples", "sums", "table"),
+        ("couplings", "linear"),
+        ("program",),
+        ("bound", "settings"),
+        ("error_control", "switching", "ticks"),
+        ("instants",),
+        ("integrators", "outcome"),
+        ("hybrid",),
+        ("kept",),
+        ("repeated",),
+        ("simulate",),
+    ),
 }
 """The rooms of each package, floor by floor: a room knows those of the floors before its own, and no others."""
 
@@ -64,6 +77,10 @@ SHORTCUTS = {
 
 MOST_MODULES = 14
 """In one folder, its `__init__` included."""
+MOST_ARGUMENTS = 8
+"""That a function takes by their places; more are a record, or have names."""
+MOST_LINES, MOST_LINES_OF_TESTS = 330, 500
+"""Of one file: what is longer holds several ideas, or proves several things."""
 HEAVY = (
     "sympy",
     "vtk",
@@ -132,15 +149,16 @@ def test_imports_never_point_upward(layer):
         assert not upward, f"{name} imports {upward}"
 
 
-def room(name):
+def room(name, package):
     """The room of a module in its package; "" for the package's own `__init__`."""
-    return name.split(".")[1] if "." in name else ""
+    return name.removeprefix(package).lstrip(".").partition(".")[0]
 
 
 @functools.cache
 def inside(package):
     """Imports between modules of a package, as pairs, but for shortcuts: those of functions and of type checkers too."""
-    found = ((name, to) for name in modules(package) for to in imports(tree_of(name), name) if to in modules(package))
+    own = modules(package.replace(".", "/"))
+    found = ((name, to) for name in own for to in imports(tree_of(name), name) if to in own)
     return {(name, to) for name, to in found if to != name and to not in SHORTCUTS.get(name, ())}
 
 
@@ -167,25 +185,25 @@ def circles(pairs):
     return [sorted(part) for part in nx.strongly_connected_components(nx.DiGraph(sorted(pairs))) if len(part) > 1]
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", ROOMS)
 def test_a_room_knows_only_the_floors_below(package):
     floors = ROOMS[package]
     floor = {name: number for number, rooms in enumerate(floors) for name in rooms} | {"": len(floors)}
-    assert {room(name) for name in modules(package)} == set(floor)
+    assert {room(name, package) for name in modules(package.replace(".", "/"))} == set(floor)
     assert len(floors) <= 11
-    upward = {
-        f"{name} imports {to}" for name, to in inside(package) if room(name) != room(to) and floor[room(to)] >= floor[room(name)]
-    }
-    assert not upward
+    pairs = ((name, to, room(name, package), room(to, package)) for name, to in inside(package))
+    assert not {f"{name} imports {to}" for name, to, own, other in pairs if own != other and floor[other] >= floor[own]}
 
 
 def test_the_page_shows_the_same_floors():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    header, *rows = re.findall(r"^\| (floor|\d+) \|(.*)\|$", page, re.MULTILINE)
-    for column, package in enumerate(re.findall(r"`(\w+)`", header[1])):
-        shown = {int(number): tuple(re.findall(r"`(\w+)`", cells.split("|")[column])) for number, cells in rows}
-        floors = dict(enumerate(ROOMS[package], start=1))
-        assert {number: rooms for number, rooms in shown.items() if rooms} == floors
+    shown = {}
+    for header, table in re.findall(r"^\| floor \|(.*)\|\n\|[-|]+\|\n((?:\| \d+ \|.*\|\n)+)", page, re.MULTILINE):
+        rows = re.findall(r"^\| (\d+) \|(.*)\|$", table, re.MULTILINE)
+        for column, package in enumerate(re.findall(r"`([\w.]+)`", header)):
+            found = {int(number): tuple(re.findall(r"`(\w+)`", cells.split("|")[column])) for number, cells in rows}
+            shown[package] = {number: rooms for number, rooms in found.items() if rooms}
+    assert shown == {package: dict(enumerate(floors, start=1)) for package, floors in ROOMS.items()}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -204,6 +222,22 @@ def test_no_circles_of_files_or_folders(package):
 def test_folders_are_small(package):
     for path in {path.parent for path in modules(package).values()}:
         assert len(list(path.glob("*.py"))) <= MOST_MODULES, path
+
+
+@pytest.mark.parametrize("folder", [*LAYERS, "tests"])
+def test_files_are_short(folder):
+    most = MOST_LINES_OF_TESTS if folder == "tests" else MOST_LINES
+    lines = {path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in modules(folder).values()}
+    assert not {path: count for path, count in lines.items() if count > most}
+
+
+def test_functions_take_few_arguments_by_place():
+    """Formulas of `models` and `screws` may take as many as their equation has."""
+    for name in modules("bondgraph"):
+        for node in ast.walk(tree_of(name)):
+            if isinstance(node, ast.FunctionDef):
+                taken = [one.arg for one in (*node.args.posonlyargs, *node.args.args) if one.arg not in ("self", "cls")]
+                assert len(taken) <= MOST_ARGUMENTS, f"{name}:{node.lineno} {node.name}{taken}"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -281,7 +315,7 @@ def test_public_name_is_typed_and_documented(package, name):
         for key, member in vars(item).items():
             function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
             if inspect.isfunction(function) and function.__module__.partition(".")[0] in PACKAGES and key[0] != "_":
-                assert function.__doc__, f"{name}.{key} has no docstring"
+                assert inspect.getdoc(getattr(item, key)), f"{name}.{key} has no docstring"  # or that of what it overrides
                 assert is_typed(function, not isinstance(member, staticmethod)), f"{name}.{key} is not typed"
     elif inspect.isfunction(item):
         assert item.__doc__, f"{name} has no docstring"

@@ -20,7 +20,7 @@ from bondgraph.errors import ModelError, refusal
 from bondgraph.output.brief import brief
 from bondgraph.output.cells import cell, items, line, table
 from bondgraph.run.program import Slot
-from bondgraph.run.start_values import start_values
+from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
 
 

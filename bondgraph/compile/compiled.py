@@ -29,8 +29,8 @@ from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.output.brief import brief
 from bondgraph.output.late import LateTable
 from bondgraph.output.tables import Parameters, Quantities, Quantity
-from bondgraph.run.bonds import BondVariables
 from bondgraph.run.program import Program
+from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run.switching.rounding import nudges
 from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, Sinkable, StartValues, spelled_settings, start_of
 from bondgraph.tracing.on_tape.values import flat

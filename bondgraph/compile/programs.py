@@ -13,8 +13,8 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.output.late import LateRow, LateTable
-from bondgraph.run.bonds import bond_variables
 from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
+from bondgraph.run.program.bonds import bond_variables
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.instants.collisions import colliding
@@ -42,22 +42,6 @@ def program_of(
     `differentiate` makes the Jacobian with its pattern when it is first asked for, `couple` that of the error control, `choose` a
     kernel of some outputs alone, `in_lanes` those for several runs side by side.
     """
-    transitions = tuple(
-        RunTransition(
-            e.automaton,
-            e.slot,
-            float(e.source),
-            float(e.target),
-            e.kind,
-            e.internal,
-            _end(e, model),
-            None if e.accumulates is None else float(e.accumulates),
-            e.contradicting is not None,
-            bool(e.impact),
-            bool(e.paradox),
-        )
-        for e in system.events
-    )
     breaks = breaks_of(system) if _moves_with_time(system, model) else None
     layout = Layout(LateTable(lambda: _slots(system)))
 
@@ -79,7 +63,7 @@ def program_of(
         pushes=of_events("push"),
         collisions=_collisions(system, kernels),
         supplies=of_events("supply"),
-        transitions=transitions,
+        transitions=tuple(_transition(event, model) for event in system.events),
         differentiate=differentiate,
         couple=couple,
         power_names=tuple(power.element for power in system.powers),
@@ -104,6 +88,22 @@ def program_of(
 def _moves_with_time(system: System, model: Model) -> bool:
     """Whether anything but states may change with time."""
     return bool(system.clocks or system.events) or any(element.signals for element in model.elements.values())
+
+
+def _transition(event: LoweredTransition, model: Model) -> RunTransition:
+    return RunTransition(
+        name=event.automaton,
+        slot=event.slot,
+        source=float(event.source),
+        target=float(event.target),
+        kind=event.kind,
+        internal=event.internal,
+        error=_end(event, model),
+        accumulates=None if event.accumulates is None else float(event.accumulates),
+        last=event.contradicting is not None,
+        impact=bool(event.impact),
+        first=bool(event.paradox),
+    )
 
 
 def _end(event: LoweredTransition, model: Model) -> Problem | None:

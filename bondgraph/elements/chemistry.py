@@ -55,7 +55,7 @@ def Ce(
         Op("energy", _taking(values, fixed, _energy), r"G(#1)"),
         inverse=Op("amount", _taking(values, fixed, _amount), r"q(#1)"),
     )
-    return one_port("Ce", name, law, values, (), 1, CHEMICAL, symbols)
+    return one_port("Ce", name, law, values, dimension=1, domain=CHEMICAL, symbols=symbols)
 
 
 def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str] | None = None) -> Element:

@@ -90,7 +90,7 @@ def Friction(
         active=(STICK,),
     )
     letters = {**_LETTERS, **(symbols or {})}
-    made = one_port("friction", name, law, values, signals, dimension, domain, letters, frame)
+    made = one_port("friction", name, law, values, signals, dimension=dimension, domain=domain, symbols=letters, frame=frame)
     return replace(made, automaton=Automaton(name, states, initial, tuple(edges)))
 
 

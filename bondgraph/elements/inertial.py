@@ -86,7 +86,7 @@ def IC(
         v = np.asarray(on_bond(mechanics, Mechanics.momentum, 2)(q, v, *numbers), dtype=float)[()]
     law = _law(mechanics, lagrangian, q, v, nominal)
     size = dimension or max(int(np.size(q)), 1)
-    return one_port("IC", name, law, values, paths_of(signals), size, domain, symbols, frame)
+    return one_port("IC", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
 
 
 def _start(given: Any, dimension: int | None) -> tuple[Any, bool]:

@@ -51,7 +51,7 @@ def R(
         law = _BY_PRODUCT if COEFFICIENTS[how].makes == "effort" else _BY_INVERSE
         values = {how: linear[how]}
         dimension = dimension or size_of(values[how])
-    return one_port("R", name, law, values, paths_of(signals), dimension, domain, symbols, frame)
+    return one_port("R", name, law, values, paths_of(signals), dimension=dimension, domain=domain, symbols=symbols, frame=frame)
 
 
 _BY_PRODUCT, _BY_INVERSE = (
@@ -183,4 +183,6 @@ def EulerJunction(
 ) -> Element:
     """MGY on one port: e = J f with J = matrix(*parameters, *signals) skew-symmetric, so that it takes no power."""
     law = SkewGyrator(as_op(bound(name, matrix, 0, parameters, signals), "J"))
-    return one_port("MGY", name, law, parameters or {}, paths_of(signals), dimension, domain, symbols, frame)
+    return one_port(
+        "MGY", name, law, parameters or {}, paths_of(signals), dimension=dimension, domain=domain, symbols=symbols, frame=frame
+    )

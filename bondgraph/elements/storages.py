@@ -52,7 +52,7 @@ def C(
     spec = StateSpec(start_of(initial, size), nominal)
     own = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
     law, values = _law("C", name, ("effort", "q", spec), output, own, domain, linear)
-    return one_port("C", name, law, values, paths_of(signals), size, domain, symbols, frame)
+    return one_port("C", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
 
 
 def I(  # noqa: E743 - the name of the element in the literature
@@ -88,7 +88,7 @@ def I(  # noqa: E743 - the name of the element in the literature
     spec = StateSpec(start_of(initial, size), nominal)
     own = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
     law, values = _law("I", name, ("flow", "p", spec), output, own, domain, linear)
-    return one_port("I", name, law, values, paths_of(signals), size, domain, symbols, frame)
+    return one_port("I", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
 
 
 def _law(

@@ -29,7 +29,7 @@ def Switch(
     flux are conserved, and the ledger books the energy as lost. What rounding leaves decays with `alpha1`, 1/s.
     """
     law = IdealSwitch(automaton, active=names_of(closed, "closed"))
-    return one_port("Sw", name, law, {"alpha1": bounded(alpha1)}, (), 1, domain, symbols)
+    return one_port("Sw", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
 
 
 def Diode(
@@ -54,5 +54,5 @@ def Diode(
     closes = Transition("open", "closed", Op("e", lambda e: e, "#1"), (f"{name}.effort",), kind=f"{name} closes")
     opens = Transition("closed", "open", Op("-f", lambda f: -f, "-#1"), (f"{name}.inflow",), kind=f"{name} opens")
     law = IdealSwitch(name, active=("closed",))
-    made = one_port("Diode", name, law, {"alpha1": bounded(alpha1)}, (), 1, domain, symbols)
+    made = one_port("Diode", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
     return replace(made, automaton=Automaton(name, ("open", "closed"), initial, (closes, opens)))

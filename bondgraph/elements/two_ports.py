@@ -105,11 +105,10 @@ def _two_port(
     parameters: Mapping[str, Any],
     signals: Sequence[str],
     dimensions: tuple[int | None, int | None],
-    domains: tuple[Domain | str | None, Domain | str | None] = (None, None),
-    frames: tuple[str | None, str | None] = (None, None),
-    symbols: Mapping[str, str] | None = None,
+    **own: Unpack[Ports],
 ) -> Element:
-    given = zip("12", dimensions, domains, frames, strict=True)
+    nothing = (None, None)
+    given = zip("12", dimensions, own.get("domains", nothing), own.get("frames", nothing), strict=True)
     ports = tuple(Port(label, dimension, domain_of(domain, name), frame) for label, dimension, domain, frame in given)
     values, read = parameters_of(parameters), names_of(signals, "signals")
-    return Element(kind, name, law, ports, values, read, dict(symbols or {}), None, None, caller_place())
+    return Element(kind, name, law, ports, values, read, dict(own.get("symbols") or {}), None, None, caller_place())

@@ -7,7 +7,7 @@ leads nowhere. What a graph itself is checked for (`bondgraph.checks`) is left t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -43,8 +43,6 @@ PORTS: Mapping[type[laws.Law], int | None] = {
     laws.SignalBlock: 0,
 }
 """How many ports an element with a law has; a junction's one stands for all, a constraint has one for each coordinate."""
-
-Finder = Callable[[Model], Iterator[str]]
 
 
 def incoherent(model: Model) -> list[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -208,16 +208,19 @@ _WRITERS = {
 """How values of simple forms are written."""
 
 
+_FITS: Mapping[str, Callable[[Field, Any], bool]] = {
+    "none": lambda option, given: given is None,
+    "record": lambda option, given: type(given) is option.of[0],
+    "place": lambda option, given: isinstance(given, Place),
+    "domain": lambda option, given: isinstance(given, Domain),
+    "own automaton": lambda option, given: isinstance(given, Automaton),
+}
+"""Which values have a form, of forms that a type tells; of several, one without such a type takes what is left."""
+
+
 def _alternative(form: Field, given: Any) -> Field:
     """The one of several forms that a value has."""
     for option in form.of:
-        kind = option.form
-        if (
-            (kind == "none" and given is None)
-            or (kind == "record" and type(given) is option.of[0])
-            or (kind == "place" and isinstance(given, Place))
-            or (kind == "domain" and isinstance(given, Domain))
-            or (kind == "own automaton" and isinstance(given, Automaton))
-        ):
+        if option.form in _FITS and _FITS[option.form](option, given):
             return option
     return next(option for option in form.of if option.form not in ("none", "record"))

@@ -81,10 +81,11 @@ def of_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> N
     """Refuse a word of other domains than that of an element (E563)."""
     own = domain_of(domain, name)
     allowed = COEFFICIENTS[word].domains
-    if own is None or not allowed or own.name not in DOMAINS or own.name in (*allowed, GENERIC.name):
+    if own is None or not allowed or own not in DOMAINS.values() or own in (*allowed, GENERIC):
         return
-    fitting = [one for one, known in COEFFICIENTS.items() if known.kind == kind and own.name in (known.domains or (own.name,))]
-    title = f'{kind} "{name}" of the {own.name} domain has {word}, which is a word for {" and ".join(allowed)}'
+    fitting = [one for one, known in COEFFICIENTS.items() if known.kind == kind and own in (known.domains or (own,))]
+    whose = " and ".join(domain.name for domain in allowed)
+    title = f'{kind} "{name}" of the {own.name} domain has {word}, which is a word for {whose}'
     raise refusal("E563", title, *(f'{kind}("{name}", {one}=...)' for one in fitting), about=name)
 
 

@@ -78,14 +78,14 @@ class Coefficient:
     kind : "C", "I" or "R".
     makes, of : the variables that it relates: a stiffness makes an effort of a displacement.
     letter : in formulas.
-    domains : names of those whose word it is; empty where it is everyone's.
+    domains : those whose word it is; empty where it is everyone's.
     """
 
     kind: str
     makes: str
     of: str
     letter: str
-    domains: tuple[str, ...] = ()
+    domains: tuple[Domain, ...] = ()
 
     @property
     def positive(self) -> bool:
@@ -93,16 +93,16 @@ class Coefficient:
         return self.kind == "I" or (self.kind == "C" and self.of == "effort")
 
 
-_MECHANICAL = ("translation", "rotation", "screw")
+_MECHANICAL = (TRANSLATION, ROTATION, SCREW)
 COEFFICIENTS = {
     "capacitance": Coefficient("C", "displacement", "effort", "C"),
     "compliance": Coefficient("C", "displacement", "effort", "C", _MECHANICAL),
     "stiffness": Coefficient("C", "effort", "displacement", "K"),
-    "elastance": Coefficient("C", "effort", "displacement", "K", ("electrical", "hydraulic")),
+    "elastance": Coefficient("C", "effort", "displacement", "K", (ELECTRICAL, HYDRAULIC)),
     "inertia": Coefficient("I", "momentum", "flow", "I"),
-    "mass": Coefficient("I", "momentum", "flow", "m", ("translation",)),
-    "inductance": Coefficient("I", "momentum", "flow", "L", ("electrical",)),
-    "inertance": Coefficient("I", "momentum", "flow", "I", ("hydraulic",)),
+    "mass": Coefficient("I", "momentum", "flow", "m", (TRANSLATION,)),
+    "inductance": Coefficient("I", "momentum", "flow", "L", (ELECTRICAL,)),
+    "inertance": Coefficient("I", "momentum", "flow", "I", (HYDRAULIC,)),
     "resistance": Coefficient("R", "effort", "flow", "R"),
     "damping": Coefficient("R", "effort", "flow", "D", _MECHANICAL),
     "conductance": Coefficient("R", "flow", "effort", "G"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from bondgraph.errors import Place, caller_place
 from bondgraph.model.arguments import domain_of, parameters_of
@@ -94,14 +94,13 @@ def one_port(
     law: Law,
     parameters: Mapping[str, Any],
     signals: Sequence[str] = (),
-    dimension: int | None = None,
-    domain: Domain | str | None = None,
-    symbols: Mapping[str, str] | None = None,
-    frame: str | None = None,
+    *,
     port: str = "1",
+    **own: Unpack[OnePort],
 ) -> Element:
     """Element of one kind of port, in the domain and frame of that port; `parameters` are plain values or `Parameter`s."""
-    found = domain_of(domain, name)
+    dimension, frame, symbols = own.get("dimension"), own.get("frame"), own.get("symbols")
+    found = domain_of(own.get("domain"), name)
     is_open = dimension is None and found is None and frame is None
     ports = _open_port(port) if is_open else (Port(port, dimension, found, frame),)
     values, read = parameters_of(parameters), names_of(signals, "signals")

@@ -11,7 +11,7 @@ from bondgraph.model import laws
 from bondgraph.model.element import Element
 from bondgraph.model.model import Model
 from bondgraph.stepping.held import velocities_of
-from bondgraph.stepping.matrices import Wanted
+from bondgraph.stepping.quadratic.layout import Wanted
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.walk import Traced
 

@@ -24,7 +24,8 @@ from bondgraph.model.ops import IDENTITY, Op, constant, zeros
 from bondgraph.run.program import Layout, RunContact
 from bondgraph.stepping.held import MOMENTUM, OWN_FORCE, held_system, velocities_of
 from bondgraph.stepping.holdable import unholdable, unsteppable
-from bondgraph.stepping.matrices import StepLayout, Wanted, step_routine
+from bondgraph.stepping.quadratic.layout import StepLayout, Wanted
+from bondgraph.stepping.quadratic.matrices import step_routine
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.routine import Routine
 from bondgraph.tracing.on_tape.values import Untraceable, scalars_of

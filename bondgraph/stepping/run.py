@@ -18,10 +18,10 @@ from bondgraph.run.outcome.failure import Failure
 from bondgraph.run.outcome.result import Result, Statistics
 from bondgraph.run.program import Program
 from bondgraph.run.switching.passages import Passage, Said, carried_out
-from bondgraph.stepping.candidates import PairRows
-from bondgraph.stepping.coulomb import NOISE
 from bondgraph.stepping.problem import MODES, PAIRS, STEP, Steps, force_names
-from bondgraph.stepping.solver import SOLVED, Answer
+from bondgraph.stepping.quadratic.candidates import PairRows
+from bondgraph.stepping.quadratic.coulomb import NOISE
+from bondgraph.stepping.quadratic.solver import SOLVED, Answer
 from bondgraph.stepping.step import Stride
 from bondgraph.stepping.words.infeasible import explained
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.stepping.candidates import Candidates, PairRows, pair_rows, poses_from
-from bondgraph.stepping.cone import CONE, gather
-from bondgraph.stepping.coulomb import AGREES, DAMPED, MOST, NOISE, Anderson
 from bondgraph.stepping.motion import motion_of
 from bondgraph.stepping.problem import Steps
-from bondgraph.stepping.solver import SOLVED, ActiveSet, Answer, InteriorPoint
+from bondgraph.stepping.quadratic.candidates import Candidates, PairRows, pair_rows, poses_from
+from bondgraph.stepping.quadratic.cone import CONE, gather
+from bondgraph.stepping.quadratic.coulomb import AGREES, DAMPED, MOST, NOISE, Anderson
+from bondgraph.stepping.quadratic.solver import SOLVED, ActiveSet, Answer, InteriorPoint
 
 UNSETTLED, TOO_FAR = "unsettled", "too far"
 """Further ends of a step: friction without convergence; bodies that move farther than contacts are known."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bondgraph import GY, J0, J1, TF, C, Graph, I, R, Se, Sf
-from campaigns.graphs.drawn import _asinh, _cosh, _sinh
+from campaigns.graphs.drawn import asinh, cosh_less_one, sinh
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ def element_of(part: Part):
     """The element of a part."""
     if part.kind in "ci":
         law = {
-            "output": lambda x, k: k * _sinh(k * x),
-            "energy": lambda x, k: _cosh(k * x),
-            "inverse": lambda y, k: _asinh(y / k) / k,
+            "output": lambda x, k: k * sinh(k * x),
+            "energy": lambda x, k: cosh_less_one(k * x),
+            "inverse": lambda y, k: asinh(y / k) / k,
         }
         return {"c": C, "i": I}[part.kind](part.name, initial=part.start, parameters={"k": part.size}, **law)
     if part.kind == "C":

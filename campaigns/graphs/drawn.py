@@ -39,22 +39,22 @@ SENSIBLE = 0.98
 
 def random_graph(rng: np.random.Generator) -> Graph:
     """A tree (sometimes a ring) of junctions, with two-ports on its branches and one-ports at its nodes, arrows at random."""
-    return consistent(_Draw(rng, int(rng.choice([1, 1, 1, 2, 2, 3, 6]))).graph)
+    return consistent(Draw(rng, int(rng.choice([1, 1, 1, 2, 2, 3, 6]))).graph)
 
 
 def rigid_graph(rng: np.random.Generator) -> Graph:
     """Linear, as `random_graph`, but storages are often dependent, loops frequent, and ideal constraints hold junctions."""
-    return consistent(_Rigid(rng, int(rng.choice([1, 1, 1, 2, 3]))).graph)
+    return consistent(Rigid(rng, int(rng.choice([1, 1, 1, 2, 3]))).graph)
 
 
 def switched_graph(rng: np.random.Generator) -> Graph:
     """As `rigid_graph`, with switched constraints, ideal switches and dry friction."""
-    return consistent(_Switched(rng, int(rng.choice([1, 1, 1, 1, 2, 3]))).graph)
+    return consistent(Switched(rng, int(rng.choice([1, 1, 1, 1, 2, 3]))).graph)
 
 
 def curved_graph(rng: np.random.Generator) -> Graph:
     """As `rigid_graph`, but storages and resistors are curved: loops are solved by Newton's method."""
-    return consistent(_Curved(rng, int(rng.choice([1, 1, 2]))).graph)
+    return consistent(Curved(rng, int(rng.choice([1, 1, 2]))).graph)
 
 
 def consistent(graph: Graph) -> Graph:
@@ -71,7 +71,9 @@ def consistent(graph: Graph) -> Graph:
     return graph
 
 
-class _Draw:
+class Draw:
+    """A random graph: junctions, a part that decides what each has in common, branches between them, guests."""
+
     linear = False
     """Whether relations with curves and modulated two-ports are left out."""
 
@@ -224,7 +226,9 @@ class _Draw:
         return GY(self.name("gy"), self.matrix() if matrix else self.rng.uniform(0.5, 2.0))
 
 
-class _Rigid(_Draw):
+class Rigid(Draw):
+    """A graph with storages that depend on each other, and constraints."""
+
     linear = True
 
     def decider(self, junction: Element) -> None:
@@ -250,7 +254,9 @@ class _Rigid(_Draw):
         super().branch(a, b)
 
 
-class _Switched(_Rigid):
+class Switched(Rigid):
+    """A rigid graph with parts that automata switch."""
+
     def junction(self) -> Element:
         return super().junction() if self.rng.random() < 0.3 else (J0, J1)[self.rng.integers(2)](self.name("j"), dimension=self.n)
 
@@ -285,26 +291,31 @@ class _Switched(_Rigid):
         return super().guest(junction)
 
 
-def _sinh(x):
+def sinh(x):
+    """Of each component."""
     return (exp(x) - exp(-x)) / 2
 
 
-def _asinh(y):
+def asinh(y):
+    """Of each component."""
     return log(y + sqrt(y * y + 1.0))
 
 
-def _cosh(x):
+def cosh_less_one(x):
+    """The integral of `sinh` from zero, summed over components."""
     total = (exp(x) + exp(-x)) / 2 - 1.0
     return total if np.ndim(x) == 0 else sum(total)
 
 
-class _Curved(_Rigid):
+class Curved(Rigid):
+    """A rigid graph with storages and resistors that are not linear."""
+
     def storage(self, kind) -> Element:
         name = self.name(kind.__name__.lower())
         self.states.append(f"{name}.{'q' if kind is C else 'p'}")
-        start, law = self.numbers() / 2, {"output": _sinh, "energy": _cosh}
+        start, law = self.numbers() / 2, {"output": sinh, "energy": cosh_less_one}
         if self.rng.random() < 0.6:
-            law["inverse"] = _asinh
+            law["inverse"] = asinh
         return kind(name, initial=start, dimension=self.n, **law)
 
     def resistor(self, sets_effort: bool) -> Element:

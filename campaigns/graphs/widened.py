@@ -27,7 +27,7 @@ from bondgraph import (
     signals,
 )
 from bondgraph.model.laws import Parameter
-from campaigns.graphs.drawn import _Curved, _Draw, _Rigid, _Switched, consistent
+from campaigns.graphs.drawn import Curved, Draw, Rigid, Switched, consistent
 from campaigns.graphs.rewritten import boxed, nested
 from screws.scalars import cos
 
@@ -36,7 +36,7 @@ FEATURES = ("ic", "field", "reaction", "nested", "sampled", "instant", "ratio")
 ratios that jump."""
 INSTANT = 0.05
 """When everything happens that happens at one instant, s."""
-BASES = {"any": _Draw, "rigid": _Rigid, "switched": _Switched, "curved": _Curved}
+BASES = {"any": Draw, "rigid": Rigid, "switched": Switched, "curved": Curved}
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _event(graph: Graph, rng: np.random.Generator) -> None:
         graph.add_automaton(Automaton("third", ("before", "after"), "before", jump))
 
 
-class _Wide(_Draw):
+class _Wide(Draw):
     """Mixed into a family: what the features add to it."""
 
     def __init__(self, rng: np.random.Generator, dimension: int, features: tuple[str, ...]):

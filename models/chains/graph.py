@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import IC, J1, MTF, TF, Block, Element, Graph, Op, Parameter, R
-from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
-from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain, motions
+from bondgraph import J1, MTF, TF, Block, Graph, Op, Parameter, R
+from bondgraph.errors import Place, raise_if_any, refusal
+from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION
 from bondgraph.model.element import PortRef
 from bondgraph.model.model import Visible
 from bondgraph.model.names import names_of
@@ -27,24 +27,16 @@ from bondgraph.model.units import quotient
 from models.bodies import BODY_TWIST, Body, finished, upright, world_junction
 from models.chains import limits as stops
 from models.chains.checks import as_floats
-from models.chains.costs import articulated_is_shorter, recursion_is_shorter
-from models.chains.dynamics import bias, inertia_numbers, kinetic_energy, mass_matrix, massless, potential
 from models.chains.inertias import Vector
 from models.chains.kinematics import link_pose, link_pose_state, space_jacobian
-from models.chains.recursion import forward_dynamics
+from models.chains.mechanism import joint_domain, mechanism
+from models.chains.options import ChainOptions, problems_of
 from models.chains.trees import Tree
-from screws.given import floats, real
 from screws.scalars import array
 from screws.surfaces import Surface
 
-KINEMATICS, DYNAMICS = "Brockett 1984; Murray, Li and Sastry 1994", "Featherstone 2008"
-"""Sources of the formulas of `kinematics` and `dynamics`."""
-
-SINGULAR = 1e-13
-"""Smallest eigenvalue up to which a mass matrix whose diagonal is scaled to 1 counts as singular."""
-
-ELSEWHERE = 0.7
-"""rad from the start: where else a mass matrix is tried, to tell a place from a mechanism."""
+KINEMATICS = "Brockett 1984; Murray, Li and Sastry 1994"
+"""Source of the formulas of `kinematics`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,18 +129,16 @@ def chain_graph(
     n = tree.freedoms
     q0, v0 = (np.zeros(n) if given is None else as_floats(given) for given in (position, velocity))
     pull = as_floats(gravity)
-    raise_if_any(label, _problems(tree, label, ports, joint_ports, limits, q0, v0, pull, stop_stiffness, stop_dissipation))
+    options = ChainOptions(ports, joint_ports, form, q0, v0, pull, limits, stop_stiffness, stop_dissipation, nominal)
+    raise_if_any(label, problems_of(tree, label, options))
     graph = ChainGraph(label, tree, ports)
     joints = J1("joint velocities", dimension=n, domain=joint_domain(tree), symbols={"flow": r"\dot q"})
-    limited = limits != "ignore" and bool(np.isfinite(tree.limits).any())
-    stopped = limited and limits == "stop"
-    stiffness = np.broadcast_to(np.asarray(stop_stiffness, dtype=float), n) if stopped else None
-    graph.connect(joints, _mechanism(tree, form, q0, v0, pull, stiffness, nominal))
+    graph.connect(joints, mechanism(tree, options))
     if np.any(tree.damping):
         graph.connect(joints, R("damping", resistance=Parameter(tree.damping if n > 1 else tree.damping[0])))
-    if stopped:
+    if options.stiffness(tree) is not None:
         graph.connect(joints, stops.dissipation(tree, stop_dissipation, quotient("1", joint_domain(tree).flow_unit)))
-    if limited:
+    if options.limited(tree):
         stops.watch(graph, tree, ends=limits == "end")
     graph.expose("joints", joints)
     for coordinate in joint_ports:
@@ -167,49 +157,6 @@ def chain_graph(
     graph.export("v", "mechanism.v")
     graph.mark_visible(Visible("chain", {"q": "mechanism.q"}, Linkage(tree, pull)))
     return graph
-
-
-def _mechanism(
-    tree: Tree, form: str, q0: np.ndarray, v0: np.ndarray, gravity: np.ndarray, stiffness: np.ndarray | None, nominal: Any
-) -> Element:
-    """The IC; its formulas take the numbers of the inertias first, then gravity and the stops' stiffness, if there are any."""
-    numbers = inertia_numbers(tree)
-    count, domain = len(numbers), joint_domain(tree)
-    parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
-    size = float(np.linalg.norm(gravity))
-    direction = gravity / size if size else gravity
-    if size:
-        parameters["gravity"] = Parameter(size, "m/s^2")
-    if stiffness is not None:
-        parameters["stop stiffness"] = Parameter(stiffness, quotient(domain.effort_unit, domain.displacement_unit))
-
-    def energy(q: Any, *p: Any) -> Any:
-        total: Any = potential(tree, direction * p[count], q, *p[:count]) if size else 0.0
-        return total + stops.energy(tree, q, p[-1]) if stiffness is not None else total
-
-    def acceleration(q: Any, v: Any, effort: Any, *p: Any) -> Any:
-        free = effort - stops.force(tree, q, p[-1]) if stiffness is not None else effort
-        return forward_dynamics(tree, q, v, free, direction * p[count] if size else gravity, *p[:count])
-
-    formulas: dict[str, Any] = {"inertia": Op("M", lambda q, *p: mass_matrix(tree, q, *p[:count]), "M(#1)", DYNAMICS)}
-    if form == "lagrangian" and articulated_is_shorter(tree):
-        formulas["kinetic"] = Op("T", lambda q, v, *p: kinetic_energy(tree, q, v, *p[:count]), "T(#1, #2)", DYNAMICS)
-        formulas["acceleration"] = Op("v'", acceleration, r"\dot v(#1, #2, #3)", DYNAMICS)
-    elif form == "lagrangian" and recursion_is_shorter(tree):
-        formulas["bias"] = Op("h", lambda q, v, *p: bias(tree, q, v, *p[:count]), "h(#1, #2)", DYNAMICS)
-    return IC(
-        "mechanism",
-        **formulas,
-        potential=Op("V", energy, "V(#1)") if size or stiffness is not None else None,
-        form=form,
-        position=q0,
-        velocity=v0,
-        parameters=parameters,
-        nominal=nominal,
-        dimension=tree.freedoms,
-        domain=domain,
-        symbols={"q": "q", "v": r"\dot q", "p": "p", **_letters(tree), "gravity": "g", "stop stiffness": r"K_{\mathrm{stop}}"},
-    )
 
 
 def _link_graph(tree: Tree, link: int) -> Body:
@@ -247,96 +194,3 @@ def _link_graph(tree: Tree, link: int) -> Body:
 def _vector(q: Any) -> Any:
     """Joint coordinates (n,), also of a bond of dimension 1."""
     return q if np.ndim(q) else array([q])
-
-
-def joint_domain(tree: Tree) -> Domain:
-    """Domain of the joints' bond."""
-    return motions(list(tree.turns))
-
-
-def _letters(tree: Tree) -> dict[str, str]:
-    """Of the numbers of the inertias: m, centre of mass c and moments of inertia I, of each link."""
-    kinds, found = {"mass": "m", "centre": "c", "inertia": "I"}, {}
-    for link in tree.links:
-        for name in inertia_numbers(tree):
-            kind, *entry = name.removeprefix(f"{link.name} ").split(" ")
-            if name.startswith(f"{link.name} ") and kind in kinds and len(entry) < 2:
-                found[name] = f"{kinds[kind]}_{{{','.join((*entry, upright(link.name)))}}}"
-    return found
-
-
-def _problems(
-    tree: Tree,
-    name: str,
-    ports: Sequence[str],
-    joint_ports: Sequence[str],
-    limits: str,
-    q0: np.ndarray,
-    v0: np.ndarray,
-    gravity: np.ndarray,
-    stiffness: Any,
-    dissipation: Any,
-) -> list[Problem]:
-    found: list[Problem] = []
-    place = caller_place()
-
-    def problem(title: str, detail: str, cure: str) -> None:
-        found.append(Problem("E454", f'{type(tree).__name__.lower()} "{name}": {title}', (detail,), (place,), (cure,)))
-
-    for what, asked, known in (
-        ("link", ports, [link.name for link in tree.links]),
-        ("joint coordinate", joint_ports, tree.coordinates),
-    ):
-        unknown = [str(x) for x in asked if x not in known]
-        if unknown or len(set(asked)) < len(asked):
-            title = f"no port can be given to {', '.join(unknown) or 'one ' + what + ' twice'}"
-            problem(title, f"{what}s: {', '.join(known)}", "names of this list, each once")
-    coordinates = f"coordinates: {', '.join(tree.coordinates)}"
-    for what, values in (("position", q0), ("velocity", v0)):
-        if values.shape != (tree.freedoms,) or not np.all(np.isfinite(values)):
-            problem(f"the {what} {values.tolist()} does not fit", coordinates, f"{tree.freedoms} finite numbers")
-    if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
-        problem(f"gravity is {gravity.tolist()}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
-    stops_push = floats(stiffness, (), (tree.freedoms,))
-    if stops_push is None or not np.all(stops_push > 0.0):
-        problem(f"stop_stiffness is {stiffness!r}", coordinates, "one positive number, or one for each coordinate")
-    if not 0.0 <= real(dissipation) < np.inf:
-        problem(f"stop_dissipation is {dissipation!r}", "what stops take per velocity, s/rad or s/m", "a number, not negative")
-    if limits not in stops.WAYS:
-        problem(f"limits {limits!r}", f"ways: {', '.join(stops.WAYS)}", "one of these words")
-    return found or _of_masses(tree, name, q0, place)
-
-
-def _of_masses(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> list[Problem]:
-    """E538 for freedoms that move no mass, E454 where M is singular for another reason."""
-    about = f'{type(tree).__name__.lower()} "{name}"'
-    bare = massless(tree)
-    if bare:
-        title = about + ': no mass moves with "' + '", "'.join(bare) + '"'
-        cure = "inertia for this link or one that it carries, or fixed() as its joint"
-        return [Problem("E538", title, ("every force would accelerate it without end",), (place,), (cure,))]
-    alike = _without_inertia(tree, q0)
-    if not alike:
-        return []
-    details = ("freedoms that do the same, or move no mass: " + ", ".join(alike),)
-    if _without_inertia(tree, q0 + ELSEWHERE * np.array(tree.turns)):
-        cure = "mass on the outer links, and no two freedoms that do the same"
-        return [Problem("E454", f"{about}: its mass matrix is singular", details, (place,), (cure,))]
-    cures = (
-        "another position=",
-        "where the second angle of a free or spherical joint is 90 degrees: a base that is turned so, replace(tree, base=pose)",
-    )
-    return [Problem("E454", f"{about}: its mass matrix is singular where it starts", details, (place,), cures)]
-
-
-def _without_inertia(tree: Tree, q: np.ndarray) -> list[str]:
-    """Coordinates that take part in a motion without kinetic energy; none where M is positive definite."""
-    M = np.asarray(mass_matrix(tree, q), dtype=float)
-    sizes = np.sqrt(np.abs(np.diagonal(M)))
-    if not np.all(sizes > 0.0):
-        return [name for name, size in zip(tree.coordinates, sizes, strict=True) if not size > 0.0]
-    values, vectors = np.linalg.eigh(M / np.outer(sizes, sizes))
-    if values[0] > SINGULAR:
-        return []
-    share = np.abs(vectors[:, 0])
-    return [name for name, part in zip(tree.coordinates, share, strict=True) if part > 1e-6]

@@ -61,7 +61,7 @@ def contact_spring(stiffness: np.ndarray, chosen: Sequence[str], transport: str)
     )
     domain = domain_of(chosen)
     values = {"stiffness": Parameter(k, quotient(domain.effort_unit, domain.displacement_unit))}
-    return one_port("C", "spring", law, values, ["kinematics.turning"], len(chosen), None, symbols, None)
+    return one_port("C", "spring", law, values, ["kinematics.turning"], dimension=len(chosen), symbols=symbols)
 
 
 def _carried(s: Any, rate: Any, k: Any, turning: Any, vectors: Sequence[tuple[int, int]]) -> list[Any]:

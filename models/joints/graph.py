@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph import J1, MTF, Block, Constraint, Graph, Op, Parameter, Se
+from bondgraph import J1, MTF, Block, Constraint, Element, Graph, Op, Parameter, Se
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import SCREW, motions
 from bondgraph.model.model import Visible
@@ -99,41 +99,54 @@ def joint_graph(
             units={"H": "1, m", "H_A_0": "1, m"},
         )
     )
-    signals = [f"relative pose.{key}" for key in ("H", *numbers)]
     if joint.freedoms < 6:
-        count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
-        angles = KINDS[joint.kind].angles
-        held = motions([True] * angles + [False] * (count - angles))
-        hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, held))
-        graph.connect(twist, hold)
-        options: dict[str, Any] = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2, "closing": closing}
-        position = _op("violation", joint.kind)
-        graph.connect(hold, Constraint("constraint", position=position, signals=signals, dimension=count, **options))
-        graph.export("violation", "constraint.h")
-        graph.export("multiplier", "constraint.effort")
+        decay = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2}
+        _hold(graph, twist, joint, closing=closing, **decay)
         if largest_gap is not None and largest_tilt is not None:
             check = _start_check(name, joint.kind, (largest_gap, largest_tilt), place)
             given = [f"relative pose.{key}" for key in ("frame a", "frame b", *numbers)]
             graph.start(check, ["pose a", "pose b", *given], [])
     if joint.freedoms:
-        count, matrix = joint.freedoms, _op("free", joint.kind)
-        domain = motions([bool(np.any(screw[:3])) for screw in joint.screws.T])
-        motion = J1("motion", dimension=count, domain=domain, symbols={"flow": r"\dot q"})
-        leave = MTF("free", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, domain))
-        graph.connect(twist, leave).connect(leave, motion)
-        graph.connect(motion, Se("no torque", dimension=count))
-        graph.expose("motion", motion)
-        graph.export("rate", "motion.flow")
-        names = ["H", *numbers]
-        inputs = dict(zip(names, signals, strict=True))
-        angles_and_lengths = {"q": domain.displacement_unit}
-        formula = _op("coordinates", joint.kind)
-        graph.add(Block("coordinates", [("q", formula, names)], inputs=inputs, units=angles_and_lengths))
-        graph.export("q", "coordinates.q")
+        _leave_free(graph, twist, joint)
     own: dict[str, Any] = {"units": {"wrench": SCREW.effort_unit}, "symbols": {"wrench": "W^A"}}
     graph.add(Block("reaction", [("wrench", NEGATE, ["W"])], inputs={"W": "Ad.2.effort"}, **own))
     graph.export("wrench", "reaction.wrench")
     return graph.mark_visible(Visible("joint", {"pose": "pose a", "frame": "relative pose.frame a"}, joint.kind))
+
+
+def _pose_and_number(joint: Joint) -> dict[str, str]:
+    """What the formulas of a joint take: the pose of b against a, and the kind's own number."""
+    return {key: f"relative pose.{key}" for key in ("H", *_numbers(joint))}
+
+
+def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
+    """The directions that a joint holds, as one constraint with these options."""
+    signals = list(_pose_and_number(joint).values())
+    count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
+    angles = KINDS[joint.kind].angles
+    held = motions([True] * angles + [False] * (count - angles))
+    hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, held))
+    graph.connect(twist, hold)
+    position = _op("violation", joint.kind)
+    graph.connect(hold, Constraint("constraint", position=position, signals=signals, dimension=count, **options))
+    graph.export("violation", "constraint.h")
+    graph.export("multiplier", "constraint.effort")
+
+
+def _leave_free(graph: Graph, twist: Element, joint: Joint) -> None:
+    """The motions that a joint leaves free, as a port, and their coordinates."""
+    inputs = _pose_and_number(joint)
+    count, matrix = joint.freedoms, _op("free", joint.kind)
+    domain = motions([bool(np.any(screw[:3])) for screw in joint.screws.T])
+    motion = J1("motion", dimension=count, domain=domain, symbols={"flow": r"\dot q"})
+    leave = MTF("free", matrix, signals=list(inputs.values()), dimensions=(6, count), domains=(SCREW, domain))
+    graph.connect(twist, leave).connect(leave, motion)
+    graph.connect(motion, Se("no torque", dimension=count))
+    graph.expose("motion", motion)
+    graph.export("rate", "motion.flow")
+    formula, units = _op("coordinates", joint.kind), {"q": domain.displacement_unit}
+    graph.add(Block("coordinates", [("q", formula, list(inputs))], inputs=inputs, units=units))
+    graph.export("q", "coordinates.q")
 
 
 def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:

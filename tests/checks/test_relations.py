@@ -7,7 +7,7 @@ import pytest
 
 from bondgraph import IC, J0, J1, Block, C, Graph, I, ModelError, R, by_mode, equations
 from bondgraph.model.automata import Automaton
-from campaigns.graphs.drawn import _asinh, _cosh, _sinh
+from campaigns.graphs.drawn import asinh, cosh_less_one, sinh
 from screws.scalars import absolute, cos, exp, log, sin, sqrt, tanh, where
 
 
@@ -28,7 +28,7 @@ WRONG = {
     "another energy": (lambda: C("x", output=lambda q: 2 * q, energy=lambda q: q**4), "its effort by `output`"),
     "half an energy": (lambda: I("x", output=lambda p: 2 * p, energy=lambda p: p * p / 2), "slope of its `energy`"),
     "no effort at all": (lambda: C("x", output=lambda q: 0 * q, energy=lambda q: q * q), "is 0."),
-    "right for small values": (lambda: C("x", output=lambda q: q, energy=lambda q: _cosh(q)), "slope of its `energy`"),
+    "right for small values": (lambda: C("x", output=lambda q: q, energy=lambda q: cosh_less_one(q)), "slope of its `energy`"),
     "a wrong parameter": (
         lambda: C("x", output=lambda q, k: k * q, energy=lambda q, k: q * q / 2, parameters={"k": 1.1}),
         "slope",
@@ -100,7 +100,7 @@ def test_formulas_that_contradict_each_other_are_refused(case: str) -> None:
 
 
 RIGHT = {
-    "sinh": lambda: C("x", output=_sinh, energy=_cosh, inverse=_asinh),
+    "sinh": lambda: C("x", output=sinh, energy=cosh_less_one, inverse=asinh),
     "log of what may be negative": lambda: C(
         "x",
         output=lambda q, m: m * (exp(q) - 1),

@@ -112,6 +112,10 @@ def test_code_prints_what_the_page_shows(page: str) -> None:
         assert plain(told) == plain(wanted or ""), f"block {number} of {page}"
 
 
+_MODULES = [path.relative_to(ROOT) for package in ("bondgraph", "models", "screws") for path in (ROOT / package).rglob("*.py")]
+SOURCES = {"/" + "/".join(place.parts[k:]) for path in _MODULES for place in (path, path.parent) for k in range(len(place.parts))}
+"""Ends of the paths of all modules and folders."""
+
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 
@@ -134,6 +138,13 @@ def test_every_table_has_a_head(page: Path) -> None:
     for head, rule in itertools.pairwise(lines):
         if re.fullmatch(r"\|[-:| ]+\|", rule) and head.startswith("|"):
             assert all(cell.strip() for cell in re.split(r"(?<!\\)\|", head)[1:-1]), head
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_paths_of_the_source_lead_somewhere(page: Path) -> None:
+    """`run/ticks.py` is a file of that name in whatever package, `switching/course` a module, `tracing/instants` a folder."""
+    for path in re.findall(r"`(\w+(?:/\w+)+(?:\.py)?)`", page.read_text(encoding="utf-8")):
+        assert (ROOT / path).exists() or any(f"/{path}{end}" in SOURCES for end in ("", ".py")), path
 
 
 def headings(path: Path) -> set[str]:
@@ -366,7 +377,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("G123", lambda: closest_points(sphere(1.0), sphere(1.0), UNIT)),
     ("G124", lambda: closest_points(sphere(1.0), sphere(1.0), np.eye(3))),
 ]
-"""Causes from the page beyond the table of tests/checks/test_errors.py."""
+"""Causes from the page beyond the tables of tests/checks."""
 
 
 @pytest.mark.parametrize(("code", "make"), CAUSES, ids=[code for code, _ in CAUSES])

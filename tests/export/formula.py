@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.export.latex_reader import Language, Node, Parser, Unreadable, tokens_of
+from tests.export.reading.grammar import Language, Node, Parser
+from tests.export.reading.tokens import Unreadable, tokens_of
 
 
 def value_of(wanted: str, equations: Sequence[str], given: Mapping[str, Any]) -> Any:

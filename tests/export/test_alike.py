@@ -10,7 +10,7 @@ import pytest
 
 from bondgraph import J1, X0, Automaton, C, Graph, I, R, Se, Transition, compile_model
 from bondgraph.export import document
-from tests.export.reader import Page
+from tests.export.reading.page import Page
 from tests.export.test_readers import Read, same_rates
 
 

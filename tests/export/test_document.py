@@ -18,9 +18,9 @@ from bondgraph.export.paper.notation.letters import split
 from bondgraph.export.paper.notation.told import told
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
-from tests.acceptance.test_acceptance import SUITE
+from tests.acceptance.suite import SUITE
 from tests.export.documented import MODELS, compiled
-from tests.export.reader import NOTE
+from tests.export.reading.page import NOTE
 from tests.laws.test_acceptance_models import shown_by
 
 KATEX = set(

@@ -13,10 +13,11 @@ import pytest
 from bondgraph import Compiled, Graph, ModelError, compile_model
 from bondgraph.export import document
 from bondgraph.run.bound import Bound
-from tests.acceptance.test_acceptance import SUITE
+from tests.acceptance.suite import SUITE
 from tests.export import documented, retyped_eggs
 from tests.export.documented import MODELS
-from tests.export.reader import Page, Point
+from tests.export.reading.page import Page
+from tests.export.reading.point import Point
 from tests.laws.test_acceptance_models import shown_by
 
 

@@ -39,7 +39,8 @@ from bondgraph.export.forms.algebra.canonical import exact, rational
 from bondgraph.output.cells import typeset
 from campaigns.graphs.drawn import random_graph, rigid_graph, switched_graph
 from screws.scalars import array, exp, sin, where
-from tests.acceptance import test_acceptance as acceptance
+from tests.acceptance import entries
+from tests.acceptance.suite import SUITE
 
 
 def joined(junction, *parts) -> Graph:
@@ -385,9 +386,9 @@ def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -
         models.append(compile_model(graph, **more))
         return models[-1]
 
-    monkeypatch.setattr(acceptance, "compile_model", kept)
+    monkeypatch.setattr(entries, "compile_model", kept)
     monkeypatch.setattr(Compiled, "simulate", stop)
-    for entry in acceptance.SUITE.values():
+    for entry in SUITE.values():
         with contextlib.suppress(EnoughError):
             entry()
     refused = 0

@@ -13,7 +13,7 @@ from bondgraph.export import document
 from bondgraph.export.paper.markup.as_typst import as_typst
 from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table
 from bondgraph.export.paper.markup.typst_math import typst_math
-from tests.acceptance.test_acceptance import SUITE
+from tests.acceptance.suite import SUITE
 from tests.export.documented import MODELS, paper
 from tests.export.test_document import KATEX
 from tests.laws.test_acceptance_models import shown_by

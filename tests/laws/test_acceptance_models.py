@@ -17,7 +17,8 @@ from campaigns.graphs.rewritten import Rewritten, boxed, measured, renamed, reor
 from models import read_scenario, two_body_graph
 from models.delta import DeltaParameters, DeltaRobot
 from models.hand import Hand
-from tests.acceptance import test_acceptance as acceptance
+from tests.acceptance import entries
+from tests.acceptance.suite import SUITE
 
 LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, measured, split, with_units, dual)}
 
@@ -39,7 +40,7 @@ def shown_by(name: str, monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
     """The graphs of an entry, as it gives them to the compiler."""
     found: list[Shown] = []
     graphs: dict[int, Graph] = {}
-    compile_it = acceptance.compile_model
+    compile_it = entries.compile_model
 
     def compiling(graph: Graph, **options: Any) -> Compiled:
         found.append(Shown(graph))
@@ -52,9 +53,9 @@ def shown_by(name: str, monkeypatch: pytest.MonkeyPatch) -> list[Shown]:
         raise Seen
 
     with monkeypatch.context() as patched, contextlib.suppress(Seen, ModelError):
-        patched.setattr(acceptance, "compile_model", compiling)
+        patched.setattr(entries, "compile_model", compiling)
         patched.setattr(Compiled, "simulate", running)
-        acceptance.SUITE[name]()
+        SUITE[name]()
     return found
 
 
@@ -101,7 +102,7 @@ def rewritten(graph: Graph, law: str, *seed: int) -> Rewritten:
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", acceptance.SUITE)
+@pytest.mark.parametrize("name", SUITE)
 def test_start(name: str, law: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = shown_by(name, monkeypatch)
     assert shown
@@ -115,7 +116,7 @@ def test_start(name: str, law: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_half_of_the_entries_have_a_dual(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others hold constraints, switches, ICs or matrices with a direction, which are elements without one."""
     found = []
-    for name in acceptance.SUITE:
+    for name in SUITE:
         with contextlib.suppress(ModelError):  # entries that show a refusal
             found.append(dual(shown_by(name, monkeypatch)[0].graph, np.random.default_rng(0)))
     assert sum(one is not None for one in found) > len(found) / 2

@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import DOMAINS, J0, J1, Ce, Domain, Graph, I, Op, R, Se, compile_model, simulate
 from bondgraph.assembly.assemble import ASSEMBLE
-from bondgraph.model import domains
+from bondgraph.model import domains, laws
 from bondgraph.model.laws import Law, Storing
 from models.joints.kinds import KINDS
 from models.pictures.shapes.surfaces import body_points
@@ -59,7 +59,7 @@ def test_a_pebble_called_plane_has_its_size() -> None:
 
 def concrete(base: type) -> set[type]:
     """The laws of the language itself."""
-    own = [kind for kind in base.__subclasses__() if kind.__module__ == base.__module__]
+    own = [kind for kind in base.__subclasses__() if kind.__module__.startswith(laws.__name__)]
     return {kind for below in own for kind in concrete(below)} or {base}
 
 

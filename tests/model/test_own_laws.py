@@ -52,7 +52,7 @@ def memristor(name: str, initial: float = 0.0, **parameters: Any) -> Element:
     def effort_of(q: Any, f: Any, a: Any, b: Any) -> Any:
         return (a + b * q * q) * f
 
-    return one_port("MR", name, Memristor(Op("M", effort_of), StateSpec(initial)), parameters, (), 1, None, None, None)
+    return one_port("MR", name, Memristor(Op("M", effort_of), StateSpec(initial)), parameters, dimension=1)
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from scipy.integrate import cumulative_simpson
 from bondgraph import GY, J1, TF, C, Compiled, Graph, I, ModelError, R, Se, compile_model, quasistatic
 from bondgraph.model.laws import Junction
 from bondgraph.render.diagram import diagram
-from bondgraph.run.bonds import BondVariables
 from bondgraph.run.outcome.result import Result
+from bondgraph.run.program.bonds import BondVariables
 from examples.pushing import in_a_plane
 from models import read_scenario, two_body_graph
 from models.delta import DeltaParameters, DeltaRobot
 from models.hand import Hand
-from tests.acceptance import test_acceptance as acceptance
+from tests.acceptance.suite import SUITE
 from tests.laws.test_acceptance_models import shown_by
 
 PAPERS = {
@@ -48,7 +48,7 @@ def values_of(compiled: Compiled) -> dict[str, np.ndarray]:
     return {name: np.ravel(found[name]) for bond in compiled.bonds for name in (bond.effort, bond.flow)}
 
 
-@pytest.mark.parametrize("name", [*acceptance.SUITE, *PAPERS])
+@pytest.mark.parametrize("name", [*SUITE, *PAPERS])
 def test_every_bond_has_effort_and_flow_and_junctions_balance(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for compiled in every_model(name, monkeypatch):
         model, layout = compiled.model, compiled.program.layout

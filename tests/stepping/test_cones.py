@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import J0, C, Graph, Sf
 from bondgraph.stepping import stepper
-from bondgraph.stepping.cone import directions
+from bondgraph.stepping.quadratic.cone import directions
 from models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
 from models.contacts.many import collisions
 from screws.scalars import array

@@ -1,4 +1,4 @@
-"""ChosenQuantities quantities: names in; their values at samples, from as small a kernel as there is, out."""
+"""Chosen quantities: names in; their values at samples, from as small a kernel as there is, out."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.run.outcome.ledger import Ledger
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Slot
-from bondgraph.run.start_values import start_values
+from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import StartValues
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from bondgraph.output.components import component_names
 from bondgraph.output.extras import required
 from bondgraph.output.lookup import unknown
-from bondgraph.run.bonds import BondValues, BondVariables
 from bondgraph.run.error_control.weights import Rounding
 from bondgraph.run.instants.events import Event, Events
 from bondgraph.run.outcome.curves import curves
@@ -21,7 +20,8 @@ from bondgraph.run.outcome.ledger import Ledger, account
 from bondgraph.run.outcome.outputs import Outputs
 from bondgraph.run.outcome.result_cell import result_cell
 from bondgraph.run.program import Program, Slot
-from bondgraph.run.start_values import start_values
+from bondgraph.run.program.bonds import BondValues, BondVariables
+from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import StartValues
 
 if TYPE_CHECKING:

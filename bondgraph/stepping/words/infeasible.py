@@ -14,9 +14,9 @@ import numpy as np
 
 from bondgraph.errors import Place, Problem
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, motions
-from bondgraph.stepping.cone import CONE, directions
 from bondgraph.stepping.problem import Steps
-from bondgraph.stepping.solver import EXCLUDED, FAILED, UNSUPPORTED, Answer
+from bondgraph.stepping.quadratic.cone import CONE, directions
+from bondgraph.stepping.quadratic.solver import EXCLUDED, FAILED, UNSUPPORTED, Answer
 from bondgraph.stepping.step import TOO_FAR, UNSETTLED, Stride
 
 _SMALL = 1e-6

@@ -13,8 +13,9 @@ from typing import Any
 import sympy
 
 from bondgraph.compile.compiled import Compiled
+from bondgraph.export.forms.derivation.mechanical_parts import no_form
 from bondgraph.export.forms.derivation.structure import arranged, inverse, slopes_of
-from bondgraph.export.forms.derivation.virtual_power import mechanics_of, no_form
+from bondgraph.export.forms.derivation.virtual_power import mechanics_of
 from bondgraph.export.forms.letters import letter_of
 from bondgraph.export.forms.records import HamiltonEquations, LagrangeEquations, MechanicalEquations
 from bondgraph.model import laws

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -19,8 +19,7 @@ from bondgraph.export.forms.algebra.definitions import Definitions
 from bondgraph.export.forms.algebra.elimination import IN_ONE_PIECE, eliminated
 from bondgraph.export.forms.state_form import given_symbols
 from bondgraph.export.symbolic import inputs_of, symbol_of
-from bondgraph.model.element import Element
-from bondgraph.model.laws import Law, Source
+from bondgraph.model.laws import Source
 from bondgraph.model.ops import Op
 from bondgraph.tracing.on_tape.values import Values, scalars_of, shaped
 
@@ -81,11 +80,6 @@ def fresh(system: System, value: str, name: str) -> Any:
     """Symbols `name`, `name[0]` ... in the shape of a value."""
     shape = system.values[system.resolve(value)].shape or ()
     return shaped([sympy.Symbol(label, real=True) for label in labels_of(name, shape)], shape)
-
-
-def elements_of(compiled: Compiled, law: type[Law]) -> Iterator[tuple[str, Element]]:
-    """Elements with a law of this kind, by path."""
-    return ((path, element) for path, element in compiled.model.elements.items() if isinstance(element.law, law))
 
 
 def statement_of(compiled: Compiled, path: str, op: Op | None) -> tuple[int, Statement] | None:

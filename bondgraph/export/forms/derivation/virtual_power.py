@@ -9,9 +9,8 @@ Sources: Featherstone, Rigid body dynamics algorithms (2008), section 3; Breedve
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -21,19 +20,17 @@ import sympy
 from bondgraph.assembly.system import Statement
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.state_names import labels_of, own_states
-from bondgraph.errors import ModelError, refusal
+from bondgraph.export.forms.derivation.mechanical_parts import MechanicalParts, mechanical_parts, no_form, values_wanted
 from bondgraph.export.forms.derivation.structure import (
     Cut,
     arranged,
     column,
     cut,
-    fresh,
     is_whole,
     mirrored,
     secant,
     slopes_of,
     source_values,
-    statement_of,
     with_decimals,
 )
 from bondgraph.export.forms.letters import letters_of
@@ -45,121 +42,19 @@ from bondgraph.model.element import Element
 from bondgraph.model.ops import Op
 from bondgraph.tracing.on_tape.values import scalars_of
 
-WITHOUT_POWER = (laws.Transformer, laws.Junction, laws.SignalBlock)
-"""Laws whose flows are all that is asked of them."""
-
-
-@dataclass
-class _Parts:
-    """Elements by what they do in the equations, and what the model is cut at."""
-
-    moving: dict[str, str] = field(default_factory=dict)
-    """Independent inertia -> its flow."""
-    following: list[str] = field(default_factory=list)
-    """Inertias whose flow others set."""
-    potentials: list[str] = field(default_factory=list)
-    dampers: list[str] = field(default_factory=list)
-    gyrators: list[str] = field(default_factory=list)
-    sources: dict[str, str] = field(default_factory=dict)
-    """Source -> the value that it gives."""
-    constraints: list[str] = field(default_factory=list)
-    symbols: dict[str, Any] = field(default_factory=dict)
-    """Value -> the symbols that stand for it."""
-
-
-def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equations` of the model as it is") -> ModelError:
-    """E278, of an element."""
-    element = compiled.model.elements[path]
-    title = f'{element.kind} "{path}" has no place in mechanical equations'
-    return refusal("E278", title, cure, about=compiled.system.name, why=why, places=(element.place,))
-
 
 def mechanics_of(compiled: Compiled, numbers: bool) -> MechanicalEquations:
     """The mechanical equations; E278 where there are none."""
-    parts = _Parts()
-    for path, element in compiled.model.elements.items():
-        _sort_in(parts, compiled, path, element)
-    if not parts.moving:
-        raise no_form(compiled, next(iter(compiled.model.elements)), "no inertia of the model moves by itself")
-    system = compiled.system
-    motions = {f"{path}.{law.motion}" for path in parts.moving if isinstance(law := _law(compiled, path), laws.InertialField)}
+    parts = mechanical_parts(compiled)
+    system, elements = compiled.system, compiled.model.elements
+    motions = {f"{path}.{law.motion}" for path in parts.moving if isinstance(law := elements[path].law, laws.InertialField)}
     motions |= {f"{path}.p" for path in parts.moving}
     places = {state.name: state.rate for state in own_states(system)[0] if state.name not in motions}
     wanted = [*places.values(), *(value for _, value in system.energies)]
-    kinds = (parts.moving, parts.following, parts.potentials, parts.dampers, parts.gyrators, parts.sources, parts.constraints)
-    for path in itertools.chain(*kinds):
-        wanted += _wanted(compiled, path)
+    for path in parts.paths():
+        wanted += values_wanted(compiled, path)
     found = cut(compiled, parts.symbols, [name for name in wanted if system.resolve(name) in system.values], numbers)
     return _VirtualPower(found, parts, places, numbers).equations()
-
-
-def _law(compiled: Compiled, path: str) -> laws.Law:
-    return compiled.model.elements[path].law
-
-
-def _wanted(compiled: Compiled, path: str) -> list[str]:
-    """Values of an element that its part in the equations is made of: flows, positions, and what its formulas take."""
-    system, law = compiled.system, _law(compiled, path)
-    if isinstance(law, laws.IdealConstraint):
-        return [f"{path}.h'", *([f"{path}.h"] if law.position is not None else [])]
-    formulas = _formulas(law)
-    statements = [s for s in system.statements if s.element == path and any(s.op is op for op in formulas)]
-    taken = [arg for s in statements for arg in s.args if not (isinstance(law, laws.Storage) and arg == f"{path}.p")]
-    return [f"{path}.flow", *taken]
-
-
-def _formulas(law: laws.Law) -> tuple[Op | None, ...]:
-    """Formulas of a law whose arguments its part in the equations depends on."""
-    if isinstance(law, laws.Storage):
-        return law.output, law.rate, law.inverse
-    if isinstance(law, laws.InertialField):
-        return (law.energy,)
-    if isinstance(law, laws.Resistor):
-        return law.effort, law.flow
-    if isinstance(law, laws.SkewGyrator):
-        return (law.matrix,)
-    return (law.value,) if isinstance(law, laws.Source) else ()
-
-
-def _sort_in(parts: _Parts, compiled: Compiled, path: str, element: Element) -> None:
-    law, system = element.law, compiled.system
-    depends = path in compiled.causality.derivative
-    if isinstance(law, laws.InertialField) or (isinstance(law, laws.Storage) and law.gives == "flow"):
-        if isinstance(law, laws.Storage) and law.rate is not None:
-            raise no_form(compiled, path, "its momentum is no integral of its effort")
-        if isinstance(law, laws.Storage) and law.inverse is None:
-            raise no_form(compiled, path, "its momentum is not given by its velocity", "`inertia`, or `inverse` for its formula")
-        if depends:
-            parts.following.append(path)
-            return
-        flow = system.resolve(f"{path}.flow")
-        name = f"{path}.v" if isinstance(law, laws.InertialField) else f"{path}.flow"
-        if isinstance(law, laws.InertialField) and law.motion == "v":
-            flow = f"{path}.v"
-        else:
-            parts.symbols[flow] = fresh(system, flow, name)
-        parts.moving[path] = flow
-    elif isinstance(law, laws.Storage):
-        if depends:
-            raise no_form(compiled, path, "its displacement is set by others, so that its effort is no function of position")
-        parts.potentials.append(path)
-    elif isinstance(law, laws.Resistor):
-        if law.effort is None:
-            raise no_form(compiled, path, "its force is not given by its velocity", "`resistance`, or `effort` for its formula")
-        parts.dampers.append(path)
-    elif isinstance(law, laws.Source):
-        if law.gives == "flow" and law.value is not None:
-            raise no_form(compiled, path, "it moves a place as it likes, whatever force that takes")
-        if law.value is not None:
-            statement = statement_of(compiled, path, law.value)
-            assert statement is not None
-            parts.sources[path] = statement[1].outs[0]
-    elif isinstance(law, laws.SkewGyrator):
-        parts.gyrators.append(path)
-    elif isinstance(law, laws.IdealConstraint) and law.automaton is None:
-        parts.constraints.append(path)
-    elif not isinstance(law, WITHOUT_POWER) or (isinstance(law, laws.Junction) and law.automaton is not None):
-        raise no_form(compiled, path, "what it does is neither inertia, potential, damping, transmission nor force")
 
 
 @dataclass(frozen=True)
@@ -167,7 +62,7 @@ class _VirtualPower:
     """Flows by velocities, and the forces of all elements."""
 
     found: Cut
-    parts: _Parts
+    parts: MechanicalParts
     places: dict[str, str]
     """State of configuration -> its rate."""
     numbers: bool

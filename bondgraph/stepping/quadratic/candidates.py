@@ -15,7 +15,7 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.model.model import CollisionSet
-from bondgraph.stepping.cone import CONE, directions
+from bondgraph.stepping.quadratic.cone import CONE, directions
 from screws.shapes import candidates
 
 WORLD = -1

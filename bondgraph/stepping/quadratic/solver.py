@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bondgraph.output.extras import required
-from bondgraph.stepping.cone import Cone
+from bondgraph.stepping.quadratic.cone import Cone
 
 SOLVED, EXCLUDED, UNSUPPORTED, FAILED = "solved", "excluded", "unsupported", "failed"
 """What becomes of a program: a minimum; no y fits the rows; the minimum is infinitely far; the solver gives up."""

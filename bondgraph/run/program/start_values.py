@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.run.program import Program
+from bondgraph.run.program.program import Program
 from bondgraph.run_arguments import StartValues
 
 

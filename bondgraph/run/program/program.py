@@ -1,242 +1,33 @@
-"""What a compiled model offers to a solver: kernels, transitions between modes, and names for every number.
+"""Program: all that a compiled model offers to a solver, in one frozen record.
 
-A kernel takes the blocks t (1,), x (n,), p (parameters,), m (modes,) and fills one array. The records are frozen
-and hold no state of a run, so that threads can share one program.
+A kernel takes the blocks t (1,), x (n,), p (parameters,), m (modes,) and fills one array. It holds no state
+of a run, so that threads can share one program.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.assembly.system import is_internal
 from bondgraph.emit.once import OnceProperty
-from bondgraph.errors import Problem, RunError
-from bondgraph.model.model import ContactPoint
-from bondgraph.model.units import spread
 from bondgraph.output.brief import brief
-from bondgraph.output.lookup import UnknownName, unknown
-from bondgraph.run.bonds import BondVariables
 from bondgraph.run.couplings import Structures
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
+from bondgraph.run.program.bonds import BondVariables
+from bondgraph.run.program.kernels import Absent, Collisions, NewtonLoop, RunClock
+from bondgraph.run.program.names import Layout, Slot
+from bondgraph.run.program.transitions import RunContact, RunTransition
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
     from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.model.model import Model
 
-_COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 ROLES = ("dissipated", "supplied", "injected")
-
-
-@dataclass(frozen=True)
-class Slot:
-    """Where a named quantity lies: a block ("x", "out", "p" or "m"), its first index, its shape and its unit."""
-
-    block: str
-    start: int
-    shape: tuple[int, ...] = ()
-    unit: str = ""
-
-    @property
-    def size(self) -> int:
-        """Count of numbers."""
-        return math.prod(self.shape)
-
-    @property
-    def stop(self) -> int:
-        """Index after the last number."""
-        return self.start + self.size
-
-
-@brief
-@dataclass(frozen=True)
-class Layout:
-    """Names of all states, outputs, parameters and modes, in the user's words."""
-
-    slots: Mapping[str, Slot] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Slot:
-        """The slot of a name or of a component, "body.pose[3]"; an unknown name is a KeyError that lists similar ones."""
-        if name in self.slots:
-            return self.slots[name]
-        if (found := _COMPONENT.fullmatch(name)) and found[1] in self.slots:
-            return self._component(found[1], tuple(map(int, found[2].split(","))))
-        raise unknown("quantity", name, self.names())
-
-    def _component(self, name: str, place: tuple[int, ...]) -> Slot:
-        whole = self.slots[name]
-        if len(place) != len(whole.shape) or any(k >= size for k, size in zip(place, whole.shape, strict=True)):
-            raise UnknownName(f'"{name}" has no component {list(place)}; its shape is {whole.shape}')
-        index = int(np.ravel_multi_index(place, whole.shape))
-        units = spread(whole.unit, whole.size) if ";" not in whole.unit else None
-        return Slot(whole.block, whole.start + index, (), units[index] if units else "")
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.slots
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.slots)
-
-    def __len__(self) -> int:
-        return len(self.slots)
-
-    def names(self, block: str | None = None) -> tuple[str, ...]:
-        """All names, or those of one block, without the steps inside elements, which can be asked for all the same."""
-        named = ((name, slot) for name, slot in self.slots.items() if block in (None, slot.block))
-        return tuple(name for name, _ in named if not is_internal(name))
-
-    def label(self, block: str, index: int) -> str:
-        """Name of one number: "body.pose[3]"; a plain index where no name covers it."""
-        for name, slot in self.slots.items():
-            if slot.block == block and slot.start <= index < slot.stop:
-                if not slot.shape:
-                    return name
-                place = np.unravel_index(index - slot.start, slot.shape)
-                return f"{name}[{', '.join(str(int(i)) for i in place)}]"
-        return f"{block}[{index}]"
-
-
-@brief
-@dataclass(frozen=True)
-class RunTransition:
-    """One edge of a switch's state machine: fires when its guard crosses zero upward while mode `source` is active.
-
-    Parameters
-    ----------
-    name : the switch in the user's words ("contact").
-    slot : index into the mode vector m.
-    source, target : value of m[slot] before and after.
-    kind : what happens ("contact on").
-    internal : a change of description (of chart), not of the physics.
-    error : terminal; the run ends here with this as its reason.
-    accumulates : value of m[slot] with which a run goes on where this edge fires ever faster, towards a limit.
-    last : taken only where no other edge is: the mode has no solution, and nothing leads out of it.
-    impact : whether constraints turn flows round.
-    first : taken before all others: what they answer has no meaning there.
-    """
-
-    name: str
-    slot: int
-    source: float
-    target: float
-    kind: str
-    internal: bool = False
-    error: Problem | str | None = None
-    accumulates: float | None = None
-    last: bool = False
-    impact: bool = False
-    first: bool = False
-
-
-@dataclass(frozen=True)
-class RunClock:
-    """Ticks at offset + n period, n = 0, 1, ..., at which states that are held between them take new values.
-
-    Parameters
-    ----------
-    name : the element in the user's words.
-    period, offset : in s: a float, or the index (int) of a number in p; an infinite period is one tick only.
-    kernel : x after the tick, (n,).
-    """
-
-    name: str
-    period: float | int
-    offset: float | int
-    kernel: Kernel | None = None
-
-
-@dataclass(frozen=True)
-class NewtonLoop:
-    """A nonlinear algebraic loop: states that hold its unknowns, and what a Newton iteration needs.
-
-    Parameters
-    ----------
-    elements : the elements whose relations close the loop, for messages.
-    states : indices into x of the unknowns.
-    kernel : residuals (k,), then the Newton step (k,), at the unknowns in x.
-    steps : how many of them every evaluation takes.
-    near : size of the guess of each unknown where the loop was found regular; far below that is zero.
-    """
-
-    elements: tuple[str, ...]
-    states: tuple[int, ...]
-    kernel: Kernel
-    steps: int
-    near: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class Rubs:
-    """Dry friction in a collision: its count of directions, the place of its mode (0: it sticks), and, where it has several
-    directions, the places in x at which it notes heading and pace."""
-
-    name: str
-    dimension: int
-    slot: int
-    heading: tuple[int, ...] = ()
-    pace: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Collisions:
-    """Constraints that may collide at the same time.
-
-    Parameters
-    ----------
-    kernel : for c scalars of them and of f frictions, n states, k transitions and s powers: states per unit of impulse (n, c),
-        flows per impulse (c, c), what an impulse adds to guards (k, c), what sources give per impulse (s, c), limits of friction
-        per impulse (f, c), flows (c,), restitutions (c,).
-    constraints : the elements in the user's words.
-    bounces : of each constraint the transitions that turn its flow round, or bring it to hold.
-    frictions : dry friction, which takes part.
-    """
-
-    kernel: Kernel
-    constraints: tuple[str, ...]
-    bounces: tuple[tuple[int, ...], ...]
-    frictions: tuple[Rubs, ...] = ()
-
-
-@dataclass(frozen=True)
-class Absent:
-    """A kernel whose code was left behind where its results were computed: how many numbers it gave, and no way to ask again."""
-
-    n_out: int
-    sizes: tuple[int, ...]
-
-    def __call__(self, *blocks: object, **more: object) -> NoReturn:
-        title, why = (
-            "these values were not computed before the result was pickled",
-            "a result takes its samples along, not the code",
-        )
-        cures = ("what is asked for, computed where the run was made",)
-        raise RunError(Problem("E158", title, (f"{why} that computed them",), cures=cures))
-
-    bind = many = __call__
-
-
-@brief
-@dataclass(frozen=True)
-class RunContact:
-    """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force.
-
-    `forces` : where steps give them, the signals of the normal force, N, and of the friction on body 2 along the slips, N.
-    """
-
-    point: ContactPoint
-    off: tuple[tuple[int, float], ...]
-    forces: tuple[str, ...] = ()
-
-    def touching(self, m: np.ndarray) -> np.ndarray:
-        """Whether its law acts in modes (..., modes)."""
-        return np.all([m[..., slot] != mode for slot, mode in self.off], axis=0)
 
 
 @brief

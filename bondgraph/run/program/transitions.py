@@ -1,0 +1,60 @@
+"""Modes of a program: the edges of its state machines, and the places where bodies may touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.errors import Problem
+from bondgraph.model.model import ContactPoint
+from bondgraph.output.brief import brief
+
+
+@brief
+@dataclass(frozen=True)
+class RunTransition:
+    """One edge of a switch's state machine: fires when its guard crosses zero upward while mode `source` is active.
+
+    Parameters
+    ----------
+    name : the switch in the user's words ("contact").
+    slot : index into the mode vector m.
+    source, target : value of m[slot] before and after.
+    kind : what happens ("contact on").
+    internal : a change of description (of chart), not of the physics.
+    error : terminal; the run ends here with this as its reason.
+    accumulates : value of m[slot] with which a run goes on where this edge fires ever faster, towards a limit.
+    last : taken only where no other edge is: the mode has no solution, and nothing leads out of it.
+    impact : whether constraints turn flows round.
+    first : taken before all others: what they answer has no meaning there.
+    """
+
+    name: str
+    slot: int
+    source: float
+    target: float
+    kind: str
+    internal: bool = False
+    error: Problem | str | None = None
+    accumulates: float | None = None
+    last: bool = False
+    impact: bool = False
+    first: bool = False
+
+
+@brief
+@dataclass(frozen=True)
+class RunContact:
+    """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force.
+
+    `forces` : where steps give them, the signals of the normal force, N, and of the friction on body 2 along the slips, N.
+    """
+
+    point: ContactPoint
+    off: tuple[tuple[int, float], ...]
+    forces: tuple[str, ...] = ()
+
+    def touching(self, m: np.ndarray) -> np.ndarray:
+        """Whether its law acts in modes (..., modes)."""
+        return np.all([m[..., slot] != mode for slot, mode in self.off], axis=0)

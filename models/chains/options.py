@@ -1,0 +1,118 @@
+"""What a chain's graph is asked for -> the problems of that: ports, limits, start values, a singular mass matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import Place, Problem, caller_place
+from models.chains import limits as stops
+from models.chains.dynamics import mass_matrix, massless
+from models.chains.trees import Tree
+from screws.given import floats, real
+
+SINGULAR = 1e-13
+"""Smallest eigenvalue up to which a mass matrix whose diagonal is scaled to 1 counts as singular."""
+
+ELSEWHERE = 0.7
+"""rad from the start: where else a mass matrix is tried, to tell a place from a mechanism."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChainOptions:
+    """What a graph is asked for beside its tree, in the words of `chain_graph`; vectors as floats."""
+
+    ports: tuple[str, ...]
+    joint_ports: tuple[str, ...]
+    form: str
+    position: np.ndarray
+    velocity: np.ndarray
+    gravity: np.ndarray
+    limits: str
+    stop_stiffness: Any
+    stop_dissipation: Any
+    nominal: Any
+
+    def limited(self, tree: Tree) -> bool:
+        """Whether limits of joints are heeded, and there are any."""
+        return self.limits != "ignore" and bool(np.isfinite(tree.limits).any())
+
+    def stiffness(self, tree: Tree) -> np.ndarray | None:
+        """Of the stops (n,); None without."""
+        if not self.limited(tree) or self.limits != "stop":
+            return None
+        return np.broadcast_to(np.asarray(self.stop_stiffness, dtype=float), tree.freedoms)
+
+
+def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
+    """E454 for each thing that does not fit, else for a singular mass matrix, or E538 for a freedom that moves no mass."""
+    found: list[Problem] = []
+    place = caller_place()
+
+    def problem(title: str, detail: str, cure: str) -> None:
+        found.append(Problem("E454", f'{type(tree).__name__.lower()} "{name}": {title}', (detail,), (place,), (cure,)))
+
+    for what, given, known in (
+        ("link", options.ports, [link.name for link in tree.links]),
+        ("joint coordinate", options.joint_ports, tree.coordinates),
+    ):
+        unknown = [str(x) for x in given if x not in known]
+        if unknown or len(set(given)) < len(given):
+            title = f"no port can be given to {', '.join(unknown) or 'one ' + what + ' twice'}"
+            problem(title, f"{what}s: {', '.join(known)}", "names of this list, each once")
+    coordinates = f"coordinates: {', '.join(tree.coordinates)}"
+    for what, values in (("position", options.position), ("velocity", options.velocity)):
+        if values.shape != (tree.freedoms,) or not np.all(np.isfinite(values)):
+            problem(f"the {what} {values.tolist()} does not fit", coordinates, f"{tree.freedoms} finite numbers")
+    gravity = options.gravity
+    if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
+        problem(f"gravity is {gravity.tolist()}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
+    stops_push = floats(options.stop_stiffness, (), (tree.freedoms,))
+    if stops_push is None or not np.all(stops_push > 0.0):
+        problem(f"stop_stiffness is {options.stop_stiffness!r}", coordinates, "one positive number, or one for each coordinate")
+    if not 0.0 <= real(options.stop_dissipation) < np.inf:
+        problem(
+            f"stop_dissipation is {options.stop_dissipation!r}",
+            "what stops take per velocity, s/rad or s/m",
+            "a number, not negative",
+        )
+    if options.limits not in stops.WAYS:
+        problem(f"limits {options.limits!r}", f"ways: {', '.join(stops.WAYS)}", "one of these words")
+    return found or _of_masses(tree, name, options.position, place)
+
+
+def _of_masses(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> list[Problem]:
+    """E538 for freedoms that move no mass, E454 where M is singular for another reason."""
+    about = f'{type(tree).__name__.lower()} "{name}"'
+    bare = massless(tree)
+    if bare:
+        title = about + ': no mass moves with "' + '", "'.join(bare) + '"'
+        cure = "inertia for this link or one that it carries, or fixed() as its joint"
+        return [Problem("E538", title, ("every force would accelerate it without end",), (place,), (cure,))]
+    alike = _without_inertia(tree, q0)
+    if not alike:
+        return []
+    details = ("freedoms that do the same, or move no mass: " + ", ".join(alike),)
+    if _without_inertia(tree, q0 + ELSEWHERE * np.array(tree.turns)):
+        cure = "mass on the outer links, and no two freedoms that do the same"
+        return [Problem("E454", f"{about}: its mass matrix is singular", details, (place,), (cure,))]
+    cures = (
+        "another position=",
+        "where the second angle of a free or spherical joint is 90 degrees: a base that is turned so, replace(tree, base=pose)",
+    )
+    return [Problem("E454", f"{about}: its mass matrix is singular where it starts", details, (place,), cures)]
+
+
+def _without_inertia(tree: Tree, q: np.ndarray) -> list[str]:
+    """Coordinates that take part in a motion without kinetic energy; none where M is positive definite."""
+    M = np.asarray(mass_matrix(tree, q), dtype=float)
+    sizes = np.sqrt(np.abs(np.diagonal(M)))
+    if not np.all(sizes > 0.0):
+        return [name for name, size in zip(tree.coordinates, sizes, strict=True) if not size > 0.0]
+    values, vectors = np.linalg.eigh(M / np.outer(sizes, sizes))
+    if values[0] > SINGULAR:
+        return []
+    share = np.abs(vectors[:, 0])
+    return [name for name, part in zip(tree.coordinates, share, strict=True) if part > 1e-6]

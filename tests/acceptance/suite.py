@@ -1,0 +1,7 @@
+"""The acceptance suite: the entries of all subjects in one table."""
+
+from __future__ import annotations
+
+from tests.acceptance import chemistry, circuits, mechanics, refusals, switching
+
+SUITE = circuits.ENTRIES | mechanics.ENTRIES | chemistry.ENTRIES | switching.ENTRIES | refusals.ENTRIES

@@ -1,0 +1,170 @@
+"""Entries of switching: impacts, clutches, friction, converters, what constraints do to drift."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bondgraph import J0, J1, Automaton, Block, C, Constraint, Diode, Friction, Graph, I, R, Se, Sf, StateSpec, Switch, Transition
+from screws.scalars import minimum, sin
+from tests.acceptance.entries import Entries, Found, joined, run
+
+ENTRIES = Entries()
+
+
+@ENTRIES.add("bouncing ball")
+def bouncing() -> Found:
+    """h = 1, e = .8: .451524, 1.173961; the bounces accumulate at 4.063713, which is reported; the contact closes, and the run
+    goes on at rest."""
+    floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.8)
+    graph = joined(J1("v"), Se("weight", -9.81), I("ball", 1.0), floor)
+    bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), accumulates="resting")
+    graph.add_automaton(Automaton("contact", ("free", "resting"), "free", (bounce,)))
+    result = run(graph, 5.0)
+    limit = next(event for event in result.events if event.accumulation is not None)
+    return [
+        ([event.time for event in result.events[:2]], [0.451524, 1.173961], 6e-7),
+        (limit.accumulation, 4.063713, 3e-7),
+        (result.t[-1], 5.0, 1e-12),
+        ([result["floor.h"][-1], result["ball.p"][-1], result["floor.multiplier"][-1]], [0.0, 0.0, 9.81], 1e-9),
+    ]
+
+
+@ENTRIES.add("bullet and wood")
+def bullet() -> Found:
+    """m = 1, 1; v = 1, 0; gap .2: as the gap closes a constraint begins to hold, which is a plastic impact: both .5 at
+    t = .2, loss .25 J."""
+    graph, bullet, wood, gap = Graph("shot"), J1("bullet v"), J1("wood v"), J0("gap")
+    graph.connect(bullet, I("bullet", 1.0, initial=1.0)).connect(wood, I("wood", 1.0))
+    graph.connect(wood, gap).connect(gap, bullet)
+    graph.connect(gap, Constraint("hold", initial=0.2, automaton="contact", active=["together"]))
+    hit = Transition("apart", "together", lambda h: -h, ("hold.h",), kind="impact")
+    graph.add_automaton(Automaton("contact", ("apart", "together"), "apart", (hit,)))
+    result = run(graph, 1.0)
+    (event,) = result.events
+    return [
+        (event.time, 0.2, 1e-9),
+        ([result["bullet v.flow"][-1], result["wood v.flow"][-1]], 0.5, 1e-9),
+        (event.lost, 0.25, 1e-9),
+    ]
+
+
+@ENTRIES.add("clutch")
+def clutch() -> Found:
+    """J = 1, 2; w = 10, 0; T = 5 until the speeds agree: 1.33333 s, 3.33333 rad/s, 33.3333 J."""
+    graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
+    graph.connect(a, I("drive", 1.0, initial=10.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
+    graph.connect(slip, Friction("plates", 5.0, initial="forward"))
+    result = run(graph, 3.0)
+    (event,) = result.events
+    return [
+        (event.time, 1.33333, 6e-6),
+        ([result["a.flow"][-1], result["b.flow"][-1]], 3.33333, 6e-6),
+        (result["a.flow"][-1] - result["b.flow"][-1], 0.0, 1e-14),
+        (result.ledger.dissipated[-1], 33.3333, 6e-5),
+    ]
+
+
+@ENTRIES.add("clutch that locks at once")
+def rigid_clutch() -> Found:
+    """The same clutch closed without any slip: an impulse that conserves momentum leaves the same speed and the same loss."""
+    graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
+    graph.connect(a, I("drive", 1.0, initial=10.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
+    graph.connect(slip, Constraint("plates", holds="velocity", automaton="lever", active=["locked"]))
+    lock = Transition("open", "locked", lambda t: t - 1.0, ("time",))
+    graph.add_automaton(Automaton("lever", ("open", "locked"), "open", (lock,)))
+    result = run(graph, 3.0)
+    (event,) = result.events
+    speeds = [result["a.flow"][-1], result["b.flow"][-1]]
+    return [(event.time, 1.0, 1e-12), (speeds, 10.0 / 3.0, 1e-12), (event.lost, 100.0 / 3.0, 1e-12)]
+
+
+@ENTRIES.add("stick-slip")
+def stick_slip() -> Found:
+    """m = k = 1, belt .2, Fs = 1, Fk = .5: slip pi + 2 atan(.2 / .5) s, stick 2 * .5 / .2 s, the stick state exact."""
+    graph, v, relative, belt = Graph("belt"), J1("v"), J0("relative"), 0.2
+    graph.connect(v, I("m", 1.0, initial=belt)).connect(v, C("k", capacitance=1.0, initial=0.5))
+    graph.connect(Sf("belt", belt), relative).connect(relative, v)
+    graph.connect(relative, Friction("friction", 0.5, stick_limit=1.0))
+    result = run(graph, 30.0)
+    times = [event.time for event in result.events]
+    assert [event.kind for event in result.events][:2] == ["friction slips", "friction sticks"]
+    sticking = result["friction.mode"] == 0.0
+    return [(np.diff(times)[:4], [3.902605, 5.0, 3.902605, 5.0], 6e-7), (np.ptp(result["v.flow"][sticking]), 0.0, 1e-14)]
+
+
+@ENTRIES.add("ideal rectifier")
+def rectifier() -> Found:
+    """10 sin(100 pi t) through an ideal diode on C = 200e-6 and R = 100: closed, C follows the source."""
+    graph, loop, out = Graph("rectifier"), J1("loop"), J0("out")
+    graph.connect(Se("mains", lambda t: 10.0 * sin(100.0 * np.pi * t), signals=["time"]), loop)
+    graph.connect(loop, Diode("diode", initial="closed")).connect(loop, out)
+    graph.connect(out, C("c", capacitance=200e-6, nominal=1e-3)).connect(out, R("load", 100.0))
+    result = run(graph, 0.05)
+    off, on = result.events[:2]
+    assert [off.kind, on.kind] == ["diode opens", "diode closes"]
+    return [
+        ([off.time, on.time], [5.502392e-3, 21.466345e-3], 6e-10),
+        ([off.x_before[0] / 200e-6, on.x_before[0] / 200e-6], [9.875705, 4.445445], 6e-7),
+    ]
+
+
+@ENTRIES.add("ideal boost converter")
+def boost() -> Found:
+    """12 V, 100e-6 H, 100e-6 F, 10 Ohm, 50 kHz, D = .5, in continuous conduction: two ideal switches that take turns.
+    Periodic: (4.196961 A, 24.109746 V) at switch-on, (5.396961, 23.869850) at switch-off."""
+    half = 0.5 / 50e3
+    graph, coil, node, rail, out = Graph("boost"), J1("coil"), J0("node"), J1("rail"), J0("out")
+    graph.connect(Se("battery", 12.0), coil).connect(coil, I("l", 100e-6, initial=100e-6 * 4.0, nominal=1e-4))
+    graph.connect(coil, node).connect(node, Switch("transistor", automaton="switch", closed=["closed"]))
+    graph.connect(node, rail).connect(rail, Switch("diode", automaton="switch", closed=["open"])).connect(rail, out)
+    graph.connect(out, C("c", capacitance=100e-6, initial=100e-6 * 24.0, nominal=1e-3)).connect(out, R("load", 10.0))
+    graph.add(Block("clock", [("s'", lambda: 1.0, [])], states={"s": StateSpec(0.0, half)}, rates={"s": "s'"}))
+    again = (("clock.s", lambda: 0.0, ()),)
+    turn = [
+        Transition(a, b, lambda s: s - half, ("clock.s",), again, kind=b) for a, b in (("closed", "open"), ("open", "closed"))
+    ]
+    graph.add_automaton(Automaton("switch", ("closed", "open"), "closed", tuple(turn)))
+    result = run(graph, 1500 * 2 * half, 2)
+    before = {name: result.at_events(name)[0] for name in ("coil.flow", "out.effort")}
+    kinds = [event.kind for event in result.events]
+    last = {kind: max(k for k, one in enumerate(kinds) if one == kind) for kind in ("open", "closed")}
+    found = {kind: [before["coil.flow"][k], before["out.effort"][k]] for kind, k in last.items()}
+    return [(found["closed"], [4.196961, 24.109746], 6e-7), (found["open"], [5.396961, 23.86985], 6e-7)]
+
+
+def landing(alpha1: float) -> Graph:
+    """The ball of Bortoff 2020, section 2: contact by a constraint that a machine of three states switches."""
+    ground = Constraint(
+        "ground", alpha1=alpha1, alpha0=100.0, alpha2=1e6, initial=1.0, automaton="contact", active=["contact"], closing="smooth"
+    )
+    graph = joined(J1("v"), Se("weight", -9.81), I("ball", 1.0), ground)
+    transitions = (
+        Transition("free", "contact", lambda h: -h, ("ground.h",), kind="touch"),
+        Transition("contact", "ballistic", lambda force: -force, ("ground.multiplier",), kind="let go"),
+        Transition("ballistic", "free", lambda h: h, ("ground.h",), kind="off"),
+        Transition("ballistic", "contact", lambda h, v: minimum(-h, -v), ("ground.h", "ground.h'"), kind="back"),
+    )
+    return graph.add_automaton(Automaton("contact", ("free", "contact", "ballistic"), "free", transitions))
+
+
+@ENTRIES.add("ball on a constraint, a1 = 0")
+def growing() -> Found:
+    """The height grows by 0.0138852 m a bounce, exactly constant; the fifth contact from 4.3116 to 4.3620 s."""
+    result = run(landing(0.0), 12.0, rtol=1e-11)
+    touches = [event for event in result.events if event.kind == "touch"]
+    slot = result.program.layout
+    heights = [e.x_before[slot["ground.h"].start] + e.x_before[slot["ball.p"].start] ** 2 / 2.0 / 9.81 for e in touches]
+    fifth = [event.time for event in result.events if event.kind == "let go"][4]
+    return [(np.diff(heights), 0.0138852, 5e-8), (np.ptp(np.diff(heights)), 0.0, 1e-9), (fifth, 4.3620, 5e-5)]
+
+
+@ENTRIES.add("ball on a constraint, a1 = 10 and 20")
+def settling() -> Found:
+    """Four bounces at a1 = 10, two at 20, then rest with the multiplier at m g."""
+    found: Found = []
+    for alpha1, bounces in ((10.0, 4), (20.0, 2)):
+        result = run(landing(alpha1), 8.0)
+        kinds = [event.kind for event in result.events]
+        found += [(kinds.count("let go"), bounces, 0.0), (kinds[-1], "touch", 0.0)]
+        found += [(result["ground.multiplier"][-1], 9.81, 1e-8), (result["ground.h"][-1], 0.0, 1e-8)]
+    return found

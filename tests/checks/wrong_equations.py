@@ -1,0 +1,110 @@
+"""Models without equations or solutions, and calls that a compiled one refuses: code, cause, words."""
+
+from __future__ import annotations
+
+import math
+
+import bondgraph
+from bondgraph import J1, C, Constraint, Element, I, R, Se, Sf, Transition, compile_model
+from bondgraph.model.element import Port
+from screws.scalars import sign, sqrt
+from tests.checks.small_graphs import (
+    OWN_RATE,
+    Case,
+    answering,
+    compiled,
+    falling,
+    loop,
+    rc,
+    short_by_two,
+    shorted,
+    shorted_by,
+    with_automaton,
+)
+
+EQUATIONS: list[Case] = [
+    ("E203", lambda: loop(Sf("a", 1.0), Sf("b", 1.0), R("r", 1.0)), ('1-junction "loop"', 'Sf "a" and Sf "b"', "Se")),
+    (
+        "E204",
+        lambda: loop(Sf("a", 1.0), Element("I", "m", OWN_RATE, (Port("1", 1),))),
+        ('I "m" has derivative causality', 'Sf "a"'),
+    ),
+    (
+        "E205",
+        lambda: loop(I("m", 1.0), Constraint("stop"), Se("friction", lambda n: n * n, signals=["stop.effort"])),
+        ("not linear", 'constraint "stop"', "C or I"),
+    ),
+    (
+        "E206",
+        lambda: loop(C("c", capacitance=1.0), R("r", 1.0), j := J1("j"), j),
+        ("a ring of junctions", '1 "loop", 1 "j"', "one bond in place of two"),
+    ),
+    ("E206", lambda: answering(lambda y: y), ("without a unique solution", 'block "b"', "a state")),
+    (
+        "E206",
+        lambda: loop(Se("u", 0.5), R("r", effort=lambda f: 0.0 * f)),
+        ('R "r" is known only as effort(flow), and its flow is asked for', 'R("r", flow=...)', "a small storage"),
+    ),
+    (
+        "E208",
+        lambda: loop(I("m", 1.0), Constraint("one"), Constraint("two")),
+        ("redundant constraints", 'constraint "two"', "leave one of them out", "C"),
+    ),
+    ("E207", lambda: loop(C("spring", capacitance=1.0), Constraint("stop")), ('C "spring"', 'constraint "stop"', "Sf of zero")),
+    ("E208", lambda: loop(Sf("drive", 1.0), I("m", 1.0), Constraint("stop")), ('constraint "stop"',)),
+    (
+        "E209",
+        lambda: loop(Sf("drive", lambda t: sign(t - 1.0), signals=["time"]), I("m", 1.0)),
+        ("derivative is needed of what jumps", 'I "m"', "an R between", "a ramp"),
+    ),
+    ("E211", lambda: falling("floor"), ('"floor" is no Constraint', "name a Constraint")),
+    ("E211", lambda: falling("stop"), ('Constraint "stop" has no restitution', "restitution=0.8")),
+    ("E212", lambda: shorted(), ('mode "on" of "lever"', 'Sw "short"', "an R (a resistance) in series")),
+    ("E212", lambda: shorted_by(3), ("3 modes have no", '"on" of "a": Sw "switch a"')),
+    ("E212", lambda: shorted_by(11), ("11 modes have no valid causality", "and 3 more")),
+    ("E220", short_by_two, ('in the mode "on" of "a" and "on" of "b"', 'Sw "near"', "an R (a resistance)")),
+    (
+        "E213",
+        lambda: loop(I("a", 1.0, initial=2.0), I("b", 1.0, initial=3.0)),
+        ('"b" cannot start with p = 3', 'set by I "a"', "follows 2", "leave its start out"),
+    ),
+    (
+        "E214",
+        lambda: compile_model(shorted(C("c", capacitance=1.0, initial=3.0), initial="on")).simulate(1.0),
+        ('Sw "short" cannot start closed with effort = 3 across it', "a start in the other mode"),
+    ),
+    (
+        "E129",
+        lambda: loop(Se("u", lambda t: 1.0 if t < 1.0 else 0.0, signals=["time"]), I("m", 1.0)),
+        ('formula of Se "u" cannot be compiled', "branches", "screws.scalars"),
+    ),
+    (
+        "E129",
+        lambda: loop(Se("u", lambda t: math.sin(t), signals=["time"]), I("m", 1.0)),
+        ('formula of Se "u" cannot be compiled', "screws.scalars"),
+    ),
+    (
+        "E129",
+        lambda: with_automaton(Transition("a", "b", lambda t: 1.0 if t > 1.0 else -1.0, ("time",))),
+        ('formula of automaton "relay" cannot be compiled', "guard of its transition from a to b", "screws.scalars"),
+    ),
+    (
+        "E129",
+        lambda: with_automaton(Transition("a", "b", lambda t, q: t, ("time",))),
+        ('automaton "relay": the guard of its transition from a to b fails', "'q'"),
+    ),
+]
+
+
+CALLS: list[Case] = [
+    ("E100", lambda: bondgraph.simulate("graph", 1.0), ("takes a model, not str", "with a Graph")),
+    ("E121", lambda: compiled().parameters({"c.q": 1.0}), ('"c.q" is no parameter', "c.capacitance")),
+    ("E122", lambda: compiled().initial({"r.resistance": 1.0}), ("no state and no automaton", "c.q")),
+    ("E123", lambda: compile_model(rc(), backend="fortran"), ('"fortran"', "llvm")),
+    ("E124", lambda: compiled().parameters({"r.resistance": [1.0, 2.0]}), ('"r.resistance"', "(2,)")),
+    (
+        "E125",
+        lambda: loop(I("m", 1.0), R("r", effort=lambda f: sqrt(f - 1.0))),
+        ("not finite at the start", "effort of m.flow = 0"),
+    ),
+]

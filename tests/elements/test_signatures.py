@@ -1,0 +1,50 @@
+"""Arguments of elements and signal blocks: all stand in their signatures, and one that does not exist is named."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import partial
+
+import pytest
+
+from bondgraph import GY, IC, J0, TF, C, Constraint, I, R, Se, elements, signals
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(C, "c", stifness=1.0),
+        partial(I, "m", inertai=1.0),
+        partial(R, "r", resistence=1.0),
+        partial(IC, "arm", inertai=lambda q: 1.0),
+        partial(Constraint, "stop", positon=lambda q: q),
+        partial(Se, "push", 1.0, dimenson=3),
+        partial(J0, "node", dimenson=3),
+        partial(TF, "gear", 2.0, domain="rotation"),
+        partial(GY, "motor", 2.0, symbol="r"),
+        partial(signals.pid, "pid", "e", 1.0, kd=1.0, filter_tim=0.1),
+        partial(signals.sine, "sine", frequency=1.0),
+        partial(signals.lowpass, "lag", "u", 1.0, dimenson=2),
+        partial(signals.sampled_pid, "pid", "e", 1.0, period=0.1, measurment="y"),
+    ],
+)
+def test_an_argument_that_does_not_exist_is_named(make) -> None:
+    """Whoever mistypes a word is told that word and of which function, and not what is missing without it."""
+    word, own = list(make.keywords)[-1], re.escape(f"{make.func.__name__}()")
+    with pytest.raises(TypeError, match=f"^{own} got an unexpected keyword argument '{word}'"):
+        make()
+
+
+@pytest.mark.parametrize("module", [elements, signals])
+def test_every_keyword_stands_in_the_signature(module) -> None:
+    """What help and completion show has no `**`: keywords that functions share are spelled out."""
+    functions = {name: value for name in module.__all__ if inspect.isfunction(value := getattr(module, name))}
+    assert len(functions) > 15
+    for name, function in functions.items():
+        kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
+        assert inspect.Parameter.VAR_KEYWORD not in kinds, name
+    assert inspect.signature(J0).parameters["dimension"].default is None
+    assert inspect.signature(signals.gain).parameters["unit"].default == ""
+    with pytest.raises(TypeError, match="Did you mean 'dimension'"):
+        J0("node", dimensoin=3)

@@ -1,0 +1,57 @@
+"""The text of a page in Markdown -> its formulas, tables and sections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tests.export.reading.tokens import tokens_of
+
+
+def formulas(text: str) -> list[str]:
+    return re.findall(r"(?<!\\)\$((?:\\.|[^$\\])+)\$", re.sub(r"`[^`]*`", "", text))
+
+
+def tables(text: str) -> Iterator[list[list[str]]]:
+    """Tables of a text, each as its rows of cells, without the line below the head."""
+    rows: list[list[str]] = []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("| "):
+            rows.append([cell.strip() for cell in re.split(r"(?<!\\) \|(?: |$)", line[2:].rstrip())][:-1])
+        elif rows:
+            yield [rows[0], *rows[2:]]
+            rows = []
+
+
+def section(text: str, title: str) -> str:
+    """What stands below a heading, up to the next one of any kind."""
+    found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""
+
+
+def literal(text: str) -> Any:
+    """A number, (1, 2) or [1, 2; 3, 4]."""
+
+    def number(text: str) -> float:
+        tokens, sign = tokens_of(text), 1.0
+        if tokens[0] == "-":
+            tokens, sign = tokens[1:], -1.0
+        if tokens[:2] == [r"\tfrac", "{"]:
+            above, below = "".join(tokens[2:-1]).split("}{")
+            return sign * float(above) / float(below)
+        return sign * (np.inf if tokens == [r"\infty"] else float("".join(tokens)))
+
+    text = text.strip()
+    if text[0] == "(":
+        return np.array([number(part) for part in text[1:-1].split(",")])
+    if text[0] == "[":
+        return np.array([[number(part) for part in row.split(",")] for row in text[1:-1].split(";")])
+    return number(text)
+
+
+def with_index(text: str, letter: str, number: str) -> str:
+    """A formula of parts that are alike, for one of them."""
+    return re.sub(rf"(?<!\\math..\{{)(?<=[{{,\s]){letter}(?=[.,}}\\])", number, text)

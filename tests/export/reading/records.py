@@ -1,0 +1,81 @@
+"""What a page says, as records: parts that are alike, definitions, equations that give no letter, state machines, states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tests.export.reading.grammar import Node
+from tests.export.reading.markdown import with_index
+
+if TYPE_CHECKING:
+    from tests.export.reading.point import Point
+
+
+@dataclass(frozen=True)
+class Family:
+    """Parts that are alike: their letter, numbers and paths."""
+
+    letter: str
+    numbers: tuple[str, ...]
+    paths: tuple[str, ...]
+
+    def of(self, text: str) -> bool:
+        return with_index(text, self.letter, "") != text
+
+
+@dataclass(frozen=True)
+class Definition:
+    """(letters) = an expression; more than one letter for a function with more than one result."""
+
+    letters: tuple[str, ...]
+    node: Node
+    text: str
+
+
+@dataclass(frozen=True)
+class Implicit:
+    """left = right, which holds by the choice of unknowns; `also` where the condition does not hold."""
+
+    cases: tuple[tuple[Node, Node], ...]
+    condition: Node
+    text: str
+
+    def residual(self, at: Point) -> np.ndarray:
+        """Left less right, without what is rounding."""
+        case = self.cases[0 if len(self.cases) == 1 or self.condition(at) else 1]
+        left, right = (np.ravel(np.asarray(side(at))) for side in case)
+        return np.where(np.abs(left - right) <= 1e-14 * (np.abs(left) + np.abs(right)), 0.0, left - right)
+
+
+@dataclass(frozen=True)
+class Move:
+    """A row of a state machine's table."""
+
+    source: str
+    target: str
+    guard: Node | None
+    resets: tuple[tuple[str, Node], ...]
+    what: str
+
+
+@dataclass
+class Machine:
+    """A state machine: its path, its letter, its states by name, and the rows of its table."""
+
+    path: str
+    letter: str
+    states: Mapping[str, int]
+    start: str
+    moves: list[Move] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class State:
+    name: str
+    letter: str
+    rate: str | None
+    start: Any

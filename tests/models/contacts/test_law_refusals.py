@@ -1,0 +1,53 @@
+"""Laws of contact that cannot be, refused with a code and a cure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bondgraph import ModelError
+from models import contact, ground, rigid_body
+from models.contacts import Compliant, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
+from screws.surfaces import plane, sphere
+
+REFUSED: list[tuple[Any, dict[str, Any], str, str]] = [
+    (Viscoelastic(1e5, 1e4), {"constrained": "rolling"}, "E435", "omega_z, v_x, v_y"),
+    (Maxwell(1e5, 1e4), {"constrained": ["v_x"]}, "E435", "v_x"),
+    (Impact(0.5), {"constrained": ["v_x", "v_y"]}, "E435", "without v_z"),
+    (Rigid(), {"constrained": ["v_x", "v_y", "v_z"]}, "E435", "v_x, v_y"),
+    (Rigid(0.5), {"constrained": "rolling"}, "E435", "omega_z"),
+    (Viscoelastic(0.0, 1e4), {}, "E436", "k = 0.0"),
+    (Viscoelastic(None, 1e4), {}, "E436", "k = None"),
+    (Viscoelastic(1e5, -1.0), {}, "E436", "c = -1.0"),
+    (VirtualSpring(1e5, 0.0), {}, "E436", "restitution = 0.0"),
+    (VirtualSpring(float("inf"), 0.5), {}, "E436", "k = inf"),
+    (Maxwell(1e5, "much"), {}, "E436", "c = 'much'"),
+    (Impact(-0.1), {}, "E436", "restitution = -0.1"),
+    (Impact(1.1), {}, "E436", "restitution = 1.1"),
+    (Impact(float("nan")), {}, "E436", "restitution = nan"),
+    (Impact(True), {}, "E436", "restitution = True"),
+    (ThreeState(-1.0, 25.0), {}, "E436", "alpha1 = -1.0"),
+    (ThreeState(10.0, 25.0, (1.0, 2.0)), {}, "E436", "alpha2"),
+    (Rigid(-0.5), {}, "E490", "friction = -0.5"),
+    (Impact, {}, "E438", "law = Impact"),
+    ("impact", {}, "E438", "law = 'impact'"),
+    (0.8, {}, "E438", "law = 0.8"),
+    (Impact(0.5), {"normal_stiffness": 1e5}, "E438", "normal_stiffness beside it"),
+    (Compliant(normal_stiffness=1e5), {"friction": 0.3}, "E438", "friction beside it"),
+    (Compliant(), {"constrained": "v_z"}, "E422", "normal_stiffness = None"),
+    (Impact(0.5, friction=-0.3), {}, "E490", "friction = -0.3"),
+    (ThreeState(10.0, 25.0, friction=0.3), {"constrained": ["v_z"]}, "E491", "v_x, v_y is free"),
+    (ThreeState(10.0, 25.0, friction="much"), {}, "E490", "'much'"),
+    (None, {"constrained": "v_z"}, "E422", "normal_stiffness = None"),
+]
+
+
+@pytest.mark.parametrize(("law", "options", "code", "words"), REFUSED, ids=[f"{code} {words}" for *_, code, words in REFUSED])
+def test_laws_that_cannot_be(law: Any, options: dict[str, Any], code: str, words: str) -> None:
+    ball = rigid_body("ball", mass=1.0, inertia=(1.0,) * 3, surface=sphere(0.1))
+    with pytest.raises(ModelError) as caught:
+        contact("touch", ground("floor", surface=plane()), ball, law=law, **options)
+    problem = caught.value.problems[0]
+    assert problem.code == code and words in problem.title and '"touch"' in problem.title and problem.cures
+    assert problem.places[0].file == __file__

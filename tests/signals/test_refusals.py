@@ -1,0 +1,65 @@
+"""Signal blocks that cannot be: refused with a code, where they are made or by the graph."""
+
+from __future__ import annotations
+
+import pytest
+
+from bondgraph import Element, ModelError, Parameter, signals
+from tests.signals.chains import compiled
+
+WRONG = [
+    ("E140", lambda: signals.summation("s", {}), ('summation "s"', "given: none")),
+    ("E140", lambda: signals.product("p", "c.q"), ('product "p"', "'c.q'")),
+    ("E140", lambda: signals.logic("l", "and", []), ('logic "l"', "list of inputs")),
+    ("E140", lambda: signals.logic("l", "not", ["a.y", "b.y"]), ('"not" has 2 inputs',)),
+    ("E141", lambda: signals.summation("s", {"c.q": 2}), ('"c.q" has the sign 2', "gain")),
+    ("E142", lambda: signals.lowpass("l", "c.q", 0.0), ('lowpass "l": time_constant must be positive', "given: 0.0")),
+    ("E142", lambda: signals.derivative_filter("d", "c.q", -1.0), ('derivative filter "d"',)),
+    ("E142", lambda: signals.smooth_step("s", 0.0, 0.0), ('smooth step "s": duration',)),
+    ("E142", lambda: signals.pid("c", "c.q", 1.0, 1.0, 1.0, Parameter(0.0, "s")), ('pid "c": filter_time',)),
+    ("E143", lambda: signals.pid("c", "c.q", 1.0, kd=1.0), ('pid "c" has kd but no filter_time',)),
+    ("E143", lambda: signals.pid("c", "c.q", 1.0, filter_time=1.0), ("has filter_time but no kd",)),
+    ("E143", lambda: signals.pid("c", "c.q", 1.0, initial={"integral": 1.0}), ('pid "c" has no state integral',)),
+    ("E144", lambda: signals.transfer_function("h", "c.q", [1.0, 0.0], [2.0]), ("not proper", "num has degree 1")),
+    ("E145", lambda: signals.transfer_function("h", "c.q", [1.0], [0.0, 0.0]), ('"h": den is zero',)),
+    ("E145", lambda: signals.transfer_function("h", "c.q", "s", [1.0]), ("num is no list of coefficients",)),
+    ("E145", lambda: signals.transfer_function("h", "c.q", [1.0], 3.0), ("den is no list of coefficients",)),
+    (
+        "E145",
+        lambda: signals.transfer_function("h", "c.q", [1.0], [1.0, 1.0], initial=[1.0, 2.0]),
+        ("no start of its state", "x has shape (1,)"),
+    ),
+    ("E146", lambda: signals.table("f", "c.q", [0.0, 2.0, 2.0], [1.0, 2.0, 3.0]), ("2 is followed by 2, at index 2",)),
+    ("E146", lambda: signals.table("f", "c.q", [0.0, float("inf")], [1.0, 2.0]), ("finite and ascending",)),
+    ("E147", lambda: signals.table("f", "c.q", [0.0, 1.0], [1.0, 2.0, 3.0]), ("shape (2,)", "shape (3,)")),
+    ("E147", lambda: signals.table("f", "c.q", [0.0], [1.0]), ('table "f"',)),
+    ("E147", lambda: signals.table("f", "c.q", "ab", [1.0, 2.0]), ("are no numbers",)),
+    ("E148", lambda: signals.limiter("l", "c.q", 2.0, 1.0), ('limiter "l": lowest is above highest', "other way")),
+    ("E148", lambda: signals.dead_zone("d", "c.q", 2.0, 1.0), ('dead zone "d"',)),
+    ("E148", lambda: signals.ramp("r", 1.0, 3.0, 2.0), ('ramp "r": start is above end',)),
+    ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("no relation 'xor'", "and, or, not")),
+]
+
+
+@pytest.mark.parametrize(("code", "make", "words"), WRONG, ids=[f"{c}-{i}" for i, (c, _, _) in enumerate(WRONG)])
+def test_what_is_no_block_is_refused(code: str, make, words: tuple[str, ...]) -> None:
+    with pytest.raises(ModelError) as caught:
+        make()
+    (problem,) = caught.value.problems
+    assert problem.code == code and problem.cures
+    for word in (*words, "created at test_refusals.py:"):
+        assert word in str(problem), str(problem)
+
+
+@pytest.mark.parametrize(
+    ("block", "code"),
+    [
+        (signals.gain("g", "no.y", 1.0), "E106"),
+        (signals.gain("g", "time", float("nan")), "E113"),
+        (signals.lowpass("g", "time", "long"), "E113"),
+    ],
+)
+def test_what_a_graph_finds_wrong_in_a_block(block: Element, code: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        compiled(block)
+    assert [p.code for p in caught.value.problems] == [code]
