@@ -163,5 +163,27 @@ def test_lanes_have_the_bits_of_a_run_alone(lanes):
 def test_of_more_columns_than_fit_none_go_in_lanes():
     tape = Tape()
     x = tape.inputs("x", STRIP + 1)
-    kernel, _ = derivatives(Routine("sum", tape, (("x", STRIP + 1),), (x[0] * x[STRIP],)), "x", "slopes")
-    assert lane_steps(kernel.steps, 8) is None
+    apart, together = (Routine("formulas", tape, (("x", STRIP + 1),), outputs) for outputs in (tuple(x), (sum(x, start=0.0),)))
+    assert lane_steps(derivatives(apart, "x", "slopes")[0].steps, 8) is not None
+    assert lane_steps(derivatives(together, "x", "slopes")[0].steps, 8) is None
+
+
+def test_columns_that_no_output_has_in_common_go_together():
+    """A ring of any length has three or four groups, and each of its derivatives by a column is what it is alone."""
+    for n in (7, 3 * STRIP, 3 * STRIP + 1):
+        tape = Tape()
+        x = tape.inputs("x", n)
+        outputs = tuple(s.sin(x[k - 1] * x[k]) / (2.0 + x[(k + 1) % n]) for k in range(n))
+        kernel, (indptr, indices) = derivatives(Routine("ring", tape, (("x", n),), outputs), "x", "slopes")
+        steps, columns = kernel.steps, np.repeat(np.arange(n), np.diff(indptr))
+        assert steps.groups in (3, 4, 5)
+        for output in range(n):
+            assert len(set(steps.of_found[indices == output])) == 3
+        point = np.random.default_rng(n).normal(size=n)
+        found = kernel(point)
+        for column in (0, 1, n // 2, n - 1):
+            rest = tuple(point[k] if k != column else x[column] for k in range(n))
+            alone = [s.sin(rest[k - 1] * rest[k]) / (2.0 + rest[(k + 1) % n]) for k in range(n)]
+            one, (_, outputs_of) = derivatives(Routine("one", tape, (("x", n),), tuple(alone)), "x", "slopes")
+            np.testing.assert_array_equal(indices[columns == column], outputs_of)
+            np.testing.assert_array_equal(found[columns == column], one(point))

@@ -148,17 +148,17 @@ def lane_steps(steps: InterpretedSteps, lanes: int) -> LaneSteps | None:
 
     A row serves, one after the other, only nodes that depend on the same columns: all other places of it stay zero.
     """
-    n = len(steps.seeded)
+    n = steps.groups
     if n > STRIP:
         return None
     library = machine_code(lanes)
     kept = {*steps.seeded.tolist(), *steps.found.tolist()}
     # The rows in use: those of the given table -> new row and columns, as bits.
     present, count = {0: (0, 0)}, 0
-    for column, row in enumerate(steps.seeded.tolist()):
-        if row:
-            count += 1
-            present[row] = count, 1 << column
+    seeds = [(row, group) for row, group in zip(steps.seeded.tolist(), steps.of_seeds.tolist(), strict=True) if row]
+    for row, group in seeds:
+        count += 1
+        present[row] = count, 1 << group
     uses = _last_uses(steps.table)
     table, columns, lists = steps.table.copy(), list[int](), dict[int, tuple[int, int]]()
     free = dict[int, list[int]]()
@@ -189,8 +189,8 @@ def lane_steps(steps: InterpretedSteps, lanes: int) -> LaneSteps | None:
     for wide, kind in ((quick, False), (guarded, True)):
         own = {old: library.address(_name(number, kind)) for number, old in _codes().items()}
         wide[:, 0] = [own[int(old)] for old in wide[:, 0]]
-    seeded = [present[row][0] * n + column for column, row in enumerate(steps.seeded.tolist()) if row]
-    found = [present[row][0] * n + column for row, column in zip(steps.found.tolist(), steps.columns.tolist(), strict=True)]
+    seeded = [present[row][0] * n + group for row, group in seeds]
+    found = [present[row][0] * n + group for row, group in zip(steps.found.tolist(), steps.of_found.tolist(), strict=True)]
     ones, entries = (np.array(places, dtype=np.int64) * lanes for places in (seeded, found))
     return LaneSteps(quick, guarded, np.array(columns, dtype=np.int64), ones, entries, count + 1)
 

@@ -22,12 +22,12 @@ FIELDS = fields_of(_POINTERS.split(), ("step_count", "first", "input_count", "en
 
 def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldTable]) -> FieldTable | None:
     """What `couple_ahead` takes, for so many lanes, and runs whose error control has these tables; None for models with more
-    states than it is made for."""
+    groups of columns than it is made for."""
     made = lane_steps(steps, lanes)
     if made is None:
         return None
-    table, n = FieldTable(FIELDS), len(steps.seeded)
-    numbers, rows = aligned_zeros(len(steps.start) * lanes), aligned_zeros(made.rows * n * lanes)
+    table = FieldTable(FIELDS)
+    numbers, rows = aligned_zeros(len(steps.start) * lanes), aligned_zeros(made.rows * steps.groups * lanes)
     numbers[:] = np.repeat(steps.start, lanes)
     rows[made.seeded[:, None] + np.arange(lanes)] = 1.0
     arrays = {"quick": made.quick, "guarded": made.guarded, "columns": made.columns, "numbers": numbers, "rows": rows}
