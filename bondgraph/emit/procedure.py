@@ -140,8 +140,8 @@ class Record:
 class Procedure:
     """One function being written. Arguments are given as name -> kind with attributes ("ptr noalias").
 
-    `variables` and `instructions` are what has been written; `seldom` says that it is called too seldom for wide loops; `lanes` how many
-    numbers its vectors are to have, 0 for as many as LLVM likes.
+    `variables` and `instructions` are what has been written; `seldom` says that it is called too seldom for wide loops, and
+    `lanes` how many numbers its vectors are to have, 0 for as many as LLVM likes.
     """
 
     def __init__(self, name: str, arguments: Mapping[str, str], result: str = "void", internal: bool = False):
