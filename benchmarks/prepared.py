@@ -17,6 +17,7 @@ from benchmarks.command import run_command
 from benchmarks.events import boost
 from benchmarks.hand_written import Disagreement
 from benchmarks.timing import median, processor, table
+from benchmarks.tree import construction, oblique, rods
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from bondgraph.compile.compiled import Compiled
 from examples.bouncing_ball import with_restitution
@@ -31,6 +32,18 @@ RATIOS = {
     "threads": "runs per second, 2 threads / 1",
 }
 RUNS, ROUNDS = 400, 7
+VARIED = {
+    **dict.fromkeys(("rc", "winding"), "r.resistance"),
+    **dict.fromkeys(("chain of 10", "chain of 100"), "k0.stiffness"),
+    "delta": "arm 1.mechanism.M2",
+}
+"""Models whose runs go side by side, and the parameter in which these differ."""
+TREES = {
+    "rods, 2 links": (rods(2), "rods.mechanism.rod 0 mass"),
+    "rods, 5 links": (rods(5), "rods.mechanism.rod 0 mass"),
+    "bodies, 5 links": (oblique(5), "oblique.mechanism.body 0 mass"),
+}
+"""The same of articulated bodies."""
 
 
 def circuit() -> Graph:
@@ -121,10 +134,11 @@ def _run(quick: bool) -> dict[str, Any]:
     for name, (compiled, t_end) in models.items():
         few = max(2, min(inner, 20_000 // compiled.program.states // 10))
         found["overhead"][name] = overhead(compiled, t_end, few, rounds)
-    varied = {"rc": "r.resistance", "winding": "r.resistance", "delta": "arm 1.mechanism.M2", "chain of 10": "k0.stiffness"}
+    beside = {name: (*models[name], parameter) for name, parameter in VARIED.items()}
+    beside |= {name: (construction(chain)[0], 1.0, parameter) for name, (chain, parameter) in TREES.items()}
     found["side by side"] = {
-        name: side_by_side(*(models[name][0], parameter, models[name][1]), 64 if quick else RUNS, rounds)
-        for name, parameter in varied.items()
+        name: side_by_side(compiled, parameter, t_end, 64 if quick else RUNS, rounds)
+        for name, (compiled, t_end, parameter) in beside.items()
     }
     rows = [
         (name, f"{f['n']:.0f}", f"{f['steps']:.0f}", *(f"{f[k] * 1e6:.1f}" for k in ("simulate", "go", "many", "beyond")))

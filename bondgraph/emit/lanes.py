@@ -18,6 +18,10 @@ _TOKEN = re.compile(r"0x[0-9A-F]{16}|(?<![\w.%-])-?\d+\.\d+(?![\w.])|\btrue\b|\b
 _COSTLY = re.compile(r"\bfdiv\b|\bcall\b")
 _MEMORY = re.compile(r"^(store|%\S+ = load) ")
 
+FRAMED = ' "frame-pointer"="all"'
+"""Attribute of a function whose vectors do not all fit into registers: LLVM puts the others at whole multiples of their length
+only where it keeps a pointer to the frame, and what lies across two lines of the cache takes twice as long."""
+
 
 def widened(line: str, lanes: int) -> str:
     """The line for so many lanes; arrays that it reads and writes have the lanes of a number side by side, at any address.

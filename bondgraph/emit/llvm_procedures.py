@@ -31,6 +31,7 @@ def procedure_text(procedure: Procedure) -> str:
     # Inlined, the helpers would multiply the time to compile and gain nothing measurable.
     scope, attributes = ("internal ", " noinline") if procedure.internal else ("", "")
     attributes += " optsize" if procedure.seldom else ""
+    attributes += f' "prefer-vector-width"="{64 * procedure.lanes}"' if procedure.lanes else ""
     head = f"define {scope}{procedure.result} @{procedure.name}({given}){attributes} {{\nentry:"
     variables = [f"  %{variable.name} = alloca {variable.holds}" for variable in procedure.variables]
     lines = [_line(instruction) for instruction in procedure.instructions]

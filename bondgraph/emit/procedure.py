@@ -140,12 +140,13 @@ class Record:
 class Procedure:
     """One function being written. Arguments are given as name -> kind with attributes ("ptr noalias").
 
-    `variables` and `instructions` are what has been written; `seldom` says that it is called too seldom for wide loops.
+    `variables` and `instructions` are what has been written; `seldom` says that it is called too seldom for wide loops, and
+    `lanes` how many numbers its vectors are to have, 0 for as many as LLVM likes.
     """
 
     def __init__(self, name: str, arguments: Mapping[str, str], result: str = "void", internal: bool = False):
         self.name, self.arguments, self.result, self.internal = name, dict(arguments), result, internal
-        self.seldom = False
+        self.seldom, self.lanes = False, 0
         self.variables: list[Variable] = []
         self.instructions: list[Instruction] = []
         self._numbers = itertools.count(1)
@@ -265,4 +266,13 @@ def seldom(procedures: Iterable[Procedure]) -> list[Procedure]:
     marked = list(procedures)
     for procedure in marked:
         procedure.seldom = True
+    return marked
+
+
+def in_lanes(procedures: Iterable[Procedure], lanes: int) -> list[Procedure]:
+    """The same, marked as going over so many numbers side by side: LLVM, which prefers half of what AVX-512 has, makes vectors of
+    so many."""
+    marked = list(procedures)
+    for procedure in marked:
+        procedure.lanes = lanes
     return marked

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.emit import trigonometry
-from bondgraph.emit.lanes import widened
+from bondgraph.emit.lanes import FRAMED, widened
 from bondgraph.emit.llvm_procedures import number
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
@@ -168,6 +168,7 @@ def function_text(
     for place, position in zip(places, program.outputs, strict=True):
         stores.setdefault(position, []).append(place)
     slots, size = workspace_slots(program, cuts)
+    attributes = f" noinline{FRAMED if lanes > 1 else ''}"
     given = [*(f"ptr noalias readonly %b{i}" for i in range(blocks)), *(f"ptr noalias %{out}" for out in outs)]
     pieces = []
     for first, last in itertools.pairwise(cuts):
@@ -175,11 +176,11 @@ def function_text(
         piece.emit()
         pieces.append(piece.lines)
     if len(pieces) == 1:
-        return define(f"void @{name}", given, pieces[0], " noinline")
+        return define(f"void @{name}", given, pieces[0], attributes)
     inner, passed = [*given, "ptr noalias %work"], _passed(blocks, *outs, "work")
-    texts = [define(f"internal void @{name}.part{k}", inner, lines, " noinline") for k, lines in enumerate(pieces)]
+    texts = [define(f"internal void @{name}.part{k}", inner, lines, attributes) for k, lines in enumerate(pieces)]
     calls = [f"call void @{name}.part{k}({passed})" for k in range(len(pieces))]
-    return "\n".join([*texts, define(f"void @{name}", given, with_workspace("work", size * lanes, calls), " noinline")])
+    return "\n".join([*texts, define(f"void @{name}", given, with_workspace("work", size * lanes, calls), attributes)])
 
 
 def with_workspace(name: str, size: int, calls: Sequence[str]) -> list[str]:

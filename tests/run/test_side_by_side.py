@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bondgraph import J0, J1, C, Graph, I, R, compile_model
+from bondgraph.emit.interpreter.steps import STRIP
 from bondgraph.emit.kernel import MANY
 from bondgraph.errors import RunError
 from bondgraph.run.repeated.preparation import prepare
@@ -151,6 +153,27 @@ def test_a_delta_robot_in_every_lane_another():
         assert alone.ok.all() and len(set(alone.x[:, 0])) == 10
         for lanes in (4, 8):
             assert_same(run.many(*points, keep, lanes=lanes, watch=watch), alone)
+
+
+def test_more_states_than_rows_of_derivatives_have_columns():
+    """Those of a chain are found by groups, for all lanes at once; slopes are infinite where a mass is at rest at the start."""
+    graph, before = Graph("chain"), None
+    for k in range(20):
+        velocity = J1(f"v{k}")
+        graph.connect(velocity, I(f"m{k}", inertia=0.1))
+        graph.connect(velocity, R(f"r{k}", effort=lambda f: s.sign(f) * s.sqrt(s.absolute(f))))
+        if before is not None:
+            graph.connect(before, tie := J0(f"f{k}")).connect(tie, velocity).connect(tie, C(f"k{k}", stiffness=10.0))
+        before = velocity
+    compiled = compile_model(graph)
+    assert compiled.program.states > STRIP > compiled.program.couplings[0].steps.groups
+    run = compiled.prepare_run(0.3, samples=0.1, progress=False)
+    momenta = {f"m{k}.p": np.full(11, 0.1 * k) for k in range(20)}
+    points = run.points({"k1.stiffness": np.linspace(5.0, 20.0, 11)}, momenta)
+    alone = run.many(*points, lanes=1)
+    assert alone.ok.all() and len(set(alone.x[:, 0])) == 11
+    for lanes in (4, 8):
+        assert_same(run.many(*points, lanes=lanes), alone)
 
 
 def test_lanes_are_chosen_where_many_runs_are_wanted():

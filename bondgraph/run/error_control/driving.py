@@ -34,30 +34,33 @@ def _interpreted() -> Procedure:
     with write.loop(record.get("input_count")) as i:
         block = blocks.load(record.get("place_blocks").load(i, "i64"), "ptr")
         numbers[record.get("places").load(i, "i64")] = block[record.get("place_indices").load(i, "i64")]
-    n, count, steps = record.get("n"), record.get("number_count"), record.get("step_count")
-    indptr, entries, columns = (record.get(name) for name in ("indptr", "entries", "entry_columns"))
+    count, steps, groups = record.get("number_count"), record.get("step_count"), record.get("group_count")
+    of_seeds, entries, of_entries = (record.get(name) for name in ("seed_groups", "entries", "entry_groups"))
     first = write.local(0, "i64")
     with write.repeat() as (_, done):
         begin = first.get()
-        with write.when(begin >= n):
+        with write.when(begin >= groups):
             write.jump(done)
-        left = n - begin
+        left = groups - begin
         width, several = write.select(left < STRIP, left, STRIP, "i64"), write.local(0, "i64")
         for count_of_blocks in range(1, STRIP // BLOCK + 1):
             with write.when(width > (count_of_blocks - 1) * BLOCK):
                 several.set(count_of_blocks)
         stride = several.get() * BLOCK
-        with write.loop(n) as i, write.loop(stride) as column:
-            rows[seeded.load(i, "i64") * stride + column] = 0.0
-        with write.loop(width) as column:
-            rows[seeded.load(begin + column, "i64") * stride + column] = 1.0
-        with write.loop(stride) as column:
-            rows[column] = 0.0  # of what does not vary; also of variables on which nothing depends
+        with write.loop(record.get("n")) as i:
+            own, group = rows.at(seeded.load(i, "i64") * stride), of_seeds.load(i, "i64") - begin
+            with write.loop(stride) as k:
+                own[k] = 0.0
+            with write.when((group >= 0) & (group < width)):
+                own[group] = 1.0
+        with write.loop(stride) as k:
+            rows[k] = 0.0  # of what does not vary; also of variables on which nothing depends
         work = record.get("work")
         write.call(record.get("interpret"), [record.get("steps"), numbers, rows, work, steps, count - steps, several.get()])
-        with write.loop(indptr.load(begin + width, "i64"), indptr.load(begin, "i64")) as k:
-            place = entries.load(k, "i64") * stride + (columns.load(k, "i64") - begin)
-            record.get("nonzeros")[k] = rows[place]
+        with write.loop(record.get("entry_count")) as k:
+            group = of_entries.load(k, "i64") - begin
+            with write.when((group >= 0) & (group < width)):
+                record.get("nonzeros")[k] = rows[entries.load(k, "i64") * stride + group]
         first.set(begin + width)
     write.give()
     return write

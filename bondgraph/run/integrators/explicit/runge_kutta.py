@@ -28,6 +28,6 @@ class ExplicitRungeKutta(OneStep):
         settler: Settler | None,
     ):
         width = bound.program.states + bound.quadratures
-        lengths = {"k": len(tableau.a) * width, "f": tableau.rows * width}
+        lengths = {"k": len(tableau.a) * width, "f": tableau.rows * width, "squares": len(tableau.errors) * width}
         super().__init__(method_of(tableau), library, bound, tolerances, weights, lengths, ticks, settler)
         self.table["watch"] = watch_stiffness

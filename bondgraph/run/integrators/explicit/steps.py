@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.integrators.one_step.method import Method, permitted, with_own
 
-# f: coefficients of the dense output; k has the rates of all stages.
-FIELDS = with_own("f")
+# f: coefficients of the dense output; k has the rates of all stages; squares: of each of the errors.
+FIELDS = with_own("f squares")
 
 # Hairer's test: h |lambda| beyond the stability boundary in so many steps in a row (less any `_MILD` good ones).
 # A change of method must be worth it: so many steps would be still ahead.
@@ -57,7 +57,7 @@ class Tableau:
 
 def method_of(tableau: Tableau) -> Method:
     """The method as the loop around its steps takes it."""
-    own = [_attempt, _prepare_dense, _dense, _hermite, _held_down, _stiffness]
+    own = [_squares, _attempt, _prepare_dense, _dense, _hermite, _held_down, _stiffness]
     return Method(
         name=tableau.name,
         fields=FIELDS,
@@ -113,25 +113,41 @@ def _attempt(tableau: Tableau) -> Procedure:
         write.call("derivative", [write["c"], t + h * tableau.c[s], y_stage, k.at(width * s), full])
     write.call("solution", [y_new, y, k, width, h])
     write.call("derivative", [write["c"], write["t_new"], y_new, k.at(width * tableau.last), write.value(1, "i64")])
-    totals, moved = [write.local(0.0) for _ in tableau.errors], write.local(0.0)
-    n, size_of_step = record.get("n"), write.intrinsic("fabs", h)
+    n, moved = record.get("n"), write.local(0.0)
     with write.loop(width, n) as i:
         moved.set(write.intrinsic("maxnum", moved.get(), write.intrinsic("fabs", y_new[i])))
+    squares = [record.get("squares").at(width * place) for place in range(len(tableau.errors))]
+    write.call("squares", [write["c"], *squares, h, moved.get()])
+    totals = [write.local(0.0) for _ in squares]
+    with write.loop(width) as i:
+        for total, square in zip(totals, squares, strict=True):
+            total.set(total.get() + square[i])
+    top = totals[0].get()
+    whole = top if len(totals) == 1 else top + totals[1].get() * 0.01
+    scaled = write.intrinsic("fabs", h) * top / write.intrinsic("sqrt", whole)
+    write.give(write.select(whole.equals(0.0), 0.0, scaled))
+    return write
+
+
+def _squares(tableau: Tableau) -> Procedure:
+    """Of each component the squares of its errors, over what is allowed; sums of them, which need an order, are no vectors' work.
+    `moved` is the largest integrated power."""
+    outs = {f"square{place}": "ptr noalias" for place in range(len(tableau.errors))}
+    write = Procedure("squares", {"c": "ptr", **outs, "h": "double", "moved": "double"}, internal=True)
+    record, size_of_step = _record(write), write.intrinsic("fabs", write["h"])
+    n, width, y, y_new, k, noise = (record.get(name) for name in ("n", "width", "y", "y_new", "k", "noise"))
     with write.loop(width) as i:
         own = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
         # Integrated powers count against the largest of them: one that is rounding only has no size of its own.
-        scale = permitted(write, record, i, write.select(i < n, own, moved.get())) + size_of_step * record.get("noise")[i]
-        for total, weights in zip(totals, tableau.errors, strict=True):
+        scale = permitted(write, record, i, write.select(i < n, own, write["moved"])) + size_of_step * noise[i]
+        for out, weights in zip(outs, tableau.errors, strict=True):
             error = write.value(0.0, "double")
             for j, weight in weights.items():
                 error = error + k[width * j + i] * weight
             # What nothing drives has neither an error nor a size.
             error = write.select(error.equals(0.0), 0.0, error / scale)
-            total.set(total.get() + error * error)
-    top = totals[0].get()
-    whole = top if len(totals) == 1 else top + totals[1].get() * 0.01
-    scaled = write.intrinsic("fabs", h) * top / write.intrinsic("sqrt", whole)
-    write.give(write.select(whole.equals(0.0), 0.0, scaled))
+            write[out][i] = error * error
+    write.give()
     return write
 
 
@@ -194,7 +210,8 @@ def _stiffness(tableau: Tableau) -> Procedure:
     record, h = _record(write), write["h"]
     k, width = record.get("k"), record.get("width")
     above, below = write.local(0.0), write.local(0.0)
-    with write.loop(record.get("n")) as i:
+    # Else `held_down` does not ask for the sums.
+    with write.when(is_far(record, h)), write.loop(record.get("n")) as i:
         scale = permitted(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
         with write.when(scale > 0.0):
             rise = (k[width * tableau.last + i] - k[width * (tableau.last - 1) + i]) / scale

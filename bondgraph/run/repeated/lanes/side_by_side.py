@@ -15,7 +15,7 @@ from bondgraph.emit.kernel import LANES
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.machine import vector_width
 from bondgraph.emit.once import once
-from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.emit.procedure import Procedure, Record, Temporary, in_lanes
 from bondgraph.run.integrators.explicit import lanes as vectors
 from bondgraph.run.integrators.explicit.lanes import DENSE, EXTENDED, FIELDS, STAGES
 from bondgraph.run.integrators.explicit.steps import is_far
@@ -38,7 +38,8 @@ def machine_code(lanes: int | None = None) -> Library:
 def _writer(lanes: int) -> Callable[[], list[Procedure]]:
     def written() -> list[Procedure]:
         own = [_enter(), _fill(lanes), _sit(lanes), _rise(), _leave(), *weights.procedures(lanes), _settle(), _step()]
-        return [*loop.procedures(lanes), *vectors.procedures(lanes), *exchange(lanes), *own, _side_by_side(lanes)]
+        wide = in_lanes(vectors.procedures(lanes), lanes)
+        return [*loop.procedures(lanes), *wide, *exchange(lanes), *own, _side_by_side(lanes)]
 
     written.__qualname__ = f"written for {lanes} lanes"
     return written

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.error_control import lane_scales
+from bondgraph.run.error_control import lane_couplings, lane_scales
 from bondgraph.run.error_control.fields import FIELDS as ERROR_CONTROL
-from bondgraph.run.error_control.lane_couplings import couple_ahead
 from bondgraph.run.integrators.explicit.lanes import FIELDS
 from bondgraph.run.integrators.one_step.control import DOUBT, RENEW
 from bondgraph.run.repeated.lanes.tables import UNDER_WAY, table_of
@@ -16,7 +15,7 @@ WAITING, IN_LANE, BEGIN = 0, 30, 31
 
 def procedures(lanes: int) -> list[Procedure]:
     """`weigh_all`, and what it needs."""
-    return [_weigh(), couple_ahead(lanes), *lane_scales.procedures(), _ahead(lanes), _weigh_all(lanes)]
+    return [_weigh(), *lane_couplings.procedures(lanes), *lane_scales.procedures(), _ahead(lanes), _weigh_all(lanes)]
 
 
 def _is_due(found: Temporary) -> Temporary:
