@@ -128,15 +128,18 @@ def test_against_differences_of_runs(case):
         agree(np.stack([found[output, name] for output in outputs], axis=-1), wanted)
 
 
-def cradle():
-    """Three balls in a row, of which the last two touch."""
-    graph, speeds = Graph("cradle"), [J1(f"v{k}") for k in range(3)]
-    for k, p in enumerate((1.0, 0.0, 0.0)):
+@functools.cache
+def cradle(count=3, restitution=1.0):
+    """Balls in a row, of which all but the first touch."""
+    graph, speeds = Graph("cradle"), [J1(f"v{k}") for k in range(count)]
+    for k, p in enumerate((1.0, *[0.0] * (count - 1))):
         graph.connect(speeds[k], I(f"ball{k}", 1.0, initial=p))
-    for k, gap in enumerate((0.2, 0.0)):
+    for k, gap in enumerate((0.2, *[0.0] * (count - 2))):
         between = J0(f"between{k}")
         graph.connect(speeds[k + 1], between).connect(between, speeds[k])
-        graph.connect(between, Constraint(f"gap{k}", initial=gap, automaton=f"contact{k}", active=["on"], restitution=1.0))
+        graph.connect(
+            between, Constraint(f"gap{k}", initial=gap, automaton=f"contact{k}", active=["on"], restitution=restitution)
+        )
         hit = Transition("off", "off", lambda h: -h, (f"gap{k}.h",), impact=(f"gap{k}",), accumulates="on")
         graph.add_automaton(Automaton(f"contact{k}", ("off", "on"), "off", (hit,)))
     return compile_model(graph)
@@ -171,6 +174,39 @@ def test_contacts_that_another_value_takes_apart_are_refused():
         assert run_sensitivities(plate(0.1, 0.5), ("mx.p", "my.inertia"), 0.25, **settings).ok
         with pytest.raises(RunError, match=r'E374(.|\n)*no derivative by "left.h"'):
             run_sensitivities(plate(0.1, 0.5), ("mx.p", "left.h"), 0.25, **settings)
+
+
+def handed_on(count, p, masses, restitutions):
+    """Momenta of balls in a row after each has struck the next, in complex numbers too."""
+    momenta = [p, *[0.0 * p] * (count - 1)]
+    for k, e in enumerate(restitutions):
+        approach = momenta[k] / masses[k] - momenta[k + 1] / masses[k + 1]
+        taken = (1.0 + e) * approach / (1.0 / masses[k] + 1.0 / masses[k + 1])
+        momenta[k], momenta[k + 1] = momenta[k] - taken, momenta[k + 1] + taken
+    return np.array(momenta)
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
+    """Balls whose masses fall are left apart; equal ones touch at rest, so that what changes their masses has them meet again."""
+    masses, settings = [1.0 - 0.1 * k for k in range(count)], {**TIGHT, "samples": [0.0, 0.1, 0.3], "simultaneous": "sequence"}
+    names = ("ball0.p", *(f"ball{k}.inertia" for k in range(count)), *(f"gap{k}.restitution" for k in range(count - 1)))
+    given = {f"ball{k}.inertia": mass for k, mass in enumerate(masses)}
+    found = run_sensitivities(cradle(count), names, 0.3, parameters=given, **settings)
+    assert found.ok and len(found.result.events) == count - 1
+    for j, name in enumerate(names):
+        numbers = np.array([1.0, *masses, *np.ones(count - 1)], dtype=complex)
+        numbers[j] += 1e-30j
+        wanted = handed_on(count, numbers[0], numbers[1 : 1 + count], numbers[1 + count :]).imag / 1e-30
+        agree(np.array([found[f"ball{k}.p", name][-1] for k in range(count)]), wanted)
+    alike = run_sensitivities(cradle(count), ("ball0.p", "gap0.h"), 0.3, **settings)
+    assert alike.ok and alike[f"ball{count - 1}.p", "ball0.p"][-1] == pytest.approx(1.0, rel=EXACT)
+    for name, why in (
+        ("ball1.p", "closed at the same time by chance"),
+        ("ball1.inertia", '"gap0" touches and does not approach'),
+    ):
+        with pytest.raises(RunError, match=rf'E374(.|\n)*no derivative by "{name}"(.|\n)*{why}'):
+            run_sensitivities(cradle(count), ("ball0.p", name), 0.3, **settings)
 
 
 def beam():

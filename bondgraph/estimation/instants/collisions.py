@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bondgraph.estimation.instants.edges import Known, came_apart, natural_sizes, refused
+from bondgraph.estimation.instants.edges import Known, came_apart, closed, refused, touches
 from bondgraph.estimation.instants.impulse_slopes import Given, ImpulseSlopes
 from bondgraph.estimation.instants.passing import Passing, RunKernels
 from bondgraph.run.instants.events import Event
@@ -19,8 +19,8 @@ from bondgraph.run.switching.course import Courses
 from bondgraph.run.switching.meeting import WITHIN, Meeting, Together, UnitImpulses, meeting_of, unit_impulses
 from bondgraph.run.switching.together import RUBBING, Impact, impact_of
 
-NEAR, APART = 10.0, 100.0
-"""Times the run's rtol: how near to an edge is at it, and how far derivatives may be off what they must obey."""
+NEAR = 10.0
+"""Times the run's rtol: how near to an edge is at it."""
 
 COUPLED = 1e-12
 """ImpactPart of the mobilities of two contacts by which they act on each other."""
@@ -54,6 +54,7 @@ class CollisionSlopes:
         self._kernels, self._collisions = kernels, collisions
         self._courses = Courses(kernels.bound, kernels.bound.span)
         self._courses.sizes[:] = kernels.sizes
+        self._every = [*collisions.constraints, *(f.name for f in collisions.frictions for _ in range(f.dimension))]
 
     def parts(self, at: Passing, event: Event) -> list[ImpactPart]:
         """The parts of the collision of an event; none where it is no problem of impulses, or no linear one."""
@@ -85,7 +86,7 @@ class CollisionSlopes:
     def passed(self, part: ImpactPart, event: Event, at: Passing, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
         """D after a part of a collision; E374 where it has no derivative."""
         kernels, own = self._kernels, part.impact
-        known = Known(kernels, event, self._shares(event, D), APART * kernels.rtol)
+        known = Known.of(kernels, event, D)
         came_apart(known, part.transitions, at, D, dt)
         taken = np.zeros(len(own.impulses))
         taken[own.places] = own.push * own.found
@@ -118,6 +119,26 @@ class CollisionSlopes:
                 D[list(rubs.pace)] = heading @ flows[own]
         return D
 
+    def leaves(self, event: Event, at: Passing, D: np.ndarray, dt: np.ndarray) -> None:
+        """Refuse what collisions one after the other have left touching at no speed, where a direction makes it approach: E374.
+        The last one is as its own restitution says."""
+        kernels, collisions, bound = self._kernels, self._collisions, self._kernels.bound
+        known, edges = Known.of(kernels, event, D), bound.program.transitions
+        table, nothing = unit_impulses(bound, at.t, at.x, at.m), np.zeros(len(self._every))
+        most = float(np.max(np.abs(unit_impulses(bound, at.t, event.x_before, at.m).flow) / table.scale, initial=0.0))
+        slopes = self._slopes(at, D, dt, nothing)[2]
+        scale = np.where(np.isfinite(table.scale), table.scale, 0.0)[:, None]
+        with np.errstate(invalid="ignore"):
+            terms = np.max(np.where(scale > 0.0, np.abs(slopes) / scale, 0.0), axis=0) + known.shares * most
+        for c, bounces in enumerate(collisions.bounces):
+            for index in bounces:
+                if index in event.transitions or at.m[edges[index].slot] != edges[index].source:
+                    continue
+                off = np.abs(slopes[c]) > known.apart * scale[c] * terms
+                resting = abs(table.flow[c]) <= NEAR * kernels.rtol * scale[c, 0] * most
+                if off.any() and resting and closed(known, index, at, D, dt):
+                    raise touches(known, self._every[c], off)
+
     def _slopes(self, at: Passing, D: np.ndarray, dt: np.ndarray, taken: np.ndarray) -> list[np.ndarray]:
         """Derivatives along the directions, at fixed impulses: of what these do to states (n, k) and to flows (c, k), of flows
         before them and restitutions (c, k), and of limits (f, k)."""
@@ -125,17 +146,9 @@ class CollisionSlopes:
         out = kernels.values(kernels.variational.impact(), at, D, dt, np.zeros(len(at.x)), taken)
         return np.split(out.reshape(1 + len(dt), -1)[1:].T, np.cumsum([len(at.x), count, count, count]))
 
-    def _shares(self, event: Event, D: np.ndarray) -> np.ndarray:
-        """How large D is in the sizes of the states, the largest of each direction (k,)."""
-        natural = natural_sizes(self._kernels, event)
-        acting = natural > 0.0
-        return np.asarray(np.max(np.abs(D[acting]) / natural[acting, None], axis=0, initial=0.0))
-
     def _names(self, part: ImpactPart) -> list[str]:
         """Of each scalar of an impact the element that it belongs to."""
-        collisions = self._collisions
-        every = [*collisions.constraints, *(f.name for f in collisions.frictions for _ in range(f.dimension))]
-        return [every[place] for place in part.impact.places]
+        return [self._every[place] for place in part.impact.places]
 
 
 def _parts(meeting: Meeting, impact: Impact) -> list[ImpactPart]:
