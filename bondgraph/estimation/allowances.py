@@ -39,6 +39,7 @@ class Allowances(Weights):
         self._own, self._driven = own, driven
         own.see(np.max(np.abs(met), axis=0, where=np.isfinite(met), initial=0.0))
         self._count = met.shape[1]
+        self._no_powers = np.zeros(len(own.size) - self._count)
         self._more = 1.0
         self._moved: np.ndarray | None = None
 
@@ -56,7 +57,7 @@ class Allowances(Weights):
         """A leg begins."""
         self.see(x)
         n = self._count
-        self._own.begin(t, x[:n], np.zeros(len(self._own.size) - n), m)
+        self._own.begin(t, x[:n], self._no_powers, m)
         self._look(t, x, m)
         self._weigh()
 
@@ -87,9 +88,6 @@ class Allowances(Weights):
         self.noise[:] = noise if matters else 0.0
         return matters
 
-    def check(self) -> None:
-        """After a leg: whatever kept an answer from being given was raised on its way."""
-
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
         """Whether the rounding of steps was more than that part of what a number of S counts beside; of columns that are not
         themselves rounding, where all of what is varied, `numbers` (k,), would change nothing."""
@@ -104,8 +102,11 @@ class Allowances(Weights):
     def _shares(self) -> np.ndarray:
         """The largest of each column so far, in parts of the sizes of its states (k,)."""
         n, known = self._count, self.known
-        moving = known > 0.0
-        found: np.ndarray = np.max(self.size[n:].reshape(-1, n)[:, moving] / known[moving], axis=1, initial=0.0)
+        columns = self.size[n:].reshape(-1, n)
+        if not known.all():
+            moving = known > 0.0
+            columns, known = columns[:, moving], known[moving]
+        found: np.ndarray = (columns / known).max(axis=1, initial=0.0)
         return found
 
     def _look(self, t: float, x: np.ndarray, m: np.ndarray) -> None:

@@ -101,6 +101,9 @@ class Weights:
             self.energy = max(self.energy, energy)
         self._measure_powers()
 
+    def check(self) -> None:
+        """After machine code has run: whatever came while it was answered is raised."""
+
     def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Natural scales of changes of the states that are not the run's own: `columns` (k, n) with their rates (k, n)."""
         return column_scales(self._bound, t, x, m, columns, rates, self._longest)
