@@ -363,3 +363,71 @@ def test_friction_and_restitution_are_found_from_noisy_data(seed):
     found = estimate(ball(1), ranges, [Experiment(data, **settings)], progress=False)
     assert found.distance(truth) < 4.5 and found.chi2 == pytest.approx(found.freedom, rel=0.5)
     assert np.all(found.deviations < 0.1 * found.values)
+
+
+def plank(arms, gap=0.1, friction=False, **mass):
+    """A plank that falls on supports at these places; with friction, which the last of them presses, on a slide beside it."""
+    graph, y, turn, x = Graph("plank"), J1("y"), J1("turn"), J1("x")
+    graph.connect(y, I("mass", **(mass or {"inertia": 2.0}), domain="translation")).connect(turn, I("J", 0.3))
+    graph.connect(Se("weight", -19.62), y)
+    for name, arm in arms.items():
+        at, lever = J0(f"at {name}"), TF(f"lever {name}", arm)
+        graph.connect(y, at).connect(turn, lever).connect(lever, at)
+        graph.connect(at, Constraint(name, initial=gap, automaton=f"on {name}", active=["rest"], restitution=0.5))
+        graph.add_automaton(contact(name))
+    if friction:
+        graph.connect(x, I("slide", 1.0, initial=1.0, domain="translation"))
+        graph.connect(x, Friction("rubs", 0.2, stick_limit=1.0, scale=lambda n: n, signals=[f"{list(arms)[-1]}.multiplier"]))
+    return compile_model(graph)
+
+
+def refuses(compiled, name, why, t_end=0.2, **settings):
+    with pytest.raises(RunError, match=rf'E374(.|\n)*no derivative by "{name}"(.|\n)*{why}'):
+        run_sensitivities(compiled, name, t_end, progress=False, **settings)
+
+
+def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
+    """It lies in the centre of percussion of the other end's blow: heavier ends draw it up, lighter ones press it down."""
+    compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
+    rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
+    refuses(compiled, "J.inertia", '"left" is on the edge between pushing and letting go', **rests)
+    found = run_sensitivities(compiled, ("right.h", "right.restitution"), 0.2, **rests, **TIGHT)
+    assert found.ok and found.result["on left.mode"][-1] == 1.0
+    for name in found.labels:
+        wanted = differences(compiled, name, 0.2, ["mass.p", "slide.p"], 1e-3, initial=rests["initial"], samples=[0.2], **TIGHT)
+        agree(np.array([found[state, name][-1] for state in ("mass.p", "slide.p")]), wanted[-1])
+
+
+def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
+    """A blow at the start: the second ball is struck with the last one as long as it does not move away from it before."""
+    struck = {"initial": {"gap0.h": 0.0}, "t_end": 0.1}
+    for how in ("together", "sequence"):
+        for name in ("ball1.p", "ball2.p"):
+            refuses(cradle(), name, '"gap1" touches and does not approach', simultaneous=how, **struck)
+    found = run_sensitivities(cradle(), "ball0.p", 0.1, initial={"gap0.h": 0.0}, **TIGHT)
+    assert [found[f"ball{k}.p", "ball0.p"][-1] for k in range(3)] == pytest.approx([-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0])
+
+
+def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
+    """The plank does not tell how, and has derivatives; friction that one support presses has none. Of the restitution of one of
+    them more has it push alone, and less nothing."""
+    arms, falls = {"left": -0.5, "mid": 0.0, "right": 0.5}, {"mass.p": -1.0}
+    found = run_sensitivities(plank(arms), ("weight.value", "mass.inertia"), 0.15, initial=falls, samples=[0.15], **TIGHT)
+    assert found.ok and found.result.events
+    for name in found.labels:
+        wanted = differences(plank(arms), name, 0.15, ["mass.p"], 1e-3, initial=falls, samples=[0.15], **TIGHT)
+        agree(found["mass.p", name], wanted[:, 0])
+    refuses(plank(arms), "mid.restitution", "between pushing and letting go", 0.15, initial=falls)
+    refuses(plank(arms, friction=True), "weight.value", "contacts hold more than there is to move", 0.15, initial=falls)
+
+
+@pytest.mark.parametrize("how", ["together", "sequence"])
+def test_storages_with_curves_collide_one_after_the_other(how):
+    """Of these a collision is no linear problem: the run takes them in a sequence, each by its own formula."""
+    compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
+    settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "simultaneous": how, **TIGHT}
+    found = run_sensitivities(compiled, ("weight.value", "right.restitution", "mass.p"), 0.14, **settings)
+    assert found.ok and found.result.events
+    for name in found.labels:
+        wanted = differences(compiled, name, 0.14, ["mass.p", "J.p"], 1e-3, None, **settings)
+        agree(np.array([found[state, name][-1] for state in ("mass.p", "J.p")]), wanted[-1])

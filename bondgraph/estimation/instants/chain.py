@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph.estimation.instants.collisions import CollisionSlopes, ImpactPart
 from bondgraph.estimation.instants.crossing import AccumulationLimits, first_time, own_time
-from bondgraph.estimation.instants.edges import APART, Known, met_by_chance, rested, undecided
+from bondgraph.estimation.instants.edges import APART, met_by_chance, undecided
 from bondgraph.estimation.instants.passing import Before, Passing, RunKernels
 from bondgraph.run.instants.events import Event
 
@@ -41,22 +41,22 @@ class Chain:
         kernels, first = self._kernels, group[0]
         at.x, at.m = first.x_before.copy(), first.m_before.copy()
         steps = [step for event in group for step in self._steps(at, event)]
-        dt = first_time(kernels, at, steps[0].transition, before)
+        f = kernels.rates(at)
+        dt = first_time(kernels, at, f, steps[0].transition, before)
         begin = Passing(at.t, at.x, at.S, at.m)
-        start = D = kernels.solved(at, at.S + np.outer(kernels.rates(at), dt), dt)
+        start = D = kernels.solved(at, at.S + np.outer(f, dt), dt)
         alone = bool(before.length) and before.ticked is None
         for number, step in enumerate(steps):
             event = step.event
             at.x, at.m = event.x_before, event.m_before
             own = self._limits.limit(event)
             if own is None and number and alone:
-                own = own_time(kernels, at, D, dt, begin, step.transition)
-                if own is None and self._acts(step, steps[:number]):
-                    rested(Known.of(kernels, event, start), step.transition, begin, start, dt)
+                own = own_time(kernels, at, D, dt, (begin, f), step.transition)
+            if own is None and self._colliding is not None and self._acts(step, steps[:number]):
+                self._colliding.waits(event, begin, start, dt)
             if own is not None:
                 self._in_any_order(step, steps[:number], own, dt)
-                f = kernels.rates(at)
-                dt, D = own, D + np.outer(f, own - dt)
+                dt, D = own, D + np.outer(kernels.rates(at), own - dt)
             self._limits.see(step.transition, event.since, dt)
             D = self._passed(step, at, D, dt)
             at.x, at.m = event.x_after, event.m_after
@@ -73,11 +73,12 @@ class Chain:
             raise met_by_chance(self._kernels, step.event, step.transition, off)
 
     def _acts(self, step: _Step, earlier: Sequence[_Step]) -> bool:
-        """Whether a step is a collision that acts on one of those before it."""
-        part, colliding = step.part, self._colliding
+        """Whether a step is a collision that acts on one of those before it, other than bounces of the same contact."""
+        part, colliding, edges = step.part, self._colliding, self._kernels.bound.program.transitions
         return colliding is not None and any(
             part.acts_on(one.part) if part is not None and one.part is not None else colliding.couples(step.event, one.event)
             for one in earlier
+            if edges[one.transition].slot != edges[step.transition].slot
         )
 
     def _steps(self, at: Passing, event: Event) -> list[_Step]:

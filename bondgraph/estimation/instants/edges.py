@@ -22,6 +22,7 @@ _SAID = {
     GAINS: "the restitution is on the edge beyond which the impulses would gain energy, or there are none",
     DEPENDS: "contacts hold more than there is to move, so that what each of them takes is not known",
 }
+_DIFFER = "the derivatives from both sides differ"
 _CURES = ("start values or parameters off the edge", "the run without these numbers varied", "differences of runs to one side")
 
 
@@ -92,12 +93,17 @@ def refused(known: Known, edges: Sequence[Degeneracy], names: Sequence[str]) -> 
     """What is at an edge, where `names` are the elements of the scalars of the impact."""
     along = np.any([edge.directions for edge in edges], axis=0)
     whys = dict.fromkeys(_SAID[edge.kind].format(names[edge.place] if edge.place >= 0 else "") for edge in edges)
-    return _refusal(known.kernels, known.event, along, (*whys, "the derivatives from both sides differ"))
+    return _refusal(known.kernels, known.event, along, (*whys, _DIFFER))
 
 
 def touches(known: Known, name: str, along: np.ndarray) -> RunError:
-    """A contact that touches at the end of a collision and neither approaches nor separates; along some directions it does."""
-    return _refusal(known.kernels, known.event, along, (_SAID[APPROACHES].format(name), "the derivatives from both sides differ"))
+    """A contact that touches at no speed and neither approaches nor separates; along some directions it does."""
+    return _refusal(known.kernels, known.event, along, (_SAID[APPROACHES].format(name), _DIFFER))
+
+
+def lets_go(known: Known, name: str, along: np.ndarray) -> RunError:
+    """A contact that holds and on which nothing acts; along some directions it is drawn or pressed."""
+    return _refusal(known.kernels, known.event, along, (_SAID[PUSHES].format(name), _DIFFER))
 
 
 def closed(known: Known, transition: int, at: Passing, D: np.ndarray, dt: np.ndarray) -> bool:
