@@ -421,6 +421,17 @@ def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
     refuses(plank(arms, friction=True), "weight.value", "contacts hold more than there is to move", 0.15, initial=falls)
 
 
+def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
+    """Its last bounce and the limit of all that would follow are one instant: of one contact, which does not meet itself."""
+    compiled, falls = plank({"left": 0.3}, friction=True), {"J.p": 0.5}
+    found = run_sensitivities(compiled, "J.p", 0.6, initial=falls, samples=[0.6], **TIGHT)
+    last, limit = found.result.events[-2:]
+    assert found.ok and limit.accumulation is not None and last.since == limit.since
+    states = ("mass.p", "J.p", "slide.p")
+    wanted = differences(compiled, "J.p", 0.6, states, 1e-4, initial=falls, samples=[0.6], **TIGHT)
+    agree(np.array([found[state, "J.p"][-1] for state in states]), wanted[-1])
+
+
 @pytest.mark.parametrize("how", ["together", "sequence"])
 def test_storages_with_curves_collide_one_after_the_other(how):
     """Of these a collision is no linear problem: the run takes them in a sequence, each by its own formula."""
