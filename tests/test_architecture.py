@@ -49,7 +49,7 @@ ROOMS = {
         ("cli",),
     ),
     "bondgraph.run": (
-        ("idioms", "samples", "sums", "table"),
+        ("answers", "idioms", "samples", "table"),
         ("couplings", "linear"),
         ("program",),
         ("bound", "settings"),

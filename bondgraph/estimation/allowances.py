@@ -1,7 +1,8 @@
 """What errors of sensitivities are measured against: sizes of states and how far they are driven in; the weights of a step out.
 
 An error of a number of S = dx/dp counts beside that number, or beside the largest of its column, all in parts of the sizes of
-their states; one of x as in the run itself. So neither units nor the values of parameters matter.
+their states; one of x as in the run itself. So neither units nor the values of parameters matter. Where a state has no size, for
+it rests all along the run, its numbers of S have scales of their own, along the couplings.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ class Allowances(Weights):
     def __init__(self, bound: Bound, own: Weights, met: np.ndarray, driven: np.ndarray):
         super().__init__(bound, 1.0, None, 1.0)
         self._own, self._driven = own, driven
-        for x in met:
-            own.see(x)
+        own.see(np.max(np.abs(met), axis=0, where=np.isfinite(met), initial=0.0))
         self._count = met.shape[1]
+        self._no_powers = np.zeros(len(own.size) - self._count)
         self._more = 1.0
+        self._moved: np.ndarray | None = None
 
     @property
     def known(self) -> np.ndarray:
@@ -55,12 +57,14 @@ class Allowances(Weights):
         """A leg begins."""
         self.see(x)
         n = self._count
-        self._own.begin(t, x[:n], np.zeros(len(self._own.size) - n), m)
+        self._own.begin(t, x[:n], self._no_powers, m)
+        self._look(t, x, m)
         self._weigh()
 
     def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
         """Look at the natural scales anew."""
         self._own.renew(t, x[: self._count], m)
+        self._look(t, x, m)
         self._weigh()
 
     def question(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
@@ -84,9 +88,6 @@ class Allowances(Weights):
         self.noise[:] = noise if matters else 0.0
         return matters
 
-    def check(self) -> None:
-        """After a leg: whatever kept an answer from being given was raised on its way."""
-
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
         """Whether the rounding of steps was more than that part of what a number of S counts beside; of columns that are not
         themselves rounding, where all of what is varied, `numbers` (k,), would change nothing."""
@@ -101,11 +102,30 @@ class Allowances(Weights):
     def _shares(self) -> np.ndarray:
         """The largest of each column so far, in parts of the sizes of its states (k,)."""
         n, known = self._count, self.known
-        moving = known > 0.0
-        found: np.ndarray = np.max(self.size[n:].reshape(-1, n)[:, moving] / known[moving], axis=1, initial=0.0)
+        columns = self.size[n:].reshape(-1, n)
+        if not known.all():
+            moving = known > 0.0
+            columns, known = columns[:, moving], known[moving]
+        found: np.ndarray = (columns / known).max(axis=1, initial=0.0)
         return found
 
-    def _weigh(self) -> None:
+    def _look(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
+        """Where a state has no size, see how large S is or becomes by its own rates and couplings (k, n)."""
         n = self._count
+        if self.known.all():
+            self._moved = None
+            return
+        rates = self._bound.rates(t, x, m)[n:].reshape(-1, n)
+        self._moved = self._own.scales_of(t, x[:n], m, x[n:].reshape(-1, n), rates)
+
+    def _weigh(self) -> None:
+        n, known = self._count, self.known
+        shares = np.maximum(self._shares(), self._driven)
         self.floor[:n] = self._own.floor[:n]
-        self.floor[n:] = PART * np.outer(np.maximum(self._shares(), self._driven), self.known).ravel()
+        if self._moved is None:
+            self.floor[n:] = PART * np.outer(shares, known).ravel()
+            return
+        sized = known > 0.0
+        carried = np.max(self._moved[:, sized] / known[sized], axis=1, initial=0.0)
+        columns = np.outer(np.maximum(shares, carried), known)
+        self.floor[n:] = PART * np.where(sized, columns, self._moved).ravel()

@@ -55,6 +55,11 @@ class Channel:
     y: np.ndarray
     sigma: np.ndarray | None
 
+    @property
+    def rounding(self) -> float:
+        """What rounding makes of its values, in their unit: no noise is known to be less."""
+        return float(np.finfo(float).eps * (np.max(np.abs(self.y), initial=0.0) or 1.0))
+
 
 @dataclass(frozen=True)
 class Trial:

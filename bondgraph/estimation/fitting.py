@@ -88,18 +88,19 @@ def estimate(
     with Progress(f'estimating "{compiled.model.name}"', MOST, settings.get("progress", True)) as bar:
         search = _Search(variational, trials, {**settings, "progress": False}, bar, LOSSES[loss])
         search.refuse_start(begin)
-        noise = [np.full(c.y.shape, _spread(c.y)) if c.sigma is None else c.sigma for trial in trials for c in trial.channels]
+        channels = [channel for trial in trials for channel in trial.channels]
+        noise = [np.full(c.y.shape, _spread(c.y)) if c.sigma is None else c.sigma for c in channels]
         search.refuse_sizes(begin, noise)
-        open_noise = [c.sigma is None for trial in trials for c in trial.channels]
+        open_noise = [c.sigma is None for c in channels]
         at, message = begin, ""
         for _ in range(ROUNDS):
             at, message = search.minimum(at, low, high, noise)
             left, found = search.looked(at), []
             parts = np.split(left.residuals, np.cumsum([n.size for n in noise])[:-1])
             share = 1.0 - min(len(varied) / left.residuals.size, 0.9)
-            for part, old, is_open in zip(parts, noise, open_noise, strict=True):
-                scale = LOSSES[loss].scale(part, share) if is_open else 0.0
-                found.append(np.full(old.shape, scale) if is_open and scale > 0.0 else old)
+            for part, old, channel in zip(parts, noise, channels, strict=True):
+                is_open = channel.sigma is None
+                found.append(np.full(old.shape, max(LOSSES[loss].scale(part, share), channel.rounding)) if is_open else old)
             changes = [np.max(np.abs(new / old - 1.0)) for new, old in zip(found, noise, strict=True)]
             noise = found
             if max(changes) <= SETTLED or (sum(open_noise) < 2 and not LOSSES[loss].robust):

@@ -87,7 +87,7 @@ class _Following:
         at.S = self.kernels.solved(at, at.S, np.zeros(S.shape[1]))
         groups = self._groups()
         group = next(groups, None)
-        before = Before()
+        before, timed = Before(), len(ticks) > 0
         if ticks.due(0.0):
             before.ticked = ticking.tick(at)
         if group is not None and group[0].since <= 0.0:
@@ -96,15 +96,17 @@ class _Following:
         self._write(np.concatenate([at.x, at.S.T.ravel()])[None])
         with closing(self._flow()) as integrator:
             while at.t < self.end:
-                ticks.look_ahead()
-                tick, event = ticks.next(), np.inf if group is None else group[0].since
+                tick, event = np.inf, np.inf if group is None else group[0].since
+                if timed:
+                    ticks.look_ahead()
+                    tick = ticks.next()
                 stop = min(self.end, tick, event)
                 before = Before(stop - at.t, at.x.copy())
                 if stop > at.t:
                     self._advance(integrator, at, stop)
                 if at.t >= self.end:
                     break  # what happens there comes after the last sample
-                if ticks.due(at.t) and tick <= event + TOGETHER * abs(tick):
+                if timed and ticks.due(at.t) and tick <= event + TOGETHER * abs(tick):
                     before.ticked = ticking.tick(at)
                 if group is not None and event <= at.t + TOGETHER * abs(at.t):
                     self._compare(at, group[0], before)
@@ -177,7 +179,6 @@ class _Following:
         until = int(np.searchsorted(since, stop, side="right"))
         while True:
             leg = integrator.advance(since[self.written : until], self.rows[self.written :], stop)
-            self.allowances.check()
             self.written += leg.written
             if leg.status == legs.FAILED:
                 title = f"the sensitivities cannot be integrated beyond {self.bound.origin + leg.t:.6g} s"

@@ -17,7 +17,7 @@ import numpy as np
 
 from bondgraph.estimation.courses import RunSensitivities
 from bondgraph.estimation.estimated import Estimate, sizes_of
-from bondgraph.estimation.experiments import Trial
+from bondgraph.estimation.experiments import Channel, Trial
 from bondgraph.estimation.losses import Loss
 from bondgraph.estimation.varied import VariedNumbers
 from bondgraph.output.cells import plural
@@ -78,7 +78,7 @@ def estimate_of(fit: Fit) -> Estimate:
     deviations[untold] = np.inf
     covariance[untold, :] = covariance[:, untold] = np.nan
     covariance[np.ix_(untold, untold)] = np.where(np.eye(int(untold.sum())) > 0.0, np.inf, np.nan)
-    channels = [channel for trial in fit.trials for channel in trial.channels]
+    channels = _channels(fit)
     estimated = tuple(dict.fromkeys(c.name for c, (_, is_open) in zip(channels, fit.noise, strict=True) if is_open))
     told = [*_untold(labels, slopes, s, V, known), *_at_bounds(fit), *_doubts(fit, residuals, freedom, is_estimated)]
     parts = np.split(residuals, np.cumsum([rows.size for rows, _ in fit.noise])[:-1])
@@ -106,6 +106,10 @@ def estimate_of(fit: Fit) -> Estimate:
         failed=dict(fit.failed),
         trials=fit.trials,
     )
+
+
+def _channels(fit: Fit) -> list[Channel]:
+    return [channel for trial in fit.trials for channel in trial.channels]
 
 
 def _others(V: np.ndarray, k: int) -> np.ndarray:
@@ -159,6 +163,14 @@ def _doubts(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool) -
     found += [
         f"{plural(count, 'run')} on the way failed, and bounds would keep the search from there: {why}"
         for why, count in fit.failed.items()
+    ]
+    found += [
+        f'the fit leaves nothing but rounding of "{name}", which is taken for its sigma'
+        for name in dict.fromkeys(
+            channel.name
+            for channel, (rows, is_open) in zip(_channels(fit), fit.noise, strict=True)
+            if is_open and np.max(rows) <= channel.rounding
+        )
     ]
     if not freedom:
         unknown = ", and the noise is not known" if is_estimated else ""

@@ -1,21 +1,19 @@
-"""Allowances for the explicit method, whose machine code asks by addresses: a program in; weights that call back, out."""
+"""Allowances for the explicit method, whose machine code asks by addresses: a program in; weights that answer in Python, out."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from bondgraph.estimation.allowances import Allowances
+from bondgraph.run.answers import Answers
 from bondgraph.run.bound import Bound
+from bondgraph.run.error_control import weighing
+from bondgraph.run.error_control.fields import ASKED
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.error_control.weights import Weights
-
-_POINTER, _REAL, _WHOLE = ctypes.POINTER(ctypes.c_double), ctypes.c_double, ctypes.c_int64
-_AT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, _REAL, _POINTER, _POINTER)
-_STEP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, _REAL, _POINTER, _POINTER, _REAL, _REAL, _WHOLE)
+from bondgraph.run.table import FieldTable
 
 
 class SharedAllowances(Allowances, SharedWeights):
@@ -23,37 +21,38 @@ class SharedAllowances(Allowances, SharedWeights):
 
     def __init__(self, bound: Bound, own: Weights, met: np.ndarray, driven: np.ndarray):
         super().__init__(bound, own, met, driven)
+        asked, library = FieldTable(ASKED), weighing.machine_code()
         n, modes = len(self.size), bound.program.modes
-        self._error: BaseException | None = None
 
-        def held(x: Any, m: Any) -> tuple[np.ndarray, np.ndarray]:
-            return np.ctypeslib.as_array(x, (n,)).copy(), np.ctypeslib.as_array(m, (modes,)).copy() if modes else np.zeros(0)
-
-        def answering(answer: Callable[..., None]) -> Callable[..., None]:
-            """No exception goes through machine code, an interrupt neither: it waits for `check`."""
-
-            def asked(_: int, t: float, x: Any, m: Any, *step: Any) -> None:
-                try:
-                    if self._error is None:
-                        answer(t, *held(x, m), *step)
-                except BaseException as error:
-                    self._error = error
-
-            return asked
+        def where() -> tuple[float, np.ndarray, np.ndarray]:
+            return asked["t"], asked.copied("x", n), asked.copied("m", modes)
 
         self._asked = {
-            "renew": _AT(answering(self.renew)),
-            "question": _STEP(answering(self.question)),
-            "relax": _STEP(answering(self.relax)),
+            "renew": _answers(lambda: self.renew(*where())),
+            "question": _answers(lambda: self.question(*where(), asked["h"], asked["relative"])),
+            "relax": _answers(lambda: self.relax(*where(), asked["h"], asked["relative"])),
         }
-        places = {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in self._asked.items()}
-        self.addresses = {**self.addresses, **places}
+        for name, answers in self._asked.items():
+            asked.point(name, answers.address)
+            self.addresses[name] = library.address(f"asked_{name}")
+        self._asked_table = asked
+        self.table.point("asked", asked.address)
 
     def check(self) -> None:
         """Raise what kept an answer from being given."""
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
+        super().check()
+        for answers in self._asked.values():
+            answers.check()
+
+
+def _answers(answer: Callable[[], None]) -> Answers:
+    """Of what gives nothing back."""
+
+    def answered() -> int:
+        answer()
+        return 0
+
+    return Answers(answered)
 
 
 def allowances_of(bound: Bound, own: Weights, met: np.ndarray, driven: np.ndarray) -> Allowances:

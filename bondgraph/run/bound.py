@@ -48,12 +48,16 @@ class Bound:
             out = np.zeros(kernel.n_out)
             self._bound[kernel] = kernel.bind(self._t, self._x, self.p, self._m, out=out), out
         call, out = self._bound[kernel]
-        self._t[0], self._x[:], self._m[:] = max(min(self.origin + t, self.window[1]), self.window[0]), x, m
+        self._t[0], self._x[:], self._m[:] = self.time(t), x, m
         call()
         return out.copy()
 
+    def time(self, t: float) -> float:
+        """A time since the start on the clock of the formulas, inside the window."""
+        return max(min(self.origin + t, self.window.item(1)), self.window.item(0))
+
     def clock(self, t: np.ndarray | float) -> np.ndarray:
-        """Times since the start on the clock of the formulas, inside the window."""
+        """The same of many times."""
         # Where no break is left, the window's end may be no number.
         return np.asarray(np.fmax(np.fmin(self.origin + np.asarray(t, dtype=float), self.window[1]), self.window[0]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
@@ -57,6 +58,11 @@ class FieldTable:
     def __getitem__(self, name: str) -> float | int:
         index, kind = self._fields[name]
         return self._real.item(index) if kind == "double" else self._whole.item(index)
+
+    def copied(self, name: str, length: int) -> np.ndarray:
+        """A copy of the numbers (length,) at the address that a field holds."""
+        found = (ctypes.c_double * length).from_address(self._whole.item(self._fields[name][0])) if length else ()
+        return np.array(found, dtype=float)
 
     def reader(self, *names: str) -> Callable[[], list[int]]:
         """What reads these whole numbers at once, for what is read after every run."""

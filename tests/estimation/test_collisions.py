@@ -16,7 +16,7 @@ from models import contact as contact_of
 from models.contacts.laws import Impact
 from screws.scalars import array, cos, sin
 from screws.surfaces import plane, sphere
-from tests.estimation.differences import differences
+from tests.estimation.differences import differences, extrapolated
 from tests.run.test_friction_in_collisions import GRAVITY, HEIGHT, MASS, RADIUS, SPEED, ball, contact, plate
 
 EXACT, TIGHT = 1e-8, {"rtol": 1e-12, "progress": False}
@@ -128,15 +128,18 @@ def test_against_differences_of_runs(case):
         agree(np.stack([found[output, name] for output in outputs], axis=-1), wanted)
 
 
-def cradle():
-    """Three balls in a row, of which the last two touch."""
-    graph, speeds = Graph("cradle"), [J1(f"v{k}") for k in range(3)]
-    for k, p in enumerate((1.0, 0.0, 0.0)):
+@functools.cache
+def cradle(count=3, restitution=1.0):
+    """Balls in a row, of which all but the first touch."""
+    graph, speeds = Graph("cradle"), [J1(f"v{k}") for k in range(count)]
+    for k, p in enumerate((1.0, *[0.0] * (count - 1))):
         graph.connect(speeds[k], I(f"ball{k}", 1.0, initial=p))
-    for k, gap in enumerate((0.2, 0.0)):
+    for k, gap in enumerate((0.2, *[0.0] * (count - 2))):
         between = J0(f"between{k}")
         graph.connect(speeds[k + 1], between).connect(between, speeds[k])
-        graph.connect(between, Constraint(f"gap{k}", initial=gap, automaton=f"contact{k}", active=["on"], restitution=1.0))
+        graph.connect(
+            between, Constraint(f"gap{k}", initial=gap, automaton=f"contact{k}", active=["on"], restitution=restitution)
+        )
         hit = Transition("off", "off", lambda h: -h, (f"gap{k}.h",), impact=(f"gap{k}",), accumulates="on")
         graph.add_automaton(Automaton(f"contact{k}", ("off", "on"), "off", (hit,)))
     return compile_model(graph)
@@ -171,6 +174,39 @@ def test_contacts_that_another_value_takes_apart_are_refused():
         assert run_sensitivities(plate(0.1, 0.5), ("mx.p", "my.inertia"), 0.25, **settings).ok
         with pytest.raises(RunError, match=r'E374(.|\n)*no derivative by "left.h"'):
             run_sensitivities(plate(0.1, 0.5), ("mx.p", "left.h"), 0.25, **settings)
+
+
+def handed_on(count, p, masses, restitutions):
+    """Momenta of balls in a row after each has struck the next, in complex numbers too."""
+    momenta = [p, *[0.0 * p] * (count - 1)]
+    for k, e in enumerate(restitutions):
+        approach = momenta[k] / masses[k] - momenta[k + 1] / masses[k + 1]
+        taken = (1.0 + e) * approach / (1.0 / masses[k] + 1.0 / masses[k + 1])
+        momenta[k], momenta[k + 1] = momenta[k] - taken, momenta[k + 1] + taken
+    return np.array(momenta)
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
+    """Balls whose masses fall are left apart; equal ones touch at rest, so that what changes their masses has them meet again."""
+    masses, settings = [1.0 - 0.1 * k for k in range(count)], {**TIGHT, "samples": [0.0, 0.1, 0.3], "simultaneous": "sequence"}
+    names = ("ball0.p", *(f"ball{k}.inertia" for k in range(count)), *(f"gap{k}.restitution" for k in range(count - 1)))
+    given = {f"ball{k}.inertia": mass for k, mass in enumerate(masses)}
+    found = run_sensitivities(cradle(count), names, 0.3, parameters=given, **settings)
+    assert found.ok and len(found.result.events) == count - 1
+    for j, name in enumerate(names):
+        numbers = np.array([1.0, *masses, *np.ones(count - 1)], dtype=complex)
+        numbers[j] += 1e-30j
+        wanted = handed_on(count, numbers[0], numbers[1 : 1 + count], numbers[1 + count :]).imag / 1e-30
+        agree(np.array([found[f"ball{k}.p", name][-1] for k in range(count)]), wanted)
+    alike = run_sensitivities(cradle(count), ("ball0.p", "gap0.h"), 0.3, **settings)
+    assert alike.ok and alike[f"ball{count - 1}.p", "ball0.p"][-1] == pytest.approx(1.0, rel=EXACT)
+    for name, why in (
+        ("ball1.p", "closed at the same time by chance"),
+        ("ball1.inertia", '"gap0" touches and does not approach'),
+    ):
+        with pytest.raises(RunError, match=rf'E374(.|\n)*no derivative by "{name}"(.|\n)*{why}'):
+            run_sensitivities(cradle(count), ("ball0.p", name), 0.3, **settings)
 
 
 def beam():
@@ -327,3 +363,86 @@ def test_friction_and_restitution_are_found_from_noisy_data(seed):
     found = estimate(ball(1), ranges, [Experiment(data, **settings)], progress=False)
     assert found.distance(truth) < 4.5 and found.chi2 == pytest.approx(found.freedom, rel=0.5)
     assert np.all(found.deviations < 0.1 * found.values)
+
+
+def plank(arms, gap=0.1, friction=False, **mass):
+    """A plank that falls on supports at these places; with friction, which the last of them presses, on a slide beside it."""
+    graph, y, turn, x = Graph("plank"), J1("y"), J1("turn"), J1("x")
+    graph.connect(y, I("mass", **(mass or {"inertia": 2.0}), domain="translation")).connect(turn, I("J", 0.3))
+    graph.connect(Se("weight", -19.62), y)
+    for name, arm in arms.items():
+        at, lever = J0(f"at {name}"), TF(f"lever {name}", arm)
+        graph.connect(y, at).connect(turn, lever).connect(lever, at)
+        graph.connect(at, Constraint(name, initial=gap, automaton=f"on {name}", active=["rest"], restitution=0.5))
+        graph.add_automaton(contact(name))
+    if friction:
+        graph.connect(x, I("slide", 1.0, initial=1.0, domain="translation"))
+        graph.connect(x, Friction("rubs", 0.2, stick_limit=1.0, scale=lambda n: n, signals=[f"{list(arms)[-1]}.multiplier"]))
+    return compile_model(graph)
+
+
+def refuses(compiled, name, why, t_end=0.2, **settings):
+    with pytest.raises(RunError, match=rf'E374(.|\n)*no derivative by "{name}"(.|\n)*{why}'):
+        run_sensitivities(compiled, name, t_end, progress=False, **settings)
+
+
+def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
+    """It lies in the centre of percussion of the other end's blow: heavier ends draw it up, lighter ones press it down."""
+    compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
+    rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
+    refuses(compiled, "J.inertia", '"left" is on the edge between pushing and letting go', **rests)
+    found = run_sensitivities(compiled, ("right.h", "right.restitution"), 0.2, **rests, **TIGHT)
+    assert found.ok and found.result["on left.mode"][-1] == 1.0
+    for name in found.labels:
+        wanted = differences(compiled, name, 0.2, ["mass.p", "slide.p"], 1e-3, initial=rests["initial"], samples=[0.2], **TIGHT)
+        agree(np.array([found[state, name][-1] for state in ("mass.p", "slide.p")]), wanted[-1])
+
+
+def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
+    """A blow at the start: the second ball is struck with the last one as long as it does not move away from it before."""
+    struck = {"initial": {"gap0.h": 0.0}, "t_end": 0.1}
+    for how in ("together", "sequence"):
+        for name in ("ball1.p", "ball2.p"):
+            refuses(cradle(), name, '"gap1" touches and does not approach', simultaneous=how, **struck)
+    found = run_sensitivities(cradle(), "ball0.p", 0.1, initial={"gap0.h": 0.0}, **TIGHT)
+    assert [found[f"ball{k}.p", "ball0.p"][-1] for k in range(3)] == pytest.approx([-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0])
+
+
+def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
+    """The plank does not tell how, and has derivatives; friction that one support presses has none. Of the restitution of one of
+    them more has it push alone, and less nothing."""
+    arms, falls = {"left": -0.5, "mid": 0.0, "right": 0.5}, {"mass.p": -1.0}
+    found = run_sensitivities(plank(arms), ("weight.value", "mass.inertia"), 0.15, initial=falls, samples=[0.15], **TIGHT)
+    assert found.ok and found.result.events
+    for name in found.labels:
+        wanted = differences(plank(arms), name, 0.15, ["mass.p"], 1e-3, initial=falls, samples=[0.15], **TIGHT)
+        agree(found["mass.p", name], wanted[:, 0])
+    refuses(plank(arms), "mid.restitution", "between pushing and letting go", 0.15, initial=falls)
+    refuses(plank(arms, friction=True), "weight.value", "contacts hold more than there is to move", 0.15, initial=falls)
+
+
+def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
+    """Its last bounce and the limit of all that would follow are one instant: of one contact, which does not meet itself."""
+    compiled, falls = plank({"left": 0.3}, friction=True), {"J.p": 0.5}
+    found = run_sensitivities(compiled, "J.p", 0.6, initial=falls, samples=[0.6], **TIGHT)
+    last, limit = found.result.events[-2:]
+    assert found.ok and limit.accumulation is not None and last.since == limit.since
+    states = ("mass.p", "J.p", "slide.p")
+
+    def end(p):  # how many bounces there are before the limit is taken does not matter
+        run = compiled.simulate(0.6, initial={"J.p": p}, samples=[0.6], **TIGHT)
+        return np.array([run[state][-1] for state in states])
+
+    agree(np.array([found[state, "J.p"][-1] for state in states]), extrapolated(end, 0.5, 0.05))
+
+
+@pytest.mark.parametrize("how", ["together", "sequence"])
+def test_storages_with_curves_collide_one_after_the_other(how):
+    """Of these a collision is no linear problem: the run takes them in a sequence, each by its own formula."""
+    compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
+    settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "simultaneous": how, **TIGHT}
+    found = run_sensitivities(compiled, ("weight.value", "right.restitution", "mass.p"), 0.14, **settings)
+    assert found.ok and found.result.events
+    for name in found.labels:
+        wanted = differences(compiled, name, 0.14, ["mass.p", "J.p"], 1e-3, None, **settings)
+        agree(np.array([found[state, name][-1] for state in ("mass.p", "J.p")]), wanted[-1])

@@ -97,6 +97,15 @@ def test_fewer_data_than_numbers_tell_none_that_takes_part():
     assert all(f'"{name}"' in found.told[0] for name in numbers)
 
 
+def test_data_without_noise_leave_rounding():
+    """Begun at the truth, where nothing at all is left, as beside it."""
+    data, value = {name: (TIMES, y) for name, y in measured().items()}, TRUTH["winding.resistance"]
+    found, near = (estimate(drive(), {"winding.resistance": begin}, data, progress=False) for begin in (value, 1.05 * value))
+    assert found.chi2 == 0.0 and "rounding" in found.told[0] and not any("rounding" in finding for finding in near.told)
+    for estimated in (found, near):
+        assert estimated.estimated and estimated.deviations[0] < 1e-9 * estimated.values[0]
+
+
 def test_noise_is_not_known_where_nothing_is_left():
     found = estimate(drive(), RANGES, {"rotor.flow": (TIMES[10:13], measured()["rotor.flow"][10:13])}, progress=False)
     assert found.freedom == 0 and np.all(np.isinf(found.deviations))

@@ -63,6 +63,23 @@ def test_a_motor_against_complex_steps(options):
             agree(found[state, name], wanted[:, i], EXACT if np.max(np.abs(wanted[:, i])) * numbers[j] > 1e-12 else 1e-4)
 
 
+@pytest.mark.parametrize("options", METHODS, ids=str)
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
+def test_what_rests_has_derivatives_by_its_start(options, unit):
+    """No state has a size all along the run: S' = f_x S has scales of its own, in any unit."""
+    graph, v = Graph("oscillator"), J1("v")
+    graph.connect(v, I("mass", 1.0 * unit, domain="translation")).connect(v, C("spring", stiffness=4.0 * unit))
+    graph.add(signals.integrator("way", "mass.flow"), signals.integrator("path", "way.y"))
+    compiled = compile_model(graph)
+    times = np.array([0.0, 0.4, 1.0])
+    found = run_sensitivities(compiled, ("mass.p", "spring.q"), 1.0, samples=times, rtol=1e-10, progress=False, **options)
+    s, c = np.sin(2.0 * times), np.cos(2.0 * times)
+    assert found.ok and not found.result.x.any()
+    agree(found["mass.p"], np.stack([c, -2.0 * s * unit], axis=-1))
+    agree(found["path.y", "mass.p"] * unit, (1.0 - c) / 4.0)
+    agree(found["path.y", "spring.q"], s / 2.0 - times)
+
+
 def bounces(times, numbers):
     """Height and momentum of a ball of mass 1 that bounces, at these times, in complex numbers."""
     g, p, h, e = numbers

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bondgraph.estimation.instants.collisions import APART, CollisionSlopes, ImpactPart
+from bondgraph.estimation.instants.collisions import CollisionSlopes, ImpactPart
 from bondgraph.estimation.instants.crossing import AccumulationLimits, first_time, own_time
-from bondgraph.estimation.instants.edges import met_by_chance, undecided
+from bondgraph.estimation.instants.edges import APART, met_by_chance, undecided
 from bondgraph.estimation.instants.passing import Before, Passing, RunKernels
 from bondgraph.run.instants.events import Event
 
@@ -41,38 +41,45 @@ class Chain:
         kernels, first = self._kernels, group[0]
         at.x, at.m = first.x_before.copy(), first.m_before.copy()
         steps = [step for event in group for step in self._steps(at, event)]
-        dt = first_time(kernels, at, steps[0].transition, before)
+        f = kernels.rates(at)
+        dt = first_time(kernels, at, f, steps[0].transition, before)
         begin = Passing(at.t, at.x, at.S, at.m)
-        D = kernels.solved(at, at.S + np.outer(kernels.rates(at), dt), dt)
+        start = D = kernels.solved(at, at.S + np.outer(f, dt), dt)
+        alone = bool(before.length) and before.ticked is None
         for number, step in enumerate(steps):
             event = step.event
             at.x, at.m = event.x_before, event.m_before
             own = self._limits.limit(event)
-            if own is None and number and before.length and before.ticked is None:
-                own = own_time(kernels, at, D, dt, begin, step.transition)
+            if own is None and number and alone:
+                own = own_time(kernels, at, D, dt, (begin, f), step.transition)
+            if own is None and self._colliding is not None and self._acts(step, steps[:number]):
+                self._colliding.waits(event, begin, start, dt)
             if own is not None:
                 self._in_any_order(step, steps[:number], own, dt)
-                f = kernels.rates(at)
-                dt, D = own, D + np.outer(f, own - dt)
+                dt, D = own, D + np.outer(kernels.rates(at), own - dt)
             self._limits.see(step.transition, event.since, dt)
             D = self._passed(step, at, D, dt)
             at.x, at.m = event.x_after, event.m_after
             D = kernels.solved(at, D, dt)
+        if self._colliding is not None and len(group) > 1 and self._acts(steps[-1], steps[:-1]):
+            self._colliding.leaves(group[-1], at, D, dt)
         at.S = D - np.outer(kernels.rates(at), dt)
 
     def _in_any_order(self, step: _Step, earlier: Sequence[_Step], own: np.ndarray, dt: np.ndarray) -> None:
         """Refuse contacts that act on each other and are taken in a sequence, of which another value makes another one."""
         apart = APART * self._kernels.rtol * np.maximum(np.abs(own), np.abs(dt)).max(initial=0.0)
-        part, off = step.part, np.abs(own - dt) > apart
-        if not off.any() or self._colliding is None:
-            return
-        if any(
-            part.acts_on(one.part)
-            if part is not None and one.part is not None
-            else self._colliding.couples(step.event, one.event)
-            for one in earlier
-        ):
+        off = np.abs(own - dt) > apart
+        if off.any() and self._acts(step, earlier):
             raise met_by_chance(self._kernels, step.event, step.transition, off)
+
+    def _acts(self, step: _Step, earlier: Sequence[_Step]) -> bool:
+        """Whether a step is a collision that acts on one of those before it, other than bounces of the same contact."""
+        part, colliding, edges = step.part, self._colliding, self._kernels.bound.program.transitions
+        return colliding is not None and any(
+            part.acts_on(one.part) if part is not None and one.part is not None else colliding.couples(step.event, one.event)
+            for one in earlier
+            if edges[one.transition].slot != edges[step.transition].slot
+        )
 
     def _steps(self, at: Passing, event: Event) -> list[_Step]:
         """An event as single transitions, or the parts of its collision that do not act on each other."""

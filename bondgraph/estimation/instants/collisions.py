@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bondgraph.estimation.instants.edges import Known, came_apart, natural_sizes, refused
+from bondgraph.estimation.instants.edges import Known, came_apart, closed, lets_go, refused, rested, touches
 from bondgraph.estimation.instants.impulse_slopes import Given, ImpulseSlopes
 from bondgraph.estimation.instants.passing import Passing, RunKernels
 from bondgraph.run.instants.events import Event
@@ -19,8 +19,8 @@ from bondgraph.run.switching.course import Courses
 from bondgraph.run.switching.meeting import WITHIN, Meeting, Together, UnitImpulses, meeting_of, unit_impulses
 from bondgraph.run.switching.together import RUBBING, Impact, impact_of
 
-NEAR, APART = 10.0, 100.0
-"""Times the run's rtol: how near to an edge is at it, and how far derivatives may be off what they must obey."""
+NEAR = 10.0
+"""Times the run's rtol: how near to an edge is at it."""
 
 COUPLED = 1e-12
 """ImpactPart of the mobilities of two contacts by which they act on each other."""
@@ -54,11 +54,12 @@ class CollisionSlopes:
         self._kernels, self._collisions = kernels, collisions
         self._courses = Courses(kernels.bound, kernels.bound.span)
         self._courses.sizes[:] = kernels.sizes
+        self._every = [*collisions.constraints, *(f.name for f in collisions.frictions for _ in range(f.dimension))]
 
     def parts(self, at: Passing, event: Event) -> list[ImpactPart]:
         """The parts of the collision of an event; none where it is no problem of impulses, or no linear one."""
         collisions = self._collisions
-        if event.accumulation is not None or not (collisions.frictions or event.together):
+        if event.accumulation is not None or not (collisions.frictions or event.together or not self._is_plain(at, event)):
             return []
         for alone in (False, True):
             how = Together(WITHIN * self._kernels.rtol, alone)
@@ -74,6 +75,13 @@ class CollisionSlopes:
                 return _parts(meeting, impact)
         return []
 
+    def _is_plain(self, at: Passing, event: Event) -> bool:
+        """Whether an event is what the reset of its transition makes, with its impulse or without."""
+        bound, index = self._kernels.bound, event.transition
+        pushed = bound.pushed(index, at.t, at.x, at.m)
+        made = [bound.reset(index, at.t, at.x, at.m), *([] if pushed is None else [pushed[1]])]
+        return any(self._kernels.same(x, event.x_before, event.x_after) for x in made)
+
     def couples(self, event: Event, other: Event) -> bool:
         """Whether impulses of one of two events that are single bounces change flows of what bounces in the other."""
         bounces, sides = self._collisions.bounces, []
@@ -85,17 +93,29 @@ class CollisionSlopes:
     def passed(self, part: ImpactPart, event: Event, at: Passing, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
         """D after a part of a collision; E374 where it has no derivative."""
         kernels, own = self._kernels, part.impact
-        known = Known(kernels, event, self._shares(event, D), APART * kernels.rtol)
+        known = Known.of(kernels, event, D)
         came_apart(known, part.transitions, at, D, dt)
         taken = np.zeros(len(own.impulses))
         taken[own.places] = own.push * own.found
         pushed, responses, flows, restitutions, limits = self._slopes(at, D, dt, taken)
+        self._beside(part, known, responses)
         turned, places = own.apart[:, None], own.places
         given = Given(turned * flows[places], turned * responses[places], restitutions[places], limits[part.frictions])
         found = ImpulseSlopes(own, given, NEAR * kernels.rtol, known.apart, known.shares)
         if found.edges:
             raise refused(known, found.edges, self._names(part))
         return np.asarray(D + pushed + part.meeting.table.states[:, places] @ (own.push[:, None] * found.slopes))
+
+    def _beside(self, part: ImpactPart, known: Known, responses: np.ndarray) -> None:
+        """Refuse contacts that hold, and on which a part acts along a direction alone, so that it draws or presses them: E374."""
+        table = part.meeting.table
+        scale = np.where(np.isfinite(table.scale), table.scale, 0.0)
+        most = float(np.max(_in(scale, np.abs(table.flow)), initial=0.0))
+        terms = np.max(_in(scale[:, None], np.abs(responses)), axis=0, initial=0.0) + known.shares * most
+        for contact in part.meeting.contacts:
+            off = np.abs(responses[contact.place]) > known.apart * scale[contact.place] * terms
+            if contact.held and contact.place not in part.impact.places and off.any():
+                raise lets_go(known, self._every[contact.place], off)
 
     def noted(self, event: Event, at: Passing, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
         """D after a collision, where frictions in a plane have noted how they slip on."""
@@ -118,6 +138,39 @@ class CollisionSlopes:
                 D[list(rubs.pace)] = heading @ flows[own]
         return D
 
+    def leaves(self, event: Event, at: Passing, D: np.ndarray, dt: np.ndarray) -> None:
+        """Refuse what collisions one after the other have left touching at no speed, where a direction makes it approach: E374.
+        The last one is as its own restitution says."""
+        self._resting(Known.of(self._kernels, event, D), at, D, dt, set(range(len(at.m))) - self._slots(event))
+
+    def waits(self, event: Event, at: Passing, D: np.ndarray, dt: np.ndarray) -> None:
+        """Refuse a collision that others set off and whose contact touched at no speed before them, where a direction makes it
+        approach or opens it: E374."""
+        known = Known.of(self._kernels, event, D)
+        rested(known, event.transition, at, D, dt)
+        self._resting(known, at, D, dt, self._slots(event))
+
+    def _slots(self, event: Event) -> set[int]:
+        return {self._kernels.bound.program.transitions[index].slot for index in event.transitions}
+
+    def _resting(self, known: Known, at: Passing, D: np.ndarray, dt: np.ndarray, slots: set[int]) -> None:
+        """Refuse contacts, those of some automata, that touch at no speed but along a direction."""
+        kernels, collisions, bound = self._kernels, self._collisions, self._kernels.bound
+        edges, event = bound.program.transitions, known.event
+        table = unit_impulses(bound, at.t, at.x, at.m)
+        scale = np.where(np.isfinite(table.scale), table.scale, 0.0)
+        sides = (table.flow, unit_impulses(bound, at.t, event.x_before, at.m).flow)
+        most = float(np.max([_in(scale, np.abs(flow)) for flow in sides], initial=0.0))
+        slopes = self._slopes(at, D, dt, np.zeros(len(scale)))[2]
+        terms = np.max(_in(scale[:, None], np.abs(slopes)), axis=0, initial=0.0) + known.shares * most
+        for c, bounces in enumerate(collisions.bounces):
+            off = np.abs(slopes[c]) > known.apart * scale[c] * terms
+            if not off.any() or abs(table.flow[c]) > NEAR * kernels.rtol * scale[c] * most:
+                continue
+            own = [i for i in bounces if edges[i].slot in slots and at.m[edges[i].slot] == edges[i].source]
+            if any(closed(known, i, at, D, dt) for i in own):
+                raise touches(known, self._every[c], off)
+
     def _slopes(self, at: Passing, D: np.ndarray, dt: np.ndarray, taken: np.ndarray) -> list[np.ndarray]:
         """Derivatives along the directions, at fixed impulses: of what these do to states (n, k) and to flows (c, k), of flows
         before them and restitutions (c, k), and of limits (f, k)."""
@@ -125,17 +178,15 @@ class CollisionSlopes:
         out = kernels.values(kernels.variational.impact(), at, D, dt, np.zeros(len(at.x)), taken)
         return np.split(out.reshape(1 + len(dt), -1)[1:].T, np.cumsum([len(at.x), count, count, count]))
 
-    def _shares(self, event: Event, D: np.ndarray) -> np.ndarray:
-        """How large D is in the sizes of the states, the largest of each direction (k,)."""
-        natural = natural_sizes(self._kernels, event)
-        acting = natural > 0.0
-        return np.asarray(np.max(np.abs(D[acting]) / natural[acting, None], axis=0, initial=0.0))
-
     def _names(self, part: ImpactPart) -> list[str]:
         """Of each scalar of an impact the element that it belongs to."""
-        collisions = self._collisions
-        every = [*collisions.constraints, *(f.name for f in collisions.frictions for _ in range(f.dimension))]
-        return [every[place] for place in part.impact.places]
+        return [self._every[place] for place in part.impact.places]
+
+
+def _in(scale: np.ndarray, flows: np.ndarray) -> np.ndarray:
+    """Flows in their scales; none of what nothing moves."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(scale > 0.0, flows / scale, 0.0)
 
 
 def _parts(meeting: Meeting, impact: Impact) -> list[ImpactPart]:

@@ -23,43 +23,47 @@ LIMIT = 10
 """Events that tell where such that follow one another ever faster lead to, as in `run.switching.accumulation`."""
 
 
-def first_time(kernels: RunKernels, at: Passing, transition: int, before: Before) -> np.ndarray:
-    """dt of an instant: zero at the start, that of a tick where a guard jumps there, else where the guard crosses zero."""
+def first_time(kernels: RunKernels, at: Passing, f: np.ndarray, transition: int, before: Before) -> np.ndarray:
+    """dt of an instant: zero at the start, that of a tick where a guard jumps there, else where the guard crosses zero; f: rates
+    before it (n,)."""
     nothing = np.zeros(at.S.shape[1])
     if before.ticked is not None:
         guards, dt = before.ticked
         if guards[transition] < 0.0 or not before.length:
             return dt
-    return nothing if not before.length else _crossing(kernels, at, at.S, transition, before)[0]
+    return nothing if not before.length else _crossing(kernels, at, f, at.S, transition, before)[0]
 
 
 def own_time(
-    kernels: RunKernels, at: Passing, D: np.ndarray, dt: np.ndarray, begin: Passing, transition: int
+    kernels: RunKernels, at: Passing, D: np.ndarray, dt: np.ndarray, begin: tuple[Passing, np.ndarray], transition: int
 ) -> np.ndarray | None:
-    """dt of a transition that would have crossed zero by itself where this instant began; None where another set it off."""
+    """dt of a transition that would have crossed zero by itself where this instant began, with its rates; None where another set
+    it off."""
     edge = kernels.bound.program.transitions[transition]
-    if begin.m[edge.slot] != edge.source:
+    start, rates = begin
+    if start.m[edge.slot] != edge.source:
         return None
-    there, late = _crossing(kernels, begin, begin.S, transition)
+    there, late = _crossing(kernels, start, rates, start.S, transition)
     if not np.isfinite(there).all() or not abs(late) <= COINCIDING * kernels.bound.span or agree(there, dt):
         return None
-    own, _ = _crossing(kernels, at, D - np.outer(kernels.rates(at), dt), transition)
+    f = kernels.rates(at)
+    own, _ = _crossing(kernels, at, f, D - np.outer(f, dt), transition)
     return own if np.isfinite(own).all() else None
 
 
 def _crossing(
-    kernels: RunKernels, at: Passing, S: np.ndarray, transition: int, before: Before | None = None
+    kernels: RunKernels, at: Passing, f: np.ndarray, S: np.ndarray, transition: int, before: Before | None = None
 ) -> tuple[np.ndarray, float]:
     """dt where a guard crosses zero, and how long after this time it would; E373 where it only touches zero."""
-    f = kernels.rates(at)
-    value, *slopes, speed = kernels.values(kernels.variational.guard(transition), at, S, np.zeros(S.shape[1]), f)
+    found = kernels.values(kernels.variational.guard(transition), at, S, np.zeros(S.shape[1]), f)
+    value, slopes, speed = found.item(0), found[1:-1], found.item(-1)
     if before is not None and not speed * before.length > np.sqrt(kernels.rtol) * _largest(kernels, at, transition, before, f):
         edge = kernels.bound.program.transitions[transition]
         title = f'at {kernels.bound.origin + at.t:.6g} s "{edge.kind}" of "{edge.name}" is where its guard only touches zero'
         why = f"the guard rises by {speed:.3g} 1/s there: a little less, and it would not fire, so that there is no derivative"
         raise RunError(Problem("E373", title, (why,), cures=("other parameters or start values", "a run that ends before")))
     with np.errstate(all="ignore"):
-        return -np.array(slopes) / speed, float(-value / speed)
+        return -slopes / speed, float(-value / np.float64(speed))
 
 
 def _largest(kernels: RunKernels, at: Passing, transition: int, before: Before, f: np.ndarray) -> float:
@@ -68,7 +72,7 @@ def _largest(kernels: RunKernels, at: Passing, transition: int, before: Before, 
     begin = bound.rates(at.t - before.length, before.x, at.m)
     middle = (before.x + at.x) / 2.0 + before.length / 8.0 * (begin - f)
     times = (at.t - before.length, at.t - before.length / 2.0)
-    seen = [abs(bound.guards(t, x, at.m)[transition]) for t, x in zip(times, (before.x, middle), strict=True)]
+    seen = [abs(bound.guards(t, x, at.m).item(transition)) for t, x in zip(times, (before.x, middle), strict=True)]
     return float(np.max(seen))
 
 

@@ -12,6 +12,9 @@ from bondgraph.estimation.instants.impulse_slopes import APPROACHES, DEPENDS, GA
 from bondgraph.estimation.instants.passing import Passing, RunKernels
 from bondgraph.run.instants.events import Event
 
+APART = 100.0
+"""Times the run's rtol: how far derivatives may be off what they must obey."""
+
 _SAID = {
     STICKS: '"{}" is on the edge between sticking and slipping',
     PUSHES: '"{}" is on the edge between pushing and letting go',
@@ -19,18 +22,28 @@ _SAID = {
     GAINS: "the restitution is on the edge beyond which the impulses would gain energy, or there are none",
     DEPENDS: "contacts hold more than there is to move, so that what each of them takes is not known",
 }
+_DIFFER = "the derivatives from both sides differ"
 _CURES = ("start values or parameters off the edge", "the run without these numbers varied", "differences of runs to one side")
 
 
 @dataclass(frozen=True)
 class Known:
-    """An event in a run; how large derivatives are along each direction in the sizes of the states (k,); and the part by which
-    they may be off what they must obey."""
+    """An event in a run; sizes of the states there (n,); how large derivatives along each direction are in these (k,); by which
+    part they may be off what they must obey."""
 
     kernels: RunKernels
     event: Event
+    natural: np.ndarray
     shares: np.ndarray
     apart: float
+
+    @staticmethod
+    def of(kernels: RunKernels, event: Event, D: np.ndarray) -> Known:
+        """By the derivatives D (n, k) before it."""
+        natural = natural_sizes(kernels, event)
+        acting = natural > 0.0
+        shares = np.asarray(np.max(np.abs(D[acting]) / natural[acting, None], axis=0, initial=0.0))
+        return Known(kernels, event, natural, shares, APART * kernels.rtol)
 
 
 def natural_sizes(kernels: RunKernels, event: Event) -> np.ndarray:
@@ -43,19 +56,30 @@ def natural_sizes(kernels: RunKernels, event: Event) -> np.ndarray:
 
 def came_apart(known: Known, transitions: Sequence[int], at: Passing, D: np.ndarray, dt: np.ndarray) -> None:
     """Refuse a collision whose contacts, of which the first decides the time, are no longer closed together where it moves."""
-    if len(transitions) < 2:
-        return
-    kernels, (n, k) = known.kernels, D.shape
-    natural, nothing = natural_sizes(kernels, known.event), np.zeros(k)
     for transition in transitions[1:]:
-        guard, f = kernels.variational.guard(transition), kernels.rates(at)
-        _, *off, speed = kernels.values(guard, at, D, dt, f)
-        still = kernels.values(guard, at, np.zeros((n, k)), nothing, np.zeros(n))[1 : 1 + k]
-        slopes = [kernels.values(guard, at, np.zeros((n, k)), nothing, row)[-1] for row in np.eye(n)]
-        terms = np.abs(slopes) @ natural * known.shares + np.abs(still) + np.abs(speed * dt)
-        moved = np.abs(off) > known.apart * terms
+        _, moved = _closed(known, transition, at, D, dt)
         if moved.any():
-            raise met_by_chance(kernels, known.event, transition, moved)
+            raise met_by_chance(known.kernels, known.event, transition, moved)
+
+
+def rested(known: Known, transition: int, at: Passing, D: np.ndarray, dt: np.ndarray) -> None:
+    """Refuse a collision that others set off where its contact was closed before, without moving: another value opens it."""
+    closed, moved = _closed(known, transition, at, D, dt)
+    if closed and moved.any():
+        raise met_by_chance(known.kernels, known.event, transition, moved)
+
+
+def _closed(known: Known, transition: int, at: Passing, D: np.ndarray, dt: np.ndarray) -> tuple[bool, np.ndarray]:
+    """Whether a guard is at zero, and along which directions (k,) it does not stay there."""
+    kernels, (n, k) = known.kernels, D.shape
+    nothing = np.zeros(k)
+    guard, f = kernels.variational.guard(transition), kernels.rates(at)
+    value, *off, speed = kernels.values(guard, at, D, dt, f)
+    still = kernels.values(guard, at, np.zeros((n, k)), nothing, np.zeros(n))[1 : 1 + k]
+    slopes = [kernels.values(guard, at, np.zeros((n, k)), nothing, row)[-1] for row in np.eye(n)]
+    size = float(np.abs(slopes) @ known.natural)
+    terms = size * known.shares + np.abs(still) + np.abs(speed * dt)
+    return abs(value) <= known.apart * size, np.abs(off) > known.apart * terms
 
 
 def met_by_chance(kernels: RunKernels, event: Event, transition: int, along: np.ndarray) -> RunError:
@@ -69,7 +93,22 @@ def refused(known: Known, edges: Sequence[Degeneracy], names: Sequence[str]) -> 
     """What is at an edge, where `names` are the elements of the scalars of the impact."""
     along = np.any([edge.directions for edge in edges], axis=0)
     whys = dict.fromkeys(_SAID[edge.kind].format(names[edge.place] if edge.place >= 0 else "") for edge in edges)
-    return _refusal(known.kernels, known.event, along, (*whys, "the derivatives from both sides differ"))
+    return _refusal(known.kernels, known.event, along, (*whys, _DIFFER))
+
+
+def touches(known: Known, name: str, along: np.ndarray) -> RunError:
+    """A contact that touches at no speed and neither approaches nor separates; along some directions it does."""
+    return _refusal(known.kernels, known.event, along, (_SAID[APPROACHES].format(name), _DIFFER))
+
+
+def lets_go(known: Known, name: str, along: np.ndarray) -> RunError:
+    """A contact that holds and on which nothing acts; along some directions it is drawn or pressed."""
+    return _refusal(known.kernels, known.event, along, (_SAID[PUSHES].format(name), _DIFFER))
+
+
+def closed(known: Known, transition: int, at: Passing, D: np.ndarray, dt: np.ndarray) -> bool:
+    """Whether the guard of a transition is at zero."""
+    return _closed(known, transition, at, D, dt)[0]
 
 
 def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[str, ...]) -> RunError:

@@ -132,7 +132,7 @@ class ImpulseSlopes:
             if max(abs(self._z[i]), abs(self._a[i])) <= least:
                 others.append((PUSHES, i, rests if acts else flows))
             elif acts and abs(self._flow[i]) <= least:
-                others.append((APPROACHES, i, flows))
+                self._waits(i)
         for g, own in enumerate(self._unit.places()):
             self._rubbing(g, own, chosen, others)
         return chosen, others
@@ -180,6 +180,12 @@ class ImpulseSlopes:
         by_z, energy = self._flow + 0.5 * (A + A.T) @ z, float(z @ (self._flow + 0.5 * A @ z))
         terms = float(np.abs(z) @ (np.abs(self._flow) + 0.5 * np.abs(A) @ np.abs(z)))
         return by_z, z @ (self._before + 0.5 * self._responses), abs(energy) / terms if terms else 0.0
+
+    def _waits(self, i: int) -> None:
+        """Note a contact that is pushed, although it does not approach, along directions in which it begins to."""
+        off = np.abs(self._before[i]) > self._apart * np.maximum(self._floor, np.abs(self._before).max(axis=0))
+        if off.any():
+            self._edges.append(Degeneracy(APPROACHES, i, off))
 
     def _check(self, kind: str, place: int, matrix: np.ndarray, right: np.ndarray, dz: np.ndarray) -> None:
         """Note an edge where derivatives do not obey an equation."""

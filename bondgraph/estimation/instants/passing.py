@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -34,6 +34,27 @@ class Before:
     """Guards (transitions,) before a tick or break at this instant, and its dt (k,)."""
 
 
+@dataclass(frozen=True)
+class _Call:
+    """A kernel bound to arrays of its own: where its time, its modes and its blocks of numbers are put, and what it gives."""
+
+    time: np.ndarray
+    modes: np.ndarray
+    places: tuple[np.ndarray, ...]
+    run: Callable[[], object]
+    out: np.ndarray
+
+    @staticmethod
+    def of(prepared: Prepared, p: np.ndarray, given: Sequence[np.ndarray]) -> _Call:
+        """With places for blocks of these shapes, one behind the other, matrices column after column."""
+        time, y, parameters, modes = blocks = [np.zeros(size) for size in prepared.kernel.sizes]
+        parameters[:] = prepared.parameters(p)
+        ends = np.cumsum([block.size for block in given])
+        places = [y[end - block.size : end].reshape(block.shape[::-1]).T for end, block in zip(ends.tolist(), given, strict=True)]
+        out = np.zeros(prepared.kernel.n_out)
+        return _Call(time, modes, tuple(places), prepared.kernel.bind(*blocks, out=out), out)
+
+
 class RunKernels:
     """Kernels of instants at the parameters of one run.
 
@@ -46,21 +67,18 @@ class RunKernels:
     def __init__(self, variational: Variational, bound: Bound, p: np.ndarray, rtol: float, sizes: np.ndarray):
         self.variational, self.bound = variational, bound
         self.p, self.rtol, self.sizes = p, rtol, sizes
-        self._calls: dict[int, tuple[Any, ...]] = {}
+        self._calls: dict[int, _Call] = {}
 
     def values(self, prepared: Prepared, at: Passing, *more: np.ndarray) -> np.ndarray:
         """What a kernel of an instant gives of states and modes, and of what follows them: D (n, k), dt (k,), f (n,), ..."""
-        key = id(prepared)
-        if key not in self._calls:
-            blocks = [np.zeros(size) for size in prepared.kernel.sizes]
-            blocks[2][:] = prepared.parameters(self.p)
-            out = np.zeros(prepared.kernel.n_out)
-            self._calls[key] = (*blocks, prepared.kernel.bind(*blocks, out=out), out)
-        time, y, _, modes, call, out = self._calls[key]
-        time[0], modes[:] = self.bound.clock(at.t), at.m
-        np.concatenate([at.x, *(block.T.ravel() for block in more)], out=y)
-        call()
-        return out.copy()
+        call = self._calls.get(id(prepared))
+        if call is None:
+            call = self._calls[id(prepared)] = _Call.of(prepared, self.p, (at.x, *more))
+        call.time[0], call.modes[:] = self.bound.time(at.t), at.m
+        for place, block in zip(call.places, (at.x, *more), strict=True):
+            place[...] = block
+        call.run()
+        return call.out.copy()
 
     def rates(self, at: Passing) -> np.ndarray:
         """f where it is."""
@@ -68,7 +86,7 @@ class RunKernels:
 
     def solved(self, at: Passing, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
         """D where the unknowns of algebraic loops follow."""
-        D = D.copy()
+        D = D.copy() if self.bound.program.loops else D
         for index, loop in enumerate(self.bound.program.loops):
             prepared = self.variational.solution(index)
             out = self.values(prepared, at, D, dt, np.zeros(len(at.x)))
@@ -77,6 +95,8 @@ class RunKernels:
 
     def same(self, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> bool:
         """Whether x is what an event has left, between states before and after it."""
+        if (x == after).all():
+            return True
         size = np.maximum(self.sizes, np.maximum(np.abs(before), np.abs(after)))
         return bool(np.all((np.abs(x - after) <= SAME * size)[self.bound.kept]))
 

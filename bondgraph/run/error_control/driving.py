@@ -85,7 +85,7 @@ def _met() -> Procedure:
     record.set("oldest", write.select((place + 1).equals(PATTERNS), 0, place + 1, "i64"))
     known = record.get("known")
     record.set("known", write.select(known < PATTERNS, known + 1, known, "i64"))
-    new = write.call(record.get("meet"), [place], "ptr")
+    new = write.call(record.get("meet"), [], "ptr")
     patterns.store(place, new, "ptr")
     record.set("pattern", new)
     write.give()

@@ -21,11 +21,12 @@ RAPID, CARRIED = 1, 2
 # next time (`lane_scales`): nothing, the fastest rates, or all.
 # wide_rates, ...: kernels for so many `lanes`, 0 where there are none, and their blocks.
 # patterns, pattern: records of `couplings.Structures` that are at hand, and the present one; meet: finds one by `found`.
+# asked: the table `ASKED` of weights that are looked at in Python.
 _POINTERS = """rates powers energies couple interpret p window size floor noise exceeded speed scale nominal absolute
     seen squares square_modes ladder directions patterns pattern meet found nonzeros diagonal values coupled_at
     blocks place_blocks place_indices places constants numbers rows steps work seeded seed_groups entries entry_groups
     fastest balance reached later moved scales apart held beyond sharp points third fourth sigma driven
-    wide_rates wide_powers wide_t wide_x wide_p wide_m wide_out"""
+    wide_rates wide_powers wide_t wide_x wide_p wide_m wide_out asked"""
 _WHOLES = """n quadratures storages modes entry_count interpreted known oldest seen_count seen_next coupled ahead scaled
     patience has_absolute modes_known resting number_count input_count step_count group_count lanes parameters"""
 _REALS = "origin rtol longest collected energy spread boost boosted"
@@ -35,6 +36,9 @@ FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())
 PATTERN = fields_of(("found", "structure", "own", "own_rows", "beside"), ("own_count", "beside_count"))
 """Which entries of a Jacobian are not zero (1 or 0 for each), what follows from them, and where those on the diagonal, with their
 rows, and those beside it stand among all."""
+
+ASKED = fields_of(("x", "m", "renew", "question", "relax"), (), ("t", "h", "relative"))
+"""Of weights that are looked at in Python, what is asked, and who answers `renew`, `question` and `relax`."""
 
 
 def record_of(write: Procedure) -> Record:

@@ -12,6 +12,7 @@ import numpy as np
 
 from bondgraph.run import couplings as reference
 from bondgraph.run.bound import Bound
+from bondgraph.run.couplings import Couplings
 
 AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 """How far ahead (in longest steps) what has no scale yet is looked for."""
@@ -41,6 +42,18 @@ def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: n
             later = _spread(bound, t + ahead * longest, x + PART * scales, m, scales, longest)
             scales = np.where(missing, later, scales)
     return scales
+
+
+def column_scales(
+    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray, longest: float
+) -> np.ndarray:
+    """Scales of columns (k, n) of changes of the states at x, with their rates (k, n): of what they are and what drives them,
+    carried along the couplings; 0 where nothing does."""
+    with np.errstate(all="ignore"):
+        couplings = bound.couplings(t, x, m)
+        speed = _speeds(couplings, longest)
+        driven = np.where(np.abs(rates) < np.inf, np.abs(rates), 0.0) / speed
+        return np.array([reference.carried(couplings, speed, scale) for scale in np.fmax(np.abs(columns), driven)])
 
 
 def work_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -77,8 +90,13 @@ def _driven(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndar
 def _spread(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Scales by the rates and couplings at one state."""
     couplings = bound.couplings(t, x, m)
-    # What is coupled slowly, or by an entry that happens to vanish here, counts as far as a longest step may carry it.
-    fastest = reference.fastest(couplings)
-    speed = np.fmax(np.where(fastest < np.inf, fastest, 0.0), 1.0 / longest)
+    speed = _speeds(couplings, longest)
     scales = np.fmax(size, _driven(bound, t, x, m, speed) / speed)
     return reference.carried(couplings, speed, scales)
+
+
+def _speeds(couplings: Couplings, longest: float) -> np.ndarray:
+    """Fastest rate at which each state is coupled (n,), 1/s; what is coupled slowly, or by an entry that happens to vanish here,
+    counts as far as a longest step may carry it."""
+    fastest = reference.fastest(couplings)
+    return np.fmax(np.where(fastest < np.inf, fastest, 0.0), 1.0 / longest)

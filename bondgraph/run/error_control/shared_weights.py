@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import _thread
 import ctypes
-import threading
-from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -13,6 +10,7 @@ import numpy as np
 from bondgraph.emit.interpreter.code import WORK
 from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps
 from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
+from bondgraph.run.answers import Answers
 from bondgraph.run.bound import Bound
 from bondgraph.run.couplings import Structures
 from bondgraph.run.error_control import weighing
@@ -20,10 +18,6 @@ from bondgraph.run.error_control.fields import FIELDS, PATTERN, PATTERNS, SEEN
 from bondgraph.run.error_control.noise import POINTS, SPANS, directions
 from bondgraph.run.error_control.weights import COLLECTED, LADDER, Weights
 from bondgraph.run.table import FieldTable
-
-_AGAIN = 0.05
-"""After so long (s) an interrupt comes again that fell on an answer to machine code."""
-_MEET = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)
 
 
 def _shared(name: str) -> Any:
@@ -87,7 +81,7 @@ class SharedWeights(Weights):
         elif kernel is not None:
             table.point("couple", kernel.address or 0)
         self._structures, self._held, self._meet = structures, *_meeting(structures, table)
-        table.point("meet", ctypes.cast(self._meet, ctypes.c_void_p).value or 0)
+        table.point("meet", self._meet.address)
         self.addresses = {name: library.address(f"weights_{name}") for name in ("reset", "begin", "renew", "question", "relax")}
         whole, real, address = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
         of_step = ctypes.CFUNCTYPE(None, address, real, address, address, real, real, whole)
@@ -132,18 +126,26 @@ class SharedWeights(Weights):
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
         x, q, m = _plain(x), _plain(q), _plain(m)
         self._begin(self.table.address, t, address_of(x), address_of(q), address_of(m))
+        self._meet.check()
 
     def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
         x, m = _plain(x), _plain(m)
         self._renew(self.table.address, t, address_of(x), address_of(m))
+        self._meet.check()
 
     def question(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         x, m = _plain(x), _plain(m)
         self._question(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
+        self._meet.check()
 
     def relax(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         x, m = _plain(x), _plain(m)
         self._relax(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
+        self._meet.check()
+
+    def check(self) -> None:
+        """Raise what has come while machine code was answered."""
+        self._meet.check()
 
 
 def _plain(values: np.ndarray) -> np.ndarray:
@@ -151,14 +153,14 @@ def _plain(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=float)
 
 
-def _meeting(structures: Structures, table: FieldTable) -> tuple[list[Any], Any]:
-    """A function -> record of the pattern of the entries that are `found` in a table, for machine code, which has moved `oldest`
-    on; and what keeps alive those that have a place. Few patterns are met in a run, and each is looked up once."""
+def _meeting(structures: Structures, table: FieldTable) -> tuple[list[Any], Answers]:
+    """Records of the patterns that are `found` in a table, one after the other, for machine code that has moved `oldest` on; and
+    what keeps alive those that have a place. Few patterns are met in a run, and each is looked up once."""
     held: list[Any] = [None] * PATTERNS
     found = table.arrays["found"]
 
-    def looked_up() -> int:
-        whole, place = found.view(np.int64)[: int(table["entry_count"])], (int(table["oldest"]) - 1) % PATTERNS
+    def looked_up(whole: np.ndarray) -> int:
+        place = (int(table["oldest"]) - 1) % PATTERNS
         structure, own, beside = structures.structure(whole == 1)
         record = FieldTable(PATTERN)
         arrays = {"found": np.array(whole, dtype=np.int64), "own": own, "own_rows": structures.rows[own], "beside": beside}
@@ -169,21 +171,8 @@ def _meeting(structures: Structures, table: FieldTable) -> tuple[list[Any], Any]
         held[place] = (record, structure)
         return record.address
 
-    def answers() -> Generator[int, int, None]:
-        """Machine code needs its answer first, and swallows what is raised here. An interrupt comes before the first line of a
-        function, where nothing catches it; a generator goes on inside the block that does."""
-        answer, asked = 0, False
-        while True:
-            try:
-                while True:
-                    if not asked:
-                        asked = True
-                        yield answer
-                    answer = looked_up()
-                    asked = False
-            except KeyboardInterrupt:
-                threading.Timer(_AGAIN, _thread.interrupt_main).start()
+    def entries() -> np.ndarray:
+        return found.view(np.int64)[: int(table["entry_count"])]
 
-    answering = answers()
-    next(answering)
-    return held, _MEET(answering.send)
+    # machine code cannot go on without a pattern: of none it does no harm until the exception is raised
+    return held, Answers(lambda: looked_up(entries()), lambda: looked_up(0 * entries()), persistent=True)

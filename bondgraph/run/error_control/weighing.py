@@ -2,7 +2,8 @@
 
 `weights_begin` (w, t, x, q, m), `weights_renew` (w, t, x, m), `weights_question` and `weights_relax` (w, t, x, m, h, relative,
 implicit) are what `weights.Weights` has under these names: the same operations in the same order, so that both give the same
-bits. `weights_reset` (w) makes them as they are before a run.
+bits. `weights_reset` (w) makes them as they are before a run. `asked_renew`, `asked_question` and `asked_relax` leave the same to
+whoever answers in Python.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
 from bondgraph.run.couplings import FIELDS as STRUCTURE
 from bondgraph.run.error_control import balancing, driving, resting, scatter
 from bondgraph.run.error_control.driving import structure_of
-from bondgraph.run.error_control.fields import SEEN, evaluate, record_of
+from bondgraph.run.error_control.fields import ASKED, SEEN, evaluate, record_of
 from bondgraph.run.error_control.weights import BOOSTS, ETA, FRUITFUL, PATIENCE, ROUNDED, SHORT
 from bondgraph.run.idioms import finite, larger, size_of
 
@@ -25,6 +26,7 @@ def procedures() -> list[Procedure]:
     """All of them, with those of `balancing`, `driving` and `scatter`."""
     own = [_energies(), _measure_powers(), _known_modes(), _renew(), _see(), _begin(), *resting.procedures()]
     own += [_carried(), _listen(), _question(), _relax(), _reset()]
+    own += [_asked("renew", _AT), _asked("question", _STEP), _asked("relax", _STEP)]
     return seldom([*balancing.procedures(), *driving.procedures(), *scatter.procedures(), *own])
 
 
@@ -254,5 +256,17 @@ def _reset() -> Procedure:
     for name in ("seen_count", "seen_next", "modes_known", "resting", "coupled", "ahead", "scaled"):
         record.set(name, 0)
     record.set("patience", PATIENCE[0])
+    write.give()
+    return write
+
+
+def _asked(name: str, arguments: dict[str, str]) -> Procedure:
+    """Put down what is asked, and call who answers."""
+    write = Procedure(f"asked_{name}", arguments)
+    asked = Record(record_of(write).get("asked"), ASKED)
+    for given in arguments:
+        if given in ASKED:
+            asked.set(given, write[given])
+    write.call(asked.get(name), [])
     write.give()
     return write

@@ -18,7 +18,7 @@ import numpy as np
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.fields import SEEN
 from bondgraph.run.error_control.noise import rounding
-from bondgraph.run.error_control.scales import natural_scales
+from bondgraph.run.error_control.scales import column_scales, natural_scales
 
 ETA = 0.1
 """Part of the natural scale that errors are compared with while a state is smaller."""
@@ -100,6 +100,13 @@ class Weights:
         if energy > _sum(np.abs(near - held)):
             self.energy = max(self.energy, energy)
         self._measure_powers()
+
+    def check(self) -> None:
+        """After machine code has run: whatever came while it was answered is raised."""
+
+    def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Natural scales of changes of the states that are not the run's own: `columns` (k, n) with their rates (k, n)."""
+        return column_scales(self._bound, t, x, m, columns, rates, self._longest)
 
     def _remember(self, m: np.ndarray) -> bool:
         """Whether a leg in these modes has begun before."""

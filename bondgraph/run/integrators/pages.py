@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from bondgraph.run.answers import Answers
 from bondgraph.run.instants.settler import Settler
 from bondgraph.run.samples import NextPage
 from bondgraph.run.table import FieldTable
@@ -54,12 +53,11 @@ class LentPage:
 
     def __init__(self, table: FieldTable, settler: Settler | None = None):
         self._table, self._settler = table, settler
-        self._error: BaseException | None = None
 
     @cached_property
-    def _call(self) -> Any:
-        """What machine code can call."""
-        return ctypes.CFUNCTYPE(None)(self._full)
+    def _drain(self) -> Answers:
+        """What machine code calls where rows are full: there are no more samples after an exception."""
+        return Answers(self._full, self._no_more)
 
     def lend(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
         """Rows for samples at times (k,), s."""
@@ -68,24 +66,23 @@ class LentPage:
         table.point("times", times)
         table.point("rows", rows)
         table["samples"], table["written"] = fit, 0
-        table.point("drain", ctypes.cast(self._call, ctypes.c_void_p).value or 0 if fit < len(times) else 0)
+        table.point("drain", self._drain.address if fit < len(times) else 0)
         if self._settler is not None:
             self._settler.depart(rows)
 
-    def _full(self) -> None:
-        """No exception goes through machine code: it waits for `check`, and there are no more samples."""
+    def _full(self) -> int:
         table, count = self._table, int(self._table["written"])
-        try:
-            assert self._following is not None, "rows for all samples"
-            held = 0 if self._settler is None else self._settler.arrive()
-            rows = self._following(count, table.arrays["m"], held)
-            self.lend(self._times[count:], rows, self._following)
-        except BaseException as error:
-            self._error = error
-            table.point("drain", 0)
+        assert self._following is not None, "rows for all samples"
+        held = 0 if self._settler is None else self._settler.arrive()
+        rows = self._following(count, table.arrays["m"], held)
+        self.lend(self._times[count:], rows, self._following)
+        return 0
+
+    def _no_more(self) -> int:
+        self._table.point("drain", 0)
+        return 0
 
     def check(self) -> None:
         """Raise what kept samples from being taken."""
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
+        if "_drain" in self.__dict__:
+            self._drain.check()

@@ -12,7 +12,9 @@ from bondgraph.output.brief import brief
 from bondgraph.output.cells import cell, folded, line, table
 from bondgraph.run.instants.events import Events
 from bondgraph.run.program import ROLES, Program
-from bondgraph.run.sums import rows_in_order
+
+_AT_ONCE = 2**17
+"""Numbers that are added up at once."""
 
 
 @brief
@@ -118,7 +120,7 @@ def totals_of(
 ) -> dict[str, np.ndarray]:
     """The totals of an account by their names, and what is "in play" at each sample, (k,) each; `columns` are those of each role,
     `start` is what was stored then, J, all else as in `account`, with what events have taken so far."""
-    found = {role: rows_in_order(integrals[:, own]) for role, own in columns.items()}
+    found = {role: _in_order(integrals[:, own]) for role, own in columns.items()}
     stored = energies.sum(axis=1)
     residual = stored - start - found["supplied"] - found["injected"] + found["dissipated"] + lost
     play = np.abs(energies).sum(axis=1) + np.abs(integrals).sum(axis=1) + np.abs(lost)
@@ -132,3 +134,13 @@ def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.nda
     if starts:
         counts[since == since[0]] = np.searchsorted(events, since[0], side="right")
     return counts
+
+
+def _in_order(terms: np.ndarray) -> np.ndarray:
+    """The sum of every row of terms (rows, k), (rows,), one term after the other: the order of NumPy is a matter
+    of its version and of the processor."""
+    total, step = np.zeros(len(terms)), max(1, _AT_ONCE // max(terms.shape[1], 1))
+    for first in range(0, len(terms) if terms.shape[1] else 0, step):
+        part = slice(first, first + step)
+        total[part] += np.add.accumulate(terms[part], axis=1)[:, -1]
+    return total

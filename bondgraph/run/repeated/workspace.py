@@ -93,7 +93,7 @@ class Workspace:
         table["budget"] = self._budget
         start = time.perf_counter()
         begun = self._begin(self._place, address_of(x), address_of(m), self._times, address_of(rows), samples)
-        status = self._advance(self._place) if begun else UNBEGUN
+        status = self._advanced() if begun else UNBEGUN
         while status in (PAUSE, ROOM):
             if status == ROOM:
                 assert settler is not None
@@ -104,7 +104,7 @@ class Workspace:
             if bar is not None:
                 happened = "" if settler is None else f", {sum(map(len, pieces)) + int(settler.table['logged'])} events"
                 bar.show(table["t"], f"t = {table['t']:.6g} s{happened}")
-            status = self._advance(self._place)
+            status = self._advanced()
         seconds = time.perf_counter() - start
         self.integrator.seconds = seconds
         y, last = table.arrays["y"].copy(), table.arrays["m"].copy()
@@ -116,6 +116,12 @@ class Workspace:
         return MachineRun(
             status, float(table["t"]), y[:n], y[n:], last, rows, modes, tuple(pieces), ticks, self.integrator.effort()
         )
+
+    def _advanced(self) -> int:
+        """The status after a piece of a run."""
+        status = int(self._advance(self._place))
+        self.weights.check()
+        return status
 
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
         """Of the last run, which is done, with the numbers of these settings; `begin` as `time.perf_counter` says it, s."""
@@ -224,6 +230,7 @@ class Workspace:
                 put_runs(table, blocks, slice(first, stop), batch)
                 if lanes is None:
                     self._many(table.address)
+                    self.weights.check()
                 else:
                     self._side_by_side(lanes, key, table.address, samples)
             first = stop
@@ -243,6 +250,8 @@ class Workspace:
         own = lane_table(lanes, tables, program.parameters, program.modes, samples, ahead)
         run = ctypes.CFUNCTYPE(None, address, address)(side_by_side.machine_code(lanes.lanes).address("run_side_by_side"))
         run(many, own.address)
+        for space in spaces:
+            space.weights.check()
 
     def _found_ahead(self, lanes: int, spaces: Sequence[Workspace]) -> tuple[FieldTable, ...]:
         """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""

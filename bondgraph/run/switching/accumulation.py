@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.run.sums import in_order
-
 WINDOW, STEADY, RATIOS = 50, 1000, 8
 """Events of which the last are looked at for chattering; events that are remembered; ratios of times apart."""
 ROUNDING, NEAR = 64.0 * WINDOW * 2.3e-16, 1e-10
@@ -48,14 +46,14 @@ class Watch:
             return "chattering"
         if may_rest and number + 1 >= STEADY and time - ring[(number + 1) % STEADY] <= BRIEF * self._span:
             steps = np.diff(self._last(transition, STEADY))
-            if in_order(steps[-WINDOW:]) >= SHRUNK * in_order(steps[:WINDOW]):
+            if _in_order(steps[-WINDOW:]) >= SHRUNK * _in_order(steps[:WINDOW]):
                 return "chattering"
         if number + 1 < RATIOS + 2:
             return ""
         steps = np.diff(self._last(transition, RATIOS + 2))
         if np.all(steps > 0.0) and np.all(steps[1:] < steps[:-1]):
             ratios = steps[1:] / steps[:-1]
-            ratio = in_order(ratios) / RATIOS
+            ratio = _in_order(ratios) / RATIOS
             left = float(steps[-1]) * ratio / (1.0 - ratio)
             if ratios.max() - ratios.min() < ALIKE * ratio and left < self._rtol * self._span:
                 return "Zeno"
@@ -77,3 +75,8 @@ class Watch:
         steps = np.diff(self._last(transition, WINDOW))
         steps = steps[steps > 0.0]
         return len(steps) > 4 and bool(steps[-1] < 0.1 * steps[:-1].max())
+
+
+def _in_order(terms: np.ndarray) -> float:
+    """The sum of terms (k,), one after the other from the first, as a loop in machine code makes it; 0 of none."""
+    return float(np.add.accumulate(terms)[-1]) if len(terms) else 0.0

@@ -104,6 +104,7 @@ class OneStep(Integrator):
         table["stop"], table["tried"] = stop, 0
         seconds, status = self._call()
         self._page.check()
+        self._weights.check()
         self.seconds += seconds
         if status == of.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
