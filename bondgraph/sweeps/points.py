@@ -157,6 +157,7 @@ class _PointReader:
 
     def __init__(self, compiled: Compiled, known: Mapping[str, Role]):
         self.compiled, self.known = compiled, known
+        self.names: dict[str, str] = {}  # by what they mean
         self.problems: list[Problem] = []
 
     def crossed(self, given: Mapping[str, Any]) -> tuple[list[Varied], list[Axis]]:
@@ -191,7 +192,10 @@ class _PointReader:
 
     def role(self, name: str) -> Role | None:
         role = role_of(name, self.compiled, self.known)
-        if name in (RUN, FAILURE):
+        other = self.names.setdefault(role.name, name) if role else name
+        if other != name:
+            self._report(f'"{other}" and "{name}" are two names of one number', "one of them")
+        elif name in (RUN, FAILURE):
             cures = ("another name for the automaton", "of a table of runs, the columns of what was varied")
             self._report(f'"{name}" cannot be varied: a column of runs is called so', *cures)
         elif role is None:
@@ -238,7 +242,7 @@ def _number(role: Role) -> str:
 
 def _wrong(values: Any) -> str:
     """What is given; of a list, the first entry that is no number."""
-    if isinstance(values, list | tuple) or getattr(values, "shape", ()):
+    if isinstance(values, list | tuple) or (hasattr(values, "shape") and values.shape):
         for place, value in enumerate(values):
             if real(value) is None:
                 return f"{_shown(value)}, its value {place}"
