@@ -69,8 +69,8 @@ def estimate(
     loss : "linear", least squares; "soft_l1" or "huber" where outliers are among the data: beyond 1.345 sigma they count as
         their size, not its square.
 
-    Raises `RunError` E322 for settings that no run has; `ModelError` E321 for what is no dictionary, E370 for names, E376 for data
-    and E377 for bounds that do not fit, E378 where the run to begin with fails, E380 for a loss that there is not.
+    Raises `RunError` E322 for settings that no run has; `ModelError` E321 for what is no dictionary, E370 for names, E376 for
+    data and E377 for bounds that do not fit, E378 where the run to begin with fails, E380 for a loss that there is not.
     """
     compiled = compiled_form(model, "estimate")
     unknown = mapping_of(compiled.model.name, "unknown", unknown, '"spring.stiffness": (10.0, 100.0)')
