@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection
 from numbers import Real
@@ -14,8 +15,8 @@ def real(value: Any) -> np.ndarray | None:
     """A number, or an array or nested list of them, as floats; None for text, truth values, nothing, complex numbers, and where
     some are masked.
 
-    >>> real([1, 2.5]), real("1.0"), real(True), real(None), real([1.0, "2"])
-    (array([1. , 2.5]), None, None, None, None)
+    >>> real([1, 2.5]), real("1.0"), real(True), real(None), real([1.0, "2"]), real(-(10**400))
+    (array([1. , 2.5]), None, None, None, None, array(-inf))
     """
     if type(value) is float:
         return np.asarray(value)
@@ -29,7 +30,22 @@ def real(value: Any) -> np.ndarray | None:
         fine = all(isinstance(v, Real) and not isinstance(v, bool) for v in array.flat)
     else:
         fine = array.dtype.kind in "iuf" and not _holds_truth(value)
-    return array.astype(float) if fine else None
+    return _floats(array) if fine else None
+
+
+def _floats(array: np.ndarray) -> np.ndarray:
+    """As floats; a whole number beyond them is infinite, as it is where it is written with a point."""
+    try:
+        return array.astype(float)
+    except OverflowError:
+        return np.array([_float(v) for v in array.flat]).reshape(array.shape)
+
+
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(math.inf, number > 0 or -1)
 
 
 def has_masked(value: Any) -> bool:

@@ -26,15 +26,17 @@ from bondgraph.tracing.on_tape.values import flat
 def changed_parameters(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Every parameter by name, with some changed.
 
-    Raises `ModelError` E121 an unknown name, E124 numbers that do not fit, E119 a negative resistance and the like, E151 a number
-    that no friction or constraint can have.
+    Raises `ModelError` E121 an unknown name, E124 numbers that do not fit, or one by two names, E119 a negative resistance and
+    the like, E151 a number that no friction or constraint can have.
     """
     values = dict(system.parameters)
     changed: dict[str, Element] = {}
+    given: dict[str, str] = {}
     for name, value in changes.items():
         known = name if name in values else system.resolve(name)
         if known not in values:
             raise _unknown(model, "E121", f'"{name}" is no parameter', values)
+        _once(model.name, name, known, given)
         values[known] = _fitting(model.name, name, value, values[known])
         path, _, local = known.rpartition(".")
         element = changed.get(path, model.elements[path])
@@ -66,15 +68,15 @@ def changed_start(
     `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `numbers` are all parameters; `earlier`
     tells how it went before, so that only those functions are called again whose arguments changed.
 
-    Raises `ModelError` E122 an unknown name or state of an automaton, E124 numbers that do not fit, E171 two start functions that
-    disagree, E214 friction that its motion contradicts.
+    Raises `ModelError` E122 an unknown name or state of an automaton, E124 numbers that do not fit, or one by two names, E171 two
+    start functions that disagree, E214 friction that its motion contradicts.
     """
     states = {state.name: np.asarray(state.initial, dtype=float) for state in system.states}
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
-    given: set[str] = set()
+    given: dict[str, str] = {}
     for name, value in changes.items():
         known = name if name in states else system.resolve(name)
-        given.add(known)
+        _once(model.name, name, known, given)
         if known in states:
             states[known] = _fitting(model.name, name, value, states[known])
         elif name in modes:
@@ -136,14 +138,22 @@ def dependent_among(
     former do not fit."""
     names = {f"{path}.{model.elements[path].law_as(Storing).follows[0]}" for path in causality.derivative}
     own = {system.resolve(name): name for name in names}
-    found, others = {}, {}
+    found, others, given = {}, {}, dict[str, str]()
     for name, value in changes.items():
         known = system.resolve(name)
         if known in own:
+            _once(model.name, name, known, given)
             found[own[known]] = _fitting(model.name, name, value, np.zeros(system.values[known].shape or ()))
         else:
             others[name] = value
     return found, others
+
+
+def _once(model: str, name: str, known: str, given: dict[str, str]) -> None:
+    """Note the number that a name means; E124 where another name gave it already."""
+    if (other := given.setdefault(known, name)) != name:
+        why = "each would have a value of its own"
+        raise refusal("E124", f'"{other}" and "{name}" are two names of one number', "one of them", about=model, why=why)
 
 
 def _fitting(model: str, name: str, value: Any, known: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -176,10 +176,17 @@ class Compiled(Frozen):
 
     def report(self) -> str:
         """Strokes, storages in derivative causality, algebraic loops, constraints and modes, and why, for reading."""
-        return report(self.model, self.causality, self.system)
+        return report(self.model, self.causality, self._begun())
 
     def _repr_html_(self) -> str:
-        return report_cell(self.model, self.causality, self.system)
+        return report_cell(self.model, self.causality, self._begun())
+
+    def _begun(self) -> System:
+        """The system with the states that automata begin in where functions of start values say so."""
+        if not self.system.starts:
+            return self.system
+        begun = zip(self.system.modes.items(), self.initial()[1], strict=True)
+        return replace(self.system, modes={name: (states, states[int(m)]) for (name, (states, _)), m in begun})
 
     @cached_property
     def has_switches(self) -> bool:

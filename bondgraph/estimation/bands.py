@@ -17,6 +17,9 @@ from bondgraph.estimation.estimated import Estimate
 from bondgraph.quantities import real
 from bondgraph.run.outcome.curves import curves
 
+_ROUNDING = 1e-9
+"""Of a covariance whose variances are one."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Uncertainty:
@@ -79,11 +82,11 @@ def uncertainty(run: RunSensitivities, known: Mapping[str, float] | np.ndarray |
         covariance = known.covariance[np.ix_(places, places)]
     elif isinstance(known, Mapping):
         if set(known) != set(labels):
-            why = f"varied: {', '.join(labels)}"
-            raise refusal(
-                "E379", f"deviations of {', '.join(known)} are given", "one for each that is varied", about=about, why=why
-            )
+            why, named = f"varied: {', '.join(labels)}", ", ".join(map(str, known)) or "nothing"
+            raise refusal("E379", f"deviations of {named} are given", "one for each that is varied", about=about, why=why)
         deviations = real([known[label] for label in labels])
+        if deviations is not None and np.any(deviations < 0.0):
+            raise refusal("E379", "a standard deviation is negative", "its size", about=about, why=f"given: {dict(known)}")
         covariance = np.full((0, 0), np.nan) if deviations is None else np.diag(np.asarray(deviations, dtype=float) ** 2)
     else:
         given = real(known)
@@ -93,4 +96,17 @@ def uncertainty(run: RunSensitivities, known: Mapping[str, float] | np.ndarray |
         raise refusal(
             "E379", f"this is no covariance of {len(labels)} numbers", "finite standard deviations", about=about, why=why
         )
+    if not isinstance(known, Estimate) and not _is_semidefinite(covariance):
+        why, cure = "it is not symmetric, or some sum of the numbers has a negative variance", "finite standard deviations"
+        raise refusal("E379", f"this is no covariance of {len(labels)} numbers", cure, about=about, why=why)
     return Uncertainty(run, covariance)
+
+
+def _is_semidefinite(covariance: np.ndarray) -> bool:
+    """Whether a matrix (k, k) can be a covariance, whatever the units are; up to rounding."""
+    variances = np.diag(covariance)
+    if np.any(variances < 0.0):
+        return False
+    root = np.sqrt(np.where(variances > 0.0, variances, 1.0))
+    scaled = covariance / root[:, None] / root
+    return bool(np.abs(scaled - scaled.T).max() <= _ROUNDING and np.linalg.eigvalsh(scaled).min() >= -_ROUNDING)

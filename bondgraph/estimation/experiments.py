@@ -87,6 +87,15 @@ def trials_of(compiled: Compiled, given: Measured | Experiment | Sequence[Experi
     return tuple(_trial(compiled, experiment) for experiment in made)
 
 
+def refuse_given(compiled: Compiled, unknown: Mapping[str, Any], trials: Sequence[Trial]) -> None:
+    """E376 where an experiment says what a parameter was that is to be found."""
+    resolve = compiled.system.resolve
+    given = {resolve(name) for trial in trials for name in trial.experiment.parameters or ()}
+    if both := [name for name in unknown if resolve(name) in given]:
+        why = "the number would be found for all experiments, and this one has its own"
+        raise _unfit(compiled, f'"{both[0]}" is to be found, and an experiment gives it', why)
+
+
 def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
     found = []
     for name, entry in experiment.data.items():
@@ -95,6 +104,8 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
             slot = layout[name]
         except KeyError as unknown:
             raise _unfit(compiled, f'"{name}" is no quantity of the model', str(unknown.args[0])) from None
+        if slot.block == "p":
+            raise _unfit(compiled, f'"{name}" is a parameter', "it is not measured over time: name it among the unknown numbers")
         arrays = [real(part) for part in entry] if isinstance(entry, Sequence) and len(entry) in (2, 3) else [None]
         if any(array is None for array in arrays):
             raise _unfit(compiled, f'the data of "{name}" are no numbers', "they are (t, y) or (t, y, sigma)")

@@ -24,14 +24,15 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import ModelError, RoundingWarning, RunDoubtWarning, RunEndedWarning, ScrewbondError, refusal
 from bondgraph.estimation.courses import RunSensitivities, by_name, sensitivities_along
 from bondgraph.estimation.estimated import Estimate
-from bondgraph.estimation.experiments import Experiment, Measured, Trial, trials_of
+from bondgraph.estimation.experiments import Experiment, Measured, Trial, refuse_given, trials_of
 from bondgraph.estimation.knowledge import Fit, estimate_of
 from bondgraph.estimation.losses import LOSSES, MARGIN, Loss
 from bondgraph.estimation.variational import Variational
 from bondgraph.estimation.varied import VariedNumbers, varied_by, with_values
 from bondgraph.output.progress import Progress
 from bondgraph.quantities import real
-from bondgraph.run_arguments import RunSettings, spelled_settings
+from bondgraph.run.settings import known
+from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 
 CLOSE = 1e-8
 """Part of the sum of squares, and of the numbers, by which a last step changes them."""
@@ -68,18 +69,20 @@ def estimate(
     loss : "linear", least squares; "soft_l1" or "huber" where outliers are among the data: beyond 1.345 sigma they count as
         their size, not its square.
 
-    Raises `ModelError` E321 for what is no dictionary, E370 for names, E376 for data and E377 for bounds that do not fit, E378
-    where the run to begin with fails, E380 for a loss that there is not.
+    Raises `RunError` E322 for settings that no run has; `ModelError` E321 for what is no dictionary, E370 for names, E376 for
+    data and E377 for bounds that do not fit, E378 where the run to begin with fails, E380 for a loss that there is not.
     """
     compiled = compiled_form(model, "estimate")
     unknown = mapping_of(compiled.model.name, "unknown", unknown, '"spring.stiffness": (10.0, 100.0)')
     if loss not in LOSSES:
         title, why = f"there is no loss {loss!r}", f"there are: {', '.join(LOSSES)}"
         raise refusal("E380", title, 'loss="soft_l1"', about=compiled.model.name, why=why, places=())
+    known(settings, SETTINGS)
     names = list(unknown)
     varied = varied_by(compiled, names)
     variational = Variational(compiled, varied)
     trials = trials_of(compiled, data)
+    refuse_given(compiled, unknown, trials)
     own = varied.values(compiled.parameters(), compiled.initial()[0])
     _refuse_arrays(compiled, unknown)
     low, begin, high = _ranges(compiled.model.name, unknown, varied.labels, own)

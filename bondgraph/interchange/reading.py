@@ -14,6 +14,7 @@ from bondgraph.interchange.records import RECORDS, Field, fields_of
 from bondgraph.interchange.strict import refused
 from bondgraph.model.domains import DOMAINS, Domain
 from bondgraph.model.model import End, Model
+from bondgraph.model.ops import Op
 from screws.errors import GeometryError
 from screws.shapes import Solid
 
@@ -81,9 +82,12 @@ class Reading:
             return given
         read, wanted = _READERS[form.form]
         try:
-            return read(self, given, path)
+            found = read(self, given, path)
         except Unsound as error:
             raise refused("E353", self.file, path, f"{error}; what is needed is {wanted}") from None
+        if form.form == "formula" and form.of and (form.of[0] == "operation") != isinstance(found, Op):
+            raise self.wrong(path, given, f"the number of an operation that is of the kind {form.of[0]}")
+        return found
 
     def _several(self, form: Field, given: Any, path: str) -> Any:
         if not isinstance(given, list) or (form.form == "row" and len(given) != len(form.of)):

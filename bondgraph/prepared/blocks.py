@@ -38,16 +38,16 @@ def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> 
     system, p = compiled.system, flat(compiled.system.parameters.values())
     if not varied:
         return np.concatenate([p, compiled.prepare(p)])[None]
-    columns = dict[str, np.ndarray]()
+    columns, given = dict[str, np.ndarray](), dict[str, np.ndarray]()
     for name, values in varied.items():
         column = real(values)
         if column is None or column.shape != (runs,) or not np.isfinite(column).all():
             return None
-        columns[system.resolve(name)] = column
+        columns[system.resolve(name)] = given[name] = column
     if any(np.shape(system.parameters.get(name, ())) or _bounds_another(compiled, name, columns) for name in columns):
         return None
     for pick in (np.min, np.max):
-        changed_parameters(compiled.model, system, {name: pick(column) for name, column in columns.items()})
+        changed_parameters(compiled.model, system, {name: pick(column) for name, column in given.items()})
     rows = np.tile(p, (runs, 1))
     for name, column in columns.items():
         rows[:, compiled.program.layout[name].start] = column
@@ -74,6 +74,8 @@ def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tupl
     following = {path: model.elements[path].law_as(Storing).follows[0] for path in compiled.causality.derivative}
     dependent = {system.resolve(f"{path}.{state}") for path, state in following.items()}
     own = {state.name: np.shape(state.initial) for state in system.states if state.name not in system.guesses}
+    if len({system.resolve(name) for name in varied}) < len(varied):
+        return None
     x = np.tile(x, (runs, 1))
     for name, values in varied.items():
         known, block = system.resolve(name), real(values)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bondgraph.errors import FileError
 from bondgraph.output.files import reason, unwritable
 
 M = TypeVar("M", bound=Callable[..., Any])
@@ -19,6 +20,8 @@ def coded(method: M) -> M:
     def writing(self: Any, *given: Any, **named: Any) -> Any:
         try:
             return method(self, *given, **named)
+        except FileError:
+            raise
         except OSError as error:
             raise unwritable(Path(self._path), reason(error)) from error
 

@@ -70,17 +70,27 @@ Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
 """By name: the axes of an array, the array, and its units, as xarray takes them."""
 
 
+def _free(axis: str, runs: Tabled) -> str:
+    """A name for an axis that no column has."""
+    own, count = axis, 1
+    while own in runs.columns:
+        count += 1
+        own = f"{axis} ({count})"
+    return own
+
+
 def over_axes(runs: Tabled) -> tuple[Variables, Variables]:
     """What is kept, and what is varied with the sample times, over the axes of the sweep; nan, or "", where no run is stored.
 
-    Values that were crossed lie along the axis of their name.
+    Values that were crossed lie along the axis of their name, courses along "t", components of "q" along "q 0", "q 1" ...; where
+    a column is called so, along "t (2)".
     """
     axes, shape = [name for name, _ in runs.axes], tuple(count for _, count in runs.axes)
     places = np.unravel_index(runs[RUN], shape)
-    kept, along = Variables(), Variables()
+    kept, along, time = Variables(), Variables(), _free("t", runs)
     for name, column in runs.columns.items():
         values = runs[name]
-        inner = tuple("t" if column.over_time and k == 0 else f"{name} {k}" for k in range(values.ndim - 1))
+        inner = tuple(time if column.over_time and k == 0 else _free(f"{name} {k}", runs) for k in range(values.ndim - 1))
         own = [axes.index(name)] if name in axes else range(len(axes))
         whole = np.full((*(shape[k] for k in own), *values.shape[1:]), "" if column.text else np.nan, values.dtype)
         whole[tuple(places[k] for k in own)] = values
@@ -89,5 +99,5 @@ def over_axes(runs: Tabled) -> tuple[Variables, Variables]:
     if RUN in axes:
         along[RUN] = ((RUN,), np.arange(shape[axes.index(RUN)]), {})
     if any(column.over_time for column in runs.columns.values()):
-        along["t"] = (("t",), runs.times, {"units": "s"})
+        along[time] = ((time,), runs.times, {"units": "s"})
     return kept, along

@@ -57,8 +57,8 @@ class Family:
 DISTRIBUTIONS: Mapping[str, Family] = {
     "uniform": Family(
         lambda random, low, high: random.uniform(low, high),
-        lambda low, high: bool(np.all(low <= high)),
-        "low <= high",
+        lambda low, high: bool(np.all(low <= high) and np.all(np.isfinite(high - low))),
+        "low <= high, and a finite distance between them",
         ("low", "high"),
     ),
     "loguniform": Family(
@@ -95,11 +95,20 @@ def normal(mean: Any, deviation: Any) -> Drawn:
 def _checked(kind: str, *given: Any) -> Drawn:
     family, found = DISTRIBUTIONS[kind], [real(each) for each in given]
     a, b = found
-    if a is None or b is None or not (np.all(np.isfinite(a)) and np.all(np.isfinite(b)) and family.fits(a, b)):
+    if a is None or b is None or not _fit(family, a, b):
         shown = ", ".join(map(repr, given))
         why = f"it needs finite {' and '.join(family.words)} with {family.needs}"
         raise refusal("E368", f"{kind}({shown}) is no distribution", about=kind, why=why)
     return Drawn(kind, (_plain(a), _plain(b)))
+
+
+def _fit(family: Family, a: np.ndarray, b: np.ndarray) -> bool:
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        return False
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(a).all() and np.isfinite(b).all()) and family.fits(a, b)
 
 
 def _plain(array: np.ndarray) -> Any:

@@ -44,6 +44,9 @@ def processors() -> int:
 def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
     """The user's executor, which is left open; without one, threads, which end with the block."""
     if executor is not None:
+        if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
+            cures = ("ThreadPoolExecutor(4) of concurrent.futures", "executor=None, for threads")
+            raise RunError(Problem("E367", f"executor={executor!r:.60} takes no tasks", (), (), cures))
         yield executor
         return
     own = ThreadPoolExecutor(processors(), "sweep")

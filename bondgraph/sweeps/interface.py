@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, Future
@@ -27,6 +28,8 @@ from bondgraph.sweeps.tasks import Asked, Row, run_chunk
 
 OWN = frozenset({"progress", "strict"})
 """Settings of a run that a sweep decides."""
+_PART = re.compile(r"(.+)\[[\d, ]+\]")
+"""What an entry of an array is called in a table."""
 _MOST_COLUMNS = 1900
 """SQLite has 2000."""
 
@@ -79,11 +82,6 @@ def sweep(
     try:
         opened.begin(_header(sent, planned, asked, times), lambda count: _header(sent, planned.first(count), asked, times))
         _fill(opened, sent, planned, asked, executor, wanted)
-    except KeyboardInterrupt as interrupt:
-        done = f"{len(opened.done())} of {len(planned)} runs"
-        goes_on = f"{done} are stored in {path}: the same call goes on from there"
-        interrupt.add_note(f'{done} are lost: with store="runs.db" the same call goes on' if path is None else goes_on)
-        raise
     finally:
         if path is not None:
             opened.close()
@@ -112,8 +110,14 @@ def _fill(store: Store, model: SentModel, points: Points, asked: Asked, executor
         bar.show(before + done, note + (f", {failed} failed" if failed else ""))
 
     bar = Progress(f'sweep of "{model.compiled.model.name}"', len(points), wanted, already=before)
-    with bar, executor_or_threads(executor) as chosen:
-        drive(chosen, left, submit, take)
+    try:
+        with bar, executor_or_threads(executor) as chosen:
+            drive(chosen, left, submit, take)
+    except KeyboardInterrupt as interrupt:
+        told = f"{before + done} of {len(points)} runs"
+        goes_on = f"{told} are stored in {store.path}: the same call goes on from there"
+        interrupt.add_note(f'{told} are lost: with store="runs.db" the same call goes on' if store.path is None else goes_on)
+        raise
 
 
 def _check_shapes(kept: Sequence[Kept], row: Row, shapes: dict[str, tuple[int, ...]], about: str) -> None:
@@ -134,10 +138,11 @@ def _columns_of(
         raise refusal("E362", f"what is to be kept must be named, not {keep!r}"[:100], *cures, about=about)
     kept, problems = kept_of(keep, compiled.program, samples)
     taken = {RUN, FAILURE, *(one.name for one in points.varied)}
+    arrays = {one.name for one in points.varied if one.role.shape} | {one.name for one in kept if one.shape != ()}
     for name in keep:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             problems.append(Problem("E362", f"{name!r:.80} is no name of a column", (), (), ("a text that can be printed",)))
-        elif name in taken:
+        elif name in taken or ((part := _PART.fullmatch(name)) and part[1] in arrays):
             cures = (f'another name: keep={{"{name} at the end": ...}}',)
             problems.append(Problem("E362", f"{name!r} names another column", (), (), cures))
     if len(keep) + len(points.varied) > _MOST_COLUMNS:

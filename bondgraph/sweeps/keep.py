@@ -244,6 +244,8 @@ def _wrong(measure: object, program: Program) -> tuple[str, ...]:
     if not isinstance(measure, Measure):
         cure = 'a quantity, "rotor.flow"; a measure of it, last("rotor.flow"); or a function of the result'
         return () if callable(measure) else (f"{type(measure).__name__} is neither a name nor a function", cure)
+    if measure.what not in MEASURES or not isinstance(measure.of, str):
+        return (f"{measure!r} is no measure of a quantity or event by its name", " or ".join(MEASURES))
     kind = MEASURES[measure.what]
     if kind.of_event:
         known = {word for k, edge in enumerate(program.transitions) if not edge.internal for word in _names(program, (k,))}

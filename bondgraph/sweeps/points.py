@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -71,12 +71,18 @@ class Points:
     def _values(self, one: Varied, runs: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
         if isinstance(one.values, np.ndarray):
             return one.values[places[one.axis] if one.axis is not None else np.zeros(len(runs), dtype=int)]
-        values = [self.draws(one.name, int(run), one.values) for run in runs]
-        for run, value in zip(runs, values, strict=True):
-            if value.shape != one.role.shape or not np.isfinite(value).all():
-                why = f"drawn for run {run}: {value.tolist()}; it needs finite numbers of shape {one.role.shape}"
-                raise refusal("E361", f'"{one.name}" cannot be drawn from {one.values!r}', about=one.name, why=why)
-        return np.array(values).reshape(len(runs), *one.role.shape)
+        return np.array([self._drawn(one, int(run), one.values) for run in runs]).reshape(len(runs), *one.role.shape)
+
+    def _drawn(self, one: Varied, run: int, distribution: Distribution) -> np.ndarray:
+        try:
+            value = self.draws(one.name, run, distribution)
+        except Exception as error:  # of a distribution of the user's
+            why = f"for run {run} it raises {type(error).__name__}: {error}"
+        else:
+            if value.shape == one.role.shape and np.isfinite(value).all():
+                return value
+            why = f"drawn for run {run}: {value.tolist()}; it needs finite numbers of shape {one.role.shape}"
+        raise refusal("E361", f'"{one.name}" cannot be drawn from {distribution!r}', about=one.name, why=why)
 
     def digest(self) -> dict[str, str]:
         """For each name a digest of its values; of a distribution, of its first draws and its last."""
@@ -105,7 +111,7 @@ def points_of(given: Any, compiled: Compiled, runs: int | None, seed: int) -> Po
     if isinstance(given, Mapping):
         varied, counts = reader.crossed(given)
     elif hasattr(given, "columns") and hasattr(given, "to_dict"):
-        varied, counts = reader.listed({str(name): list(given[name]) for name in given.columns}, len(given))
+        varied, counts = reader.listed(_columns_of_table(given, about), len(given))
     elif isinstance(given, Sequence) and not isinstance(given, str) and all(isinstance(row, Mapping) for row in given):
         varied, counts = reader.listed(_columns(given, about), len(given))
     else:
@@ -138,11 +144,20 @@ def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[An
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 
+def _columns_of_table(given: Any, about: str) -> dict[str, list[Any]]:
+    """A table's columns by name; E360 where two have one name."""
+    names = [str(name) for name in given.columns]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise refusal("E360", f'two columns are called "{twice[0]}"', "one column for each name", about=about)
+    return {str(name): list(given[name]) for name in given.columns}
+
+
 class _PointReader:
     """Values of a user's, checked against a model; what is wrong is collected."""
 
     def __init__(self, compiled: Compiled, known: Mapping[str, Role]):
         self.compiled, self.known = compiled, known
+        self.names: dict[str, str] = {}  # by what they mean
         self.problems: list[Problem] = []
 
     def crossed(self, given: Mapping[str, Any]) -> tuple[list[Varied], list[Axis]]:
@@ -177,8 +192,12 @@ class _PointReader:
 
     def role(self, name: str) -> Role | None:
         role = role_of(name, self.compiled, self.known)
-        if name in (RUN, FAILURE):
-            self._report(f'"{name}" cannot be varied: a column of runs is called so', "another name for the automaton")
+        other = self.names.setdefault(role.name, name) if role else name
+        if other != name:
+            self._report(f'"{other}" and "{name}" are two names of one number', "one of them")
+        elif name in (RUN, FAILURE):
+            cures = ("another name for the automaton", "of a table of runs, the columns of what was varied")
+            self._report(f'"{name}" cannot be varied: a column of runs is called so', *cures)
         elif role is None:
             self._report(str(unknown("parameter, state or automaton", name, self.known)))
         else:
@@ -188,12 +207,12 @@ class _PointReader:
     def array(self, name: str, role: Role, values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray | None:
         """One value, or several along a first axis; of this `shape`, where the count is known."""
         if role.states:
-            words = [values] if isinstance(values, str) else list(values)
-            wrong = [word for word in words if word not in role.states]
-            if wrong:
-                self._report(f'"{name}" has no state {wrong[0]!r}', " or ".join(role.states))
+            given = values.tolist() if isinstance(values, np.ndarray) else values
+            words = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+            if wrong := [word for word in words if not (isinstance(word, str) and word in role.states)]:
+                self._report(f'"{name}" has no state {_shown(wrong[0])}', " or ".join(role.states))
                 return None
-            return np.array(values if isinstance(values, str) else words, dtype=str)
+            return np.array(given if isinstance(given, str) else words, dtype=str)
         try:
             array = real(values if isinstance(values, np.ndarray) else list(values) if np.ndim(values) else values)
         except (TypeError, ValueError):
@@ -201,7 +220,7 @@ class _PointReader:
         fits = array is not None and (array.shape == shape if shape else array.ndim in (len(role.shape), len(role.shape) + 1))
         shapes = f"one {_number(role)}" + (" in each run" if shape else ", or a list of them")
         if array is None:
-            self._report(f'"{name}" cannot be {_shown(values)}: it needs {shapes}')
+            self._report(f'"{name}" cannot be {_wrong(values)}: it needs {shapes}')
         elif not fits or array.shape[array.ndim - len(role.shape) :] != role.shape:
             told = array.shape[1:] if shape else array.shape
             self._report(f'"{name}" cannot be of shape {told}: it needs {shapes}')
@@ -219,6 +238,15 @@ class _PointReader:
 def _number(role: Role) -> str:
     unit = f" in {role.unit}" if role.unit else ""
     return f"number{unit}" if not role.shape else f"array of shape {role.shape}{unit}"
+
+
+def _wrong(values: Any) -> str:
+    """What is given; of a list, the first entry that is no number."""
+    if isinstance(values, list | tuple) or (hasattr(values, "shape") and values.shape):
+        for place, value in enumerate(values):
+            if real(value) is None:
+                return f"{_shown(value)}, its value {place}"
+    return _shown(values)
 
 
 def _shown(values: Any) -> str:

@@ -30,6 +30,9 @@ from bondgraph.sweeps.tasks import Fault, Row
 FORMAT, VERSION = "screwbond-runs", 1
 _WAIT = 60.0
 """How long (s) to wait while another process writes."""
+_UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; damaged texts are not in UTF-8."""
+_WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
 _FAULTS = "(run INTEGER, kind TEXT, reason TEXT, time REAL, suspect TEXT)"
 
 
@@ -47,7 +50,7 @@ class Store:
     def __init__(self, path: Path | None, *, write: bool = True):
         self.path, self._write, self._lock = path, write, threading.Lock()
         if path is not None:
-            with _as_no_store(path, OSError):
+            with self._refusing(OSError):
                 check_name(path)
         name = ":memory:" if path is None else f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
         with self._refusing():
@@ -110,7 +113,7 @@ class Store:
         found = dict(self.read("SELECT key, value FROM meta")) if "meta" in self._tables() else {}
         if found.get("format") != FORMAT or found.get("version") != VERSION:
             why = f"it is of version {found.get('version')}" if found.get("format") == FORMAT else "other tables are in it"
-            raise _no_store(self.path, why)
+            raise self._no_store(why)
         try:
             header: dict[str, Any] = json.loads(found["header"])
             shapes = json.loads(found["shapes"])
@@ -118,10 +121,10 @@ class Store:
                 column["shape"] = shapes.get(column["name"], column["shape"])
             columns = {column["column"] for column in header["columns"]}
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise _no_store(self.path, "what it says of itself is damaged") from error
+            raise self._no_store("what it says of itself is damaged") from error
         # a name that is no column would be a word to SQLite
         if missing := columns - {name for (name,) in self.read("SELECT name FROM pragma_table_info('runs')")}:
-            raise _no_store(self.path, f"its table of runs has no column {', '.join(sorted(missing))}")
+            raise self._no_store(f"its table of runs has no column {', '.join(sorted(missing))}")
         return header
 
     def done(self) -> np.ndarray:
@@ -170,16 +173,33 @@ class Store:
         """Put everything into the one file, and let it go."""
         with self._lock:
             if self.path is not None and self._write:
-                with contextlib.suppress(sqlite3.Error):  # another process has it open, and does so later
+                with contextlib.suppress(*_UNREADABLE):  # another process has it open, and does so later
                     self._connection.execute("PRAGMA journal_mode=DELETE")
             self._connection.close()
 
-    def _refusing(self) -> contextlib.AbstractContextManager[None]:
-        return _as_no_store(self.path, sqlite3.DatabaseError)
+    @contextlib.contextmanager
+    def _refusing(self, *kinds: type[Exception]) -> Iterator[None]:
+        """E364 for errors of these kinds, and for those of a database that cannot be read."""
+        caught: tuple[type[Exception], ...] = (*kinds, *_UNREADABLE)
+        try:
+            yield
+        except caught as error:
+            raise self._no_store(str(error)) from error
 
     def reading_entries(self) -> contextlib.AbstractContextManager[None]:
         """E364 for entries that are none of their column."""
-        return _as_no_store(self.path, ValueError)
+        return self._refusing(ValueError)
+
+    def _no_store(self, why: str) -> FileError:
+        if self.path is not None and not self.path.absolute().parent.is_dir():
+            why = f"there is no folder {shown(self.path.absolute().parent)}"
+        elif self.path is not None and not self._write and not self.path.exists():
+            why = "there is no such file"
+        file = "memory" if self.path is None else shown(self.path)
+        if not self._write:
+            return FileError(Problem("E364", f"{file} holds no runs that can be read", (why,), (), (_WRITTEN,)))
+        cures = ("another file", "the same file, once it can be written, there is room for it, and no other program holds it")
+        return FileError(Problem("E364", f"{file} cannot hold runs", (why,), (), cures))
 
 
 def _put(connection: sqlite3.Connection, table: str, faults: Iterable[Fault]) -> None:
@@ -236,25 +256,11 @@ def path_of(given: object) -> Path:
     )
 
 
-@contextlib.contextmanager
-def _as_no_store(path: Path | None, kind: type[Exception]) -> Iterator[None]:
-    """E364 for errors of a kind."""
-    try:
-        yield
-    except kind as error:
-        raise _no_store(path, str(error)) from error
-
-
-def _no_store(path: Path | None, why: str) -> FileError:
-    cures = ("another file", "the same file, once it can be written and there is room for it")
-    return FileError(Problem("E364", f"{'memory' if path is None else shown(path)} cannot hold runs", (why,), (), cures))
-
-
 def _of_another_plan(known: Mapping[str, Any], given: Mapping[str, Any], about: str, path: Path | None) -> Exception:
     keys = [key for key in dict.fromkeys([*known, *given]) if known.get(key) != given.get(key)]
     told = [
-        f"{key}: {known.get(key)}, not {given.get(key)}"
-        if all(isinstance(each.get(key), int | float | str) and len(str(each.get(key))) < 60 for each in (known, given))
+        f"{key}: {known.get(key, 'not given')}, not {given.get(key, 'left out')}"
+        if all(isinstance(each.get(key, ""), int | float | str) and len(str(each.get(key))) < 60 for each in (known, given))
         else f"{key}: not the same"
         for key in keys
     ]

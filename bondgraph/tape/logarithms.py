@@ -63,6 +63,8 @@ def powers_of(table: _Table, exponent: int, given: int) -> Powers | None:
             pending.append((multiple if code == op.ADD else -multiple, [(second, 1), *others]))
         else:
             return None
+    if not all(map(math.isfinite, multiples.values())):
+        return None
     powers = {place: round(multiple) for place, multiple in multiples.items()}
     near = all(abs(multiples[place] - power) <= _ROUNDING * power and 0 < power <= LARGEST for place, power in powers.items())
     if pending or not powers or not near or not abs(constant) <= _FAR:

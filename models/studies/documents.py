@@ -80,7 +80,7 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
         document.lines, repeated = key_lines(text)
     except json.JSONDecodeError as error:
         details = (f"in {document.file}, line {error.lineno}, column {error.colno}",)
-        cures = ("compare with a scenario that works: commas between entries, double quotes, no comments",)
+        cures = ("compare with a file that works: commas between entries, double quotes, no comments",)
         problem = Problem("E402", f"the file is not JSON: {error.msg}", details, (Place(document.file, error.lineno),), cures)
         document.problems.append(problem)
         return None

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from bondgraph import Compiled, compile_model
+from bondgraph import Compiled, RunError, compile_model
 from bondgraph.errors import ModelError
 from bondgraph.estimation import Experiment, estimate, run_sensitivities, uncertainty
 from examples.bouncing_ball import with_restitution
@@ -189,6 +189,12 @@ def test_words_and_pictures():
         ({"emf.ratio": (0.01, 0.02)}, lambda: {"rotor.flow": (TIMES, TIMES, TIMES[1:])}, "E376"),
         ({"emf.ratio": (0.01, 0.02)}, lambda: Experiment(TIMES, {"rotor.flow": TIMES}), "E376"),
         ({"emf.ratio": (0.01, 0.02)}, lambda: 5, "E376"),
+        ({"emf.ratio": (0.01, 0.02)}, lambda: {"winding.resistance": (TIMES, TIMES, 1.0)}, "E376.*is a parameter"),
+        (
+            {"emf.ratio": (0.01, 0.02)},
+            lambda: Experiment({"rotor.flow": (TIMES, TIMES, 1.0)}, parameters={"emf.ratio": 0.01}),
+            "E376.*is to be found, and an experiment gives it",
+        ),
         (["emf.ratio"], data, "E321"),
         (None, data, "E370"),
         ({"winding.resistance": (-2.0, -1.0)}, data, "E378"),
@@ -197,6 +203,12 @@ def test_words_and_pictures():
 def test_what_does_not_fit_is_refused(numbers, given, code):
     with pytest.raises(ModelError, match=code):
         estimate(drive(), numbers, given(0) if given is data else given(), progress=False)
+
+
+@pytest.mark.parametrize("setting", ["t_end", "tol"])
+def test_settings_that_no_run_has_are_refused(setting):
+    with pytest.raises(RunError, match=f'E322.*"{setting}"'):
+        estimate(drive(), {"emf.ratio": (0.01, 0.02)}, data(0), progress=False, **{setting: 1.0})
 
 
 def test_uncertainty_against_many_runs():
@@ -219,8 +231,20 @@ def test_uncertainty_against_many_runs():
     assert len(found.plot("rotor.flow")[0].collections) >= 1
 
 
-@pytest.mark.parametrize("known", [{"emf.ratio": 1.0}, {"winding.resistance": np.inf}, np.eye(2), {"winding.resistance": "much"}])
+WRONG = [{"emf.ratio": 1.0}, {"winding.resistance": np.inf}, np.eye(2), {"winding.resistance": "much"}]
+WRONG += [{}, {"winding.resistance": -1.0}, [[-1.0]]]
+
+
+@pytest.mark.parametrize("known", WRONG)
 def test_deviations_that_do_not_fit(known):
     run = run_sensitivities(drive(), "winding.resistance", 0.01, progress=False)
     with pytest.raises(ModelError, match="E379"):
         uncertainty(run, known)
+
+
+@pytest.mark.parametrize("known", [[[1.0, 2e-3], [2e-3, 1e-6]], [[1.0, 1e-4], [2e-4, 1e-6]], [[0.0, 1e-4], [1e-4, 1e-6]]])
+def test_a_matrix_that_gives_a_negative_variance_is_no_covariance(known):
+    run = run_sensitivities(drive(), ["winding.resistance", "emf.ratio"], 0.01, progress=False)
+    with pytest.raises(ModelError, match="E379"):
+        uncertainty(run, known)
+    assert uncertainty(run, [[1.0, 1e-3], [1e-3, 1e-6]])["rotor.flow"].shape == run["rotor.flow", "emf.ratio"].shape

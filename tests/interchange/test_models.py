@@ -118,6 +118,7 @@ def test_contacts_have_the_same_steps_and_the_same_start(build: Callable[[], Gra
     first, second = (compile_model(m, backend="numpy", progress=False) for m in (model, again))
     for one, other in zip(first.initial(), second.initial(), strict=True):
         np.testing.assert_array_equal(one, other)
+    assert first.report() == second.report()
     assert dataclasses.replace(model.contacts[0], place=None) == dataclasses.replace(again.contacts[0], place=None)
 
 

@@ -16,6 +16,9 @@ from bondgraph.model.gradient import partials
 from bondgraph.model.laws import Law
 from campaigns.small_models import SMALL
 from examples import parallel_gripper, pushing
+from models import ground, rigid_body
+from models.joints import attach_joint, joint_graph
+from screws import joints
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,14 @@ CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E353", "a list", lambda f: f["model"].update(bonds={})),
     ("E353", "'effort' or 'flow'", lambda f: f["model"]["elements"]["coil"]["law"].update(gives="power")),
     ("E353", "operations", lambda f: f["model"]["elements"]["coil"]["law"].update(output=1000)),
+    (
+        "E353",
+        "of the kind operation",
+        lambda f: (
+            f["operations"].append({"formula": next(iter(f["formulas"]))})
+            or f["model"]["elements"]["coil"]["law"].update(output=len(f["operations"]) - 1)
+        ),
+    ),
     ("E353", "no known domain", lambda f: f["model"]["bonds"][0].update(domain="magic")),
     ("E353", "no number", lambda f: f["model"]["elements"]["coil"]["parameters"]["inertia"].update(value=True)),
     ("E354", "no step", lambda f: next(iter(f["formulas"].values())).update(steps=[["exec", 0]])),
@@ -186,6 +197,15 @@ def test_what_was_found_by_the_campaign(name: str, code: str, change: Callable[[
     content = file_of(name)
     change(content["model"]["elements"])
     assert refused(json.dumps(content)).problems[0].code == code
+
+
+def test_a_pose_that_is_none_at_the_start_of_a_joint() -> None:
+    """Constraints by it have matrices that are no numbers, of which no eigenvalues are asked for."""
+    door = rigid_body("door", mass=20.0, inertia=(7.0, 1.4, 8.4))
+    house = attach_joint(Graph("house"), joint_graph("hinges", joints.revolute(axis=(0, 0, 1))), ground("frame"), door)
+    content = json.loads(dump_model(house))
+    content["model"]["elements"]["door.pose"]["law"]["spec"]["initial"]["entries"] = [0.0] * 7
+    assert refused(json.dumps(content)).problems[0].code == "E125"
 
 
 MARKS: list[tuple[str, Callable[[], Graph], Callable[[dict[str, Any]], Any]]] = [

@@ -25,6 +25,7 @@ from bondgraph import (
 )
 from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.outcome.doubts import doubts_of
+from bondgraph.sweeps import sweep
 from screws import scalars as s
 
 METHODS = [{}, {"solver": "scipy"}] + ([{"method": "bdf"}] if available()[0] else [])
@@ -173,6 +174,25 @@ def test_overflow_has_a_suspect(options):
 def test_arguments_that_mean_nothing_are_refused(oscillator, code, given):
     with pytest.raises((ModelError, RunError), match="(?s)" + code):
         oscillator.simulate(1.0, **given)
+
+
+@pytest.mark.parametrize("changed", ["initial", "parameters"])
+def test_one_number_by_two_names_is_refused(changed):
+    graph, strut, v = Graph("car"), Graph("strut"), J1("v")
+    strut.connect(v, C("spring", stiffness=2.0)).connect(v, I("mass", 1.0))
+    strut.expose("foot", v).export("travel", "spring.q").export("rate", "spring.stiffness")
+    compiled = graph.connect(Se("road", 1.0), strut).compile()
+    names = {"initial": ("strut.spring.q", "strut.travel"), "parameters": ("strut.spring.stiffness", "strut.rate")}[changed]
+    run = compiled.prepare_run(1.0)
+    for given in (names, names[::-1]):
+        values, two = dict.fromkeys(given, 1.0), rf'E124 "{given[0]}" and "{given[1]}" are two names of one number'
+        with pytest.raises(ModelError, match=two):
+            compiled.simulate(1.0, **{changed: values})
+        with pytest.raises(ModelError, match=two):
+            run.points(**{changed: {name: [1.0, 2.0] for name in given}})
+        with pytest.raises(ModelError, match=two.replace("E124", "E361")):
+            sweep(compiled, values, 1.0, keep={"q": "strut.spring.q"}, progress=False)
+    assert compiled.simulate(1.0, **{changed: {names[1]: 1.5}}).ok
 
 
 def test_any_count_may_be_infinite(oscillator):

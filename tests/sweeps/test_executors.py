@@ -110,6 +110,9 @@ def test_an_executor_that_takes_nothing_is_said(compiled):
     ended.shutdown()
     with pytest.raises(RunError, match=r"E367.*\n.*after shutdown"):
         drawn(compiled, executor=ended)
+    for none in (3, ThreadPoolExecutor):
+        with pytest.raises(RunError, match=r"E367.*takes no tasks"):
+            drawn(compiled, executor=none)
 
 
 class Watched(ThreadPoolExecutor):

@@ -89,6 +89,9 @@ WRONG = [
     ("spring.qq", 'did you mean "spring.q"'),
     (last("spring.stiffness"), "is a parameter: what is varied is kept anyway"),
     (first_time("bounces"), 'no event "bounces"'),
+    (last(3), r"last\(3\) is no measure"),
+    (last(["spring.q"]), "is no measure of a quantity or event"),
+    (Measure("median", "spring.q"), "is no measure of a quantity or event"),
     (5.0, "float is neither a name nor a function"),
     (Measure("peak", "springs.q"), r"no scalar: its shape is \(3,\)"),
 ]
@@ -112,6 +115,18 @@ def test_a_name_that_is_taken_or_none_is_refused(name, why, tmp_path):
     with pytest.raises(ModelError, match=f"E362.*{why}"):
         sweep(oscillator(), {"spring.stiffness": [1.0]}, 1.0, keep={name: "spring.q"}, store=tmp_path / "runs.db", progress=False)
     assert not list(tmp_path.iterdir())
+
+
+def test_components_of_an_array_and_axes_have_names_of_their_own():
+    points, model = {"springs.k": [(4.0, 9.0, 16.0)] * 2}, pendulum_in_space()
+    with pytest.raises(ModelError, match=r"E362 'q\[0\]' names another column"):
+        sweep(model, points, 1.0, keep={"q": last("springs.q"), "q[0]": last("mass.p[0]")}, progress=False)
+    keep = {"q": last("springs.q"), "q 0": last("mass.p[0]"), "t": "springs.q[1]"}
+    runs = sweep(model, points, 1.0, keep=keep, samples=0.5, progress=False)
+    data = runs.to_xarray()
+    assert data["q"].dims == ("springs.k", "q 0 (2)") and data["t"].dims == ("springs.k", "t (2)")
+    assert set(data.data_vars) == set(keep) and data["t (2)"].values.tolist() == [0.0, 0.5, 1.0]
+    np.testing.assert_array_equal(data["q 0"], runs["q 0"])
 
 
 @pytest.mark.parametrize("keep", [{}, None, "spring.q"])

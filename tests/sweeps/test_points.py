@@ -129,6 +129,11 @@ WRONG = [
     ("E361", {3: [1.0]}, None, 'no parameter, state or automaton "3"'),
     ("E361", {"spring.stiffness": [1.0, np.nan]}, None, "must be finite; value 1 is nan"),
     ("E361", {"spring.stiffness": ["a"]}, None, "one number in N/m, or a list of them"),
+    ("E361", {"spring.stiffness": [1.0, None]}, None, "cannot be None, its value 1: it needs one number in N/m"),
+    ("E361", {"spring.stiffness": pandas.Series([2, None], dtype="Int64")}, None, "cannot be <NA>, its value 1"),
+    ("E361", {"spring.stiffness": [1.0, 10**400]}, None, "must be finite; value 1 is inf"),
+    ("E360", pandas.DataFrame([[1.0, 2.0]], columns=["mass.p", "mass.p"]), None, 'two columns are called "mass.p"'),
+    ("E361", pandas.DataFrame({"spring.q": [1.0], "failure": [""]}), None, "the columns of what was varied"),
     ("E361", {"spring.stiffness": [[1.0, 2.0]]}, None, r"of shape \(1, 2\)"),
     (
         "E361",
@@ -144,6 +149,22 @@ def test_what_does_not_fit_is_refused_in_the_users_words(compiled, code, given, 
     with pytest.raises(ModelError, match=words) as caught:
         points_of(given, compiled, runs, 0)
     assert caught.value.problems[0].code == code
+
+
+NO_STATES = [3.0, None, True, [1], [b"free"], [["free"]], np.array([[1]]), ["free", np.nan], pandas.array(["free", None]), {}]
+
+
+@pytest.mark.parametrize("given", NO_STATES, ids=repr)
+def test_what_is_no_state_of_an_automaton_is_refused(ball, given):
+    with pytest.raises(ModelError, match=r'E361 "contact" has no state|E360 there is nothing to be varied'):
+        points_of({"contact": given}, ball, None, 0)
+    with pytest.raises(ModelError, match='E361 "contact" has no state'):
+        points_of([{"contact": given}], ball, None, 0)
+
+
+def test_words_for_an_automaton_come_in_any_list(ball):
+    for given in (np.array("free"), np.array(["free"]), pandas.Series(["free"], dtype="category"), ("free",), "free"):
+        assert everything(points_of({"contact": given}, ball, None, 0))["contact"].tolist() == ["free"]
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, None, True, "a"])
@@ -166,7 +187,25 @@ def test_a_distribution_that_draws_what_does_not_fit_is_refused(compiled):
         everything(points)
 
 
-@pytest.mark.parametrize("make", [lambda: uniform(2.0, 1.0), lambda: loguniform(0.0, 1.0), lambda: normal(1.0, -1.0)])
+def test_a_distribution_that_cannot_be_drawn_from_is_refused(compiled):
+    class Broken:
+        def rvs(self):
+            return 1.0
+
+    with pytest.raises(ModelError, match=r"E361.*\n.*for run 0 it raises TypeError: .*random_state"):
+        everything(points_of({"spring.stiffness": Broken()}, compiled, 3, 0))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: uniform(2.0, 1.0),
+        lambda: loguniform(0.0, 1.0),
+        lambda: normal(1.0, -1.0),
+        lambda: uniform([1.0, 2.0], [3.0, 4.0, 5.0]),
+        lambda: uniform(-1e308, 1e308),
+    ],
+)
 def test_a_distribution_that_is_none_is_refused(make):
     with pytest.raises(ModelError, match="E368"):
         make()

@@ -57,6 +57,14 @@ def test_an_interrupt_without_a_store_says_what_is_lost(compiled, monkeypatch):
     assert 'with store="runs.db"' in caught.value.__notes__[0]
 
 
+def test_an_interrupt_before_there_are_tables_stays_one(compiled, tmp_path, monkeypatch):
+    monkeypatch.setattr(Store, "_make", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        drawn(compiled, store=tmp_path / "runs.db")
+    monkeypatch.undo()
+    assert drawn(compiled, store=tmp_path / "runs.db").complete
+
+
 def test_a_store_is_an_ordinary_database(compiled, reference, tmp_path):
     path = tmp_path / "runs.db"
     drawn(compiled, store=path)
@@ -202,6 +210,7 @@ DAMAGES = {
     "a header that is none": "UPDATE meta SET value='[]' WHERE key='header'",
     "no header": "DELETE FROM meta WHERE key='header'",
     "no shapes": "DELETE FROM meta WHERE key='shapes'",
+    "a name in bytes that are no text": "UPDATE meta SET key=CAST(x'ff' AS TEXT) WHERE key='version'",
     "another column": "ALTER TABLE runs RENAME COLUMN q TO p",
     "no table of runs": "DROP TABLE runs",
 }
@@ -256,6 +265,8 @@ def test_runs_are_found_wherever_the_process_has_gone(compiled, reference, tmp_p
 
 
 def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path):
-    with pytest.raises(FileError, match="E364"):
+    with pytest.raises(FileError, match=r"E364.*no runs that can be read: there is no such file"):
         load_runs(tmp_path / "none.db")
+    with pytest.raises(FileError, match=r"E364.*there is no folder"):
+        load_runs(tmp_path / "none" / "none.db")
     assert not list(tmp_path.iterdir())

@@ -54,8 +54,9 @@ def solve_repeating(
     sizes = np.abs(diagonal).max(axis=0)
     scale = 1.0 / np.sqrt(sizes)
     scaled = np.sign(diagonal[0])[:, None] * scale[:, None] * matrices * scale
-    skew = np.abs(scaled - scaled.transpose(0, 2, 1)).max()
-    if skew > SYMMETRIC or np.linalg.eigvalsh(scaled).min() < -SYMMETRIC:
+    scaled = scaled[np.isfinite(scaled).all(axis=(1, 2))]  # what is no number at the start is told by the pass that evaluates it
+    skew = np.abs(scaled - scaled.transpose(0, 2, 1)).max(initial=0.0)
+    if skew > SYMMETRIC or np.linalg.eigvalsh(scaled).min(initial=0.0) < -SYMMETRIC:
         return None
     return solve_semidefinite(entries, right, list(np.sign(diagonal[0]) * sizes))
 
