@@ -15,7 +15,7 @@ from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
 from bondgraph.elements.friction import BACKWARD, FORWARD, SLIP
 from bondgraph.errors import Problem
-from bondgraph.model.element import named
+from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
 from bondgraph.model.model import Model
 from bondgraph.run.switching.rounding import nudges, spread
@@ -109,16 +109,22 @@ class Sliding:
     noted: Mapping[str, np.ndarray]
 
 
-def sliding_at_start(model: Model, system: System, known: Mapping[str, Any]) -> dict[str, Sliding]:
+def frictions_of(model: Model) -> dict[str, Element]:
+    """Elements by path that are ideal constraints with a state machine of their own: dry friction."""
+    found = {path: model.elements[path] for path in model.automata if path in model.elements}
+    return {path: own for path, own in found.items() if isinstance(own.law, IdealConstraint) and own.automaton is not None}
+
+
+def sliding_at_start(model: Model, system: System, all_known: Callable[[], Mapping[str, Any]]) -> dict[str, Sliding]:
     """Dry friction whose parts move against each other at the start, by its path.
 
-    `known` holds all states, parameters, modes (as numbers) and the time. Where the flow is decided together with the effort of
-    the friction, it is none; nor is one that is rounding.
+    `all_known` gives all states, parameters, modes (as numbers) and the time. Where the flow is decided together with the effort
+    of the friction, it is none; nor is one that is rounding.
     """
-    found = {}
-    for path, element in model.elements.items():
-        if not isinstance(element.law, IdealConstraint) or element.automaton is None:
-            continue
+    found, frictions = {}, frictions_of(model)
+    known = all_known() if frictions else {}
+    for path, element in frictions.items():
+        assert element.automaton is not None and isinstance(element.law, IdealConstraint)
         name = system.resolve(f"{path}.h'")
         try:
             moving = np.asarray(computed(system, name, known), dtype=float)

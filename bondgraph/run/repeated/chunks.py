@@ -22,6 +22,7 @@ from bondgraph.run.program import Program
 from bondgraph.run.repeated.collected import Collected, Made, RunBatch, parts
 from bondgraph.run.repeated.ends import RunEnds, kept_of
 from bondgraph.run.repeated.fields import UNBEGUN
+from bondgraph.run.repeated.finished.screen import screens
 from bondgraph.run.repeated.pace import Pace
 from bondgraph.run.settings import Settings
 
@@ -86,7 +87,7 @@ class Chunks:
         watched = watch and is_watched(self.program)
         collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
         machine = machine and (outputs is None or outputs.address is not None)
-        machine = machine and (not watched or self._can_be_screened)
+        machine = machine and (not watched or screens(self.program))
         side_by_side = self._in_lanes(crew.lanes, runs) if machine else None
         beside = 1 if side_by_side is None else side_by_side.lanes
         left: Sequence[int] = range(runs)
@@ -99,7 +100,7 @@ class Chunks:
                 def chunk(part: slice) -> int:
                     with self.workspace() as space:
                         for piece in crew.pace.pieces(part, 1 if beside == 1 else 4 * beside, called_off):
-                            space.many((p, x0, m0), piece, self.wanted, watched, batch, kept, outputs, side_by_side)
+                            space.many((p, x0, m0), piece, watched, batch, kept, outputs, side_by_side)
                     return part.stop
 
                 for done in each(chunk, parts(runs, crew.threads, beside)):
@@ -126,15 +127,6 @@ class Chunks:
 
         wide = vector_width() if lanes is None else lanes
         return program.in_lanes(wide) if 2 * runs > wide else None
-
-    @property
-    def _can_be_screened(self) -> bool:
-        """Whether machine code can watch: where constraints repeat each other, some eigenvalues are zero throughout; modes change
-        which of them hold."""
-        program = self.program
-        closing, kernel = program.closing, program.closing_matrix
-        plain = closing is not None and not closing.repeating and not program.transitions
-        return plain and kernel is not None and kernel.is_machine_code
 
     @property
     def _powers(self) -> int:

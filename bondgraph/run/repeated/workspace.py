@@ -30,6 +30,7 @@ from bondgraph.run.repeated.collected import RunBatch
 from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.repeated.fields import UNBEGUN
 from bondgraph.run.repeated.finished.rows import KERNELS, row_table
+from bondgraph.run.repeated.finished.screen import screens
 from bondgraph.run.repeated.lanes import side_by_side
 from bondgraph.run.repeated.lanes.tables import UNDER_WAY, lane_table
 from bondgraph.run.repeated.machine_run import MachineRun, Spent
@@ -47,10 +48,14 @@ model has more states than that."""
 
 
 class Workspace:
-    """Tables and arrays of runs by a method in machine code; for one thread at a time."""
+    """Tables and arrays of runs by a method in machine code; for one thread at a time.
 
-    def __init__(self, program: Program, settings: Settings, choice: Selection):
-        self.settings = settings
+    `wanted` are the sample times that are asked for, since the start and as dates; `settings` may have more, between which
+    constraints are watched.
+    """
+
+    def __init__(self, program: Program, settings: Settings, choice: Selection, wanted: tuple[np.ndarray, np.ndarray]):
+        self.settings, self.wanted = settings, wanted
         self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
         self.weights = SharedWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
         self.settler = None
@@ -72,17 +77,17 @@ class Workspace:
         self._addresses, self._open = (begin, advance), library.address(f"{name}_open")
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
-        self._place, self._times = self.table.address, address_of(settings.times)
+        self._place = self.table.address
         self._choice, self._local = choice, tolerances(settings, choice.method).relative
         self._beside: list[Workspace] = []
         self._ahead: dict[int, tuple[FieldTable, ...]] = {}
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
 
-    def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> MachineRun:
-        """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), all contiguous arrays of floats. Raises
-        `RunError` E330 for a clock that cannot run."""
+    def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, times: np.ndarray, bar: Progress | None = None) -> MachineRun:
+        """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), sampled at these times since its start
+        (samples,), all contiguous arrays of floats. Raises `RunError` E330 for a clock that cannot run."""
         settings, table, settler, n = self.settings, self.table, self.settler, self.bound.program.states
-        samples = len(settings.times)
+        samples = len(times)
         self.bound.p[:] = p
         self.schedules.follow(b"" if self.schedules.fixed else self.schedules.keys(p[None])[0])
         rows, pieces = np.empty((samples, self._width)), list[np.ndarray]()
@@ -92,7 +97,7 @@ class Workspace:
             settler.table.point("all_held", address_of(modes))
         table["budget"] = self._budget
         start = time.perf_counter()
-        begun = self._begin(self._place, address_of(x), address_of(m), self._times, address_of(rows), samples)
+        begun = self._begin(self._place, address_of(x), address_of(m), address_of(times), address_of(rows), samples)
         status = self._advance(self._place) if begun else UNBEGUN
         while status in (PAUSE, ROOM):
             if status == ROOM:
@@ -136,7 +141,8 @@ class Workspace:
 
     def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
         """Whether the last run, which has reached its end from the modes m, is beyond doubt: its values are finite at the
-        samples, its loops solved, and its account closes by far. Where that is not seen at once, Python has to look."""
+        samples, its loops solved, its account closes by far, and its constraints have kept their rank, if machine code can
+        tell. Where that is not seen at once, Python has to look."""
         if len(course.logged) > 1:
             return False
         table = self._judging
@@ -149,15 +155,17 @@ class Workspace:
     @cached_property
     def _judging(self) -> FieldTable:
         """A table of the loop over many runs, for a single one."""
-        times, dates = self.settings.times, self.settings.dates
-        table = self._table_of_many((times, dates), times, (), None)
+        own = self.settings.times, self.settings.dates
+        table = self._table_of_many(own, (), None)
         table.point("event_counts", np.zeros(1, dtype=np.int64))
+        if screens(self.bound.program):
+            table.point("look", self._look(True, None, *own).address)
         return table
 
     def _table_of_many(
-        self, samples: tuple[np.ndarray, np.ndarray], wanted: np.ndarray, kept: Sequence[KeptOfRun], outputs: Kernel | None
+        self, samples: tuple[np.ndarray, np.ndarray], kept: Sequence[KeptOfRun], outputs: Kernel | None
     ) -> FieldTable:
-        table = table_of(self.bound, self.settings, samples, wanted, kept, outputs)
+        table = table_of(self.bound, self.settings, samples, self.wanted[0], kept, outputs)
         table.point("table", self._place)
         for name, address in zip(("begin", "advance"), self._addresses, strict=True):
             table.point(name, address)
@@ -189,7 +197,6 @@ class Workspace:
         self,
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
         runs: slice,
-        wanted: tuple[np.ndarray, np.ndarray],
         watch: bool,
         batch: RunBatch,
         kept: Sequence[KeptOfRun],
@@ -198,10 +205,9 @@ class Workspace:
     ) -> None:
         """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in a call that lets go
         of the interpreter's lock for each stretch of them that have the same clocks. What is kept is that at the samples
-        `wanted`, since the start and as dates; constraints are looked at along a run if `watch`. With kernels in `lanes` so many
-        go side by side."""
-        own = (self.settings.times, self.settings.dates) if watch else wanted
-        p, table = blocks[0], self._table_of_many(own, wanted[0], kept, outputs)
+        that are wanted; constraints are looked at along a run if `watch`. With kernels in `lanes` so many go side by side."""
+        own = (self.settings.times, self.settings.dates) if watch else self.wanted
+        p, table = blocks[0], self._table_of_many(own, kept, outputs)
         if lanes is not None:
             table.point("begin", self._open)
         table.point("look", self._look(watch, lanes, *own).address if watch or lanes is not None else 0)
@@ -232,7 +238,7 @@ class Workspace:
         """The same for several runs at once, with the clocks of this key; `many` is the address of the table of all runs."""
         others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
         while len(self._beside) < others:
-            self._beside.append(Workspace(self.bound.program, self.settings, self._choice))
+            self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))
         spaces = [self, *self._beside[:others]]
         for space in spaces:
             space.weights.side_by_side(lanes)
