@@ -7,10 +7,12 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from threading import Event
 
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel, LaneKernels, address_of
+from bondgraph.emit.once import Last
 from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
@@ -32,7 +34,7 @@ from bondgraph.run.repeated.fields import UNBEGUN
 from bondgraph.run.repeated.finished.rows import KERNELS, row_table
 from bondgraph.run.repeated.finished.screen import screens
 from bondgraph.run.repeated.lanes import side_by_side
-from bondgraph.run.repeated.lanes.tables import UNDER_WAY, lane_table
+from bondgraph.run.repeated.lanes.tables import UNDER_WAY, emptied, lane_table
 from bondgraph.run.repeated.machine_run import MachineRun, Spent
 from bondgraph.run.repeated.many import put_runs, table_of
 from bondgraph.run.repeated.schedules import Schedules
@@ -72,7 +74,7 @@ class Workspace:
         self._begin = ctypes.CFUNCTYPE(whole, *[pointer] * 5, whole)(begin)
         self._advance = ctypes.CFUNCTYPE(whole, pointer)(advance)
         judging = loop.machine_code()
-        self._many = ctypes.CFUNCTYPE(None, pointer)(judging.address("run_many"))
+        self._many = ctypes.CFUNCTYPE(whole, pointer)(judging.address("run_many"))
         self._judge = ctypes.CFUNCTYPE(whole, pointer, pointer)(judging.address("judge"))
         self._addresses, self._open = (begin, advance), library.address(f"{name}_open")
         self._width = program.states + self.bound.quadratures
@@ -82,6 +84,7 @@ class Workspace:
         self._beside: list[Workspace] = []
         self._ahead: dict[int, tuple[FieldTable, ...]] = {}
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
+        self._last_many, self._last_lanes = Last[FieldTable](), Last[FieldTable]()
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, times: np.ndarray, bar: Progress | None = None) -> MachineRun:
         """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), sampled at these times since its start
@@ -201,18 +204,16 @@ class Workspace:
         batch: RunBatch,
         kept: Sequence[KeptOfRun],
         outputs: Kernel | None,
-        lanes: LaneKernels | None = None,
+        lanes: LaneKernels | None,
+        called_off: Event,
     ) -> None:
-        """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in a call that lets go
-        of the interpreter's lock for each stretch of them that have the same clocks. What is kept is that at the samples
-        that are wanted; constraints are looked at along a run if `watch`. With kernels in `lanes` so many go side by side."""
+        """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in calls that let go of
+        the interpreter's lock: one for each stretch of them that have the same clocks, or more, so that an interrupt is heard.
+        What is kept is that at the samples that are wanted; constraints are looked at along a run if `watch`. With kernels in
+        `lanes` so many go side by side. Once all is `called_off`, what is under way is left."""
         own = (self.settings.times, self.settings.dates) if watch else self.wanted
-        p, table = blocks[0], self._table_of_many(own, kept, outputs)
-        if lanes is not None:
-            table.point("begin", self._open)
-        table.point("look", self._look(watch, lanes, *own).address if watch or lanes is not None else 0)
-        samples, modes = len(own[0]), len(self.table.arrays["m"])
-        table.lay({"rows": samples * self._width, **({} if self.settler is None else {"modes": samples * modes})})
+        kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
+        table = self._last_many.made(kind, lambda: self._table_for(own, *kind))
         if self.settler is not None:
             self.settler.ready()
             self.settler.table.point("all_held", address_of(table.arrays["modes"]))
@@ -228,14 +229,30 @@ class Workspace:
                 batch.status[first:stop] = UNBEGUN
             else:
                 put_runs(table, blocks, slice(first, stop), batch)
-                if lanes is None:
-                    self._many(table.address)
-                else:
-                    self._side_by_side(lanes, key, table.address, samples)
+                go_on = self._many if lanes is None else self._side_by_side(lanes, key, len(own[0]))
+                while go_on(table.address) and not called_off.is_set():
+                    continue
             first = stop
 
-    def _side_by_side(self, lanes: LaneKernels, key: bytes, many: int, samples: int) -> None:
-        """The same for several runs at once, with the clocks of this key; `many` is the address of the table of all runs."""
+    def _table_for(
+        self,
+        samples: tuple[np.ndarray, np.ndarray],
+        watch: bool,
+        kept: Sequence[KeptOfRun],
+        outputs: Kernel | None,
+        lanes: LaneKernels | None,
+    ) -> FieldTable:
+        """The table of many runs with rows at these samples, but for their numbers."""
+        table, count = self._table_of_many(samples, kept, outputs), len(samples[0])
+        if lanes is not None:
+            table.point("begin", self._open)
+        table.point("look", self._look(watch, lanes, *samples).address if watch or lanes is not None else 0)
+        modes = {} if self.settler is None else {"modes": count * len(self.table.arrays["m"])}
+        table.lay({"rows": count * self._width, **modes})
+        return table
+
+    def _side_by_side(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
+        """What goes through several runs at once, with the clocks of this key, by the address of the table of all runs."""
         others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
         while len(self._beside) < others:
             self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))
@@ -246,9 +263,12 @@ class Workspace:
             space.table["budget"] = self._budget
         program = self.bound.program
         tables, ahead = [space.table for space in spaces], self._found_ahead(lanes.lanes, spaces)
-        own = lane_table(lanes, tables, program.parameters, program.modes, samples, ahead)
-        run = ctypes.CFUNCTYPE(None, address, address)(side_by_side.machine_code(lanes.lanes).address("run_side_by_side"))
-        run(many, own.address)
+        own = self._last_lanes.made(
+            (lanes, samples), lambda: lane_table(lanes, tables, program.parameters, program.modes, samples, ahead)
+        )
+        code = side_by_side.machine_code(lanes.lanes).address("run_side_by_side")
+        run, place = ctypes.CFUNCTYPE(ctypes.c_int64, address, address)(code), emptied(own).address
+        return lambda many: int(run(many, place))
 
     def _found_ahead(self, lanes: int, spaces: Sequence[Workspace]) -> tuple[FieldTable, ...]:
         """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""

@@ -18,6 +18,10 @@ UNDER_WAY = 2
 """Runs under way for each lane: while some wait for others, to look at their weights together, there is one for every lane."""
 
 
+NOBODY = -1
+"""The number of the run where there is none."""
+
+
 def lane_table(
     kernels: LaneKernels, own: Sequence[FieldTable], parameters: int, modes: int, samples: int, ahead: Sequence[FieldTable]
 ) -> FieldTable:
@@ -46,6 +50,13 @@ def lane_table(
     table["parameters"] = parameters
     for name in ("n", "width", "quadratures", "watch", "origin", "rtol"):
         table[name] = first[name]
+    return table
+
+
+def emptied(table: FieldTable) -> FieldTable:
+    """The same before any run is under way."""
+    table.arrays["seats"][:] = table.arrays["runs"][:] = NOBODY
+    table["following"] = table["paused"] = 0
     return table
 
 
