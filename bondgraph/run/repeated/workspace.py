@@ -44,7 +44,7 @@ from bondgraph.run.switching.accumulation import Watch
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.table import FieldTable
 
-STEPS, LARGE = 20_000, 100
+STEPS, LARGE = 4_000, 100
 """After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is; after fewer where a
 model has more states than that."""
 
