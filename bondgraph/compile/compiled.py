@@ -19,7 +19,7 @@ from bondgraph.causality.assign import Causality
 from bondgraph.compile.changes import Started, changed_start, checked_changes, dependent_among, mapping_of
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
 from bondgraph.compile.report import report, report_cell
-from bondgraph.compile.starts import contradicting_starts, frictions_of
+from bondgraph.compile.starts import SwitchPlaces, contradicting_starts, frictions_of
 from bondgraph.emit.once import Last, OnceProperty
 from bondgraph.errors import raise_if_any
 from bondgraph.model.copies import Frozen
@@ -205,9 +205,12 @@ class Compiled(Frozen):
         return report_cell(self.model, self.causality, self.system)
 
     @cached_property
-    def has_switches(self) -> bool:
-        """Whether there are ideal switches, whose modes must hold at the start."""
-        return any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values())
+    def switches(self) -> SwitchPlaces | None:
+        """Where ideal switches, whose modes must hold at the start, have what tells that; None without any."""
+        laws, outputs = (element.law for element in self.model.elements.values()), self.program.outputs
+        if outputs is None or not any(isinstance(law, IdealSwitch) for law in laws):
+            return None
+        return SwitchPlaces(self.model, self.system, self.program.layout, outputs.n_out)
 
     @OnceProperty
     def last_start(self) -> Last[None]:

@@ -57,7 +57,7 @@ class PreparedRun:
             changes = own.with_found(initial, parameters)
             numbers = {**system.parameters, **checked_changes(model, system, changes)}
             raise_if_any(model.name, unusable_parameters(model, system, numbers, own.prepare, own.evaluate(t, x, p, m)))
-        if own.has_switches or program.closing is not None:
+        if own.switches is not None or program.closing is not None:
             start = t, x, p, m
             key = t, *(block.tobytes() for block in start[1:])
             own.last_start.made(key, functools.partial(self._ensure_coherent, *start))
@@ -67,7 +67,7 @@ class PreparedRun:
         """E214 where modes of switches do not hold at a start, E455 where its velocities do not fit the constraints."""
         own, program = self.compiled, self.compiled.program
         model, system = own.model, own.system
-        if own.has_switches:
+        if own.switches is not None and program.outputs and not own.switches.agree(program.outputs(t, x, p, m), x):
             near = functools.partial(own.near, t, x, p, m)
             raise_if_any(model.name, contradicting_switches(model, system, own.evaluate(t, x, p, m), near))
         held, kernel = own.held_in(m), program.closing_flows
