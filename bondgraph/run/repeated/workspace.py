@@ -16,8 +16,6 @@ from bondgraph.emit.once import Last
 from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
-from bondgraph.run.error_control.lane_couplings import lane_couplings
-from bondgraph.run.error_control.lane_scales import lane_scales
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.instants.settler import Settler
@@ -82,7 +80,6 @@ class Workspace:
         self._place = self.table.address
         self._choice, self._local = choice, tolerances(settings, choice.method).relative
         self._beside: list[Workspace] = []
-        self._ahead: dict[int, tuple[FieldTable, ...]] = {}
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
         self._last_many, self._last_lanes = Last[FieldTable](), Last[FieldTable]()
 
@@ -261,24 +258,11 @@ class Workspace:
             space.weights.side_by_side(lanes)
             space.schedules.follow(key)
             space.table["budget"] = self._budget
-        program = self.bound.program
-        tables, ahead = [space.table for space in spaces], self._found_ahead(lanes.lanes, spaces)
-        own = self._last_lanes.made(
-            (lanes, samples), lambda: lane_table(lanes, tables, program.parameters, program.modes, samples, ahead)
-        )
+        tables, weights = [space.table for space in spaces], [space.weights.table for space in spaces]
+        own = self._last_lanes.made((lanes, samples), lambda: lane_table(lanes, self.bound.program, tables, weights, samples))
         code = side_by_side.machine_code(lanes.lanes).address("run_side_by_side")
         run, place = ctypes.CFUNCTYPE(ctypes.c_int64, address, address)(code), emptied(own).address
         return lambda many: int(run(many, place))
-
-    def _found_ahead(self, lanes: int, spaces: Sequence[Workspace]) -> tuple[FieldTable, ...]:
-        """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""
-        if lanes not in self._ahead:
-            kernel, structures = self.bound.program.couplings
-            steps, weights = None if kernel is None else kernel.steps, [space.weights.table for space in spaces]
-            couplings = None if steps is None else lane_couplings(steps, lanes, weights)
-            scales = lane_scales(self.bound.program.states, len(structures.rows), weights)
-            self._ahead[lanes] = () if couplings is None else (couplings, scales)
-        return self._ahead[lanes]
 
     def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
         """The table of the look at finished runs."""
