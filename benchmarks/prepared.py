@@ -6,6 +6,7 @@ their right-hand sides, and threads.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,6 +31,14 @@ RATIOS = {
     "core": "rates / in lanes",
     "cpu": "CPU, 2 threads / 1",
     "threads": "runs per second, 2 threads / 1",
+}
+COSTS = {
+    "simulate": "simulate us",
+    "changed": "with a change us",
+    "watched": "many, watched us",
+    "go": "go us",
+    "many": "many us",
+    "beyond": "go - many us",
 }
 RUNS, ROUNDS = 400, 7
 VARIED = {
@@ -69,13 +78,22 @@ def _cpu(call: Callable[[], Any], inner: int) -> float:
 
 
 def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[str, float]:
-    """CPU seconds of a run: `simulate`, by `go`, and as one of many, whose loop in machine code is the steps and nothing else."""
+    """CPU seconds of a run: `simulate`, also with another parameter each time, by `go`, and as one of many, watched and not,
+    whose loop in machine code is the steps and nothing else."""
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     x, p, m = run.start()
-    copies = np.tile(p, (inner, 1))
+    copies, few = np.tile(p, (inner, 1)), max(inner // 2, 1)
     ends = run.many(copies, x, m, threads=1, watch=False, lanes=1)
+    name, numbers = next(iter(compiled.parameters)), itertools.count(1)
+    value = np.asarray(compiled.parameters[name].value)
+
+    def simulate(parameters: dict[str, Any] | None = None) -> None:
+        compiled.simulate(t_end, samples=[t_end], parameters=parameters, progress=False)
+
     calls: dict[str, Callable[[], float]] = {
-        "simulate": lambda: _cpu(lambda: compiled.simulate(t_end, samples=[t_end], progress=False), max(inner // 10, 1)),
+        "simulate": lambda: _cpu(simulate, few),
+        "changed": lambda: _cpu(lambda: simulate({name: value * (1.0 + 1e-9 * next(numbers))}), few),
+        "watched": lambda: _cpu(lambda: run.many(copies, x, m, threads=1, lanes=1), 1) / inner,
         "go": lambda: _cpu(lambda: run.go(p, x, m), inner),
         "many": lambda: _cpu(lambda: run.many(copies, x, m, threads=1, watch=False, lanes=1), 1) / inner,
     }
@@ -141,10 +159,10 @@ def _run(quick: bool) -> dict[str, Any]:
         for name, (compiled, t_end, parameter) in beside.items()
     }
     rows = [
-        (name, f"{f['n']:.0f}", f"{f['steps']:.0f}", *(f"{f[k] * 1e6:.1f}" for k in ("simulate", "go", "many", "beyond")))
+        (name, f"{f['n']:.0f}", f"{f['steps']:.0f}", *(f"{f[k] * 1e6:.1f}" for k in COSTS))
         for name, f in found["overhead"].items()
     ]
-    head = ("model", "n", "steps", "simulate us", "go us", "many us", "go - many us")
+    head = ("model", "n", "steps", *COSTS.values())
     print(table(f"CPU time of a run, microseconds ({found['processor']})", head, rows))
     rows = [
         (name, *(f"{f[k] * 1e6:.1f}" for k in ("alone", "wide", "rates", "points")), *(f"{f[k]:.2f}" for k in RATIOS))

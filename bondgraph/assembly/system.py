@@ -211,12 +211,25 @@ class System:
     indeterminate: tuple[Indeterminate, ...] = ()
     """Modes in which ideal elements share an effort or flow, once the statements are traced."""
 
-    @property
-    def places(self) -> dict[str, range]:
+    @cached_property
+    def initial(self) -> Mapping[str, np.ndarray]:
+        """Start values of the states by name, as far as they do not follow from others."""
+        return {state.name: np.asarray(state.initial, dtype=float) for state in self.states}
+
+    @cached_property
+    def initial_row(self) -> np.ndarray:
+        """All their numbers in a row, (n,)."""
+        return np.concatenate([np.zeros(0), *map(np.ravel, self.initial.values())])
+
+    @cached_property
+    def places(self) -> Mapping[str, range]:
         """Places in x of the numbers of each state."""
-        sizes = [int(np.size(state.initial)) for state in self.states]
-        ends = itertools.accumulate(sizes)
-        return {s.name: range(end - size, end) for s, size, end in zip(self.states, sizes, ends, strict=True)}
+        return _places({state.name: state.initial for state in self.states})
+
+    @cached_property
+    def parameter_places(self) -> Mapping[str, range]:
+        """Places in p of the numbers of each parameter."""
+        return _places(self.parameters)
 
     @cached_property
     def producers(self) -> dict[str, Statement]:
@@ -231,6 +244,13 @@ class System:
     def resolve(self, name: str) -> str:
         """The name under which a value is computed."""
         return self.aliases.get(name, name)
+
+
+def _places(values: Mapping[str, Any]) -> dict[str, range]:
+    """Places of the numbers of each value, one after the other."""
+    sizes = [int(np.size(value)) for value in values.values()]
+    ends = itertools.accumulate(sizes)
+    return {name: range(end - size, end) for name, size, end in zip(values, sizes, ends, strict=True)}
 
 
 def is_internal(name: str) -> bool:

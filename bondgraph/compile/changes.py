@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,32 +20,31 @@ from bondgraph.model.element import Element
 from bondgraph.model.laws import Storing
 from bondgraph.model.model import Model
 from bondgraph.quantities import real
-from bondgraph.tracing.on_tape.values import flat
 
 
-def changed_parameters(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Every parameter by name, with some changed.
+def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Parameters that are changed, by the names under which they are known.
 
     Raises `ModelError` E121 an unknown name, E124 numbers that do not fit, or one by two names, E119 a negative resistance and
     the like, E151 a number that no friction or constraint can have.
     """
-    values = dict(system.parameters)
+    known_values, found = system.parameters, dict[str, np.ndarray]()
     changed: dict[str, Element] = {}
     given: dict[str, str] = {}
     for name, value in changes.items():
-        known = name if name in values else system.resolve(name)
-        if known not in values:
-            raise _unknown(model, "E121", f'"{name}" is no parameter', values)
+        known = name if name in known_values else system.resolve(name)
+        if known not in known_values:
+            raise _unknown(model, "E121", f'"{name}" is no parameter', known_values)
         _once(model.name, name, known, given)
-        values[known] = _fitting(model.name, name, value, values[known])
+        found[known] = _fitting(model.name, name, value, known_values[known])
         path, _, local = known.rpartition(".")
         element = changed.get(path, model.elements[path])
-        parameter = replace(element.parameters[local.partition(" in ")[0]], value=values[known])
+        parameter = replace(element.parameters[local.partition(" in ")[0]], value=found[known])
         changed[path] = replace(element, parameters={**element.parameters, local: parameter})
     if changed:
         part = replace(model, elements=changed)
         raise_if_any(model.name, [*check_energies(part), *check_ranges(part)])
-    return values
+    return found
 
 
 @dataclass(frozen=True)
@@ -61,17 +60,18 @@ class Started:
 
 
 def changed_start(
-    model: Model, system: System, changes: Mapping[str, Any], numbers: Mapping[str, Any], earlier: Sequence[Started] = ()
+    model: Model, system: System, changes: Mapping[str, Any], parameters: Mapping[str, Any], earlier: Sequence[Started] = ()
 ) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
     """Start state x and modes m with some changed, and with what follows from others computed; and how that went.
 
-    `changes` names states (`spring.q`) or automata (`contact`, by the name of a state); `numbers` are all parameters; `earlier`
-    tells how it went before, so that only those functions are called again whose arguments changed.
+    `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), `parameters` are those that are changed,
+    as `checked_changes` gives them; `earlier` tells how it went before, so that only those functions are called again whose
+    arguments changed.
 
     Raises `ModelError` E122 an unknown name or state of an automaton, E124 numbers that do not fit, or one by two names, E171 two
     start functions that disagree, E214 friction that its motion contradicts.
     """
-    states = {state.name: np.asarray(state.initial, dtype=float) for state in system.states}
+    states = ChainMap[str, Any]({}, cast(MutableMapping[str, Any], system.initial))
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
     given: dict[str, str] = {}
     for name, value in changes.items():
@@ -85,7 +85,8 @@ def changed_start(
             title = f'"{name}" is no state and no automaton'
             raise _unknown(model, "E122", title, {**states, **modes})
     started, made = [], dict[str, Any]()
-    known_by_name = ChainMap[str, Any](states, dict(numbers))
+    numbers = cast(list[MutableMapping[str, Any]], [parameters, system.parameters])
+    known_by_name = ChainMap[str, Any](*states.maps, *numbers)
     for index, start in enumerate(system.starts):
         values = [computed(system, system.resolve(a), known_by_name) for a in start.arguments]
         if index < len(earlier) and earlier[index].fits(values):
@@ -114,13 +115,16 @@ def changed_start(
             title = f'"{automaton}" has no state {modes[automaton]!r}'
             raise _unknown(model, "E122", title, known_states)
         places[name] = known_states.index(modes[automaton])
-    sliding = sliding_at_start(model, system, {**numbers, **states, **places, "time": 0.0})
+    sliding = sliding_at_start(model, system, lambda: {**system.parameters, **parameters, **states, **places, "time": 0.0})
     told = {path: found for path, found in sliding.items() if path in given}
     raise_if_any(model.name, contradicting_friction(model, system, places, told))
     places |= {f"{path}.mode": found.place for path, found in sliding.items()}
     for found in sliding.values():
-        states |= found.noted
-    return flat(states.values()), np.array([float(place) for place in places.values()]), tuple(started)
+        states.update(found.noted)
+    x = system.initial_row.copy()
+    for name, value in states.maps[0].items():
+        x[system.places[name]] = np.ravel(value)
+    return x, np.array([float(place) for place in places.values()]), tuple(started)
 
 
 def _differ(first: Any, second: Any) -> bool:

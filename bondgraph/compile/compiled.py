@@ -16,10 +16,10 @@ import numpy as np
 from bondgraph.assembly.execute import evaluate_statements
 from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
-from bondgraph.compile.changes import Started, changed_parameters, changed_start, dependent_among, mapping_of
-from bondgraph.compile.consistency import Keep, fitting_start, motion_of, values_of
+from bondgraph.compile.changes import Started, changed_start, checked_changes, dependent_among, mapping_of
+from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
 from bondgraph.compile.report import report, report_cell
-from bondgraph.compile.starts import contradicting_starts
+from bondgraph.compile.starts import SwitchPlaces, contradicting_starts, frictions_of
 from bondgraph.emit.once import Last, OnceProperty
 from bondgraph.errors import raise_if_any
 from bondgraph.model.copies import Frozen
@@ -79,18 +79,22 @@ class Compiled(Frozen):
         return self.program.layout.names()
 
     def _parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
-        given = self._given("parameters", changes)
-        if not given:
-            return self._unchanged_parameters.copy()
-        return self._prepared(changed_parameters(self.model, self.system, given))
+        return self._with_parameters(checked_changes(self.model, self.system, self._given("parameters", changes)))
 
-    def _prepared(self, numbers: Mapping[str, Any]) -> np.ndarray:
-        own = flat(numbers.values())
-        return np.concatenate([own, self.prepare(own)])
+    def _with_parameters(self, changed: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The parameters of the kernels with those changed that `checked_changes` gives."""
+        found = self._unchanged_parameters.copy()
+        if changed:
+            for name, value in changed.items():
+                found[self.system.parameter_places[name]] = value.ravel()
+            count = self.prepare.sizes[0]
+            found[count:] = self.prepare(found[:count])
+        return found
 
     @cached_property
     def _unchanged_parameters(self) -> np.ndarray:
-        return self._prepared(self.system.parameters)
+        own = flat(self.system.parameters.values())
+        return np.concatenate([own, self.prepare(own)])
 
     def _given(self, what: str, changes: Any) -> Mapping[str, Any]:
         if changes is None or type(changes) is dict:
@@ -112,11 +116,25 @@ class Compiled(Frozen):
         Raises `ModelError` E321 no dictionaries; E121, E122 unknown names; E124 numbers that do not fit; E213 changes that
         contradict each other.
         """
-        changes, parameters = self._given("initial", changes), self.with_found(changes, parameters)
+        x, m, _ = self.starting_point(changes, parameters)
+        return x, m
+
+    def starting_point(
+        self, initial: Initial | None, parameters: Mapping[str, Any] | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Start state x and modes m as `initial` gives them, and the parameters p of the kernels with those changes."""
+        changes, given = self._given("initial", initial), self.with_found(initial, parameters)
+        changed = checked_changes(self.model, self.system, given)
+        p = self._with_parameters(changed)
         x, m, started = self._unchanged_start
-        if changes or parameters:
-            x, m, _ = self._initial(changes, parameters, started)
-        return x.copy(), m.copy()
+        if changes or (changed and self._start_follows):
+            x, m, _ = self._started(changes, changed, p, started)
+        return x.copy(), m.copy(), p
+
+    @cached_property
+    def _start_follows(self) -> bool:
+        """Whether start values may follow from parameters."""
+        return bool(self.system.starts or frictions_of(self.model))
 
     def with_found(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Changes of parameters, with those that were found with the start values."""
@@ -125,17 +143,16 @@ class Compiled(Frozen):
 
     @cached_property
     def _unchanged_start(self) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
-        return self._initial({}, {}, ())
+        return self._started({}, {}, self._unchanged_parameters, ())
 
-    def _initial(
-        self, changes: Mapping[str, Any], parameters: Mapping[str, Any], earlier: tuple[Started, ...]
+    def _started(
+        self, changes: Mapping[str, Any], parameters: Mapping[str, np.ndarray], p: np.ndarray, earlier: tuple[Started, ...]
     ) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
-        numbers = changed_parameters(self.model, self.system, parameters)
         dependent, others = dependent_among(self.model, self.system, self.causality, changes)
         near = {f"{self.system.resolve(name)}~": value for name, value in dependent.items()}
         others |= {guess: value for guess, value in near.items() if guess in self.system.guesses}
-        x, m, started = changed_start(self.model, self.system, others, numbers, earlier)
-        evaluate = functools.partial(self.evaluate, 0.0, x, self.parameters(parameters), m)
+        x, m, started = changed_start(self.model, self.system, others, parameters, earlier)
+        evaluate = functools.partial(self.evaluate, 0.0, x, p, m)
         found = contradicting_starts(self.model, self.causality, self.system, dependent, evaluate)
         raise_if_any(self.model.name, found)
         return x, m, started
@@ -160,14 +177,20 @@ class Compiled(Frozen):
         Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial`, E122 for what is no value
         and no part, and E432 where no velocities fit.
         """
-        parameters = self.with_found(initial, parameters)
-        (x, m), p = self.initial(initial, parameters), self.parameters(parameters)
-        found = motion_of(self.model, self.system, self.program, t_start, p, m)
-        given = dict(self._given("initial", initial))
-        if found is None:
+        x, m, p = self.starting_point(initial, parameters)
+        held, kernel, given = self.held_in(m), self.program.closures, dict(self._given("initial", initial))
+        if held is None or kernel is None:
             return given
-        values = values_of(self.program, t_start, p, m)
-        return given | fitting_start(self.model, self.system, found[0], x, keep, values)
+        motion, values = held.motion(self.program, kernel, t_start, p, m), values_of(self.program, t_start, p, m)
+        return given | fitting_start(self.model, self.system, motion, x, keep, values)
+
+    def held_in(self, m: np.ndarray) -> HeldConstraints | None:
+        """Constraints that hold in the modes m (modes,); None for none."""
+        return self._last_held.made(m.tobytes(), functools.partial(held_in, self.model, self.system, self.program, m))
+
+    @OnceProperty
+    def _last_held(self) -> Last[HeldConstraints | None]:
+        return Last()
 
     @property
     def bonds(self) -> tuple[BondVariables, ...]:
@@ -189,9 +212,12 @@ class Compiled(Frozen):
         return replace(self.system, modes={name: (states, states[int(m)]) for (name, (states, _)), m in begun})
 
     @cached_property
-    def has_switches(self) -> bool:
-        """Whether there are ideal switches, whose modes must hold at the start."""
-        return any(isinstance(element.law, IdealSwitch) for element in self.model.elements.values())
+    def switches(self) -> SwitchPlaces | None:
+        """Where ideal switches, whose modes must hold at the start, have what tells that; None without any."""
+        laws, outputs = (element.law for element in self.model.elements.values()), self.program.outputs
+        if outputs is None or not any(isinstance(law, IdealSwitch) for law in laws):
+            return None
+        return SwitchPlaces(self.model, self.system, self.program.layout, outputs.n_out)
 
     @OnceProperty
     def last_start(self) -> Last[None]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from bondgraph.run.outcome.failure import CURES
 from bondgraph.run.outcome.singular import CONTRADICTS, ClosingMatrix
 from bondgraph.run.program import Program, Slot
 
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import Kernel
+
 Keep = Sequence[str] | Mapping[str, Any]
 """Names of states, parts or other values that stay; or with the values that they are to have."""
 
@@ -30,32 +33,47 @@ MOST = 8
 """Constraints that a message lists at most."""
 
 
-def motion_of(
-    model: Model, system: System, program: Program, t: float, p: np.ndarray, m: np.ndarray
-) -> tuple[Motion, dict[str, slice]] | None:
-    """What start velocities must fit, and where each constraint has its flows; None where none hold."""
-    held, closing, kernel, energies = _holding(model, system, m), program.closing, program.closures, program.energies
-    if not held or closing is None or kernel is None or energies is None:
+@dataclass(frozen=True, eq=False)
+class HeldConstraints:
+    """Constraints that hold in some modes: the places of their flows among those of all, (k,), where each has its own among
+    these, by its path; and those of the states that their impulses move."""
+
+    chosen: np.ndarray
+    places: Mapping[str, slice]
+    moving: np.ndarray
+
+    def motion(self, program: Program, flows_of: Kernel, t: float, p: np.ndarray, m: np.ndarray) -> Motion:
+        """What start velocities must fit; `flows_of` is a kernel that gives the flows of all constraints first."""
+        energies = program.energies
+        assert energies is not None
+
+        def flows(x: np.ndarray) -> np.ndarray:
+            return flows_of.many(t, x, p, m)[:, self.chosen]
+
+        return Motion(flows, lambda x: energies.many(t, x, p, m), program.typical, self.moving)
+
+
+def held_in(model: Model, system: System, program: Program, m: np.ndarray) -> HeldConstraints | None:
+    """What holds in the modes m; None where nothing does."""
+    held, closing = _holding(model, system, m), program.closing
+    if not held or closing is None or program.closures is None or program.energies is None:
         return None
     rows = {u.element: [k for k, element in enumerate(closing.flows) if element == u.element] for u in held}
     ends = np.cumsum([len(own) for own in rows.values()])
     places = {path: slice(int(end) - len(own), int(end)) for (path, own), end in zip(rows.items(), ends, strict=True)}
-    chosen = [k for own in rows.values() for k in own]
-
-    def flows(x: np.ndarray) -> np.ndarray:
-        return kernel.many(t, x, p, m)[:, chosen]
-
-    return Motion(flows, lambda x: energies.many(t, x, p, m), program.typical, _moved(model, system)), places
+    return HeldConstraints(np.array([k for own in rows.values() for k in own]), places, _moved(model, system))
 
 
 def contradicting_closures(
     model: Model, system: System, program: Program, x: np.ndarray, m: np.ndarray, p: np.ndarray
 ) -> list[Problem]:
     """E433 where constraints repeat each other at the start, and contradict each other as soon as the mechanism moves."""
-    found = motion_of(model, system, program, 0.0, p, m)
-    if found is None or program.closing is None or not program.closing.repeating:
+    if program.closing is None or not program.closing.repeating:
         return []
-    motion, rng, closures = found[0], np.random.default_rng(0), ClosingMatrix(program, p)
+    held, kernel = held_in(model, system, program, m), program.closures
+    if held is None or kernel is None:
+        return []
+    motion, rng, closures = held.motion(program, kernel, 0.0, p, m), np.random.default_rng(0), ClosingMatrix(program, p)
     for _ in range(MOTIONS):
         moved = x.copy()
         moved[motion.moving] += rng.normal(size=len(motion.moving)) * motion.sizes[motion.moving]

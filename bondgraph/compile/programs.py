@@ -74,6 +74,7 @@ def program_of(
         clocks=_clocks(system, kernels, layout),
         closing=system.closing,
         closures=kernels.get("closures"),
+        closing_flows=kernels.get("closing_flows"),
         closing_matrix=kernels.get("closing_matrix"),
         indeterminate=tuple((found.places, found.quantities) for found in system.indeterminate),
         breaks=None if breaks is None else numpy_kernel(breaks.routine),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,15 @@ import numpy as np
 
 from bondgraph.assembly.draft import effort, flow
 from bondgraph.assembly.execute import computed
-from bondgraph.assembly.system import System
+from bondgraph.assembly.system import System, Unknown
 from bondgraph.causality.assign import Causality
 from bondgraph.elements.friction import BACKWARD, FORWARD, SLIP
 from bondgraph.errors import Problem
-from bondgraph.model.element import named
+from bondgraph.model.domains import Domain
+from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
 from bondgraph.model.model import Model
+from bondgraph.run.program import Layout
 from bondgraph.run.switching.rounding import nudges, spread
 
 AGREES = 1e-6
@@ -79,15 +81,9 @@ def contradicting_switches(
     def at_points(name: str) -> np.ndarray:
         return np.array([abs(float(point[system.resolve(name)])) for point in points()])
 
-    for unknown in system.unknowns:
-        element = model.elements[unknown.element]
-        if not isinstance(element.law, IdealSwitch):
-            continue
-        stopped = abs(float(values[system.resolve(unknown.stopped)]))
-        bond = model.bonds_at(unknown.element)[0]
-        alike = [other for other in model.bonds if other.domain == bond.domain]
-        closed = system.resolve(unknown.vanishing) == system.resolve(effort(bond))
-        size = max(float(np.max(np.abs(values[system.resolve((effort if closed else flow)(b))]))) for b in alike)
+    for unknown, closed, alike in _switches(model, system):
+        element, stopped = model.elements[unknown.element], abs(float(values[system.resolve(unknown.stopped)]))
+        size = max(float(np.max(np.abs(values[name]))) for name in alike)
         if stopped <= AGREES * size or stopped <= float(spread(np.array(stopped), at_points(unknown.stopped))):
             continue
         mode, what, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
@@ -101,6 +97,40 @@ def contradicting_switches(
     return problems
 
 
+def _switches(model: Model, system: System) -> Iterator[tuple[Unknown, bool, tuple[str, ...]]]:
+    """Unknowns of switches and diodes, whether each is closed while it is zero, and the values that its own is measured by."""
+    known = dict[tuple[Domain, bool], tuple[str, ...]]()
+    for unknown in system.unknowns:
+        if not isinstance(model.elements[unknown.element].law, IdealSwitch):
+            continue
+        bond = model.bonds_at(unknown.element)[0]
+        closed = system.resolve(unknown.vanishing) == system.resolve(effort(bond))
+        if (bond.domain, closed) not in known:
+            alike = (other for other in model.bonds if other.domain == bond.domain)
+            known[bond.domain, closed] = tuple(dict.fromkeys(system.resolve((effort if closed else flow)(b)) for b in alike))
+        yield unknown, closed, known[bond.domain, closed]
+
+
+class SwitchPlaces:
+    """Where switches and diodes have what `contradicting_switches` compares, among the outputs of a program and its states, so
+    that a start in which all of them surely agree is told without a look at each value by name."""
+
+    def __init__(self, model: Model, system: System, layout: Layout, outputs: int):
+        def places(name: str) -> np.ndarray:
+            slot = layout[name]
+            assert slot.block in ("out", "x"), "an effort or flow"
+            return np.arange(slot.start, slot.stop) + (outputs if slot.block == "x" else 0)
+
+        found = list(_switches(model, system))
+        held = {alike: np.concatenate([places(name) for name in alike]) for _, _, alike in found}
+        self._stopped = [(places(system.resolve(unknown.stopped)), held[alike]) for unknown, _, alike in found]
+
+    def agree(self, outputs: np.ndarray, x: np.ndarray) -> bool:
+        """Whether all surely do, with these outputs in the state x."""
+        sizes = np.abs(np.concatenate([outputs, x]))
+        return all(float(sizes[own].max()) <= 0.5 * AGREES * float(sizes[alike].max()) for own, alike in self._stopped)
+
+
 @dataclass(frozen=True)
 class Sliding:
     """Dry friction that slips at the start: the place of its mode, and by name the states in which it notes how."""
@@ -109,16 +139,22 @@ class Sliding:
     noted: Mapping[str, np.ndarray]
 
 
-def sliding_at_start(model: Model, system: System, known: Mapping[str, Any]) -> dict[str, Sliding]:
+def frictions_of(model: Model) -> dict[str, Element]:
+    """Elements by path that are ideal constraints with a state machine of their own: dry friction."""
+    found = {path: model.elements[path] for path in model.automata if path in model.elements}
+    return {path: own for path, own in found.items() if isinstance(own.law, IdealConstraint) and own.automaton is not None}
+
+
+def sliding_at_start(model: Model, system: System, all_known: Callable[[], Mapping[str, Any]]) -> dict[str, Sliding]:
     """Dry friction whose parts move against each other at the start, by its path.
 
-    `known` holds all states, parameters, modes (as numbers) and the time. Where the flow is decided together with the effort of
-    the friction, it is none; nor is one that is rounding.
+    `all_known` gives all states, parameters, modes (as numbers) and the time. Where the flow is decided together with the effort
+    of the friction, it is none; nor is one that is rounding.
     """
-    found = {}
-    for path, element in model.elements.items():
-        if not isinstance(element.law, IdealConstraint) or element.automaton is None:
-            continue
+    found, frictions = {}, frictions_of(model)
+    known = all_known() if frictions else {}
+    for path, element in frictions.items():
+        assert element.automaton is not None and isinstance(element.law, IdealConstraint)
         name = system.resolve(f"{path}.h'")
         try:
             moving = np.asarray(computed(system, name, known), dtype=float)

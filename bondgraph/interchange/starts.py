@@ -22,7 +22,7 @@ def fixed(model: Model, system: System) -> Model:
     """
     if not model.starts:
         return model
-    x, m, _ = changed_start(model, system, {}, system.parameters)
+    x, m, _ = changed_start(model, system, {}, {})
     states, at = dict[str, np.ndarray](), 0
     for state in system.states:
         size = int(np.size(state.initial))

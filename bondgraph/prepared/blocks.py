@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile.changes import changed_parameters
+from bondgraph.compile.changes import checked_changes
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.consistency import motion_of
 from bondgraph.model.laws import Storing
 from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
@@ -47,7 +46,7 @@ def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> 
     if any(np.shape(system.parameters.get(name, ())) or _bounds_another(compiled, name, columns) for name in columns):
         return None
     for pick in (np.min, np.max):
-        changed_parameters(compiled.model, system, {name: pick(column) for name, column in given.items()})
+        checked_changes(compiled.model, system, {name: pick(column) for name, column in given.items()})
     rows = np.tile(p, (runs, 1))
     for name, column in columns.items():
         rows[:, compiled.program.layout[name].start] = column
@@ -66,7 +65,7 @@ def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tupl
     """States (runs, n) and modes (1, modes), or one row of each where nothing varies; None where some follow from others, from
     parameters or from motion."""
     model, system = compiled.model, compiled.system
-    if system.starts or any(element.automaton is not None for element in model.elements.values()):
+    if system.starts or any(element.automaton is not None for element in model.elements_at(model.automata)):
         return None
     x, m = (block[None] for block in compiled.initial())
     if not varied:
@@ -94,8 +93,7 @@ def plainly_fit(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m: n
     runs = max(len(x), len(p))
     x, p = (np.broadcast_to(block, (runs, block.shape[1])) for block in (x, p))
     finite = np.isfinite(p).all(axis=1)
-    found = motion_of(compiled.model, compiled.system, compiled.program, t, p, m[0])
-    if found is None:
+    held, kernel = compiled.held_in(m[0]), compiled.program.closing_flows
+    if held is None or kernel is None:
         return finite
-    with np.errstate(all="ignore"):
-        return finite & ~np.any(found[0].flows(x), axis=1)
+    return finite & ~np.any(kernel.many(t, x, p, m[0])[:, held.chosen], axis=1)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile.changes import changed_parameters, mapping_of
+from bondgraph.compile.changes import checked_changes, mapping_of
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.consistency import foreign_velocities, motion_of
+from bondgraph.compile.consistency import foreign_velocities
 from bondgraph.compile.starts import contradicting_switches
 from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import ModelError, raise_if_any, refusal
@@ -52,12 +52,12 @@ class PreparedRun:
         E214, E455."""
         own, program, t = self.compiled, self.compiled.program, self.runs.settings.t_start
         model, system = own.model, own.system
-        changes = own.with_found(initial, parameters)
-        (x, m), p = own.initial(initial, changes), own.parameters(changes)
+        x, m, p = own.starting_point(initial, parameters)
         if not np.isfinite(p).all():
-            numbers = changed_parameters(model, system, changes)
+            changes = own.with_found(initial, parameters)
+            numbers = {**system.parameters, **checked_changes(model, system, changes)}
             raise_if_any(model.name, unusable_parameters(model, system, numbers, own.prepare, own.evaluate(t, x, p, m)))
-        if own.has_switches or program.closing is not None:
+        if own.switches is not None or program.closing is not None:
             start = t, x, p, m
             key = t, *(block.tobytes() for block in start[1:])
             own.last_start.made(key, functools.partial(self._ensure_coherent, *start))
@@ -67,11 +67,13 @@ class PreparedRun:
         """E214 where modes of switches do not hold at a start, E455 where its velocities do not fit the constraints."""
         own, program = self.compiled, self.compiled.program
         model, system = own.model, own.system
-        if own.has_switches:
+        if own.switches is not None and program.outputs and not own.switches.agree(program.outputs(t, x, p, m), x):
             near = functools.partial(own.near, t, x, p, m)
             raise_if_any(model.name, contradicting_switches(model, system, own.evaluate(t, x, p, m), near))
-        if found := motion_of(model, system, program, t, p, m):
-            raise_if_any(model.name, foreign_velocities(model, *found, x))
+        held, kernel = own.held_in(m), program.closing_flows
+        if held is not None and kernel is not None:
+            motion = held.motion(program, kernel, t, p, m)
+            raise_if_any(model.name, foreign_velocities(model, motion, held.places, x))
 
     def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
         """A run from numbers in the order of the kernels, as `start` gives them, which are not looked at: contiguous arrays of

@@ -126,14 +126,17 @@ def span_of(t_start: float, t_end: float) -> tuple[float, float]:
     return start, end
 
 
-def longest_step(given: object, span: float) -> float:
-    """The longest step of a run of `span`, s; E306 where that is none."""
+def longest_step(given: object, span: float, max_steps: int) -> float:
+    """The longest step of a run of `span`, s; E306 where that is none, or the run has more of them than it may."""
     if given is None:
         return span / _PIECES
     step = positive("max_step", given)
     if span + step == span:
         title = f"max_step = {step:g} s makes no step of a run of {span:g} s: the two together are {span:g} s in floating point"
         raise _refuse("E306", title, cures=("max_step=None, which leaves the length of steps to the run",))
+    if span / step > max_steps:
+        title = f"max_step = {step:g} s makes {span / step:.3g} steps of a run of {span:g} s, more than max_steps = {max_steps:g}"
+        raise _refuse("E306", title, cures=(f"a max_step of {span / max_steps:.3g} s or more", "a larger max_steps"))
     return step
 
 

@@ -25,21 +25,25 @@ _HALF = 1 << 63
 
 
 class FieldTable:
-    """Fields by name; `arrays` are those that it points to."""
+    """Fields by name; `arrays` and `tables` are those that it points to."""
 
     def __init__(self, fields: Mapping[str, tuple[int, str]]):
         self._fields = fields
         self._whole = np.zeros(len(fields), dtype=np.int64)
         self._real = self._whole.view(np.float64)
         self.arrays: dict[str, np.ndarray] = {}
+        self.tables: dict[str, FieldTable] = {}
 
     @property
     def address(self) -> int:
         """Where the table starts."""
         return address_of(self._whole)
 
-    def point(self, name: str, target: np.ndarray | int) -> None:
-        """Let a field point to an array's first element, or to an address."""
+    def point(self, name: str, target: np.ndarray | FieldTable | int) -> None:
+        """Let a field point to an array's first element, to another table, or to an address."""
+        if isinstance(target, FieldTable):
+            self.tables[name] = target
+            target = target.address
         if isinstance(target, np.ndarray):
             self.arrays[name] = target
             target = address_of(target)

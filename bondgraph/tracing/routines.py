@@ -155,6 +155,7 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
         outputs[f"newton_{index}"] = [*pursuit.first_residuals, *pursuit.first_step]
     if traced.closures is not None:
         outputs["closures"] = list(traced.closures.scalars)
+        outputs["closing_flows"] = list(traced.closures.flows)
         outputs["closing_matrix"] = list(traced.closures.matrix)
     outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
     jumping, shared = _jumping(traced)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, I, R, compile_model
+from bondgraph import J0, J1, Automaton, C, Compiled, Graph, I, R, Switch, compile_model
+from bondgraph.errors import ModelError
 from examples import rolling_eggs
 
 
@@ -66,3 +67,19 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
     moved[4:] *= 1.0 + 1e-6
     compiled.initial({pose.name: moved})
     assert len(searches) == 1
+
+
+def test_switches_that_surely_agree_with_their_start_need_no_look_by_name(monkeypatch):
+    """A switch beside a capacitor: other parameters and starts are not evaluated in Python where it is open, or the capacitor
+    empty; where it would start as a short circuit they are, and it is refused."""
+    lever = Automaton("lever", ("off", "on"), "off", ())
+    graph = Graph("switched").add_automaton(lever).connect(node := J0("node"), Switch("s", automaton="lever", closed="on"))
+    compiled = graph.connect(node, C("c", capacitance=1.0, initial=3.0)).connect(node, R("r", 1.0)).compile()
+    looked, evaluate = [], Compiled.evaluate
+    monkeypatch.setattr(Compiled, "evaluate", lambda *given: (looked.append(given), evaluate(*given))[1])
+    run = compiled.prepare_run(1e-3, progress=False)
+    for initial in ({"c.q": 2.0}, {"c.q": 0.0, "lever": "on"}):
+        assert run(parameters={"c.capacitance": 2.0}, initial=initial).ok and not looked
+    with pytest.raises(ModelError, match="E214"):
+        run(initial={"lever": "on"})
+    assert looked

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from bondgraph.errors import RunError
+from bondgraph.errors import RunEndedWarning, RunError
 from bondgraph.output import progress
 from bondgraph.run.integrators import choose
 from bondgraph.run.integrators.sundials import library
@@ -127,6 +127,8 @@ def test_a_solution_that_runs_away():
         ("E306", {"max_step": 1e-300}),
         ("E306", {"max_step": 1e-300, "t_start": -1.0, "t_end": 0.0}),
         ("E306", {"max_step": 1e-17, "method": "rodas5p"}),
+        ("E306", {"max_step": 0.9e-7}),
+        ("E306", {"max_step": 0.09, "max_steps": 11}),
         ("E306", {"max_events": -1}),
         ("E306", {"max_step": "long"}),
         ("E308", {"x0": [1.0, np.nan]}),
@@ -151,6 +153,24 @@ def test_the_shortest_runs(options, times):
     span = times["t_end"] - times.get("t_start", 0.0)
     assert result.ok and result.since[-1] == span
     assert result.x[-1] == pytest.approx([1.0, 0.5], abs=2.0 * span + 1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS[2:])
+def test_a_run_too_long_for_the_first_step_of_cvode(method):
+    """1e150 s of what is charged within 0.01 s: CVODE cannot begin, and what it advises can be run."""
+    charged = program(lambda t, x, p, m: [p[0] - p[1] * x[0]], (1, 2, 0))
+    with pytest.warns(RunEndedWarning, match=r"first step is a part of the time at the end, 2\.2e\+136 s.*within 0\.01 s"):
+        result = simulate(charged, [0.0], [1.0, 100.0], [], 1e150, samples=[1e150], method=method)
+    assert result.failure.kind == "run too long" and result.t[-1] < 1e3
+    shorter = simulate(charged, [0.0], [1.0, 100.0], [], 1e4, samples=[1e4], method=method)
+    assert shorter.ok and shorter.x[-1, 0] == pytest.approx(0.01, rel=1e-6)
+
+
+def test_the_longest_step_that_max_steps_allow():
+    """What E306 advises for a max_step that makes too many steps."""
+    with pytest.raises(RunError, match=r"(?s)E306.*makes 1e\+12 steps.*try: a max_step of 1e-07 s or more"):
+        simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], 1.0, max_step=1e-12)
+    assert simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], 1.0, max_step=1e-3, max_steps=1001).ok
 
 
 def test_samples_of_which_none_is_masked():

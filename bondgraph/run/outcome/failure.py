@@ -16,6 +16,7 @@ CURES: dict[str, tuple[str, ...]] = {
         "a start away from singular positions",
     ),
     "step too small": ("a looser rtol", 'method="bdf" if the model is stiff', "a look for discontinuities"),
+    "run too long": ("a shorter run, of up to a million times the time in which the suspect changes",),
     "chattering": ("hysteresis between the guards of this switch", "a mode that holds on the switching surface"),
     "Zeno": (
         "a resting state for this switch, named by `accumulates` of its transition",

@@ -63,7 +63,7 @@ class Program:
     clocks : in the order in which those that tick together do so.
     closing, closures : constraints on positions as the rows of a matrix, and its entries (with right sides and what is left of
         them for rows that repeat others); None without any.
-    closing_matrix : the entries alone, as machine code where that can be had.
+    closing_flows, closing_matrix : their flows alone, and the entries, as machine code where that can be had.
     indeterminate : modes (slot -> state) with the efforts and flows that their equations leave open, shared by least norm.
     breaks : for each time at which rates or guards jump or bend: that time, then for each the period after which it comes again
         (inf where it does not), s, from the parameters at the front of p; None where there are none.
@@ -99,6 +99,7 @@ class Program:
     clocks: tuple[RunClock, ...] = ()
     closing: Closing | None = None
     closures: Kernel | None = None
+    closing_flows: Kernel | None = None
     closing_matrix: Kernel | None = None
     indeterminate: tuple[tuple[Mapping[int, int], tuple[str, ...]], ...] = ()
     collisions: Collisions | None = None
@@ -127,7 +128,8 @@ class Program:
         def absent(kernel: Kernel | None) -> Any:
             return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
 
-        left_out = "choose in_lanes differentiate couple rates_and_powers collisions closing closures closing_matrix breaks model"
+        left_out = "choose in_lanes differentiate couple rates_and_powers collisions closing closures breaks model"
+        left_out += " closing_flows closing_matrix"
         without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
         without |= dict.fromkeys(left_out.split())
         without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}

@@ -20,7 +20,7 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
     since, dates = checks.sample_times(given["samples"], start, end)
     relative, absolute = checks.tolerances(program, given["rtol"], given["atol"])
     name, by = checks.method_of(given["method"], given["solver"])
-    watched = watched_times(program, since, end - start)
+    watched, max_steps = watched_times(program, since, end - start), checks.count("max_steps", given["max_steps"])
     checked = Settings(
         x=np.zeros(program.states),
         p=np.zeros(program.parameters),
@@ -34,9 +34,9 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
         solver=by,
         rtol=relative,
         atol=absolute,
-        max_step=checks.longest_step(given["max_step"], end - start),
+        max_step=checks.longest_step(given["max_step"], end - start, max_steps),
         max_events=checks.count("max_events", given["max_events"]),
-        max_steps=checks.count("max_steps", given["max_steps"]),
+        max_steps=max_steps,
         iteration=checks.one_of("iteration", given["iteration"], ("auto", "newton", "fixed point")),
         linear=checks.one_of("linear", given["linear"], ("auto", "dense", "band", "sparse")),
         simultaneous=checks.one_of("simultaneous", given["simultaneous"], ("together", "sequence")),

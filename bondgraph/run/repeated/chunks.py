@@ -19,21 +19,25 @@ from bondgraph.run.integrators.leg import Selection
 from bondgraph.run.outcome.judge import is_watched
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Program
-from bondgraph.run.repeated.collected import Collected, Made, RunBatch, parts
+from bondgraph.run.repeated.collected import Collected, Made, RunBatch
 from bondgraph.run.repeated.ends import RunEnds, kept_of
 from bondgraph.run.repeated.fields import UNBEGUN
-from bondgraph.run.repeated.pace import Pace
+from bondgraph.run.repeated.finished.screen import screens
+from bondgraph.run.repeated.pace import Claims, Pace
 from bondgraph.run.settings import Settings
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import LaneKernels
     from bondgraph.run.repeated.workspace import Workspace
 
+FOR_EACH = 4
+"""Runs for each lane in a call, at least: few lanes are idle while the last ones end."""
+
 
 @dataclass(frozen=True)
 class Crew:
-    """So many threads work at runs, with so many side by side in each (None for as many as the processor's vectors hold), at a
-    pace that they share."""
+    """So many threads may work at runs, with so many side by side in each (None for as many as the processor's vectors hold), at
+    a pace that they share."""
 
     threads: int
     lanes: int | None
@@ -47,11 +51,21 @@ class Crew:
             return
         with ThreadPoolExecutor(self.threads) as pool:
             try:
-                yield pool.map
+                with ending(called_off):
+                    yield pool.map
             except BaseException:
-                called_off.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+
+@contextmanager
+def ending(called_off: Event) -> Iterator[None]:
+    """An exception or an interrupt in here calls off what others do."""
+    try:
+        yield
+    except BaseException:
+        called_off.set()
+        raise
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,24 +100,29 @@ class Chunks:
         watched = watch and is_watched(self.program)
         collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
         machine = machine and (outputs is None or outputs.address is not None)
-        machine = machine and (not watched or self._can_be_screened)
-        side_by_side = self._in_lanes(crew.lanes, runs) if machine else None
-        beside = 1 if side_by_side is None else side_by_side.lanes
+        machine = machine and (not watched or screens(self.program))
+        beside = self._in_lanes(crew.lanes, runs) if machine else None
         left: Sequence[int] = range(runs)
         called_off = Event()
         with Progress(self.program.name, runs, progress) as bar, crew.at_work(called_off) as each:
             if machine:
                 counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
                 batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
+                claims = Claims(runs, 1 if beside is None else FOR_EACH * beside.lanes, crew.pace, called_off)
 
-                def chunk(part: slice) -> int:
-                    with self.workspace() as space:
-                        for piece in crew.pace.pieces(part, 1 if beside == 1 else 4 * beside, called_off):
-                            space.many((p, x0, m0), piece, self.wanted, watched, batch, kept, outputs, side_by_side)
-                    return part.stop
+                def work(pieces: Iterator[slice], beside: LaneKernels | None) -> None:
+                    with self.workspace() as space, ending(called_off):
+                        for piece in pieces:
+                            space.many(blocks, piece, watched, batch, kept, outputs, beside, called_off)
+                            bar.show(claims.begun)
 
-                for done in each(chunk, parts(runs, crew.threads, beside)):
-                    bar.show(done)
+                if crew.threads > 1:
+                    work(claims.first(), None)
+                if (hands := claims.shared_by(crew.threads)) == 1:
+                    work(claims.pieces(), beside)
+                else:
+                    for _ in each(work, [claims.pieces() for _ in range(hands)], [beside] * hands):
+                        continue
                 for block in blocks:  # what is not finite is refused, even where nothing comes of it
                     batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = UNBEGUN
                 collected.take(batch)
@@ -126,15 +145,6 @@ class Chunks:
 
         wide = vector_width() if lanes is None else lanes
         return program.in_lanes(wide) if 2 * runs > wide else None
-
-    @property
-    def _can_be_screened(self) -> bool:
-        """Whether machine code can watch: where constraints repeat each other, some eigenvalues are zero throughout; modes change
-        which of them hold."""
-        program = self.program
-        closing, kernel = program.closing, program.closing_matrix
-        plain = closing is not None and not closing.repeating and not program.transitions
-        return plain and kernel is not None and kernel.is_machine_code
 
     @property
     def _powers(self) -> int:

@@ -16,11 +16,6 @@ from bondgraph.run.program import Program
 from bondgraph.run.repeated.ends import KeptOfRun, RunEnds, over_time
 from bondgraph.run.settings import Settings
 
-# Chunks for each thread, that none waits for long at the end; runs in one, at most.
-_CHUNKS, _MOST = 8, 256
-# Runs for each lane, at least, so that few lanes are idle while the last ones end, and at most.
-_FOR_EACH = 4, 64
-
 
 @dataclass(frozen=True, eq=False)
 class RunBatch:
@@ -70,13 +65,6 @@ def _rows(given: Any) -> np.ndarray | None:
     """Numbers as contiguous rows of floats; None for what is none."""
     found = given if isinstance(given, np.ndarray) and given.dtype.kind == "f" else real(given)
     return None if found is None else np.atleast_2d(np.ascontiguousarray(found, dtype=float))
-
-
-def parts(runs: int, crew: int, lanes: int = 1) -> list[slice]:
-    """Chunks of runs for so many threads, several for each lane that these have."""
-    least, most = (1, _MOST) if lanes == 1 else (count * lanes for count in _FOR_EACH)
-    size = max(min(most, runs // (_CHUNKS * crew) if crew > 1 else runs), least)
-    return [slice(begin, min(begin + size, runs)) for begin in range(0, runs, size)]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ only Python can begin, besides what the integrator answers."""
 
 # p, x, m: of all runs, in rows, `..._stride` apart; ends (runs, width), modes_end (runs, modes), times_end, status, ..._counts
 # (runs,). rows, modes: of the present run at its samples, the modes `mode_stride` apart; lost: what its events took away before
-# each sample, J, of which the first `lost_rows` are known, and `lost_total` up to now.
+# each sample, J, of which the first `lost_rows` are known, and `lost_total` up to now. present: which it is; under_way: whether
+# it has begun.
 # wanted: of each sample whether it is asked for, and not only looked at; so many of them are wanted_count.
 # kinds, sources, places: of each number that is kept, into kept (runs, kept_count); series (runs, wanted_count, series_count).
 # look: as `rows.FIELDS`, 0 for runs alone whose constraints are not watched.
@@ -24,7 +25,7 @@ _POINTERS = """table begin advance p x m times dates rows modes ends modes_end t
     outputs out kinds sources places kept before series_sources series_places series signs energies rates powers lost
     loop_steps loop_near loop_sizes loop_further loop_out x_solved wanted look"""
 _WHOLES = """runs p_count p_stride x_stride m_stride mode_stride samples wanted_count kept_count series_count output_count most
-    lost_rows event_count unknowns"""
+    lost_rows event_count unknowns present under_way"""
 FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span", "lost_total", "off"))
 
 

@@ -223,25 +223,28 @@ def _ended() -> Procedure:
 
 
 def _many() -> Procedure:
-    """All runs, one after the other."""
-    write = Procedure("run_many", {"r": "ptr"})
+    """All runs, one after the other, from the present one on: 0 when all are done, 1 after so many steps of one that others
+    should be heard; it goes on where it was."""
+    write = Procedure("run_many", {"r": "ptr"}, "i64")
     record, integrator, _ = tables_of(write)
-    with write.loop(record.get("runs")) as run:
-        begun = write.call("begun", [write["r"], run], "i64")
-        status = write.local(UNBEGUN, "i64")
-        with write.repeat() as (again, done):
-            with write.when(begun.equals(0)):
-                write.jump(done)
+    with write.repeat() as (again, _):
+        run, status = record.get("present"), write.local(UNBEGUN, "i64")
+        with write.when(run >= record.get("runs")):
+            write.give(0)
+        with write.when(record.get("under_way").equals(0)):
+            record.set("under_way", write.call("begun", [write["r"], run], "i64"))
+        with write.when(record.get("under_way").equals(1)):
             status.set(write.call(record.get("advance"), [record.get("table")], "i64"))
             with write.when(status.get().equals(ROOM)):
                 write.call("note_events", [write["r"]])
                 write.jump(again)
-            with write.when(~status.get().equals(PAUSE)):
-                write.jump(done)
-            with write.when(write.call("hopeless", [write["r"]], "i64").equals(1)):
+            with write.when(status.get().equals(PAUSE)):
+                with write.when(write.call("hopeless", [write["r"]], "i64").equals(0)):
+                    integrator.set("tried", 0)
+                    write.give(1)
                 status.set(TOO_MANY)
-                write.jump(done)
-            integrator.set("tried", 0)
         write.call("ended", [write["r"], run, status.get()])
-    write.give()
+        record.set("under_way", 0)
+        record.set("present", run + 1)
+    write.give(0)
     return write

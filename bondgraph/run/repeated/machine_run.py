@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +57,10 @@ class MachineRun:
     def events(self) -> int:
         """How many there were."""
         return sum(map(len, self.logged))
+
+    def at(self, samples: np.ndarray) -> MachineRun:
+        """The same with some of its samples, by number (k,)."""
+        return replace(self, rows=self.rows[samples], modes=self.modes[samples])
 
     def result(self, program: Program, settings: Settings, start_energies: np.ndarray, spent: Spent) -> Result:
         """Of one that is done; `start_energies` (storages,), J, are those before anything happened."""

@@ -76,4 +76,4 @@ def put_runs(table: FieldTable, blocks: tuple[np.ndarray, np.ndarray, np.ndarray
         table.point(name, block if len(block) == 1 else block[runs])
     for name, array in batch.arrays().items():
         table.point(name, array[runs])
-    table["runs"] = runs.stop - runs.start
+    table["runs"], table["present"], table["under_way"] = runs.stop - runs.start, 0, 0

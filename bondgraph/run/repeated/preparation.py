@@ -32,6 +32,7 @@ from bondgraph.run.repeated.chunks import Chunks, Crew
 from bondgraph.run.repeated.collected import Made, blocks_of
 from bondgraph.run.repeated.ends import RunEnd, RunEnds
 from bondgraph.run.repeated.fields import UNBEGUN
+from bondgraph.run.repeated.finished.screen import screens
 from bondgraph.run.repeated.pace import Pace
 from bondgraph.run.settings import Settings
 from bondgraph.run.ticks import Ticks
@@ -73,6 +74,17 @@ class PreparedProgram:
         made = all(loop.kernel.is_machine_code for loop in program.loops)
         return self.choice.solver == "machine code" and made and not (ticks and program.loops)
 
+    @cached_property
+    def _seen_through(self) -> bool:
+        """Whether what machine code finds sound needs no other look: where constraints are watched, it can do so."""
+        return not is_watched(self.program) or screens(self.program)
+
+    @cached_property
+    def _asked(self) -> np.ndarray | None:
+        """Which of the samples are asked for, (k,); None for all."""
+        times, wanted = self.settings.times, self.wanted[0]
+        return None if times is wanted else np.flatnonzero(np.isin(times, wanted))
+
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
         """The settings with the numbers of a run; E305 counts that do not fit, E308, E309, E310 what is not finite."""
         program = self.program
@@ -81,8 +93,11 @@ class PreparedProgram:
             name: checks.block(program, name, given, length, code)
             for (name, code), given, length in zip(_BLOCKS, (x0, p, m0), lengths, strict=True)
         }
-        times, dates = self.settings.times.copy(), self.settings.dates.copy()  # whose the result will be
-        return self.settings.of_run(times=times, dates=dates, **blocks)
+        return self._with_times(self.settings.of_run(**blocks), (self.settings.times, self.settings.dates))
+
+    def _with_times(self, settings: Settings, samples: tuple[np.ndarray, np.ndarray]) -> Settings:
+        """The same with these samples, which will be those of a result."""
+        return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
         """One run, with warnings where it ended early or cannot be trusted; see `simulate`."""
@@ -113,10 +128,10 @@ class PreparedProgram:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
             made = self._made(settings, begin, bar)
-        if made.sound and not is_watched(self.program):
+        if made.sound and self._seen_through:
             return made.result, made
         result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
-        if result.failure is None and not (made.sound and self.settings.times is self.wanted[0]):
+        if result.failure is None and not made.sound:
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
         return result, made
 
@@ -143,11 +158,14 @@ class PreparedProgram:
         """A run in machine code, with which Python goes on where that does not reach its end; None for one that only Python can
         begin."""
         with self._workspace() as space:
-            course = space.run(settings.p, settings.x, settings.m, bar)
+            course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
             if course.status == UNBEGUN:
                 return None
             if course.done:
-                sound, result = space.is_sound(course, settings.m), space.result(course, settings, begin)
+                sound = space.is_sound(course, settings.m)
+                if sound and self._seen_through and self._asked is not None:
+                    course, settings = course.at(self._asked), self._with_times(settings, self.wanted)
+                result = space.result(course, settings, begin)
                 if sound or self._is_whole(result):
                     return Made(result, course.t, course.x, course.m, course.q, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
@@ -168,7 +186,7 @@ class PreparedProgram:
         nothing said of its end. What cannot be done in machine code is done by `judged`, at its price."""
         if self.in_machine_code and self._compiled:
             with self._workspace() as space:
-                course = space.run(p, x0, m0)
+                course = space.run(p, x0, m0, self.wanted[0])
             if course.done:
                 at, effort = (course.t, course.x, course.m, course.q), course.effort
                 return RunEnd(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
@@ -232,7 +250,7 @@ class PreparedProgram:
         except IndexError:
             from bondgraph.run.repeated.workspace import Workspace
 
-            space = Workspace(self.program, self.settings, self.choice)
+            space = Workspace(self.program, self.settings, self.choice, self.wanted)
         try:
             yield space
         finally:

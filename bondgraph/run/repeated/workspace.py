@@ -7,15 +7,15 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from threading import Event
 
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel, LaneKernels, address_of
+from bondgraph.emit.once import Last
 from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
-from bondgraph.run.error_control.lane_couplings import lane_couplings
-from bondgraph.run.error_control.lane_scales import lane_scales
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.instants.loop import ROOM
 from bondgraph.run.instants.settler import Settler
@@ -30,8 +30,9 @@ from bondgraph.run.repeated.collected import RunBatch
 from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.repeated.fields import UNBEGUN
 from bondgraph.run.repeated.finished.rows import KERNELS, row_table
+from bondgraph.run.repeated.finished.screen import screens
 from bondgraph.run.repeated.lanes import side_by_side
-from bondgraph.run.repeated.lanes.tables import UNDER_WAY, lane_table
+from bondgraph.run.repeated.lanes.tables import UNDER_WAY, emptied, lane_table
 from bondgraph.run.repeated.machine_run import MachineRun, Spent
 from bondgraph.run.repeated.many import put_runs, table_of
 from bondgraph.run.repeated.schedules import Schedules
@@ -41,16 +42,20 @@ from bondgraph.run.switching.accumulation import Watch
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.table import FieldTable
 
-STEPS, LARGE = 20_000, 100
+STEPS, LARGE = 4_000, 100
 """After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is; after fewer where a
 model has more states than that."""
 
 
 class Workspace:
-    """Tables and arrays of runs by a method in machine code; for one thread at a time."""
+    """Tables and arrays of runs by a method in machine code; for one thread at a time.
 
-    def __init__(self, program: Program, settings: Settings, choice: Selection):
-        self.settings = settings
+    `wanted` are the sample times that are asked for, since the start and as dates; `settings` may have more, between which
+    constraints are watched.
+    """
+
+    def __init__(self, program: Program, settings: Settings, choice: Selection, wanted: tuple[np.ndarray, np.ndarray]):
+        self.settings, self.wanted = settings, wanted
         self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
         self.weights = SharedWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
         self.settler = None
@@ -67,22 +72,22 @@ class Workspace:
         self._begin = ctypes.CFUNCTYPE(whole, *[pointer] * 5, whole)(begin)
         self._advance = ctypes.CFUNCTYPE(whole, pointer)(advance)
         judging = loop.machine_code()
-        self._many = ctypes.CFUNCTYPE(None, pointer)(judging.address("run_many"))
+        self._many = ctypes.CFUNCTYPE(whole, pointer)(judging.address("run_many"))
         self._judge = ctypes.CFUNCTYPE(whole, pointer, pointer)(judging.address("judge"))
         self._addresses, self._open = (begin, advance), library.address(f"{name}_open")
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
-        self._place, self._times = self.table.address, address_of(settings.times)
+        self._place = self.table.address
         self._choice, self._local = choice, tolerances(settings, choice.method).relative
         self._beside: list[Workspace] = []
-        self._ahead: dict[int, tuple[FieldTable, ...]] = {}
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
+        self._last_many, self._last_lanes = Last[FieldTable](), Last[FieldTable]()
 
-    def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, bar: Progress | None = None) -> MachineRun:
-        """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), all contiguous arrays of floats. Raises
-        `RunError` E330 for a clock that cannot run."""
+    def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, times: np.ndarray, bar: Progress | None = None) -> MachineRun:
+        """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), sampled at these times since its start
+        (samples,), all contiguous arrays of floats. Raises `RunError` E330 for a clock that cannot run."""
         settings, table, settler, n = self.settings, self.table, self.settler, self.bound.program.states
-        samples = len(settings.times)
+        samples = len(times)
         self.bound.p[:] = p
         self.schedules.follow(b"" if self.schedules.fixed else self.schedules.keys(p[None])[0])
         rows, pieces = np.empty((samples, self._width)), list[np.ndarray]()
@@ -92,7 +97,7 @@ class Workspace:
             settler.table.point("all_held", address_of(modes))
         table["budget"] = self._budget
         start = time.perf_counter()
-        begun = self._begin(self._place, address_of(x), address_of(m), self._times, address_of(rows), samples)
+        begun = self._begin(self._place, address_of(x), address_of(m), address_of(times), address_of(rows), samples)
         status = self._advanced() if begun else UNBEGUN
         while status in (PAUSE, ROOM):
             if status == ROOM:
@@ -142,7 +147,8 @@ class Workspace:
 
     def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
         """Whether the last run, which has reached its end from the modes m, is beyond doubt: its values are finite at the
-        samples, its loops solved, and its account closes by far. Where that is not seen at once, Python has to look."""
+        samples, its loops solved, its account closes by far, and its constraints have kept their rank, if machine code can
+        tell. Where that is not seen at once, Python has to look."""
         if len(course.logged) > 1:
             return False
         table = self._judging
@@ -155,15 +161,17 @@ class Workspace:
     @cached_property
     def _judging(self) -> FieldTable:
         """A table of the loop over many runs, for a single one."""
-        times, dates = self.settings.times, self.settings.dates
-        table = self._table_of_many((times, dates), times, (), None)
+        own = self.settings.times, self.settings.dates
+        table = self._table_of_many(own, (), None)
         table.point("event_counts", np.zeros(1, dtype=np.int64))
+        if screens(self.bound.program):
+            table.point("look", self._look(True, None, *own).address)
         return table
 
     def _table_of_many(
-        self, samples: tuple[np.ndarray, np.ndarray], wanted: np.ndarray, kept: Sequence[KeptOfRun], outputs: Kernel | None
+        self, samples: tuple[np.ndarray, np.ndarray], kept: Sequence[KeptOfRun], outputs: Kernel | None
     ) -> FieldTable:
-        table = table_of(self.bound, self.settings, samples, wanted, kept, outputs)
+        table = table_of(self.bound, self.settings, samples, self.wanted[0], kept, outputs)
         table.point("table", self._place)
         for name, address in zip(("begin", "advance"), self._addresses, strict=True):
             table.point(name, address)
@@ -195,24 +203,20 @@ class Workspace:
         self,
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
         runs: slice,
-        wanted: tuple[np.ndarray, np.ndarray],
         watch: bool,
         batch: RunBatch,
         kept: Sequence[KeptOfRun],
         outputs: Kernel | None,
-        lanes: LaneKernels | None = None,
+        lanes: LaneKernels | None,
+        called_off: Event,
     ) -> None:
-        """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in a call that lets go
-        of the interpreter's lock for each stretch of them that have the same clocks. What is kept is that at the samples
-        `wanted`, since the start and as dates; constraints are looked at along a run if `watch`. With kernels in `lanes` so many
-        go side by side."""
-        own = (self.settings.times, self.settings.dates) if watch else wanted
-        p, table = blocks[0], self._table_of_many(own, wanted[0], kept, outputs)
-        if lanes is not None:
-            table.point("begin", self._open)
-        table.point("look", self._look(watch, lanes, *own).address if watch or lanes is not None else 0)
-        samples, modes = len(own[0]), len(self.table.arrays["m"])
-        table.lay({"rows": samples * self._width, **({} if self.settler is None else {"modes": samples * modes})})
+        """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in calls that let go of
+        the interpreter's lock: one for each stretch of them that have the same clocks, or more, so that an interrupt is heard.
+        What is kept is that at the samples that are wanted; constraints are looked at along a run if `watch`. With kernels in
+        `lanes` so many go side by side. Once all is `called_off`, what is under way is left."""
+        own = (self.settings.times, self.settings.dates) if watch else self.wanted
+        kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
+        table = self._last_many.made(kind, lambda: self._table_for(own, *kind))
         if self.settler is not None:
             self.settler.ready()
             self.settler.table.point("all_held", address_of(table.arrays["modes"]))
@@ -228,40 +232,56 @@ class Workspace:
                 batch.status[first:stop] = UNBEGUN
             else:
                 put_runs(table, blocks, slice(first, stop), batch)
-                if lanes is None:
-                    self._many(table.address)
-                    self.weights.check()
-                else:
-                    self._side_by_side(lanes, key, table.address, samples)
+                go_on = self._alone if lanes is None else self._side_by_side(lanes, key, len(own[0]))
+                while go_on(table.address) and not called_off.is_set():
+                    continue
             first = stop
 
-    def _side_by_side(self, lanes: LaneKernels, key: bytes, many: int, samples: int) -> None:
-        """The same for several runs at once, with the clocks of this key; `many` is the address of the table of all runs."""
+    def _alone(self, many: int) -> int:
+        """Whether runs are left, one after the other, by the address of the table of all."""
+        more = int(self._many(many))
+        self.weights.check()
+        return more
+
+    def _table_for(
+        self,
+        samples: tuple[np.ndarray, np.ndarray],
+        watch: bool,
+        kept: Sequence[KeptOfRun],
+        outputs: Kernel | None,
+        lanes: LaneKernels | None,
+    ) -> FieldTable:
+        """The table of many runs with rows at these samples, but for their numbers."""
+        table, count = self._table_of_many(samples, kept, outputs), len(samples[0])
+        if lanes is not None:
+            table.point("begin", self._open)
+        table.point("look", self._look(watch, lanes, *samples).address if watch or lanes is not None else 0)
+        modes = {} if self.settler is None else {"modes": count * len(self.table.arrays["m"])}
+        table.lay({"rows": count * self._width, **modes})
+        return table
+
+    def _side_by_side(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
+        """What goes through several runs at once, with the clocks of this key, by the address of the table of all runs."""
         others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
         while len(self._beside) < others:
-            self._beside.append(Workspace(self.bound.program, self.settings, self._choice))
+            self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))
         spaces = [self, *self._beside[:others]]
         for space in spaces:
             space.weights.side_by_side(lanes)
             space.schedules.follow(key)
             space.table["budget"] = self._budget
-        program = self.bound.program
-        tables, ahead = [space.table for space in spaces], self._found_ahead(lanes.lanes, spaces)
-        own = lane_table(lanes, tables, program.parameters, program.modes, samples, ahead)
-        run = ctypes.CFUNCTYPE(None, address, address)(side_by_side.machine_code(lanes.lanes).address("run_side_by_side"))
-        run(many, own.address)
-        for space in spaces:
-            space.weights.check()
+        tables, weights = [space.table for space in spaces], [space.weights.table for space in spaces]
+        own = self._last_lanes.made((lanes, samples), lambda: lane_table(lanes, self.bound.program, tables, weights, samples))
+        code = side_by_side.machine_code(lanes.lanes).address("run_side_by_side")
+        run, place = ctypes.CFUNCTYPE(ctypes.c_int64, address, address)(code), emptied(own).address
 
-    def _found_ahead(self, lanes: int, spaces: Sequence[Workspace]) -> tuple[FieldTable, ...]:
-        """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""
-        if lanes not in self._ahead:
-            kernel, structures = self.bound.program.couplings
-            steps, weights = None if kernel is None else kernel.steps, [space.weights.table for space in spaces]
-            couplings = None if steps is None else lane_couplings(steps, lanes, weights)
-            scales = lane_scales(self.bound.program.states, len(structures.rows), weights)
-            self._ahead[lanes] = () if couplings is None else (couplings, scales)
-        return self._ahead[lanes]
+        def go_on(many: int) -> int:
+            more = int(run(many, place))
+            for space in spaces:
+                space.weights.check()
+            return more
+
+        return go_on
 
     def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
         """The table of the look at finished runs."""

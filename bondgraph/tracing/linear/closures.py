@@ -27,6 +27,11 @@ class Closures:
     scalars: tuple[Any, ...]
 
     @property
+    def flows(self) -> tuple[Any, ...]:
+        """The flows alone."""
+        return self.scalars[: len(self.closing.flows)]
+
+    @property
     def matrix(self) -> tuple[Any, ...]:
         """The entries of A alone."""
         first = len(self.closing.flows)

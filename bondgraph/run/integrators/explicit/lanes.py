@@ -21,7 +21,8 @@ STAGES, EXTENDED, DENSE = TABLEAU.last, len(TABLEAU.a), TABLEAU.rows
 # stage, and that of the formulas; error, above, below: of each lane, and what it follows from. y ... noise: as in `steps.FIELDS`;
 # hs, chosen: of each number the length of its lane's step, and 1 where that is taken, else 0; own, fifth, third: what is summed
 # over them. seats, taken, stiff: of each lane which of the runs under way is in it or -1, whether its step is good, whether
-# stability holds it down (whole numbers). tables: those of `steps`, of each run under way; row_blocks, runs, found: where its
+# stability holds it down (whole numbers). following, paused: which run begins next, whether one has made so many steps that
+# others should be heard. tables: those of `steps`, of each run under way; row_blocks, runs, found: where its
 # samples go, its number or -1, and where it stands. couplings, scales: the tables of `error_control.lane_couplings`, or 0, and
 # `lane_scales`; due_t ... due_modes: of as many runs as there are lanes, whose weights are looked at: times, since the start and
 # of the formulas, numbers side by side, which they are, and where y and m of each lie one after the other.
@@ -30,7 +31,8 @@ DRIVER = ("ready", "proposed", "judged", "lengthened", "held_down", "noisy_step"
 _POINTERS = """rates powers rates_and_powers t h t_new later now error above below taken
     y y_new y_stage y_dense k f size floor noise hs chosen own fifth third p m seats stiff tables row_blocks runs
     found couplings scales due_t due_now due_y due_p due_m due due_states due_modes"""
-FIELDS = fields_of([*_POINTERS.split(), *DRIVER], ["n", "width", "quadratures", "watch", "parameters"], ("origin", "rtol"))
+_WHOLES = "n width quadratures watch parameters following paused"
+FIELDS = fields_of([*_POINTERS.split(), *DRIVER], _WHOLES.split(), ("origin", "rtol"))
 COMPONENTS = {
     **dict.fromkeys(("y", "y_new", "y_stage", "y_dense", "size", "floor", "noise", "hs", "chosen", "own", "fifth", "third"), 1),
     **{"k": EXTENDED, "f": DENSE, "due_y": 1},

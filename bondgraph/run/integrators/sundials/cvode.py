@@ -37,6 +37,8 @@ _STATUS = {0: legs.STOP, STOPPED: legs.STOP, ROOT: legs.EVENT, PAUSE: legs.PAUSE
 _BUDGET = 20_000
 # Flags of steps that fail however small.
 _STUCK = (-3, -4)
+# CVODE's first step is no shorter than this part of the times at both ends (HLB_FACTOR of its source).
+_FIRST = 100.0 * np.finfo(float).eps
 # Noise is measured at the start and after so many steps.
 _LISTEN = 100
 # Measured on chains of masses: 200 states 0.07 s dense and 0.36 s sparse, 800 states 0.97 s and 0.25 s.
@@ -216,7 +218,20 @@ class Cvode(Integrator):
         if flag in _STATUS:
             return Leg(_STATUS[flag], self._t, *self._ends(), written, fired(table) if flag == ROOT else ())
         kind, reason = _FLAGS.get(flag, ("solver", f"CVODE stops with flag {flag}"))
+        if flag in _STUCK and (why := self._too_far()):
+            kind, reason = "run too long", f"{reason}: {why}"
         return Leg(legs.FAILED, self._t, *self._ends(), written, reason=f"{kind}: {reason}")
+
+    def _too_far(self) -> str:
+        """Why no step can be the first one where the end of the run is too far for that; "" where it is not."""
+        shortest, known = _FIRST * max(abs(self._t), abs(self._stop)), self._weights.known
+        with np.errstate(all="ignore"):
+            rates = np.abs(self._bound.rates(self._t, self._y[: self._n], self._table.arrays["m"]))
+            fastest = float(np.max(rates / np.where(known > 0.0, known, np.inf), initial=0.0))
+        if not 1.0 < shortest * fastest < np.inf:
+            return ""
+        told = f"CVODE's first step is a part of the time at the end, {shortest:.2g} s at least"
+        return f"{told}, and the suspect changes as a whole within {1.0 / fastest:.2g} s"
 
     def _again(self) -> int:
         """After steps that failed however small: begin anew where they did, once, with weights that fit there."""

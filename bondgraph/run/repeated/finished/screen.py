@@ -12,11 +12,21 @@ from bondgraph.emit.procedure import Procedure, Record
 from bondgraph.run.error_control.abreast import Wide
 from bondgraph.run.integrators.explicit.lanes import every
 from bondgraph.run.integrators.one_step.method import COMMON as INTEGRATOR
+from bondgraph.run.outcome.judge import is_watched
 from bondgraph.run.outcome.singular import RANK
+from bondgraph.run.program import Program
 from bondgraph.run.repeated.finished.rows import FIELDS, groups, least
 
 # What must be left of each difference, as a part of the diagonal, and how much smaller than in the rest of the run that may be.
 _LEFT, _SMALLER = 1e-9, 1e-3
+
+
+def screens(program: Program) -> bool:
+    """Whether constraints are watched, and so: where some repeat others, some eigenvalues are zero throughout; modes change
+    which of them hold."""
+    closing, kernel = program.closing, program.closing_matrix
+    plain = is_watched(program) and closing is not None and not closing.repeating and not program.transitions
+    return plain and kernel is not None and kernel.is_machine_code
 
 
 def procedures(lanes: int) -> list[Procedure]:

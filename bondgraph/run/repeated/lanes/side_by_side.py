@@ -24,10 +24,8 @@ from bondgraph.run.repeated import loop
 from bondgraph.run.repeated.fields import FIELDS as MANY
 from bondgraph.run.repeated.fields import TOO_MANY, UNBEGUN
 from bondgraph.run.repeated.lanes import weights
-from bondgraph.run.repeated.lanes.tables import UNDER_WAY, exchange, move, of_lane, table_of
+from bondgraph.run.repeated.lanes.tables import NOBODY, UNDER_WAY, exchange, move, of_lane, table_of
 from bondgraph.run.repeated.lanes.weights import BEGIN, IN_LANE, WAITING
-
-_NONE = -1
 
 
 def machine_code(lanes: int | None = None) -> Library:
@@ -79,15 +77,16 @@ def _present(many: Record, record: Record, place: Temporary) -> None:
 
 def _fill(lanes: int) -> Procedure:
     """Runs begin where others have ended; 0 where none is under way, nor left."""
-    write = Procedure("fill", {"r": "ptr", "v": "ptr", "following": "ptr"}, "i64", internal=True)
-    many, runs, following = Record(write["r"], MANY), Record(write["v"], FIELDS).get("runs"), write["following"]
+    write = Procedure("fill", {"r": "ptr", "v": "ptr"}, "i64", internal=True)
+    many, record = Record(write["r"], MANY), Record(write["v"], FIELDS)
+    runs = record.get("runs")
     under_way = write.local(0, "i64")
     with write.loop(UNDER_WAY * lanes) as place:
         with write.repeat() as (again, done):
-            run = following.load(0, "i64")
+            run = record.get("following")
             with write.when((runs.load(place, "i64") >= 0) | (run >= many.get("runs"))):
                 write.jump(done)
-            following.store(0, run + 1, "i64")
+            record.set("following", run + 1)
             write.call("enter", [write["r"], write["v"], place, run], "i64")
             write.jump(again)
         with write.when(runs.load(place, "i64") >= 0):
@@ -122,7 +121,7 @@ def _rise() -> Procedure:
     seats = record.get("seats")
     move(write, "gather", record, of_lane(record, lane), ("y", "k", "size"), lane)
     record.get("found").store(seats.load(lane, "i64"), write["found"], "i64")
-    seats.store(lane, _NONE, "i64")
+    seats.store(lane, NOBODY, "i64")
     write.give()
     return write
 
@@ -137,8 +136,8 @@ def _leave() -> Procedure:
     with write.when(write["status"].equals(STOP)):
         write.call(record.get("flush"), [own.pointer, own.get("t")])
     write.call("ended", [write["r"], record.get("runs").load(place, "i64"), write["status"]])
-    record.get("runs").store(place, _NONE, "i64")
-    record.get("seats").store(lane, _NONE, "i64")
+    record.get("runs").store(place, NOBODY, "i64")
+    record.get("seats").store(lane, NOBODY, "i64")
     record.get("taken").store(lane, 0, "i64")
     write.give()
     return write
@@ -166,6 +165,7 @@ def _step() -> Procedure:
                 write.call("leave", [write["r"], write["v"], lane, write.value(TOO_MANY, "i64")])
                 write.jump(again)
             own.set("tried", 0)
+            record.set("paused", 1)
             write.jump(again)
         write.call("leave", [write["r"], write["v"], lane, due])
     write.give(0)
@@ -196,21 +196,21 @@ def _settle() -> Procedure:
 
 
 def _side_by_side(lanes: int) -> Procedure:
-    """All runs."""
-    write = Procedure("run_side_by_side", {"r": "ptr", "v": "ptr"})
+    """All runs: 0 when they are done, 1 after so many steps of one that others should be heard; it goes on where it was."""
+    write = Procedure("run_side_by_side", {"r": "ptr", "v": "ptr"}, "i64")
     r, v, record = write["r"], write["v"], Record(write["v"], FIELDS)
-    following, busy, dense, far = (write.local(0, "i64") for _ in range(4))
+    busy, dense, far = (write.local(0, "i64") for _ in range(3))
     seats, taken = record.get("seats"), record.get("taken")
 
     def good() -> AbstractContextManager[None]:
         return write.when(taken.load(lane, "i64").equals(1))
 
-    for name, count in (("seats", lanes), ("runs", UNDER_WAY * lanes)):
-        with write.loop(count) as place:
-            record.get(name).store(place, _NONE, "i64")
     with write.repeat() as (again, _):
-        with write.when(write.call("fill", [r, v, following.place], "i64").equals(0)):
-            write.give()
+        with write.when(record.get("paused").equals(1)):
+            record.set("paused", 0)
+            write.give(1)
+        with write.when(write.call("fill", [r, v], "i64").equals(0)):
+            write.give(0)
         write.call("weigh_all", [v])
         busy.set(0)
         dense.set(0)
@@ -252,5 +252,5 @@ def _side_by_side(lanes: int) -> Procedure:
                 write.call("rise", [v, lane, found])
             with write.when(found.equals(STIFF)):
                 write.call("leave", [r, v, lane, found])
-    write.give()
+    write.give(0)
     return write

@@ -9,21 +9,29 @@ import numpy as np
 
 from bondgraph.emit.kernel import LaneKernels, aligned_zeros
 from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.error_control.lane_couplings import lane_couplings
+from bondgraph.run.error_control.lane_scales import lane_scales
 from bondgraph.run.integrators.explicit import dop853
 from bondgraph.run.integrators.explicit.lanes import COMPONENTS, DRIVER, FIELDS, SUMS
 from bondgraph.run.integrators.explicit.steps import FIELDS as INTEGRATOR
+from bondgraph.run.program import Program
 from bondgraph.run.table import FieldTable
 
 UNDER_WAY = 2
 """Runs under way for each lane: while some wait for others, to look at their weights together, there is one for every lane."""
 
 
+NOBODY = -1
+"""The number of the run where there is none."""
+
+
 def lane_table(
-    kernels: LaneKernels, own: Sequence[FieldTable], parameters: int, modes: int, samples: int, ahead: Sequence[FieldTable]
+    kernels: LaneKernels, program: Program, own: Sequence[FieldTable], weights: Sequence[FieldTable], samples: int
 ) -> FieldTable:
-    """What `side_by_side` takes besides the table of `loop`: `own` are the integrators' tables of the runs,
-    `ahead` those of their couplings and scales, if these are found ahead."""
+    """What `side_by_side` takes besides the table of `loop`: `own` are the integrators' tables of the runs under way, `weights`
+    those of their error control."""
     table, lanes, first = FieldTable(FIELDS), kernels.lanes, own[0]
+    parameters, modes = program.parameters, program.modes
     width, library = int(first["width"]), dop853.machine_code()
     lengths = {name: count * width for name, count in COMPONENTS.items()} | dict.fromkeys(SUMS, 1)
     lengths |= dict.fromkeys(("p", "due_p"), parameters) | dict.fromkeys(("m", "due_m"), modes)
@@ -39,13 +47,27 @@ def lane_table(
         table.point(name, np.zeros(length, dtype=np.int64))
     for name in ("rates", "powers", "rates_and_powers"):
         table.point(name, kernels.addresses.get(name, 0))
-    for name, found in zip(("couplings", "scales"), ahead, strict=False):
-        table.point(name, found.address)
+    for name, found in zip(("couplings", "scales"), _found_ahead(program, lanes, weights), strict=False):
+        table.point(name, found)
     for name in DRIVER:
         table.point(name, library.address(name))
     table["parameters"] = parameters
     for name in ("n", "width", "quadratures", "watch", "origin", "rtol"):
         table[name] = first[name]
+    return table
+
+
+def _found_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
+    """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""
+    kernel, structures = program.couplings
+    couplings = None if kernel is None or kernel.steps is None else lane_couplings(kernel.steps, lanes, weights)
+    return () if couplings is None else (couplings, lane_scales(program.states, len(structures.rows), weights))
+
+
+def emptied(table: FieldTable) -> FieldTable:
+    """The same before any run is under way."""
+    table.arrays["seats"][:] = table.arrays["runs"][:] = NOBODY
+    table["following"] = table["paused"] = 0
     return table
 
 
