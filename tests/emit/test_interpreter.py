@@ -10,7 +10,7 @@ import screws.scalars as s
 from bondgraph import J1, C, Graph, I, R, compile_model
 from bondgraph.emit.interpreter.code import WORK
 from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
-from bondgraph.emit.interpreter.steps import STRIP, derivatives
+from bondgraph.emit.interpreter.steps import STRIP, derivatives, shared_places
 from bondgraph.emit.kernel import address_of, aligned_zeros
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.run.bound import Bound
@@ -87,6 +87,35 @@ def test_strips_of_columns_and_blocks_before_the_variables(n):
     interpreted, expected, _ = both([formula(*places) for places in chosen], n, first=1, second=2)
     constants, x = rng.normal(size=2), rng.normal(size=n)
     np.testing.assert_allclose(interpreted(constants, x), expected(constants, x), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("density", [0.01, 0.1, 1.0])
+def test_columns_that_share_a_place_have_no_row_in_common(density):
+    pattern = np.random.default_rng(7).random((60, 90)) < density
+    pattern[0, 0] = True
+    indices, columns = np.nonzero(pattern.T)[::-1]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=90))])
+    places = shared_places(60, indptr, indices)
+    for place in range(places.max() + 1):
+        assert pattern[:, places == place].sum(axis=1).max() <= 1
+    assert (places.max() == 89) == (density == 1.0)
+
+
+def test_models_side_by_side_take_the_places_of_one():
+    """Fifty times three states of their own, and one output that sees all of the first ones."""
+
+    def own(k):
+        return lambda *x: x[3 * k] * s.sin(x[3 * k + 1]) + s.exp(x[3 * k + 2])
+
+    formulas, x = [own(k) for k in range(50)], np.random.default_rng(3).normal(size=150)
+    interpreted, expected, _ = both(formulas, 150)
+    np.testing.assert_allclose(interpreted(x), expected(x), rtol=1e-14)
+    tape = Tape()
+    given = tape.inputs("x", 150)
+    routine = Routine("formulas", tape, (("x", 150),), tuple(formula(*given) for formula in formulas))
+    assert derivatives(routine, "x", "slopes")[0].steps.wide == 3
+    together, dense, _ = both([*formulas, lambda *x: sum(x[::3])], 150)
+    np.testing.assert_allclose(together(x), dense(x), rtol=1e-14)
 
 
 def test_outputs_that_do_not_vary_have_none():

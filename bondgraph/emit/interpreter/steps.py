@@ -3,6 +3,8 @@
 For what is asked for a few dozen times: the derivatives of 30,000 steps take milliseconds here, where to write them down and
 compile them takes seconds. Forward accumulation with the rules of `tape.differentiate`; a step whose slope or argument's
 derivative is zero contributes nothing, whatever the other is, so that what is not selected need not be finite.
+Of many variables, those that no output has in common share a place of each row (A. R. Curtis, M. J. D. Powell, J. K. Reid, On the
+estimation of sparse Jacobian matrices, IMA J. Appl. Math. 13, 1974): many bodies side by side take no more places than one.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Routine, reachable
 
 STRIP = 32
-"""So many columns of derivatives at a time, by the same inputs for all steps; more would leave the processor's cache."""
+"""So many places of derivatives at a time, by the same inputs for all steps; more would leave the processor's cache."""
 
 
 def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[np.ndarray, np.ndarray]]:
@@ -38,31 +40,34 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
     roots = [tape.scalar(output).index for output in routine.outputs]
     seeds = {variable.index: column for column, variable in enumerate(variables)}
     needed, active = reachable(tape, roots), set(active_nodes(tape, roots, seeds))
-    blocks_of = _blocks(tape.nodes, needed, seeds)
+    shared = shared_places(len(roots), indptr, indices)
+    blocks_of = _blocks(tape.nodes, needed, dict(zip(seeds, shared.tolist(), strict=True)))
     row = _rows(tape.nodes, [position for position in needed if position in active], {*roots, *seeds}, blocks_of)
     start, places, given, table = _steps(routine, needed, row, blocks_of)
     seeded = np.array([row.get(seed, 0) for seed in seeds], dtype=np.int64)  # 0 where nothing depends on a variable
-    columns = np.repeat(np.arange(len(variables)), np.diff(indptr))
+    columns = np.repeat(shared, np.diff(indptr))
     found = np.array([row.get(root, 0) for root in roots], dtype=np.int64)[indices]
     interpret = _interpreter()
     ends, count = np.cumsum([0, *routine.sizes]), 1 + max(row.values(), default=0)
     own = np.searchsorted(ends, given, side="right") - 1
-    steps = InterpretedSteps(start, places, own, given - ends[own], table, seeded, found, columns, indptr, count)
+    wide = 1 + int(shared.max(initial=-1))
+    steps = InterpretedSteps(start, places, own, given - ends[own], table, seeded, shared, found, columns, count, wide)
 
     def function(*inputs_and_out: np.ndarray) -> None:
         *inputs, out = inputs_and_out
         values = start.copy()
         values[places] = np.concatenate(inputs)[given]
         work = np.empty(WORK)
-        for first in range(0, len(variables), STRIP):
-            strip = seeded[first : first + STRIP]
-            blocks = -(-len(strip) // BLOCK)
+        for first in range(0, wide, STRIP):
+            width = min(STRIP, wide - first)
+            blocks = -(-width // BLOCK)
             rows = np.zeros((count, blocks * BLOCK))
-            rows[strip, np.arange(len(strip))] = 1.0
+            strip = (first <= shared) & (shared < first + width)
+            rows[seeded[strip], shared[strip] - first] = 1.0
             rows[0] = 0.0  # also of variables on which nothing depends
             arrays = map(address_of, (table, values, rows, work))
             interpret(*arrays, len(table), len(values) - len(table), blocks)
-            part = slice(indptr[first], indptr[first + len(strip)])
+            part = (first <= columns) & (columns < first + width)
             out[part] = rows[found[part], columns[part] - first]
 
     return Kernel(name, routine.sizes, len(indices), None, function, steps=steps), (indptr, indices)
@@ -76,9 +81,9 @@ class InterpretedSteps:
     ----------
     start : values of all nodes, constants in place.
     places, blocks, indices : where each input stands among them, its block, and its place in that.
-    table : the steps (steps, fields). seeded : row of each variable's derivatives (columns,).
-    found, columns, indptr : of each nonzero its row among the derivatives and its column; the first of each column.
-    rows : how many rows of derivatives there are, each `STRIP` columns wide; all zero before the first time.
+    table : the steps (steps, fields). seeded, shared : row of each variable's derivatives, and its place there (variables,).
+    found, columns : of each nonzero its row among the derivatives, and its place there.
+    rows : how many rows of derivatives there are, a `STRIP` at a time; all zero before the first time. wide : places in each.
     """
 
     start: np.ndarray
@@ -87,19 +92,39 @@ class InterpretedSteps:
     indices: np.ndarray
     table: np.ndarray
     seeded: np.ndarray
+    shared: np.ndarray
     found: np.ndarray
     columns: np.ndarray
-    indptr: np.ndarray
     rows: int
+    wide: int
 
     def __post_init__(self) -> None:
-        for name in {field.name for field in fields(self)} - {"start", "rows"}:
+        for name in {field.name for field in fields(self)} - {"start", "rows", "wide"}:
             self.__dict__[name] = np.ascontiguousarray(getattr(self, name), dtype=np.int64)
 
     @property
     def address(self) -> int:
         """Where the interpreter's code starts: (table, values, rows, work, count, first, blocks)."""
         return machine_code().address("interpret")
+
+
+def shared_places(rows: int, indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """A place for each column of a matrix in compressed columns (columns,): its own where all fit into a strip, else the first
+    that no column has which has a row in common with it."""
+    count = len(indptr) - 1
+    if count <= STRIP:
+        return np.arange(count)
+    taken, places, starts, entries = [0] * rows, np.zeros(count, dtype=np.int64), indptr.tolist(), indices.tolist()
+    for column in range(count):
+        own = entries[starts[column] : starts[column + 1]]
+        mask = 0
+        for row in own:
+            mask |= taken[row]
+        free = ~mask & (mask + 1)
+        places[column] = free.bit_length() - 1
+        for row in own:
+            taken[row] |= free
+    return places
 
 
 def _steps(
@@ -138,9 +163,9 @@ def _steps(
 
 
 def _blocks(nodes: Sequence[Node], needed: list[int], seeds: dict[int, int]) -> dict[int, tuple[int, int]]:
-    """The first block of columns on which each node depends, and that after the last; all of a strip, where there are several
-    strips."""
-    if len(seeds) > STRIP:
+    """The first block of places on which each node depends, and that after the last, by the places of variables; all of a strip,
+    where there are several strips."""
+    if max(seeds.values(), default=0) >= STRIP:
         return dict.fromkeys(needed, (0, STRIP // BLOCK))
     found: dict[int, tuple[int, int]] = {}
     for position in needed:

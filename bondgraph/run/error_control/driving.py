@@ -5,6 +5,9 @@ The same operations in the same order as there, so that both give the same bits.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from bondgraph.emit.interpreter.code import BLOCK
 from bondgraph.emit.interpreter.steps import STRIP
 from bondgraph.emit.procedure import Procedure, Record, Temporary
@@ -28,20 +31,20 @@ def _interpreted() -> Procedure:
     given = (clock_time(write, record, write["t"]), write["x"], record.get("p"), write["m"])
     for number, address in enumerate(given):
         blocks.store(number, address, "ptr")
-    numbers, rows, seeded = (record.get(name) for name in ("numbers", "rows", "seeded"))
+    numbers, rows, seeded, shared = (record.get(name) for name in ("numbers", "rows", "seeded", "shared"))
     with write.loop(record.get("number_count")) as i:
         numbers[i] = record.get("constants")[i]
     with write.loop(record.get("input_count")) as i:
         block = blocks.load(record.get("place_blocks").load(i, "i64"), "ptr")
         numbers[record.get("places").load(i, "i64")] = block[record.get("place_indices").load(i, "i64")]
     n, count, steps = record.get("n"), record.get("number_count"), record.get("step_count")
-    indptr, entries, columns = (record.get(name) for name in ("indptr", "entries", "entry_columns"))
+    wide, entries, columns = (record.get(name) for name in ("wide", "entries", "entry_columns"))
     first = write.local(0, "i64")
     with write.repeat() as (_, done):
         begin = first.get()
-        with write.when(begin >= n):
+        with write.when(begin >= wide):
             write.jump(done)
-        left = n - begin
+        left = wide - begin
         width, several = write.select(left < STRIP, left, STRIP, "i64"), write.local(0, "i64")
         for count_of_blocks in range(1, STRIP // BLOCK + 1):
             with write.when(width > (count_of_blocks - 1) * BLOCK):
@@ -49,18 +52,24 @@ def _interpreted() -> Procedure:
         stride = several.get() * BLOCK
         with write.loop(n) as i, write.loop(stride) as column:
             rows[seeded.load(i, "i64") * stride + column] = 0.0
-        with write.loop(width) as column:
-            rows[seeded.load(begin + column, "i64") * stride + column] = 1.0
+        with write.loop(n) as i, _inside(write, shared.load(i, "i64") - begin, width) as column:
+            rows[seeded.load(i, "i64") * stride + column] = 1.0
         with write.loop(stride) as column:
             rows[column] = 0.0  # of what does not vary; also of variables on which nothing depends
         work = record.get("work")
         write.call(record.get("interpret"), [record.get("steps"), numbers, rows, work, steps, count - steps, several.get()])
-        with write.loop(indptr.load(begin + width, "i64"), indptr.load(begin, "i64")) as k:
-            place = entries.load(k, "i64") * stride + (columns.load(k, "i64") - begin)
-            record.get("nonzeros")[k] = rows[place]
+        with write.loop(record.get("entry_count")) as k, _inside(write, columns.load(k, "i64") - begin, width) as column:
+            record.get("nonzeros")[k] = rows[entries.load(k, "i64") * stride + column]
         first.set(begin + width)
     write.give()
     return write
+
+
+@contextmanager
+def _inside(write: Procedure, place: Temporary, width: Temporary) -> Iterator[Temporary]:
+    """The place, where it is one of a strip of this width."""
+    with write.when((place >= 0) & (place < width)):
+        yield place
 
 
 def _met() -> Procedure:

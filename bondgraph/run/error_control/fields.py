@@ -23,11 +23,11 @@ RAPID, CARRIED = 1, 2
 # patterns, pattern: records of `couplings.Structures` that are at hand, and the present one; meet: finds one by `found`.
 _POINTERS = """rates powers energies couple interpret p window size floor noise exceeded speed scale nominal absolute
     seen squares square_modes ladder directions patterns pattern meet found nonzeros diagonal values coupled_at
-    blocks place_blocks place_indices places constants numbers rows steps work seeded entries entry_columns indptr
+    blocks place_blocks place_indices places constants numbers rows steps work seeded shared entries entry_columns
     fastest balance reached later moved scales apart held beyond sharp points third fourth sigma driven
     wide_rates wide_powers wide_t wide_x wide_p wide_m wide_out"""
 _WHOLES = """n quadratures storages modes entry_count interpreted known oldest seen_count seen_next coupled ahead scaled
-    patience has_absolute modes_known resting number_count input_count step_count row_count lanes parameters"""
+    patience has_absolute modes_known resting number_count input_count step_count wide lanes parameters"""
 _REALS = "origin rtol longest collected energy spread boost boosted"
 
 FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())

@@ -105,16 +105,16 @@ class SharedWeights(Weights):
             "constants": steps.start,
             "steps": steps.table,
             "seeded": steps.seeded,
+            "shared": steps.shared,
             "entries": steps.found,
             "entry_columns": steps.columns,
-            "indptr": steps.indptr,
         }
         arrays |= {"numbers": np.zeros(len(steps.start)), "work": np.zeros(WORK), "rows": aligned_zeros(steps.rows * STRIP)}
         for name, array in arrays.items():
             table.point(name, array)
         table.point("interpret", steps.address)
         table["interpreted"], table["number_count"], table["input_count"] = 1, len(steps.start), len(steps.places)
-        table["step_count"] = len(steps.table)
+        table["step_count"], table["wide"] = len(steps.table), steps.wide
 
     def side_by_side(self, kernels: LaneKernels) -> None:
         """Let several points be evaluated at once."""
