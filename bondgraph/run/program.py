@@ -23,7 +23,7 @@ from bondgraph.model.units import spread
 from bondgraph.output.brief import brief
 from bondgraph.output.lookup import UnknownName, unknown
 from bondgraph.run.bonds import BondVariables
-from bondgraph.run.couplings import Structures
+from bondgraph.run.entries.structures import Structures
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
 
 if TYPE_CHECKING:

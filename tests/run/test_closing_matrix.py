@@ -1,4 +1,4 @@
-"""Constraints that nothing ties to others have a part of the matrix of constraints for themselves."""
+"""Constraints that nothing ties to others are an island of the matrix of constraints."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import pytest
 
 from bondgraph import IC, J1, Constraint, Graph, compile_model
 from bondgraph.errors import RunEndedWarning
+from bondgraph.run.entries.islands import islands
 from bondgraph.run.outcome import closing_matrix
-from bondgraph.run.outcome.closing_matrix import ClosingMatrix, Sizes, parts_of
+from bondgraph.run.outcome.closing_matrix import ClosingMatrix, Sizes
 from screws.scalars import array, cos, sin
 
 
@@ -32,12 +33,12 @@ def cranks(starts: tuple[float, ...]) -> Graph:
 
 
 @pytest.mark.parametrize("room", [1, 100, 4_000_000])
-def test_eigenvalues_by_parts_are_those_of_the_whole(monkeypatch, room):
+def test_eigenvalues_by_islands_are_those_of_the_whole(monkeypatch, room):
     monkeypatch.setattr(closing_matrix, "ROOM", room)
     compiled = compile_model(cranks((0.3, 0.9, 1.7)), backend="numpy")
     x, m = compiled.initial()
     closures = ClosingMatrix(compiled.program, compiled.parameters())
-    assert [len(part.places) for part in closures.parts] == [4, 4, 4]
+    assert [len(part.places) for part in closures.islands] == [4, 4, 4]
     states = x + 1e-2 * np.random.default_rng(1).normal(size=(7, len(x)))
     entries, _, _ = closures.along(np.zeros(7), states, np.tile(m, (7, 1)))
     sizes = Sizes(np.linspace(0.5, 2.0, 12), np.full(12, -1.0))
@@ -45,9 +46,9 @@ def test_eigenvalues_by_parts_are_those_of_the_whole(monkeypatch, room):
     np.testing.assert_allclose(closures.eigenvalues(entries, sizes), whole, rtol=0.0, atol=1e-13 * whole.max())
 
 
-def test_parts_are_found_whatever_ties_them():
+def test_islands_are_found_whatever_ties_them():
     rows, columns = np.array([0, 5, 3, 2, 9, 8]), np.array([5, 3, 7, 2, 8, 1])
-    parts = parts_of(10, rows, columns)
+    parts = islands(10, rows, columns)
     assert [part.places.tolist() for part in parts] == [[0, 3, 5, 7], [1, 8, 9], [2], [4], [6]]
     assert sorted(np.concatenate([part.entries for part in parts]).tolist()) == list(range(6))
 

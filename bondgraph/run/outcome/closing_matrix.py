@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.run.bound import Bound
+from bondgraph.run.entries.islands import Island, islands
 from bondgraph.run.program import Program
 
 SHARE = 0.3
@@ -19,24 +20,6 @@ SHARE = 0.3
 
 ROOM = 4_000_000
 """Numbers in the matrices that are there at a time."""
-
-
-@dataclass(frozen=True, eq=False)
-class TiedConstraints:
-    """Constraints (n,) that are coupled with each other and with no others: their places among all; which entries (e,) of the
-    matrix are theirs, and the rows and columns of these among them."""
-
-    places: np.ndarray
-    entries: np.ndarray
-    rows: np.ndarray
-    columns: np.ndarray
-
-    def dense(self, entries: np.ndarray) -> np.ndarray:
-        """(k, n, n) of all entries (k, all)."""
-        n = len(self.places)
-        A = np.zeros((len(entries), n, n))
-        A[:, self.rows, self.columns] = entries[:, self.entries]
-        return A
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +43,8 @@ class ClosingMatrix:
         assert program.closing is not None and program.closures is not None
         self.closing, self.kernel, self.bound = program.closing, program.closures, Bound(program, p, origin)
         self.rows, self.columns = np.array(self.closing.pattern, dtype=int).reshape(-1, 2).T
-        self.parts = parts_of(len(self.closing.owners), self.rows, self.columns)
-        self.whole = TiedConstraints(np.arange(len(self.closing.owners)), np.arange(len(self.rows)), self.rows, self.columns)
+        self.islands = islands(len(self.closing.owners), self.rows, self.columns)
+        self.whole = Island(np.arange(len(self.closing.owners)), np.arange(len(self.rows)), self.rows, self.columns)
 
     def along(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Entries of A (k, entries), and of rows that repeat others the right sides, and what is left, at samples (k, ...)."""
@@ -79,7 +62,7 @@ class ClosingMatrix:
     def eigenvalues(self, entries: np.ndarray, sizes: Sizes) -> np.ndarray:
         """Of the matrices with these entries, measured by `sizes`, (k, n), ascending."""
         found = np.empty((len(entries), len(self.closing.owners)))
-        for part in self.parts:
+        for part in self.islands:
             many = max(1, ROOM // len(part.places) ** 2)
             for first in range(0, len(entries), many):
                 some = slice(first, first + many)
@@ -102,22 +85,3 @@ class ClosingMatrix:
         """Elements of the rows with a share."""
         large = shares > SHARE * shares.max(initial=0.0)
         return tuple(dict.fromkeys(self.closing.owners[k] for k, own in zip(places, large, strict=True) if own))
-
-
-def parts_of(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[TiedConstraints, ...]:
-    """The parts of a matrix (n, n) with these entries (e,) that have none in common."""
-    first = np.arange(n)
-    while True:
-        before = first.copy()
-        least = np.minimum(first[rows], first[columns])
-        np.minimum.at(first, rows, least)
-        np.minimum.at(first, columns, least)
-        first = first[first]
-        if np.array_equal(first, before):
-            break
-    within, parts = np.empty(n, dtype=int), []
-    for number in np.unique(first):
-        places, entries = np.flatnonzero(first == number), np.flatnonzero(first[rows] == number)
-        within[places] = np.arange(len(places))
-        parts.append(TiedConstraints(places, entries, within[rows[entries]], within[columns[entries]]))
-    return tuple(parts)
