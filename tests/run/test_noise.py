@@ -143,7 +143,7 @@ def test_strong_components_and_rates_of_a_ring_without_reciprocity():
     """Three states that drive one another in a ring, in units far apart: their rate is the geometric mean."""
     matrix = np.zeros((4, 4))
     matrix[[1, 2, 0, 3], [0, 1, 2, 0]] = 2e9, 4.0, 1e-9, 5.0
-    parts = components([[1, 3], [2], [0], []])
+    parts = components([[1, 3], [2], [0], []], [[2], [0], [1], [0]])
     assert sorted(map(sorted, parts)) == [[0, 1, 2], [3]] and parts[0] == [0, 1, 2]
     assert couplings.fastest(coupled(matrix)) == pytest.approx(np.full(4, 2.0), rel=1e-9)
 

@@ -6,12 +6,9 @@ from collections import deque
 from collections.abc import Sequence
 
 
-def components(drives: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Strong components of the graph with edges j -> drives[j], those that drive others before them (Kosaraju's algorithm)."""
-    driven_by: list[list[int]] = [[] for _ in drives]
-    for driver, driven in enumerate(drives):
-        for state in driven:
-            driven_by[state].append(driver)
+def components(drives: Sequence[Sequence[int]], driven_by: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Strong components of the graph with edges j -> drives[j], which are driven_by[i] -> i, those that drive others before
+    them (Kosaraju's algorithm)."""
     seen: set[int] = set()
     finished = [state for start in range(len(drives)) for state in _reached(start, drives, seen)]
     seen.clear()

@@ -24,8 +24,15 @@ its way into a Jacobian, and products of such numbers along a ring vanish."""
 _KEPT = 64
 _NONE = np.zeros(0, dtype=np.int64)
 
+Item = TypeVar("Item")
 Key = TypeVar("Key")
 Kept = TypeVar("Kept")
+
+
+def _split(items: list[Item], of: np.ndarray, count: int) -> list[list[Item]]:
+    """Items (k,) by what they are `of` (k,), which ascends, below `count`."""
+    ends = np.cumsum(np.bincount(of, minlength=count)).tolist()
+    return [items[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +65,13 @@ class Structure:
     @paused_collection()
     def of(n: int, rows: np.ndarray, columns: np.ndarray) -> Structure:
         """Of n states with these couplings (k,)."""
-        drives: list[list[tuple[int, int]]] = [[] for _ in range(n)]
-        for k, (row, column) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True)):
-            drives[column].append((row, k))
-        parts = components([[row for row, _ in driven] for driven in drives])
+        by_row = np.argsort(rows, kind="stable")
+        drivers = _split(columns[by_row].tolist(), rows[by_row], n)
+        parts = components(_split(rows.tolist(), columns, n), drivers)
         part, order = np.empty(n, dtype=np.int64), np.array([i for members in parts for i in members], dtype=np.int64)
         part[order] = np.repeat(np.arange(len(parts)), [len(members) for members in parts])
-        inside = part[rows] == part[columns]
-        within = [[step for step in driven if inside[step[1]]] for driven in drives]
+        inner = np.flatnonzero(part[rows] == part[columns])
+        within = _split(list(zip(rows[inner].tolist(), inner.tolist(), strict=True)), columns[inner], n)
         ears = [ear for members in parts if len(members) > 1 for ear in ears_of(members, within)]
         steps = [step for _, way in ears for step in way]
         states, couplings = np.array(steps, dtype=np.int64).reshape(-1, 2).T
