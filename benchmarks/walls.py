@@ -133,6 +133,21 @@ def balls(count: int) -> Graph:
     return graph
 
 
+def balls_on_a_plane(count: int) -> Graph:
+    """Balls that drop on a floor one after the other, side by side."""
+    graph, floor = Graph("balls on a plane"), ground("floor", surface=plane())
+    graph.add(floor)
+    for k in range(count):
+        place, speed = (0.2 * (k % 10), 0.2 * (k // 10), 0.06 + 0.01 * (k % 7)), (0.1, 0.02 * k, 0.0)
+        shape, weight = sphere(0.05), (0.0, 0.0, -9.81)
+        ball = rigid_body(
+            f"ball {k}", mass=0.1, inertia=(1e-4,) * 3, position=place, velocity=speed, gravity=weight, surface=shape
+        )
+        graph.add(ball)
+        attach_contact(graph, contact(f"{ball.name} at floor", floor, ball, normal_stiffness=1e4, normal_damping=5.0))
+    return graph
+
+
 def pendulums(count: int) -> Graph:
     """Bodies side by side, each held by a revolute joint as a constraint."""
     graph, base = Graph("pendulums"), ground("base")
@@ -143,6 +158,23 @@ def pendulums(count: int) -> Graph:
         graph.add(body)
         ends = {"frame_a": _shifted(0.5 * k, 0.0), "frame_b": _shifted(0.0, -0.3)}
         attach_joint(graph, joint_graph(f"hinge {k}", joints.revolute(axis=(1, 0, 0)), **ends), base, body)
+    return graph
+
+
+def double_pendulums(count: int) -> Graph:
+    """Two bodies below each other, many times side by side, each held by a revolute joint as a constraint."""
+    graph, base = Graph("double pendulums"), ground("base")
+    graph.add(base)
+    for k in range(count):
+        held, frame = base, _shifted(0.5 * k, 0.0)
+        for part in range(2):
+            place, inertia = (0.5 * k, 0.3 + 0.6 * part, 0.0), (0.1, 0.1, 0.01)
+            body = rigid_body(f"bob {k} {part}", mass=1.0 + 0.01 * k, inertia=inertia, position=place, gravity=(0.0, 0.0, -9.81))
+            graph.add(body)
+            hinge = joints.revolute(axis=(1, 0, 0))
+            tie = joint_graph(f"hinge {k} {part}", hinge, frame_a=frame, frame_b=_shifted(0.0, -0.3))
+            attach_joint(graph, tie, held, body)
+            held, frame = body, _shifted(0.0, 0.3)
     return graph
 
 
@@ -159,9 +191,12 @@ GRAPHS: Mapping[str, tuple[Callable[[int], Graph], tuple[int, ...]]] = {
     "clamped ladder": (clamped, (30, 100, 200)),
     "multiplier": (multiplier, (5, 10, 20)),
     "balls in a box": (balls, (10, 50)),
+    "balls on a plane": (balls_on_a_plane, (10, 50)),
     "pendulums": (pendulums, (10, 50)),
+    "double pendulums": (double_pendulums, (10, 20)),
 }
 RUN = {"levers in a row", "a tree of levers", "ladder of diodes", "the same, sharing charge", "clamped ladder"}
+RUN |= {"balls in a box", "balls on a plane", "pendulums", "double pendulums"}
 QUICK = {"levers in a row": (60, 500), "ladder of diodes": (30, 100)}
 
 

@@ -50,8 +50,8 @@ ROOMS = {
     ),
     "bondgraph.run": (
         ("answers", "idioms", "samples", "table"),
-        ("couplings", "linear"),
-        ("program",),
+        ("entries", "linear"),
+        ("couplings", "program"),
         ("bound", "settings"),
         ("error_control", "switching", "ticks"),
         ("instants",),

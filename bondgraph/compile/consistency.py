@@ -16,8 +16,9 @@ from bondgraph.model.laws import IdealConstraint, Storing
 from bondgraph.model.model import Model
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import TIME_DERIVATIVE
+from bondgraph.run.outcome.closing_matrix import ClosingMatrix
 from bondgraph.run.outcome.failure import CURES
-from bondgraph.run.outcome.singular import CONTRADICTS, ClosingMatrix
+from bondgraph.run.outcome.singular import CONTRADICTS
 from bondgraph.run.program import Program, Slot
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondgraph.run.couplings import Couplings
+from bondgraph.run.entries.structures import Couplings
 from bondgraph.run.program import NewtonLoop, Program
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 from bondgraph.schedule.calls import Call
 
@@ -61,9 +62,18 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     left = len(calls)
     found: list[Batch] = []
     tallest = [max(map(height.__getitem__, part), default=-1) for part in ready]
-    open_lanes = {number for number, part in enumerate(ready) if part}
+
+    def rank(number: int) -> tuple[bool, int, int]:
+        """The least goes first. One that was noted before it changed is no longer that of its lane."""
+        return len(ready[number]) != remaining[number], -tallest[number], number
+
+    waiting = [rank(number) for number, part in enumerate(ready) if part]
+    heapify(waiting)
     while left:
-        chosen = max(open_lanes, key=lambda k: (len(ready[k]) == remaining[k], tallest[k], -k))
+        first = heappop(waiting)
+        chosen = first[-1]
+        if not ready[chosen] or first != rank(chosen):
+            continue
         batch, parallel = sorted(ready[chosen]), True
         ready[chosen] = []
         position = 0
@@ -79,9 +89,8 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
                 else:
                     ready[number].append(after)
                     tallest[number] = max(tallest[number], height[after])
-                    open_lanes.add(number)
+                    heappush(waiting, rank(number))
             position += 1
-        open_lanes.discard(chosen)
         tallest[chosen] = -1
         remaining[chosen] -= len(batch)
         left -= len(batch)

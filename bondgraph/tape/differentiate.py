@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -224,17 +225,21 @@ def _reverse(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, i
     for row, root in enumerate(roots):
         if root not in active:
             continue
-        adjoint = {root: tape.constant(1.0)}
-        for position in reversed(order):
-            weight = adjoint.pop(position, None)
-            if weight is None:
-                continue
+        # Only what an output needs is met, the last step first: many parts side by side are not gone through for each of them.
+        adjoint, waiting = {root: tape.constant(1.0)}, [-root]
+        while waiting:
+            position = -heappop(waiting)
+            weight = adjoint.pop(position)
             if position in seeds:
                 entries[row, seeds[position]] = weight
                 continue
             for argument, partial in slopes[position]:
                 term = tape.multiply(weight, partial)
-                adjoint[argument] = tape.add(adjoint[argument], term) if argument in adjoint else term
+                if argument in adjoint:
+                    adjoint[argument] = tape.add(adjoint[argument], term)
+                else:
+                    adjoint[argument] = term
+                    heappush(waiting, -argument)
     return entries
 
 

@@ -88,6 +88,23 @@ def test_strips_of_columns_and_blocks_before_the_variables(n):
     np.testing.assert_allclose(interpreted(constants, x), expected(constants, x), rtol=1e-13, atol=1e-15)
 
 
+def test_models_side_by_side_take_the_places_of_one():
+    """Fifty times three states of their own, and one output that sees all of the first ones."""
+
+    def own(k):
+        return lambda *x: x[3 * k] * s.sin(x[3 * k + 1]) + s.exp(x[3 * k + 2])
+
+    formulas, x = [own(k) for k in range(50)], np.random.default_rng(3).normal(size=150)
+    interpreted, expected, _ = both(formulas, 150)
+    np.testing.assert_allclose(interpreted(x), expected(x), rtol=1e-14)
+    tape = Tape()
+    given = tape.inputs("x", 150)
+    routine = Routine("formulas", tape, (("x", 150),), tuple(formula(*given) for formula in formulas))
+    assert derivatives(routine, "x", "slopes")[0].steps.groups == 3
+    together, dense, _ = both([*formulas, lambda *x: sum(x[::3])], 150)
+    np.testing.assert_allclose(together(x), dense(x), rtol=1e-14)
+
+
 def test_outputs_that_do_not_vary_have_none():
     interpreted, expected, _ = both([lambda a, b: 2.0, lambda a, b: b, lambda a, b: s.sign(a)], 2)
     np.testing.assert_array_equal(interpreted([1.0, 2.0]), [[0, 0], [0, 1], [0, 0]])

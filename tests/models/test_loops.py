@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from bondgraph import IC, J1, Constraint, Graph, ModelError, compile_model
 from bondgraph.errors import RoundingWarning, RunEndedWarning
-from bondgraph.run.outcome.singular import ClosingMatrix
+from bondgraph.run.outcome.closing_matrix import ClosingMatrix
 from models.bodies import ground, rigid_body
 from models.joints import attach_joint, joint_graph
 from screws import joints, poses
@@ -154,7 +154,7 @@ def test_bennetts_linkage_moves_by_its_law():
     closures = ClosingMatrix(compiled.program, p)
     part, _ = closures.contradictions(np.zeros(1), x[None], m[None])
     assert part[0] < 1e-7
-    A = closures.along(np.zeros(1), x[None], m[None])[0][0]
+    A = closures.whole.dense(closures.along(np.zeros(1), x[None], m[None])[0])[0]
     assert np.linalg.matrix_rank(A, tol=1e-9 * np.abs(A).max()) == 17
     # The accelerations of the hinges, by differences along the motion that the rates give.
     h = 1e-4

@@ -13,7 +13,7 @@ from bondgraph.emit.llvm import compile_procedures
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run import couplings as reference
 from bondgraph.run.bound import Bound
-from bondgraph.run.couplings import Couplings, Structures
+from bondgraph.run.entries.structures import Couplings, Structures
 from bondgraph.run.error_control import balancing, weighing
 from bondgraph.run.error_control.fields import SEEN
 from bondgraph.run.error_control.lane_scales import FOUR

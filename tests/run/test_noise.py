@@ -10,7 +10,8 @@ import pytest
 from bondgraph import J0, J1, C, Graph, I, R, RoundingWarning, Se, compile_model, signals
 from bondgraph.run import couplings
 from bondgraph.run.bound import Bound
-from bondgraph.run.couplings import Structures, components
+from bondgraph.run.entries.components import components
+from bondgraph.run.entries.structures import LEAST, MOST, Couplings, Structure, Structures
 from bondgraph.run.error_control.noise import rounding
 from bondgraph.run.error_control.scales import natural_scales
 from bondgraph.run.integrators.sundials.library import available
@@ -142,7 +143,7 @@ def test_strong_components_and_rates_of_a_ring_without_reciprocity():
     """Three states that drive one another in a ring, in units far apart: their rate is the geometric mean."""
     matrix = np.zeros((4, 4))
     matrix[[1, 2, 0, 3], [0, 1, 2, 0]] = 2e9, 4.0, 1e-9, 5.0
-    parts = components([[1, 3], [2], [0], []])
+    parts = components([[1, 3], [2], [0], []], [[2], [0], [1], [0]])
     assert sorted(map(sorted, parts)) == [[0, 1, 2], [3]] and parts[0] == [0, 1, 2]
     assert couplings.fastest(coupled(matrix)) == pytest.approx(np.full(4, 2.0), rel=1e-9)
 
@@ -156,7 +157,7 @@ def test_couplings_of_any_size_give_rates():
             matrix = (random.random((n, n)) < 0.4) * 10.0 ** random.uniform(-largest, largest, (n, n))
             with np.errstate(all="ignore"):
                 rates = couplings.fastest(coupled(matrix))
-            kept = np.where((matrix > couplings.LEAST) & (matrix < couplings.MOST), matrix, 0.0)
+            kept = np.where((matrix > LEAST) & (matrix < MOST), matrix, 0.0)
             assert np.all(rates >= np.diagonal(kept)), "no state is slower than by itself, and none has no rate"
     tiny = np.array([[0.0, 1e-191, 0.0], [1e-190, 0.0, 3.0], [0.0, 2.0, 0.0]])
     assert couplings.fastest(coupled(tiny)) == pytest.approx([0.0, np.sqrt(6.0), np.sqrt(6.0)])
@@ -175,6 +176,30 @@ def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
     assert ring.structure is again.structure and len(ring.structure.inner) == 2
     assert np.array_equal(ring.values, [2.0, 3.0])
     assert not len(ways.structure.inner) and np.array_equal(ways.values, [2.0])
+
+
+def test_islands_have_the_bits_of_one_matrix_and_are_met_once(monkeypatch):
+    """Blocks side by side, in whatever order their states are; each has one of two sets of entries at a time."""
+    rng, of, met = np.random.default_rng(4), Structure.of, []
+    monkeypatch.setattr(Structure, "of", staticmethod(lambda n, *given: met.append(n) or of(n, *given)))
+    n, places = 30, rng.permutation(30).reshape(6, 5)
+    rows, columns = (np.concatenate([place[each] for place in places]) for each in np.indices((5, 5)).reshape(2, -1))
+    order = np.lexsort((rows, columns))
+    structures = Structures(np.arange(0, 5 * n + 1, 5), rows[order])
+    block = np.argsort(places.ravel())[columns[order]] // 5
+    own, ways = [np.flatnonzero(block == k) for k in range(6)], rng.uniform(size=(2, 25)) < 0.5
+    for _ in range(20):
+        values = rng.uniform(0.1, 3.0, 150)
+        for entries in own:
+            values[entries] *= ways[rng.integers(0, 2)]
+        found = structures.couplings(values)
+        beside = (values > 0.0) & (structures.rows != structures.columns)
+        whole = Couplings(of(n, structures.rows[beside], structures.columns[beside]), found.diagonal, found.values)
+        speed = couplings.fastest(whole)
+        assert np.array_equal(couplings.fastest(found), speed)
+        scales = rng.uniform(size=n)
+        assert np.array_equal(*(couplings.carried(each, speed + 0.1, scales) for each in (found, whole)))
+    assert met == [5] * 2
 
 
 def test_a_jacobian_without_entries():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-import signal
 import threading
 import warnings
 
@@ -19,9 +16,7 @@ from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.integrators.choose import choose
-from bondgraph.run.repeated import chunks, pace, workspace
 from bondgraph.run.repeated.preparation import prepare
-from bondgraph.run.repeated.workspace import Workspace
 from bondgraph.run.simulate import simulate
 from bondgraph.run.ticks import Ticks
 from bondgraph.run_arguments import KeepAsked, setting_key
@@ -281,114 +276,6 @@ def test_points_need_a_value_for_every_run(value):
         run.points(parameters=[("spring.stiffness", value)])
     none = run.points({"spring.stiffness": []})
     assert [block.shape[0] for block in none] == [0, 0, 0] and len(run.many(*none)) == 0
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeypatch):
-    """Of runs that seem to take a second each, none is begun once the others are called off."""
-    prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(400)
-    expected = prepared.many(p, x, [], threads=threads, lanes=1).x
-    prepared = prepare(oscillator(), 1.0, samples=[1.0], progress=False)
-    clock, done = itertools.count(), list[slice]()
-    monkeypatch.setattr(pace, "perf_counter", lambda: float(next(clock)))
-    many = Workspace.many
-
-    def interrupted(space, blocks, runs, *given):
-        many(space, blocks, runs, *given)
-        done.append(runs)
-        if len(done) == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-        if len(done) > 3:
-            threading.Event().wait(0.01)  # lets the others come in
-
-    monkeypatch.setattr(Workspace, "many", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        prepared.many(p, x, [], threads=threads, lanes=1)
-    assert sum(piece.stop - piece.start for piece in done) < 200
-    monkeypatch.undo()
-    np.testing.assert_array_equal(prepared.many(p, x, [], threads=threads, lanes=1).x, expected)
-
-
-@pytest.mark.parametrize("lanes", [1, 4])
-def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monkeypatch):
-    """Of runs that take a thousand steps, and would go on, one is interrupted after some; runs that pause as often, and are not
-    interrupted, have the bits of those that do not pause."""
-    p, x = points(6)
-    expected = prepare(oscillator(), 300.0, samples=[300.0], progress=False).many(p, x, [], threads=1, lanes=lanes)
-    asked = list[int]()
-
-    class Heard(threading.Event):
-        def is_set(self):
-            asked.append(1)
-            if len(asked) == 7:
-                os.kill(os.getpid(), signal.SIGINT)
-            return super().is_set()
-
-    monkeypatch.setattr(workspace, "STEPS", 20)
-    prepared = prepare(oscillator(), 300.0, samples=[300.0], progress=False)
-    with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
-        context.setattr(chunks, "Event", Heard)
-        prepared.many(p, x, [], threads=1, lanes=lanes)
-    assert 7 <= len(asked) < 10
-    found = prepared.many(p, x, [], threads=1, lanes=lanes)
-    for name in ("x", "steps", "rejected", "rates", "integrals"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert found.steps.min() > 500 and found.ok.all()
-
-
-def taken(pieces, seconds, clock):
-    """Counts of runs in pieces, of runs that take so long each."""
-    found = []
-    for piece in pieces:
-        found.append(piece.stop - piece.start)
-        clock[0] += found[-1] * seconds
-    return found
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """The time that pieces are measured by, s."""
-    now = [0.0]
-    monkeypatch.setattr(pace, "perf_counter", lambda: now[0])
-    return now
-
-
-def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(clock):
-    told, called_off = pace.Pace(), threading.Event()
-    seconds = pace.HEARD / 100.5
-    assert taken(pace.Claims(997, 8, told, called_off).pieces(), seconds, clock) == [
-        8,
-        100,
-        100,
-        100,
-        100,
-        100,
-        100,
-        100,
-        100,
-        100,
-        89,
-    ]
-    pieces = pace.Claims(1000, 8, told, called_off).pieces()
-    assert next(pieces) == slice(0, 100)
-    called_off.set()
-    assert list(pieces) == []
-
-
-def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
-    """What is worth a thread is measured with a few runs; of what is left, each takes ever less at a time."""
-    short = pace.Claims(400, 1, pace.Pace(), threading.Event())
-    assert taken(short.first(), 1e-5, clock) == [1, 1, 2, 4, 8, 16, 32, 64, 128] and short.shared_by(2) == 1
-    assert taken(short.pieces(), 1e-5, clock) == [144]
-    long = pace.Claims(400, 1, pace.Pace(), threading.Event())
-    assert taken(long.first(), 1e-2, clock) == [1, 1] and long.shared_by(3) == 3
-    counts = taken(long.pieces(), 1e-2, clock)
-    assert counts[0] == 30 and counts == sorted(counts, reverse=True) and counts[-1] == 1 and sum(counts) == 398
-    slow = pace.Claims(400, 1, pace.Pace(), threading.Event())
-    assert taken(slow.first(), 1.0, clock) == [1] and taken(slow.pieces(), 1.0, clock) == [1] * 399
-    many = pace.Claims(100_000, 32, pace.Pace(), threading.Event())
-    assert taken(many.first(), 1e-5, clock)[-1] == 128 and many.shared_by(64) == 64
-    assert min(taken(many.pieces(), 1e-5, clock)[:-1]) >= pace.CALL / 1e-5 - 1.0, "Python takes little beside a call"
 
 
 def test_models_by_name():

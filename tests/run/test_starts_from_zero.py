@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from bondgraph import J0, J1, C, Diode, Graph, R, Se, compile_model
+from bondgraph.run.outcome.result import Result
 from screws.scalars import sin
 
 CAPACITANCE, LEAK = 1e-2, 50.0
@@ -51,3 +52,26 @@ def test_a_ladder_of_diodes_starts_from_zero(sections: int) -> None:
     assert result.ledger.relative_residual < 1e-9
     nearly = compile_model(ladder(sections, 1e-9)).simulate(1.0, rtol=1e-9)
     assert charges == pytest.approx(np.array([nearly[f"c{k}.q"][-1] for k in range(sections)]), abs=1e-8)
+
+
+def spreading(stores: int, method: str) -> Result:
+    """A charge leaks from store to store, each time 36 decades smaller: beyond the ninth it is no number."""
+    graph, before = Graph("spreading"), None
+    for k in range(stores):
+        node = J0(f"n{k}")
+        graph.connect(node, C(f"c{k}", capacitance=1.0, initial=0.0 if k else 1.0))
+        if before is not None:
+            path = J1(f"j{k}")
+            graph.connect(before, path).connect(path, R(f"r{k}", conductance=3e-36)).connect(path, node)
+        before = node
+    return compile_model(graph).simulate(1.0, method=method)
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
+def test_what_is_hardly_a_number_costs_no_steps(method: str) -> None:
+    """Squares of its errors over its size were no numbers, so that steps became short, or a run ended at once."""
+    near, far = (spreading(stores, method) for stores in (3, 10))
+    assert near.ok
+    assert far.ok
+    assert far.statistics.steps == near.statistics.steps
+    assert far["c2.q"][-1] == pytest.approx(4.5e-72, rel=1e-6)

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bondgraph.emit.procedure import Local, Procedure, Record, Temporary
-from bondgraph.run.couplings import BALANCED, FIELDS, MOST, SAME, SWEEPS
+from bondgraph.run.couplings import BALANCED, SAME, SWEEPS
+from bondgraph.run.entries.structures import FIELDS, MOST
 from bondgraph.run.error_control.abreast import Abreast, Numbers, Wide, everywhere
 
 

@@ -12,7 +12,7 @@ from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps
 from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
 from bondgraph.run.answers import Answers
 from bondgraph.run.bound import Bound
-from bondgraph.run.couplings import Structures
+from bondgraph.run.entries.structures import Structures
 from bondgraph.run.error_control import weighing
 from bondgraph.run.error_control.fields import FIELDS, PATTERN, PATTERNS, SEEN
 from bondgraph.run.error_control.noise import POINTS, SPANS, directions

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
-from bondgraph.run.couplings import FIELDS as STRUCTURE
+from bondgraph.run.entries.structures import FIELDS as STRUCTURE
 from bondgraph.run.error_control import balancing, driving, resting, scatter
 from bondgraph.run.error_control.driving import structure_of
 from bondgraph.run.error_control.fields import ASKED, SEEN, evaluate, record_of

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from bondgraph.run.outcome.closing_matrix import ClosingMatrix
 from bondgraph.run.outcome.failure import describe
 from bondgraph.run.outcome.result import Result
-from bondgraph.run.outcome.singular import ClosingMatrix, LostRank, lost_rank
+from bondgraph.run.outcome.singular import LostRank, lost_rank
 from bondgraph.run.program import Program
 
 GRID = 501

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bondgraph.run.bound import Bound
-from bondgraph.run.program import Program
+from bondgraph.run.outcome.closing_matrix import ClosingMatrix, Sizes
 
 RANK = 1e-9
 """Eigenvalues below this part of the largest are zero: constraints that repeat others wherever they hold."""
@@ -31,9 +30,6 @@ CONTRADICTS = 1e-4
 BEYOND = 0.5
 """Part of an interval beyond its ends within which straight courses that meet zero are suspected."""
 
-SHARE = 0.3
-"""Part of the largest component of a null vector from which a constraint has a share in it."""
-
 
 @dataclass(frozen=True)
 class LostRank:
@@ -42,39 +38,6 @@ class LostRank:
     time: float
     elements: tuple[str, ...]
     contradiction: bool = False
-
-
-class ClosingMatrix:
-    """The matrix of the constraints of a program at fixed parameters, along a run; times are those since its `origin`, s."""
-
-    def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0):
-        assert program.closing is not None and program.closures is not None
-        self.closing, self.kernel, self.bound = program.closing, program.closures, Bound(program, p, origin)
-        self.rows, self.columns = np.array(self.closing.pattern, dtype=int).reshape(-1, 2).T
-
-    def along(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A (k, n, n), and of rows that repeat others the right sides and what is left of them, at samples (k, ...)."""
-        values = self.kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)[:, len(self.closing.flows) :]
-        n, entries, count = len(self.closing.owners), len(self.rows), len(self.closing.repeating)
-        A = np.zeros((len(t), n, n))
-        A[:, self.rows, self.columns] = values[:, :entries]
-        return A, values[:, entries : entries + count], values[:, entries + count :]
-
-    def contradictions(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What is left of the accelerations of constraints that repeat others, as a part of these, (k,), and where, (k, rows)."""
-        places = list(self.closing.repeating)
-        A, right, left = self.along(t, x, m)
-        sizes = np.sqrt(np.abs(A[:, places, places]))
-        left, right = np.abs(left / sizes), np.abs(right / sizes)
-        # At rest there is no acceleration to compare with; what is stored gives the size, in times of a second.
-        stored = [np.abs(self.bound.energies(float(a), b, c)).sum() for a, b, c in zip(t, x, m, strict=True)]
-        floor = 1e-6 * np.sqrt(np.array(stored)) + 1e-300
-        return np.linalg.norm(left, axis=1) / np.maximum(np.linalg.norm(right, axis=1), floor), left
-
-    def owners(self, places: Sequence[int], shares: np.ndarray) -> tuple[str, ...]:
-        """Elements of the rows with a share."""
-        large = shares > SHARE * shares.max(initial=0.0)
-        return tuple(dict.fromkeys(self.closing.owners[k] for k, own in zip(places, large, strict=True) if own))
 
 
 def lost_rank(closures: ClosingMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray) -> LostRank | None:
@@ -98,7 +61,7 @@ def _singular_position(
     closures: ClosingMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray
 ) -> LostRank | None:
     """Where the root touches zero: between two samples, or where the courses of both sides continued meet."""
-    measure = _Measure(closures.along(t, x, m)[0])
+    measure = _Measure(closures, closures.along(t, x, m)[0])
     roots = measure.along
     for k in _suspects(t.tolist(), roots.tolist()):
         if np.any((t[k] <= jumps) & (jumps <= t[k + 1])):
@@ -114,7 +77,8 @@ def _singular_position(
         touching = [i for i, place in places.items() if place.root < zero]
         if k in touching or (len(places) > 1 and touching == [i for i in places if i != k]):
             place = places[touching[0]]  # as it comes, rather than as it leaves
-            A = measure.scaled(closures.along(np.array([place.time]), place.state[None], m[k : k + 1])[0])[0]
+            entries = closures.along(np.array([place.time]), place.state[None], m[k : k + 1])[0]
+            A = measure.sizes.scaled(closures.whole.dense(entries))[0]
             shares = np.abs(np.linalg.eigh(A)[1][:, len(A) - measure.rank])
             return LostRank(place.time, closures.owners(range(len(A)), shares))
     return None
@@ -124,23 +88,19 @@ class _Measure:
     """Rows measured by their largest diagonal entries in a run, the rank that the constraints have there at most, and the roots
     `along` the run (k,)."""
 
-    def __init__(self, matrices: np.ndarray):
-        diagonals = np.diagonal(matrices, axis1=1, axis2=2)
+    def __init__(self, closures: ClosingMatrix, entries: np.ndarray):
+        diagonals = closures.diagonals(entries)
         largest = np.abs(diagonals).max(axis=0)
-        self.scale = 1.0 / np.sqrt(np.where(largest > 0.0, largest, 1.0))
-        self.signs = np.where(diagonals.sum(axis=0) < 0.0, -1.0, 1.0)
-        values = np.linalg.eigvalsh(self.scaled(matrices))
+        scale = 1.0 / np.sqrt(np.where(largest > 0.0, largest, 1.0))
+        self.sizes = Sizes(scale, np.where(diagonals.sum(axis=0) < 0.0, -1.0, 1.0))
+        self._closures = closures
+        values = closures.eigenvalues(entries, self.sizes)
         self.rank = int((values > RANK * values[:, -1:]).sum(axis=1).max())
         self.along = self._roots(values)
 
-    def scaled(self, matrices: np.ndarray) -> np.ndarray:
-        """The same matrices, symmetric and without units."""
-        scaled = (self.signs * self.scale)[:, None] * matrices * self.scale
-        return (scaled + scaled.transpose(0, 2, 1)) / 2.0
-
-    def roots(self, matrices: np.ndarray) -> np.ndarray:
+    def roots(self, entries: np.ndarray) -> np.ndarray:
         """Root of the smallest eigenvalue that is not zero throughout, (k,)."""
-        return self._roots(np.linalg.eigvalsh(self.scaled(matrices)))
+        return self._roots(self._closures.eigenvalues(entries, self.sizes))
 
     def _roots(self, values: np.ndarray) -> np.ndarray:
         return np.sqrt(np.maximum(values[:, values.shape[1] - self.rank], 0.0))

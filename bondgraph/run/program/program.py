@@ -15,7 +15,7 @@ import numpy as np
 
 from bondgraph.emit.once import OnceProperty
 from bondgraph.output.brief import brief
-from bondgraph.run.couplings import Structures
+from bondgraph.run.entries.structures import Structures
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
 from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run.program.kernels import Absent, Collisions, NewtonLoop, RunClock

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
+from bondgraph.run.error_control.scales import UNDRIVEN
 from bondgraph.run.integrators.explicit import coefficients
 from bondgraph.run.integrators.explicit.dop853 import TABLEAU
 from bondgraph.run.integrators.one_step.method import permitted
@@ -152,7 +153,7 @@ def _squares() -> Procedure:
             error = write.value(0.0, "double")
             for j, weight in weights.items():
                 error = error + k[count * j + i] * weight
-            error = write.select(error.equals(0.0), 0.0, error / scale)
+            error = error / scale
             square[i] = error * error
     write.give()
     return write
@@ -223,8 +224,8 @@ def _rises() -> Procedure:
         scale = permitted(write, record, i, write.intrinsic("fabs", y[i]))
         rise = (k[every_one * STAGES + i] - k[every_one * (STAGES - 1) + i]) / scale
         run = (y_new[i] - y_stage[i]) / scale
-        write["rises"][i] = write.select(scale > 0.0, rise * rise, 0.0)
-        write["runs"][i] = write.select(scale > 0.0, run * run, 0.0)
+        write["rises"][i] = write.select(scale > UNDRIVEN, rise * rise, 0.0)
+        write["runs"][i] = write.select(scale > UNDRIVEN, run * run, 0.0)
     write.give()
     return write
 

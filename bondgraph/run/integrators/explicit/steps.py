@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.error_control.scales import UNDRIVEN
 from bondgraph.run.integrators.one_step.method import Method, permitted, with_own
 
 # f: coefficients of the dense output; k has the rates of all stages; squares: of each of the errors.
@@ -144,8 +145,7 @@ def _squares(tableau: Tableau) -> Procedure:
             error = write.value(0.0, "double")
             for j, weight in weights.items():
                 error = error + k[width * j + i] * weight
-            # What nothing drives has neither an error nor a size.
-            error = write.select(error.equals(0.0), 0.0, error / scale)
+            error = error / scale
             write[out][i] = error * error
     write.give()
     return write
@@ -213,7 +213,7 @@ def _stiffness(tableau: Tableau) -> Procedure:
     # Else `held_down` does not ask for the sums.
     with write.when(is_far(record, h)), write.loop(record.get("n")) as i:
         scale = permitted(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
-        with write.when(scale > 0.0):
+        with write.when(scale > UNDRIVEN):
             rise = (k[width * tableau.last + i] - k[width * (tableau.last - 1) + i]) / scale
             run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
             above.set(above.get() + rise * rise)

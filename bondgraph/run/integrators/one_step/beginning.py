@@ -91,7 +91,7 @@ def first_step(method: Method) -> Procedure:
         with write.loop(n) as i:
             scale = permitted(write, record, i, write.intrinsic("fabs", y[i]))
             part = term[0][i] if over is None else term[0][i] - over[i]
-            part = write.select(part.equals(0.0), 0.0, part / scale)
+            part = part / scale
             total.set(total.get() + part * part)
         return write.intrinsic("sqrt", total.get())
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.error_control.scales import UNDRIVEN
 from bondgraph.run.idioms import clock_time
 from bondgraph.run.integrators.native import Fields, with_shared
 
@@ -87,6 +88,7 @@ def derivative(fields: Fields) -> Procedure:
 
 
 def permitted(write: Procedure, record: Record, i: Temporary, own: Temporary) -> Temporary:
-    """What the error of component i may be where it is of size `own`, without noise."""
+    """What the error of component i may be where it is of size `own`, without noise; of what nothing drives, or drives by next to
+    nothing far from where it began, no less than `UNDRIVEN`."""
     size = write.intrinsic("maxnum", record.get("size")[i], record.get("floor")[i])
-    return record.get("rtol") * write.intrinsic("maxnum", size, own)
+    return write.intrinsic("maxnum", record.get("rtol") * write.intrinsic("maxnum", size, own), UNDRIVEN)

@@ -60,7 +60,7 @@ def integrals() -> Procedure:
             error = error + flows[many * node + i] * weight
         # They count against the largest of them: one that is rounding only has no size of its own.
         scale = permitted(write, record, n + i, moved.get()) + h * record.get("noise")[n + i]
-        part = write.select(error.equals(0.0), 0.0, error / scale)
+        part = error / scale
         total.set(total.get() + part * part)
     write.give(total.get())
     return write

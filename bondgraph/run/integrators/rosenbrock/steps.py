@@ -159,8 +159,7 @@ def attempt() -> Procedure:
         y_new[i] = argument[i] + error[i]
         own = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
         scale = permitted(write, record, i, own) + rounding(record, i, h)
-        # What nothing drives has neither an error nor a size.
-        part = write.select(error[i].equals(0.0), 0.0, error[i] / scale)
+        part = error[i] / scale
         total.set(total.get() + part * part)
     found = write.intrinsic("sqrt", total.get())
     with write.when(~((found <= 1.0) | record.get("is_landing").equals(1))):

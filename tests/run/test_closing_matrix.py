@@ -1,0 +1,61 @@
+"""Constraints that nothing ties to others are an island of the matrix of constraints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import IC, J1, Constraint, Graph, compile_model
+from bondgraph.errors import RunEndedWarning
+from bondgraph.run.entries.islands import islands
+from bondgraph.run.outcome import closing_matrix
+from bondgraph.run.outcome.closing_matrix import ClosingMatrix, Sizes
+from screws.scalars import array, cos, sin
+
+
+def cranks(starts: tuple[float, ...]) -> Graph:
+    """Two cranks with a coupler, some side by side, each of which folds flat at an angle of pi."""
+    graph = Graph("cranks")
+
+    def closed(q):
+        first = [cos(q[0]) - q[2], sin(q[0]) - q[3]]
+        return array([*first, 1.0 + cos(q[1]) - q[2] - cos(q[4]), sin(q[1]) - q[3] - sin(q[4])])
+
+    for k, start in enumerate(starts):
+        v = J1(f"v{k}", dimension=5)
+        place = [start, start, np.cos(start), np.sin(start), 0.0]
+        kinetic = lambda q, v: (v @ v) / 2  # noqa: E731
+        graph.connect(
+            v, IC(f"parts{k}", kinetic=kinetic, position=place, velocity=[1.0, 1.0, -np.sin(start), np.cos(start), 0.0])
+        )
+        graph.connect(v, Constraint(f"hinges{k}", position=closed, coordinates={f"parts{k}.q": 5}, dimension=4))
+    return graph
+
+
+@pytest.mark.parametrize("room", [1, 100, 4_000_000])
+def test_eigenvalues_by_islands_are_those_of_the_whole(monkeypatch, room):
+    monkeypatch.setattr(closing_matrix, "ROOM", room)
+    compiled = compile_model(cranks((0.3, 0.9, 1.7)), backend="numpy")
+    x, m = compiled.initial()
+    closures = ClosingMatrix(compiled.program, compiled.parameters())
+    assert [len(part.places) for part in closures.islands] == [4, 4, 4]
+    states = x + 1e-2 * np.random.default_rng(1).normal(size=(7, len(x)))
+    entries, _, _ = closures.along(np.zeros(7), states, np.tile(m, (7, 1)))
+    sizes = Sizes(np.linspace(0.5, 2.0, 12), np.full(12, -1.0))
+    whole = np.linalg.eigvalsh(sizes.scaled(closures.whole.dense(entries)))
+    np.testing.assert_allclose(closures.eigenvalues(entries, sizes), whole, rtol=0.0, atol=1e-13 * whole.max())
+
+
+def test_islands_are_found_whatever_ties_them():
+    rows, columns = np.array([0, 5, 3, 2, 9, 8]), np.array([5, 3, 7, 2, 8, 1])
+    parts = islands(10, rows, columns)
+    assert [part.places.tolist() for part in parts] == [[0, 3, 5, 7], [1, 8, 9], [2], [4], [6]]
+    assert sorted(np.concatenate([part.entries for part in parts]).tolist()) == list(range(6))
+
+
+def test_the_one_that_folds_flat_among_others_is_named():
+    compiled = compile_model(cranks((0.5, np.pi - 0.3, 1.0)))
+    with pytest.warns(RunEndedWarning, match="singular position"):
+        run = compiled.simulate(0.5, progress=False)
+    assert '"hinges1"' in run.failure.reason
+    assert '"hinges0"' not in run.failure.reason and '"hinges2"' not in run.failure.reason
