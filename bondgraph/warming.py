@@ -10,7 +10,8 @@ from pathlib import Path
 
 from bondgraph.emit import cache
 from bondgraph.emit.interpreter import code, lanes
-from bondgraph.emit.llvm import Library
+from bondgraph.emit.llvm import CompileError, Library
+from bondgraph.errors import Problem
 from bondgraph.piles import sweeps
 from bondgraph.run.error_control import weighing
 from bondgraph.run.integrators.explicit import dop853, dopri5
@@ -43,22 +44,25 @@ class Warmed:
     Parameters
     ----------
     seconds : by part of `PARTS`; one that was there already takes milliseconds.
-    folder : where they are kept; None where they are not (`SCREWBOND_CACHE` is `off`, or the place cannot be written).
+    folder : where they are kept.
     """
 
     seconds: Mapping[str, float]
-    folder: Path | None
+    folder: Path
 
 
 def warm() -> Warmed:
     """Make what is not yet in the cache, and load all of it.
 
-    Raises `CompileError` E391 without llvmlite.
+    Raises `CompileError` E391 without llvmlite, E399 where nothing can be kept.
     """
+    folder, reason = cache.directory(), cache.obstacle()
+    if folder is None or reason:
+        cures = ("SCREWBOND_CACHE=FOLDER, with a folder of your own that can be written", "no warming: the first runs compile it")
+        raise CompileError(Problem("E399", "compiled code would not be kept", (reason,), (), cures))
     seconds: dict[str, float] = {}
     for name, make in PARTS.items():
         begin = time.perf_counter()
         make()
         seconds[name] = time.perf_counter() - begin
-    folder = cache.directory()
-    return Warmed(seconds, folder if folder is not None and any(folder.glob("*.o")) else None)
+    return Warmed(seconds, folder)

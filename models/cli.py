@@ -100,8 +100,7 @@ def _warm(_: Any) -> int:
     made = warm()
     for name, seconds in made.seconds.items():
         print(f"{seconds:7.2f} s  {name}")
-    where = f"kept in {made.folder}" if made.folder else "not kept: there is no folder for it, see SCREWBOND_CACHE"
-    print(f"{sum(made.seconds.values()):7.2f} s  in all, {where}")
+    print(f"{sum(made.seconds.values()):7.2f} s  in all, kept in {made.folder}")
     return 0
 
 

@@ -121,12 +121,12 @@ def store(name: str, body: bytes) -> bool:
     if folder is None:
         return False
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not _trusted(folder):
-            return False
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
+        begun = _begun(folder)
     except OSError:
         return False
+    if begun is None:
+        return False
+    handle, temporary = begun
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(_seal(name, body) + body)
@@ -137,6 +137,28 @@ def store(name: str, body: bytes) -> bool:
         return False
     _make_room(folder, len(body))
     return True
+
+
+def obstacle() -> str:
+    """Why nothing can be kept, in a few words; "" where it can."""
+    folder = directory()
+    if folder is None:
+        return "SCREWBOND_CACHE says so" if os.environ.get("SCREWBOND_CACHE") else "there is no home directory"
+    try:
+        begun = _begun(folder)
+    except OSError as error:
+        return f"{folder} cannot be written: {error.strerror or error}"
+    if begun is None:
+        return f"{folder} is not this user's alone"
+    os.close(begun[0])
+    os.unlink(begun[1])
+    return ""
+
+
+def _begun(folder: Path) -> tuple[int, str] | None:
+    """A new file in a folder, which is made if need be: its handle and its name; None where the folder is not ours alone."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return tempfile.mkstemp(dir=folder, suffix=".part") if _trusted(folder) else None
 
 
 def _seal(name: str, body: bytes) -> bytes:

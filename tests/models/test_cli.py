@@ -174,11 +174,20 @@ def test_warm_compiles_all_code_that_no_model_has(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(warming, "PARTS", {name: lambda name=name: made.append(name) for name in warming.PARTS})
     monkeypatch.setenv("SCREWBOND_CACHE", str(tmp_path))
     assert main(["warm"]) == 0
-    assert made == list(warming.PARTS) and "not kept" in capsys.readouterr().out
-    (tmp_path / "kept.o").write_bytes(b"")
-    assert main(["warm"]) == 0
+    assert made == list(warming.PARTS)
     *lines, last = capsys.readouterr().out.splitlines()
     assert [line.split(" s  ")[1] for line in lines] == made[: len(lines)] and last.endswith(f"in all, kept in {tmp_path}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("place", "why"), [("off", "SCREWBOND_CACHE says so"), ("file/folder", "cannot be written: ")])
+def test_nothing_is_warmed_that_would_not_be_kept(place, why, tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(warming, "PARTS", {"all": lambda: pytest.fail("compiled in vain")})
+    monkeypatch.setenv("SCREWBOND_CACHE", place if place == "off" else str(tmp_path / place))
+    assert main(["warm"]) == 2
+    told = capsys.readouterr().err
+    assert "E399" in told and why in told and "SCREWBOND_CACHE=FOLDER" in told
 
 
 def test_what_is_warmed_is_all_that_is_made_of_procedures() -> None:
