@@ -44,9 +44,9 @@ def delta() -> Graph:
 
 
 CASES = {
-    "motor": Case(motor, "winding.resistance", last("rotor.flow"), 0.1, 2000),
+    "motor": Case(motor, "winding.resistance", last("rotor.flow"), 0.1, 4000),
     "ball, 36 bounces": Case(with_restitution, "ball.inertia", last("floor.h"), 4.0, 40),
-    "delta robot, 1 s": Case(delta, "arm 1.mechanism.M2", last("arm 1.mechanism.q[0]"), 1.0, 400),
+    "delta robot, 1 s": Case(delta, "arm 1.mechanism.M2", last("arm 1.mechanism.q[0]"), 1.0, 4000),
 }
 SAMPLES = 11
 
