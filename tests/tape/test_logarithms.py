@@ -56,7 +56,6 @@ KEPT = {
     "factors that differ": lambda x, p: s.exp((p[0] * L(x[0]) + p[1] * L(x[1])) / p[0]),
     "a term of the states": lambda x, p: s.exp(L(x[0]) - x[1]),
     "an infinite power": lambda x, p: s.exp(1e200 * (1e200 * L(x[0]))),
-    "a power that is none": lambda x, p: s.exp(1e200 * (1e200 * L(x[0])) - 1e300 * (1e300 * L(x[0]))),
     "a number that is far": lambda x, p: s.exp(L(x[0]) - 500.0),
 }
 
