@@ -8,7 +8,8 @@ goes on inside the block that does.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
+from contextlib import ExitStack
 
 TRIES = 3
 """How often an answer that machine code cannot do without is tried for."""
@@ -52,3 +53,11 @@ class Answers:
         if self._error is not None:
             error, self._error = self._error, None
             raise error
+
+
+def check_each(checks: Iterable[Callable[[], None]]) -> None:
+    """Let each raise what has come while machine code was answered: the first of all is raised, and what came to others does not
+    wait for a later run."""
+    with ExitStack() as stack:
+        for check in checks:
+            stack.callback(check)

@@ -136,8 +136,14 @@ def longest_step(given: object, span: float, max_steps: int) -> float:
         raise _refuse("E306", title, cures=("max_step=None, which leaves the length of steps to the run",))
     if span / step > max_steps:
         title = f"max_step = {step:g} s makes {span / step:.3g} steps of a run of {span:g} s, more than max_steps = {max_steps:g}"
-        raise _refuse("E306", title, cures=(f"a max_step of {span / max_steps:.3g} s or more", "a larger max_steps"))
+        raise _refuse("E306", title, cures=(f"a max_step of {_no_less(span / max_steps)} s or more", "a larger max_steps"))
     return step
+
+
+def _no_less(value: float) -> str:
+    """In three digits."""
+    near = f"{value:.3g}"
+    return near if float(near) >= value else f"{1.006 * value:.3g}"
 
 
 def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.ndarray | None]:

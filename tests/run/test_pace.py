@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import pytest
 
+from bondgraph.run.entries.structures import Structures
 from bondgraph.run.repeated import chunks, pace, workspace
 from bondgraph.run.repeated.preparation import prepare
 from bondgraph.run.repeated.workspace import Workspace
@@ -127,3 +128,22 @@ def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
     many = pace.Claims(100_000, 32, pace.Pace(), threading.Event())
     assert taken(many.first(), 1e-5, clock)[-1] == 128 and many.shared_by(64) == 64
     assert min(taken(many.pieces(), 1e-5, clock)[:-1]) >= pace.CALL / 1e-5 - 1.0, "Python takes little beside a call"
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
+    """Each of the runs under way asks for its pattern of couplings and gets none: the first says so, and no later call does."""
+    prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(12)
+    structure, calls = Structures.structure, list[int]()
+
+    def none(own, found):
+        calls.append(len(calls))
+        if found.any():
+            raise MemoryError(f"call {calls[-1]}")
+        return structure(own, found)
+
+    with monkeypatch.context() as context, pytest.raises(MemoryError, match=r"^call 0$"):
+        context.setattr(Structures, "structure", none)
+        prepared.many(p, x, [], threads=1, lanes=lanes)
+    expected = prepare(oscillator(), 1.0, samples=[1.0], progress=False).many(p, x, [], threads=1, lanes=1)
+    np.testing.assert_array_equal(prepared.many(p, x, [], threads=1, lanes=lanes).x, expected.x)

@@ -13,6 +13,7 @@ from bondgraph.run.integrators import choose
 from bondgraph.run.integrators.sundials import library
 from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.program import Layout, RunTransition, Slot
+from bondgraph.run.settings import longest_step
 from bondgraph.run.simulate import simulate
 from screws import scalars as s
 from tests.run.problems import ball, bumper, decay, oscillator, program
@@ -171,6 +172,15 @@ def test_the_longest_step_that_max_steps_allow():
     with pytest.raises(RunError, match=r"(?s)E306.*makes 1e\+12 steps.*try: a max_step of 1e-07 s or more"):
         simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], 1.0, max_step=1e-12)
     assert simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], 1.0, max_step=1e-3, max_steps=1001).ok
+
+
+@pytest.mark.parametrize("most", [3, 7, 2003])
+def test_the_longest_step_that_is_advised_may_be_taken(most):
+    """Its three digits are no less than the time by the count of steps."""
+    with pytest.raises(RunError, match="E306") as refused:
+        longest_step(1e-6, 1.0, most)
+    advised = float(str(refused.value).partition("a max_step of ")[2].partition(" s")[0])
+    assert longest_step(advised, 1.0, most) == advised <= 1.011 / most
 
 
 def test_samples_of_which_none_is_masked():

@@ -74,7 +74,7 @@ def test_many_runs_find_singular_positions_as_single_runs_do(singles, lanes):
     starts = np.tile(x, (15, 1))
     place = compiled.program.layout["parts.q"].start
     starts[:, place : place + 5] = np.stack([angles, angles, np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
-    ends = run.many(p, starts, m, {"turned": ("course", "parts.q[0]")}, lanes=lanes)
+    ends = run.many(p, starts, m, {"turned": ("course", "parts.q[0]")}, lanes=lanes, threads=1)
     assert run.runs.in_machine_code and set(ends.failures) <= set(singles) and 3 <= len(ends.failures) < len(angles)
     assert len(singles) <= len(ends.failures) + 2, "most runs need no second look"
     for k, start in enumerate(starts):

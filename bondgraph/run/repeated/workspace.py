@@ -15,6 +15,7 @@ from bondgraph.emit.kernel import Kernel, LaneKernels, address_of
 from bondgraph.emit.once import Last
 from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
+from bondgraph.run.answers import check_each
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.instants.loop import ROOM
@@ -277,8 +278,7 @@ class Workspace:
 
         def go_on(many: int) -> int:
             more = int(run(many, place))
-            for space in spaces:
-                space.weights.check()
+            check_each(space.weights.check for space in spaces)
             return more
 
         return go_on

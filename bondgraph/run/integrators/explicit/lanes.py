@@ -175,9 +175,10 @@ def _errors(lanes: int) -> Procedure:
     write.call("added", [above, fifth, width])
     write.call("added", [below, third, width])
     with write.loop(lanes) as lane:
-        top, side = above[lane], below[lane]
-        scaled = write.intrinsic("fabs", record.get("h")[lane]) * top / write.intrinsic("sqrt", top + side * 0.01)
-        record.get("error")[lane] = write.select((top + side).equals(0.0), 0.0, scaled)
+        top = above[lane]
+        whole = top + below[lane] * 0.01
+        scaled = write.intrinsic("fabs", record.get("h")[lane]) * top / write.intrinsic("sqrt", whole)
+        record.get("error")[lane] = write.select(whole.equals(0.0), 0.0, scaled)
     write.give()
     return write
 

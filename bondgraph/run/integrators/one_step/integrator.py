@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from bondgraph.emit.llvm import Library
+from bondgraph.run.answers import check_each
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.error_control.weights import RENEWALS
@@ -103,8 +104,7 @@ class OneStep(Integrator):
         self._page.lend(times, rows, following)
         table["stop"], table["tried"] = stop, 0
         seconds, status = self._call()
-        self._page.check()
-        self._weights.check()
+        check_each((self._page.check, self._weights.check))
         self.seconds += seconds
         if status == of.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
