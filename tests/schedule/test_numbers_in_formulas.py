@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, C, Graph, I, R, Se, Sf, compile_model
+from bondgraph import J0, J1, C, Graph, I, Op, R, Se, Sf, compile_model
 from bondgraph.schedule import numbers
 from bondgraph.schedule.build import scheduled
+from bondgraph.schedule.size import MANY, REPEATED, loops_are_better
 from screws.scalars import sin, tanh
 
 SECTIONS = 150
@@ -80,3 +81,11 @@ def test_a_few_formulas_keep_kernels_of_their_own(monkeypatch):
     p, q = np.random.default_rng(4).normal(size=(2, SECTIONS))
     for own, other in zip(rates_of(shared, 0.3, p, q), rates_of(alone, 0.3, p, q), strict=True):
         np.testing.assert_allclose(own, other, rtol=1e-13, atol=1e-13)
+
+
+def test_formulas_that_differ_in_numbers_alone_do_not_keep_a_large_model_out_of_loops():
+    """Formulas by the thousand, three statements each, that are one but for a number."""
+    kinds = {(Op("f", lambda x, w=w: sin(w * x)), ((),), 1): 3 for w in np.linspace(0.3, 0.7, MANY)}
+    assert len(kinds) * REPEATED > sum(kinds.values()) and loops_are_better(kinds)
+    unlike = {(Op("f", lambda x, n=n: sum([sin(x + k) for k in range(n)], x)), ((),), 1): 1 for n in range(50)}
+    assert not loops_are_better(unlike)
