@@ -20,6 +20,7 @@ from benchmarks.command import run_command
 from benchmarks.timing import processor, table
 from bondgraph import J0, J1, C, Graph, I, ModelError, R, Se, Sf, compile_model
 from bondgraph.tape.collection import paused_collection
+from screws.scalars import sin
 
 SIZES = (1000, 3000, 10_000)
 LARGE = 100_000
@@ -46,6 +47,14 @@ def uneven(sections: int) -> Graph:
     return graph
 
 
+def driven(sections: int) -> Graph:
+    """A chain with a force of time at every mass, whose formula holds a number of its own."""
+    graph = chain(sections)
+    for i in range(sections):
+        graph.connect(Se(f"u{i}", lambda t, w=1.0 + 0.001 * i: sin(w * t), signals=["time"]), graph[f"v{i}"])
+    return graph
+
+
 def plate(nodes: int) -> Graph:
     """Heat in a square plate: random capacities at its nodes, random conductances between neighbours."""
     rng = np.random.default_rng(0)
@@ -65,7 +74,7 @@ def plate(nodes: int) -> Graph:
     return graph
 
 
-KINDS: dict[str, Callable[[int], Graph]] = {"chain": chain, "uneven chain": uneven, "plate": plate}
+KINDS: dict[str, Callable[[int], Graph]] = {"chain": chain, "uneven chain": uneven, "driven chain": driven, "plate": plate}
 
 
 def construction(kind: str, parts: int) -> dict[str, float]:

@@ -101,6 +101,7 @@ def scheduled(
 
     def complete(plan: Plan) -> Schedule:
         """With what it needs of parameters and `prepare` does not give."""
+        homes.update({value: book.homes[value] for value in book.numbers.values()})
         here = [call for key, call in shop.prepared.items() if key not in done]
         return schedule(replace(plan, calls=(*here, *plan.calls)), book, blocks, homes)
 

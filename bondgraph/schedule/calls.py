@@ -11,6 +11,9 @@ from bondgraph.tape.routine import Listing
 GIVEN = ("t", "x", "p", "m")
 """Blocks that are given to every routine; results lie in `out`, what is between in the workspace `w`."""
 
+NUMBERS = "c"
+"""The block of numbers that are known now, which a routine has of its own."""
+
 
 @dataclass(frozen=True, eq=False)
 class Kind:
@@ -37,6 +40,8 @@ class Book:
     homes: dict[int, tuple[str, int]] = field(default_factory=dict)
     fixed: list[bool] = field(default_factory=list)
     """Whether a value depends on parameters only."""
+    numbers: dict[float, int] = field(default_factory=dict)
+    """Number -> the value that it is."""
 
     def value(self, size: int, fixed: bool = False, home: tuple[str, int] | None = None) -> int:
         """A new value."""
@@ -46,6 +51,13 @@ class Book:
         if home is not None:
             self.homes[number] = home
         return number
+
+    def number(self, number: float) -> int:
+        """The value that is a number known now."""
+        value = self.numbers.get(number)
+        if value is None:
+            value = self.numbers[number] = self.value(1, True, (NUMBERS, len(self.numbers)))
+        return value
 
     def results(self, kind: Kind, fixed: bool = False) -> tuple[int, ...]:
         """New values for the results of a call."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel
+from bondgraph.schedule.calls import NUMBERS
 from bondgraph.schedule.loops import Access, KernelLoop, Schedule
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.interpret import interpreter
@@ -15,7 +16,8 @@ def numpy_kernel(schedule: Schedule) -> Kernel:
     names = [name for name, _ in schedule.blocks]
 
     def evaluate(blocks: list[np.ndarray], out: np.ndarray) -> None:
-        memory = {**dict(zip(names, blocks, strict=True)), "out": out, "w": np.empty(schedule.workspace)}
+        own = {"out": out, "w": np.empty(schedule.workspace), NUMBERS: schedule.numbers}
+        memory = {**dict(zip(names, blocks, strict=True)), **own}
         for loop in schedule.loops:
             for instances in (np.arange(loop.count),) if loop.parallel else np.arange(loop.count)[:, None]:
                 _loop(schedule, loop, memory, instances)

@@ -45,6 +45,8 @@ class Schedule:
     loops: tuple[KernelLoop, ...]
     tables: np.ndarray
     workspace: int
+    numbers: np.ndarray
+    """What its block of numbers holds."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -82,7 +84,7 @@ def schedule(
         kind = Kind(Listing(((op.CONSTANT, number),), (0,)), (1,))
         loops.append(KernelLoop(kind, len(places), True, (), (tables.access("out", np.array(places, dtype=np.int32)),)))
     joined = np.concatenate(tables.parts) if tables.parts else np.zeros(0, dtype=np.int32)
-    return Schedule(plan.name, tuple(blocks), plan.n_out, tuple(loops), joined, size)
+    return Schedule(plan.name, tuple(blocks), plan.n_out, tuple(loops), joined, size, np.array(list(book.numbers)))
 
 
 def _known(calls: Sequence[Call], homes: Mapping[int, tuple[str, int]]) -> tuple[dict[int, str], dict[int, int]]:

@@ -10,6 +10,7 @@ import numpy as np
 from bondgraph.schedule.calls import Book, Call, Kind, Plan
 from bondgraph.schedule.groups import Group, groups, narrow
 from bondgraph.schedule.kernels import CONSTANT, FIXED, TracedGroup, readdressed
+from bondgraph.schedule.numbers import Substitute, sharing
 from bondgraph.schedule.statements import StatementTable
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing, Routine, listing
@@ -29,6 +30,7 @@ class Workshop:
 
     table: StatementTable
     traced: dict[object, TracedGroup] = field(default_factory=dict)
+    shared: dict[TracedGroup, Substitute] = field(default_factory=dict)
     prepared: Made = field(default_factory=dict)
     sums: dict[object, Kind] = field(default_factory=dict)
 
@@ -36,6 +38,18 @@ class Workshop:
     def book(self) -> Book:
         """All values."""
         return self.table.book
+
+    def alike(self, found: Sequence[Group]) -> list[Group]:
+        """The same groups with one kernel for many that differ in numbers alone."""
+        self.shared.update(sharing(group.traced for group in found if group.traced not in self.shared))
+        groups = []
+        for group in found:
+            one = self.shared.get(group.traced)
+            if one is not None:
+                numbers = map(self.book.number, one.numbers)
+                group = group._replace(traced=one.traced, fixed=(*group.fixed, *numbers))
+            groups.append(group)
+        return groups
 
     def prepare(self, kind: Kind | None, ins: tuple[int, ...]) -> tuple[int, ...]:
         """Results of a call on parameters; the same call is made once."""
@@ -70,7 +84,7 @@ def find(shop: Workshop, wanted: Sequence[int], for_derivatives: bool = False) -
         results[table.copy_of(value) if given else value] = place
         place += book.sizes[value]
     inside = narrow(table, set(results)) if for_derivatives else None
-    found = groups(table, list(results), shop.traced, inside)
+    found = shop.alike(groups(table, list(results), shop.traced, inside))
     calls = []
     for group in found:
         cut = group.traced.value

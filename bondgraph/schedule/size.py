@@ -10,9 +10,13 @@ from bondgraph.assembly.system import System
 from bondgraph.model.ops import TIME_DERIVATIVE, Op
 from bondgraph.schedule.kernels import traced
 from bondgraph.tape import opcodes
+from bondgraph.tape.nodes import Node
 
 REPEATED = 4
-"""Statements per kind of statement from which loops are worth it."""
+"""Statements per kind of statement from which loops are worth it; kinds that differ in numbers alone are one."""
+
+MANY = 2000
+"""Statements from which it is asked which kinds differ in numbers alone: each has to be traced for that."""
 
 LONG = 3000
 """Steps of straight-line code up to which it is kept: it is a little faster, and compiles in no time."""
@@ -49,17 +53,20 @@ KindOfStatement = tuple[Op, tuple[tuple[int, ...], ...], int]
 
 def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
     """The same from how many statements there are of each kind."""
-    if sum(kinds.values()) < REPEATED * len(kinds):
+    statements = sum(kinds.values())
+    if statements < min(REPEATED * len(kinds), MANY):
         return False
-    codes = {kind: _codes(*kind) for kind in kinds}
-    steps = sum(count * len(codes[kind]) for kind, count in kinds.items())
-    merged = {opcodes.EXP, opcodes.LOG} <= {code for own in codes.values() for code in own}
+    forms = {kind: _form(*kind) for kind in kinds}
+    if statements < REPEATED * len(set(forms.values())):
+        return False
+    steps = sum(count * len(forms[kind][1]) for kind, count in kinds.items())
+    merged = {opcodes.EXP, opcodes.LOG} <= {node[0] for _, own in set(forms.values()) for node in own}
     return steps > (MERGED if merged else LONG)
 
 
-def _codes(operation: Op, shapes: tuple[tuple[int, ...], ...], results: int) -> list[int]:
-    """Instructions of one statement."""
+def _form(operation: Op, shapes: tuple[tuple[int, ...], ...], results: int) -> tuple[Hashable, tuple[Node, ...]]:
+    """Shapes and count of results of one statement, and its instructions without their numbers."""
     arguments = [(False, shape) for shape in shapes]
     step = (operation, tuple((-1, k) for k in range(len(shapes))), results)
     tape = traced([step], arguments, [(0, k) for k in range(results)]).tape
-    return [node[0] for node in tape.nodes if node[0] > opcodes.INPUT]
+    return (shapes, results), tuple([node for node in tape.nodes if node[0] > opcodes.INPUT])

@@ -76,7 +76,8 @@ def random_schedule(seed: int) -> Schedule:
         for k in range(6)
     ]
     clear = [KernelLoop(kind(rng, 0, 1), size, True, (), (Access(block, 0, 1),)) for block in ("w", "out")]
-    return Schedule(f"random{seed}", (("x", size),), size + len(read), (*clear, *loops, *read), np.zeros(0, dtype=np.int32), size)
+    own, nothing = (*clear, *loops, *read), np.zeros(0)
+    return Schedule(f"random{seed}", (("x", size),), size + len(read), own, nothing.astype(np.int32), size, nothing)
 
 
 @pytest.mark.parametrize("quick", [False, True], ids=["optimised", "quick"])

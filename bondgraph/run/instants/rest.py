@@ -7,7 +7,7 @@ from bondgraph.emit.procedure import Procedure
 from bondgraph.run.idioms import clock_time
 from bondgraph.run.instants.fields import flag, record_of
 from bondgraph.run.instants.log import SCALARS
-from bondgraph.run.instants.transitions import NONE, row_of
+from bondgraph.run.instants.transitions import NONE, needs_row, row_of
 from bondgraph.run.instants.watch import time_of
 from bondgraph.run.switching.accumulation import RATIOS, STEADY
 
@@ -73,7 +73,7 @@ def _rest_one() -> Procedure:
 
 
 def _rest() -> Procedure:
-    """Go to rest from the first `count` transitions of `resting`, in rows from `row` on: how many those are, -1 for Python."""
+    """Go to rest from the first `count` of `resting`, in rows from `row` on: how many those are, negative for Python."""
     write = Procedure("rest", {"s": "ptr", "t": "double", "count": "i64", "row": "i64"}, "i64", internal=True)
     record, s, t = record_of(write), write["s"], write["t"]
     made, news = write.local(0, "i64"), write.local(0, "i64")
@@ -86,6 +86,7 @@ def _rest() -> Procedure:
         write.give(-1)
     with write.loop(write["count"]) as k:
         i = record.get("resting").load(k, "i64")
+        needs_row(write, write["row"] + made.get())
         limit = write.call("limit_of", [s, i], "double")
         own = write.call("rest_one", [s, t, i, limit, row_of(write, write["row"] + made.get())], "i64")
         with write.when(own < 0):

@@ -24,6 +24,9 @@ from bondgraph.run.table import FieldTable
 
 BYTES, _FEWEST = 1 << 18, 64
 """Of the rows of the log that machine code fills before it hands them over, about; and how many there are at least."""
+FREE = 1 << 26
+"""Bytes of rows that are free when an instant begins, about, unless it cannot need so many: memory that no row is written to is
+only an address. Where an instant has needed more, twice as many are free from then on."""
 
 
 class Settler:
@@ -36,7 +39,7 @@ class Settler:
         layout, resting = Rows.of(program), resting_notes(edges)
         self._plain = _plain(bound, settings)
         n, count, modes, turns = program.states, len(edges), program.modes, TURNS + TURNS_EACH * len(edges)
-        most_noted = LEVELS * (turns + count)
+        self._most_noted = most_noted = LEVELS * (turns + count)
         self.table = table = FieldTable(FIELDS)
         for name in ("rates", "guards"):
             kernel = getattr(program, name)
@@ -55,7 +58,7 @@ class Settler:
             "last": [edge.last for edge in edges],
             "own": [edge.source == edge.target for edge in edges],
             "may_rest": [edge.accumulates is not None for edge in edges],
-            "rest_edges": [_to_rest(edges, edge) for edge in edges],
+            "rest_edges": _to_rest(edges),
             "loop_counts": [len(loop.states) for loop in program.loops],
             "loop_places": [place for loop in program.loops for place in loop.states],
             "loop_kernels": [loop.kernel.address or 0 for loop in program.loops],
@@ -83,12 +86,10 @@ class Settler:
         lengths |= {"m_here": modes, "m_after": modes, "near": 2 * PAIRS * count, "near_now": 2 * PAIRS * count}
         lengths |= {"speed_near": 2 * PAIRS * n, "pushed": count + n, "overwritten": most_noted}
         table.lay({**lengths, "newton": 2 * most, "newton_step": most, "newton_start": most})
-        room = max(_FEWEST, BYTES // (8 * layout.width)) + 2 * most_noted
-        self._rows = np.empty((room, layout.width))
-        table.point("log", self._rows)
+        self._lay_rows(layout.width, _rows_of(FREE, layout.width))
         counts = {"n": n, "modes": modes, "parameters": program.parameters, "transitions": count, "turns": turns}
         counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.kept)}
-        counts |= {"width": n + bound.quadratures, "row_width": layout.width, "log_room": room, "reserve": most_noted}
+        counts |= {"width": n + bound.quadratures, "row_width": layout.width}
         counts["most_events"] = self._most
         places = {"start": settings.t_start, "origin": bound.origin, "span": bound.span, "rtol": settings.rtol}
         places |= {"probe": PROBE * bound.span, "of_leg": OF_LEG, "told": TOLD}
@@ -97,12 +98,30 @@ class Settler:
         self._waiting = np.flatnonzero(self._plain).tolist()
         self.ready()
 
-    def ready(self) -> None:
-        """Note the kernels that have been compiled since this was last asked."""
+    def ready(self) -> bool:
+        """Note the kernels that have been compiled since this was last asked, and make room for rows that were lacking: whether
+        some were."""
+        lacked = self._grow()
         if self._waiting:
             self.learn(self._waiting)
             known = self.table.arrays["ready"]
             self._waiting = [i for i in self._waiting if not known[i]]
+        return lacked
+
+    def _grow(self) -> bool:
+        """Free more rows for an instant, where one has lacked some; the log is empty. Whether that was so."""
+        lacked = bool(self.table["lacked"])
+        if lacked:
+            self._lay_rows(self._rows.shape[1], 2 * int(self.table["reserve"]))
+        return lacked
+
+    def _lay_rows(self, width: int, reserve: int) -> None:
+        """Rows of the log, of which so many are free when an instant begins, or as many as it can need."""
+        reserve = min(reserve, self._most_noted)
+        self._rows = np.empty((_rows_of(BYTES, width) + 2 * reserve, width))
+        self.table.point("log", self._rows)
+        for name, value in {"log_room": len(self._rows), "reserve": reserve, "lacked": 0}.items():
+            self.table[name] = value
 
     def learn(self, transitions: Iterable[int]) -> None:
         """Note the kernels of transitions, those that are there: what has never been needed is not compiled yet."""
@@ -137,8 +156,9 @@ class Settler:
         own = {"y": np.concatenate([x, np.zeros(self._bound.quadratures)]), "m": m.copy(), "levels": np.zeros(count)}
         self.share({**own, "fired": np.zeros(count, dtype=np.int64)})
         self.depart(self._samples.left)
-        if not function(self.table.address):
-            return None
+        while not function(self.table.address):
+            if not self._grow():
+                return None
         self.arrive()
         return own["y"][: len(x)], own["y"][len(x) :], own["m"]
 
@@ -149,6 +169,7 @@ class Settler:
 
     def depart(self, rows: np.ndarray) -> None:
         """Machine code is about to fill `rows`, those of the samples that are left."""
+        self._grow()
         table = self.table
         table.point("rows", rows)
         table.point("held", self._samples.modes_left)
@@ -178,6 +199,11 @@ class Settler:
         return float(self.table["begun"]), self.table.arrays["levels_begun"].copy()
 
 
+def _rows_of(size: int, width: int) -> int:
+    """Rows of this width in so many bytes, and not too few."""
+    return max(_FEWEST, size // (8 * width))
+
+
 def _plain(bound: Bound, settings: Settings) -> np.ndarray:
     """Which transitions (k,) can be taken without Python: that end no run, and in which nothing else collides."""
     program = bound.program
@@ -190,10 +216,10 @@ def _plain(bound: Bound, settings: Settings) -> np.ndarray:
     return found
 
 
-def _to_rest(edges: Sequence[RunTransition], edge: RunTransition) -> int:
-    """The edge that leads to the state in which a run goes on where this one accumulates, `NONE` if there is none."""
-    ends = (edge.slot, edge.target, edge.accumulates)
-    return next((i for i, e in enumerate(edges) if (e.slot, e.source, e.target) == ends), NONE)
+def _to_rest(edges: Sequence[RunTransition]) -> list[int]:
+    """For each edge the one that leads to the state in which a run goes on where it accumulates, `NONE` if there is none."""
+    places = {(e.slot, e.source, e.target): i for i, e in reversed(list(enumerate(edges)))}
+    return [NONE if e.accumulates is None else places.get((e.slot, e.target, e.accumulates), NONE) for e in edges]
 
 
 def _at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:

@@ -28,6 +28,14 @@ def row_of(write: Procedure, number: Temporary) -> Temporary:
     return record.get("log").at(record.get("row_width") * number)
 
 
+def needs_row(write: Procedure, number: Temporary) -> None:
+    """Leave it to Python where the log has no room for this row, and note that."""
+    record = record_of(write)
+    with write.when(number >= record.get("log_room")):
+        record.set("lacked", 1)
+        write.give(BACK)
+
+
 def _begun_row() -> Procedure:
     """A row at t of transition `index` from x_here, m_here, with nothing supplied; x_after, m_after are the same."""
     write = Procedure("begin_row", {"s": "ptr", "t": "double", "index": "i64", "row": "ptr"}, internal=True)
@@ -189,6 +197,7 @@ def _passages() -> Procedure:
             write.give(BACK)
         with write.when(~flag(record.get("ready"), index)):
             write.give(BACK)
+        needs_row(write, write["row"] + count.get())
         row = row_of(write, write["row"] + count.get())
         with write.when(write.call("carried_out", [s, t, index, row], "i64").equals(0)):
             write.give(BACK)

@@ -98,7 +98,10 @@ class Workspace:
             settler.table.point("all_held", address_of(modes))
         table["budget"] = self._budget
         start = time.perf_counter()
-        begun = self._begin(self._place, address_of(x), address_of(m), address_of(times), address_of(rows), samples)
+        given = *map(address_of, (x, m, times, rows)), samples
+        begun = self._begin(self._place, *given)
+        while not begun and settler is not None and settler.ready():
+            begun = self._begin(self._place, *given)
         status = self._advanced() if begun else UNBEGUN
         while status in (PAUSE, ROOM):
             if status == ROOM:

@@ -10,6 +10,7 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.llvm import compile_ir
 from bondgraph.emit.text import DECLARATIONS, define, loop_text, with_workspace
+from bondgraph.schedule.calls import NUMBERS
 from bondgraph.schedule.loops import KernelLoop, Schedule
 from bondgraph.schedule.machine_code.fusion import fused
 from bondgraph.schedule.machine_code.groups import BOUNDS, fused_text, turns_text
@@ -39,8 +40,9 @@ def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[
 
 
 def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str, Kernel]:
-    """Routines by name. Index tables stay NumPy arrays that the code refers to; they are no part of its text."""
+    """Routines by name. Index tables and numbers stay NumPy arrays that the code refers to; they are no part of its text."""
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
+    tables |= {f"{s.name}.{NUMBERS}": s.numbers for s in schedules if len(s.numbers)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
     shapes = {s.name: (s.sizes, s.n_out) for s in schedules}
     library = replace(compile_ir(text, addresses, tuple(tables.values()), quick), routines=shapes)
@@ -60,6 +62,8 @@ def _text(schedule: Schedule, quick: bool) -> str:
     name = schedule.name
     names = [block for block, _ in schedule.blocks]
     texts = [f"@{name}.tables = external global i32"] if len(schedule.tables) else []
+    if len(schedule.numbers):
+        texts.append(f"@{name}.{NUMBERS} = external constant [{len(schedule.numbers)} x double]")
     calls = []
     given = [f"ptr noalias readonly %{block}" for block in names]
     passed = ", ".join(f"ptr %{block}" for block in (*names, "out", "w"))

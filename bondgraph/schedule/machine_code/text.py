@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bondgraph.emit.text import Part, define
+from bondgraph.schedule.calls import NUMBERS
 from bondgraph.schedule.loops import Access, KernelLoop
 from bondgraph.tape import opcodes as op
 
@@ -114,7 +115,7 @@ def stored(routine: str, loop: KernelLoop, column: int, index: str | None, found
 
 
 def _pointer(routine: str, name: str, access: Access, index: str | None, suffix: str) -> list[str]:
-    base = f"%{access.block}{suffix}"
+    base = f"@{routine}.{NUMBERS}" if access.block == NUMBERS else f"%{access.block}{suffix}"
     if index is None or (access.table < 0 and not access.stride):
         return [f"%{name} = getelementptr inbounds double, ptr {base}, i64 {access.start}"]
     if access.table < 0:

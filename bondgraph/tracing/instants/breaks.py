@@ -16,8 +16,9 @@ import numpy as np
 from bondgraph.assembly.execute import environment
 from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import TIME_DERIVATIVE
+from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Routine
-from bondgraph.tape.scalar import Tape
+from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tracing.instants.roots import Root, Roots
 from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of
 
@@ -57,6 +58,7 @@ class _Cone:
     def __post_init__(self) -> None:
         count = sum(int(np.size(value)) for value in self.system.parameters.values())
         time, numbers = self.tape.inputs("t", 1)[0], self.tape.inputs("p", count)
+        self.tape.inputs("other", 0)
         self.known: Values = environment(replace(self.system, states=(), modes={}), time, (), numbers, ())
         self.foreign: Values = {}
         self.solver = Roots(self.tape)
@@ -103,9 +105,18 @@ class _Cone:
             return self.known[name]
         if name not in self.foreign:
             shape = self.system.values[name].shape or ()
-            inputs = self.tape.inputs(f"value {name}", math.prod(shape))
+            inputs = self._others(math.prod(shape))
             self.foreign[name] = inputs.reshape(shape) if shape else inputs[0]
         return self.foreign[name]
+
+    def _others(self, count: int) -> np.ndarray:
+        """So many inputs (count,) more of one block, for values that are known neither by time nor by parameters."""
+        blocks, start = self.tape.blocks, self.tape.blocks["other"]
+        blocks["other"] += count
+        number, scalars = list(blocks).index("other"), np.empty(count, dtype=object)
+        for k in range(count):
+            scalars[k] = TapeScalar(self.tape, self.tape.place((op.INPUT, number, start + k)))
+        return scalars
 
     def _keep(self, statement: Statement, env: Values, moving: set[str]) -> None:
         """Results that depend on time and parameters alone."""

@@ -47,6 +47,8 @@ class Roots:
         return TapeScalar(self.tape, position)
 
     def _depends(self, position: int) -> int:
+        if position < len(self._reach):
+            return self._reach[position]
         nodes, blocks = self.tape.nodes, list(self.tape.blocks)
         for node in nodes[len(self._reach) : position + 1]:
             if node[0] == op.INPUT:

@@ -1,0 +1,77 @@
+"""Room in the log of events that machine code fills: little is reserved for one instant, and more where one has needed more."""
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, Automaton, Graph, I, Op, R, Se, Transition, compile_model
+from bondgraph.run.instants import settler
+from bondgraph.run.instants.settler import Settler
+
+ALIKE = 5
+
+
+def switched(sections):
+    """Masses under a force, each with a damper that switches at 1 m/s: all of them at one instant."""
+    graph = Graph("switched")
+    for i in range(sections):
+        joint = J1(f"v{i}")
+        graph.connect(Se(f"u{i}", 2.0), joint).connect(joint, I(f"m{i}", 1.0))
+        graph.connect(joint, R(f"c{i}", effort=lambda f, mode: f * (0.5 + mode), signals=[f"a{i}.mode"]))
+        fast = Transition("slow", "fast", Op("fast", lambda p: p - 1.0), (f"m{i}.p",))
+        graph.add_automaton(Automaton(f"a{i}", ("slow", "fast"), "slow", (fast,)))
+    return graph
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    return compile_model(switched(ALIKE))
+
+
+@pytest.fixture
+def laid(monkeypatch):
+    """How many rows have been reserved for one instant, each time that the log was laid."""
+    rows, lay = [], Settler._lay_rows
+
+    def noted(self, width, reserve):
+        lay(self, width, reserve)
+        rows.append((self.table["reserve"], len(self._rows)))
+
+    monkeypatch.setattr(Settler, "_lay_rows", noted)
+    return rows
+
+
+def test_an_instant_of_more_rows_than_are_free_is_settled_and_the_next_has_room(compiled, laid, monkeypatch):
+    """All switch at once, after log(4/3)/0.5 s; the run that has room for one row gives what that with room enough gives."""
+    plenty = compiled.simulate(2.0, samples=0.1, progress=False)
+    monkeypatch.setattr(settler, "BYTES", 0)
+    monkeypatch.setattr(settler, "FREE", 0)
+    monkeypatch.setattr(settler, "_FEWEST", 1)
+    narrow = compile_model(switched(ALIKE)).simulate(2.0, samples=0.1, progress=False)
+    assert laid[0][0] > ALIKE and laid[1] == (1, 3)
+    assert laid[2] == (2, 5)  # the instant needed five rows, and three were free
+    assert len(plenty.events) == len(narrow.events) == ALIKE
+    np.testing.assert_allclose(narrow.events.times, np.log(4.0 / 3.0) / 0.5, rtol=1e-6)
+    np.testing.assert_array_equal(narrow.x, plenty.x)
+
+
+def test_a_wide_log_does_not_reserve_all_that_an_instant_could_need(laid):
+    """1000 automata could fill 15,000 rows of 4000 numbers at one instant, 0.5 GB; twice that was reserved."""
+    made = compile_model(switched(1000))
+    made.simulate(0.1, samples=0.1, progress=False)
+    width = 4 * 1000 + 6
+    assert laid and all(rows * width * 8 < 1.5e8 for _, rows in laid)
+
+
+def test_a_start_at_which_more_is_due_than_there_is_room_for_is_settled_in_machine_code(compiled, laid, monkeypatch):
+    """All stand beyond their guards when the run begins."""
+    in_python = []
+    above = {f"m{i}.p": 1.5 for i in range(ALIKE)}
+    plenty = compiled.simulate(1.0, initial=above, samples=0.1, progress=False)
+    monkeypatch.setattr(settler, "BYTES", 0)
+    monkeypatch.setattr(settler, "FREE", 0)
+    monkeypatch.setattr(settler, "_FEWEST", 1)
+    monkeypatch.setattr(Settler, "taken", lambda self, passages: in_python.append(passages))
+    narrow = compile_model(switched(ALIKE)).simulate(1.0, initial=above, samples=0.1, progress=False)
+    assert [reserve for reserve, _ in laid[-2:]] == [1, 2] and not in_python
+    assert len(plenty.events) == len(narrow.events) == ALIKE and not narrow.events.times.any()
+    np.testing.assert_array_equal(narrow.x, plenty.x)
