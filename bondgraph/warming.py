@@ -13,6 +13,7 @@ from bondgraph.emit.interpreter import code, lanes
 from bondgraph.emit.llvm import CompileError, Library
 from bondgraph.errors import Problem
 from bondgraph.piles import sweeps
+from bondgraph.run.entries import search
 from bondgraph.run.error_control import weighing
 from bondgraph.run.integrators.explicit import dop853, dopri5
 from bondgraph.run.integrators.rosenbrock import rodas5p
@@ -25,6 +26,7 @@ PARTS: Mapping[str, Callable[[], Library]] = {
     "explicit method of order 8 with events": dop853.machine_code,
     "explicit method of order 5 with events": dopri5.machine_code,
     "error control": weighing.machine_code,
+    "which states drive which": search.machine_code,
     "many runs": loop.machine_code,
     "many runs side by side": side_by_side.machine_code,
     "Rosenbrock method with events": rodas5p.machine_code,

@@ -147,8 +147,8 @@ PREPARED = ("rates", "powers", "guards")
 NOW = ("prepare", "rates", "powers", "energies")
 """Routines that are compiled at once: every model is tried with them at its start; the others at their first use."""
 
-SELDOM = frozenset({"outputs"})
-"""Large routines that a run needs few times: compiled without an optimiser."""
+SELDOM = ("outputs", "reset_")
+"""How the names of large routines begin that a run needs few times: compiled without an optimiser."""
 
 
 def chosen_in_loops(made: Scheduled, places: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
@@ -191,7 +191,7 @@ def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
 
     def alone(name: str) -> Kernel:
         with paused_collection():
-            return together([name], name in SELDOM)[name]
+            return together([name], name.startswith(SELDOM))[name]
 
     found = together([name for name in NOW if name in made.schedules], False)
     sizes = tuple(n for _, n in made.blocks)

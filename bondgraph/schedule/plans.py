@@ -76,12 +76,17 @@ def find(shop: Workshop, wanted: Sequence[int], for_derivatives: bool = False) -
     """Groups for the wanted values; what is given, fixed or wanted twice is copied."""
     table, book = shop.table, shop.book
     results: dict[int, int] = {}
+    copied: dict[int, int] = {}
     place = 0
     for value in wanted:
         if not book.sizes[value]:  # The rate of a storage without a state of its own.
             continue
         given = value not in table.producer or book.fixed[value] or value in results
-        results[table.copy_of(value) if given else value] = place
+        if given:
+            number = copied[value] = copied.get(value, -1) + 1
+            results[table.copy_of(value, number)] = place
+        else:
+            results[value] = place
         place += book.sizes[value]
     inside = narrow(table, set(results)) if for_derivatives else None
     found = shop.alike(groups(table, list(results), shop.traced, inside))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bondgraph.assembly.identity import formula_key
 from bondgraph.assembly.system import Statement, System
@@ -30,10 +30,14 @@ class StatementTable:
     ops: list[Op]
     producer: dict[int, int]
     book: Book
+    copies: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def copy_of(self, name: int) -> int:
-        """One more statement, which copies a value; the number of the copy."""
-        copy = self.book.value(self.book.sizes[name])
+    def copy_of(self, name: int, place: int) -> int:
+        """The number of a copy of a value, made by one more statement. Routines share those of the same `place` among the copies
+        of the value: each routine looks through all statements."""
+        if (name, place) in self.copies:
+            return self.copies[name, place]
+        copy = self.copies[name, place] = self.book.value(self.book.sizes[name])
         self.shapes[copy] = self.shapes[name]
         self.args.append((name,))
         self.outs.append((copy,))

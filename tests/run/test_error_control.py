@@ -224,11 +224,11 @@ def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, time
     expected = simulate(oscillator(), *given).x
     structure = Structures.structure
 
-    def interrupted(own, found):
+    def interrupted(own, found, *way):
         calls.append(len(found))
         if len(calls) <= times and found.any():
             raise error
-        return structure(own, found)
+        return structure(own, found, *way)
 
     monkeypatch.setattr(Structures, "structure", interrupted)
     with pytest.raises(error):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from bondgraph import J0, J1, C, Graph, I, R, RoundingWarning, Se, compile_model
 from bondgraph.run import couplings
 from bondgraph.run.bound import Bound
 from bondgraph.run.entries.components import components
-from bondgraph.run.entries.structures import LEAST, MOST, Couplings, Structure, Structures
+from bondgraph.run.entries.search import structure_of
+from bondgraph.run.entries.structures import LEAST, MOST, Structure, Structures
 from bondgraph.run.error_control.noise import rounding
 from bondgraph.run.error_control.scales import natural_scales
 from bondgraph.run.integrators.sundials.library import available
@@ -178,28 +180,19 @@ def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
     assert not len(ways.structure.inner) and np.array_equal(ways.values, [2.0])
 
 
-def test_islands_have_the_bits_of_one_matrix_and_are_met_once(monkeypatch):
-    """Blocks side by side, in whatever order their states are; each has one of two sets of entries at a time."""
-    rng, of, met = np.random.default_rng(4), Structure.of, []
-    monkeypatch.setattr(Structure, "of", staticmethod(lambda n, *given: met.append(n) or of(n, *given)))
-    n, places = 30, rng.permutation(30).reshape(6, 5)
-    rows, columns = (np.concatenate([place[each] for place in places]) for each in np.indices((5, 5)).reshape(2, -1))
-    order = np.lexsort((rows, columns))
-    structures = Structures(np.arange(0, 5 * n + 1, 5), rows[order])
-    block = np.argsort(places.ravel())[columns[order]] // 5
-    own, ways = [np.flatnonzero(block == k) for k in range(6)], rng.uniform(size=(2, 25)) < 0.5
-    for _ in range(20):
-        values = rng.uniform(0.1, 3.0, 150)
-        for entries in own:
-            values[entries] *= ways[rng.integers(0, 2)]
-        found = structures.couplings(values)
-        beside = (values > 0.0) & (structures.rows != structures.columns)
-        whole = Couplings(of(n, structures.rows[beside], structures.columns[beside]), found.diagonal, found.values)
-        speed = couplings.fastest(whole)
-        assert np.array_equal(couplings.fastest(found), speed)
-        scales = rng.uniform(size=n)
-        assert np.array_equal(*(couplings.carried(each, speed + 0.1, scales) for each in (found, whole)))
-    assert met == [5] * 2
+@pytest.mark.parametrize("density", [0.0, 0.02, 0.05, 0.1, 0.4, 1.0])
+def test_machine_code_finds_the_structures_of_the_reference(density):
+    """Graphs at random, from none to all of their edges: components, their order, ears."""
+    rng, ears = np.random.default_rng(4), 0
+    for n in (0, 1, 2, 3, 7, 30, 60):
+        for _ in range(5):
+            columns, rows = np.nonzero((rng.random((n, n)) < density) & ~np.eye(n, dtype=bool))
+            found, expected = structure_of(n, rows, columns), Structure.of(n, rows, columns)
+            for field in fields(Structure):
+                own, other = getattr(found, field.name), getattr(expected, field.name)
+                assert own.dtype == other.dtype == np.int64 and np.array_equal(own, other), field.name
+            ears += len(found.ear_from)
+    assert (ears > 10) == (density > 0.0)
 
 
 def test_a_jacobian_without_entries():

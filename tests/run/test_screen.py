@@ -13,6 +13,7 @@ from bondgraph.run.outcome.singular import _suspects
 from bondgraph.run.repeated import preparation
 from bondgraph.run.repeated.collected import Collected
 from bondgraph.run.repeated.finished.bounds import bounds
+from bondgraph.run.repeated.finished.rows import envelope
 from models.delta import DeltaParameters, DeltaRobot
 from tests.models.test_loops import cranks
 
@@ -47,6 +48,22 @@ def test_the_bounds_are_hardly_stricter_than_suspicion():
     rise = [1.0, np.sqrt(rises[2] * 0.995), 1.0]
     assert 0 in _suspects(t[:3].tolist(), [rise[1], rise[1], 1.0])
     assert bounds(np.arange(5.0))[0][2] == pytest.approx(0.36, rel=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_elimination_fills_nothing_outside_of_the_envelope(seed):
+    """A random symmetric matrix with a band, blocks beside each other, and some entries anywhere."""
+    random, n = np.random.default_rng(seed), 24
+    near, block = np.abs(np.subtract.outer(range(n), range(n))) < 2, np.equal.outer(np.arange(n) // 6, np.arange(n) // 6)
+    some = random.random((n, n)) < 0.01 * seed
+    matrix = np.where(near | (block & (seed > 1)) | some | some.T, random.random((n, n)), 0.0)
+    matrix = matrix + matrix.T + 4 * n * np.eye(n)
+    leftmost, lowest = envelope(n, *np.nonzero(matrix))
+    factor, i = np.linalg.cholesky(matrix), np.arange(n)
+    assert not factor[i < leftmost[:, None]].any() and np.array_equal(matrix[i, leftmost] != 0.0, np.full(n, True))
+    for column in range(n):
+        assert not factor[lowest[column] :, column].any()
+        assert leftmost[lowest[column] - 1] <= column
 
 
 def test_samples_that_are_told_apart_by_rounding_are_never_safe():

@@ -16,7 +16,9 @@ from bondgraph.emit import text
 from bondgraph.emit.kernel import KernelError
 from bondgraph.schedule.build import scheduled
 from bondgraph.schedule.machine_code.kernels import kernels_text
+from bondgraph.schedule.plans import Workshop, find
 from bondgraph.schedule.size import is_large
+from bondgraph.schedule.statements import numbered
 from campaigns.graphs.drawn import random_graph
 from examples import rolling_eggs
 from models import attach_contact, contact, ground, rigid_body
@@ -227,3 +229,15 @@ def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
         return len({id(loop.kind) for routine in routines for loop in routine.loops})
 
     assert kinds(2) == kinds(4)
+
+
+def test_routines_share_the_copies_of_what_they_pass_on():
+    """As resets do with states that they leave alone: statements do not grow with the count of routines."""
+    system = equations(chain(3).freeze())
+    table = numbered(system)
+    states, shop = [table.numbers[state.name] for state in system.states], Workshop(table)
+    first = find(shop, [*states, states[0]])
+    count = len(table.args)
+    again = find(shop, [*states, states[0]])
+    assert len(table.args) == count and again.results == first.results
+    assert len(first.results) == len(states) + 1

@@ -12,6 +12,7 @@ from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps
 from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
 from bondgraph.run.answers import Answers
 from bondgraph.run.bound import Bound
+from bondgraph.run.entries.search import structure_of
 from bondgraph.run.entries.structures import Structures
 from bondgraph.run.error_control import weighing
 from bondgraph.run.error_control.fields import FIELDS, PATTERN, PATTERNS, SEEN
@@ -161,7 +162,7 @@ def _meeting(structures: Structures, table: FieldTable) -> tuple[list[Any], Answ
 
     def looked_up(whole: np.ndarray) -> int:
         place = (int(table["oldest"]) - 1) % PATTERNS
-        structure, own, beside = structures.structure(whole == 1)
+        structure, own, beside = structures.structure(whole == 1, structure_of)
         record = FieldTable(PATTERN)
         arrays = {"found": np.array(whole, dtype=np.int64), "own": own, "own_rows": structures.rows[own], "beside": beside}
         for name, array in arrays.items():

@@ -23,8 +23,11 @@ from bondgraph.run.table import FieldTable, fields_of
 KERNELS = ("rates", "powers", "rates_and_powers", "energies", "closing_matrix")
 # t, x, p, m, out: blocks of the kernels, of several samples; falls, rises: of each sample whose constraints are looked at; rows,
 # columns: of the entries of their matrix; given ... work: such matrices, `now` with the one before in front; theta, bad, factor:
-# of each lane; signs, low, high: of each diagonal, the latter two of each lane; beyond: whether the end of a run is looked at.
-_POINTERS = "dates t x p m out bad falls rises rows columns entries given now first work theta factor signs low high"
+# of each lane; signs, low, high: of each diagonal, the latter two of each lane; leftmost, lowest: the envelope of such a matrix;
+# beyond: whether the end of a run is looked at.
+_POINTERS = (
+    "dates t x p m out bad falls rises rows columns entries given now first work theta factor signs low high leftmost lowest"
+)
 _WHOLES = "parameters modes storages samples watched n entry_count count stride beyond"
 FIELDS = fields_of([*KERNELS, *_POINTERS.split()], _WHOLES.split(), ("end_date",))
 
@@ -51,6 +54,7 @@ def row_table(
         arrays["falls"], arrays["rises"] = bounds(np.append(looked, span) if beyond else looked)
         rows, columns = np.array(program.closing.pattern, dtype=np.int64).reshape(-1, 2).T
         arrays |= {"rows": np.ascontiguousarray(rows), "columns": np.ascontiguousarray(columns)}
+        arrays |= dict(zip(("leftmost", "lowest"), envelope(n, rows, columns), strict=True))
         arrays |= {"signs": np.zeros(n), "first": np.zeros(n * n), "now": np.zeros(n * n * (lanes + 1))}
         lengths |= {"entries": len(rows), "given": n * n, "work": n * n, "low": n, "high": n}
         table["n"], table["entry_count"], table["count"], table["stride"] = n, len(rows), len(looked), stride
@@ -59,6 +63,19 @@ def row_table(
     for name, array in arrays.items():
         table.point(name, array)
     return table
+
+
+def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of a symmetric matrix (n, n) with these entries (e,) on either side of its diagonal: the first column of each row that
+    elimination does not leave zero, (n,), and the end of the rows of each column, (n,).
+
+    Elimination fills nothing before the first entry of a row (A. George and J. W. H. Liu, Computer Solution of Large Sparse
+    Positive Definite Systems, 1981, chapter 4).
+    """
+    leftmost, lowest = np.arange(n), np.arange(1, n + 1)
+    np.minimum.at(leftmost, np.maximum(rows, columns), np.minimum(rows, columns))
+    np.maximum.at(lowest, leftmost, np.arange(1, n + 1))
+    return leftmost, np.maximum.accumulate(lowest)
 
 
 def procedures(lanes: int) -> list[Procedure]:

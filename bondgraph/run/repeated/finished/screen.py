@@ -3,7 +3,8 @@
 If A' - theta A is positive definite for two matrices A, A' that follow each other, then every eigenvalue of A' is larger than
 theta times that of A, and so it is after any congruence (Loewner's order; the change of scale in `outcome.singular` is one). So
 two tries of a decomposition exclude what is too fast in either direction (`bounds`), and eigenvalues are needed only where they
-do not. Several samples are looked at in the lanes of vectors.
+do not. Several samples are looked at in the lanes of vectors, and only what is in the envelope of the matrices: bodies side by
+side, and those of chains, cost as much as their own constraints.
 """
 
 from __future__ import annotations
@@ -38,14 +39,15 @@ def _definite(lanes: int) -> Procedure:
     """1 where the matrices in `work` are positive definite, by elimination; what is no number makes it 0."""
     scratch = dict.fromkeys(("work", "bad", "factor"), "ptr noalias")
     write = Procedure("definite", {"s": "ptr", **scratch}, "i64", internal=True)
-    n, work, bad, factor = Record(write["s"], FIELDS).get("n"), write["work"], write["bad"], write["factor"]
+    record, work, bad, factor = Record(write["s"], FIELDS), write["work"], write["bad"], write["factor"]
+    n, leftmost, lowest = (record.get(name) for name in ("n", "leftmost", "lowest"))
     with write.loop(lanes) as lane:
         bad[lane] = 0.0
     with write.loop(n) as j:
         pivot = work.at((j * n + j) * lanes)
         with write.loop(lanes) as lane:
             bad[lane] = write.select(pivot[lane] > 0.0, bad[lane], 1.0)
-        with write.loop(n, j + 1) as i:
+        with write.loop(lowest.load(j, "i64"), j + 1) as i, write.when(leftmost.load(i, "i64") <= j):
             with write.loop(lanes) as lane:
                 factor[lane] = work[(i * n + j) * lanes + lane] / pivot[lane]
             with write.loop(i + 1, j + 1) as k, write.loop(lanes) as lane:
@@ -63,7 +65,7 @@ def _exceeds(lanes: int) -> Procedure:
     record = Record(write["s"], FIELDS)
     n, work, a, b, theta = record.get("n"), write["work"], write["a"], write["b"], record.get("theta")
     with write.loop(n) as i:
-        with write.loop(i + 1) as j, write.loop(lanes) as lane:
+        with write.loop(i + 1, record.get("leftmost").load(i, "i64")) as j, write.loop(lanes) as lane:
             place, wide = (i * n + j) * lanes + lane, (i * n + j) * (lanes + 1) + lane
             work[place] = a[wide] - theta[lane] * b[wide]
         with write.loop(lanes) as lane:
@@ -92,7 +94,7 @@ def _measured(lanes: int) -> Procedure:
             low[i], high[i] = size, size
         low[i], high[i] = low[i].intrinsic("minnum", size), high[i].intrinsic("maxnum", size)
         own = signs[i]
-        with write.loop(i + 1) as j:
+        with write.loop(i + 1, record.get("leftmost").load(i, "i64")) as j:
             before = now.at((i * n + j) * (lanes + 1))
             with write.when(~is_first):
                 before[0] = before[lanes]
@@ -129,7 +131,7 @@ def may_lose_rank(lanes: int) -> Procedure:
         smallest, largest = low[i].folded("minnum"), high[i].folded("maxnum")
         with write.when(~(smallest > largest * _SMALLER)):
             write.give(1)
-        with every(write, i + 1, lanes) as (j, lane, _):
+        with every(write, i + 1, lanes, record.get("leftmost").load(i, "i64")) as (j, lane, _):
             place = (i * n + j) * lanes + lane
             least_of_all = write.select(i.equals(j), largest * write.real(n) * (2.0 * RANK), 0.0)
             work[place] = first_matrix[i * n + j] - least_of_all
