@@ -118,7 +118,7 @@ class Hybrid:
     def settle(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> Settled:
         """Take the transitions that are due, `fired` first, and go on in a state that is consistent; `rested` are those that have
         come to rest at this instant."""
-        self.courses.see(self.x[None])
+        self.courses.see(np.array([self.x, self.weights.size[: len(self.x)]]))
         settings = self.settings
         how = How(probe, Together(WITHIN * settings.rtol, alone=settings.simultaneous == "sequence"))
         settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, how)

@@ -128,6 +128,7 @@ class Settler:
         """Work on the arrays of an integrator."""
         for name in ("y", "m", "levels", "fired"):
             self.table.point(name, arrays[name])
+        self.table.point("reached", arrays["size"])
 
     def start(
         self, function: Callable[[int], int], x: np.ndarray, m: np.ndarray
@@ -135,7 +136,7 @@ class Settler:
         """States, integrated powers and modes after what is due at the start, where machine code can settle that (`function`)."""
         count = len(self._bound.program.transitions)
         own = {"y": np.concatenate([x, np.zeros(self._bound.quadratures)]), "m": m.copy(), "levels": np.zeros(count)}
-        self.share({**own, "fired": np.zeros(count, dtype=np.int64)})
+        self.share({**own, "fired": np.zeros(count, dtype=np.int64), "size": np.zeros(len(x))})
         self.depart(self._samples.left)
         if not function(self.table.address):
             return None
