@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +25,18 @@ from bondgraph.run.table import FieldTable
 
 BYTES, _FEWEST = 1 << 18, 64
 """Of the rows of the log that machine code fills before it hands them over, about; and how many there are at least."""
+
+
+@dataclass(frozen=True)
+class RunPoint:
+    """Where a run is at an instant: t since its start, s; states (n,), integrated powers (quadratures,) and modes (modes,); how
+    large states were at the ends of steps, (n,) at least."""
+
+    t: float
+    x: np.ndarray
+    q: np.ndarray
+    m: np.ndarray
+    reached: np.ndarray
 
 
 class Settler:
@@ -130,18 +143,22 @@ class Settler:
             self.table.point(name, arrays[name])
         self.table.point("reached", arrays["size"])
 
-    def start(
-        self, function: Callable[[int], int], x: np.ndarray, m: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """States, integrated powers and modes after what is due at the start, where machine code can settle that (`function`)."""
-        count = len(self._bound.program.transitions)
-        own = {"y": np.concatenate([x, np.zeros(self._bound.quadratures)]), "m": m.copy(), "levels": np.zeros(count)}
-        self.share({**own, "fired": np.zeros(count, dtype=np.int64), "size": np.zeros(len(x))})
+    def settle(
+        self, function: Callable[[int], int], at: RunPoint, fired: Sequence[int] = (), begun: float = 0.0
+    ) -> RunPoint | None:
+        """Where a run is after what is due where it is, at the end of a leg that has `begun` then, or at the start, where machine
+        code can settle that (`function`)."""
+        n, count = len(at.x), len(self._bound.program.transitions)
+        own = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(count), "size": at.reached}
+        marked = np.zeros(count, dtype=np.int64)
+        marked[list(fired)] = 1
+        self.share({**own, "fired": marked})
+        self.table["t"], self.table["begun"] = at.t, begun
         self.depart(self._samples.left)
         if not function(self.table.address):
             return None
         self.arrive()
-        return own["y"][: len(x)], own["y"][len(x) :], own["m"]
+        return RunPoint(at.t, own["y"][:n], own["y"][n:], own["m"], at.reached)
 
     def begin(self, t: float, levels: np.ndarray) -> None:
         """A leg begins at t with these levels (k,)."""
