@@ -106,15 +106,13 @@ class Compiled(Frozen):
     def initial(
         self, changes: Initial | None = None, parameters: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Start state x and modes m; start values that follow from others are computed here, again where
-        what they follow from is changed.
+        """Start state x and modes m; start values that follow from others are computed here, again where those are changed.
 
         `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), or is the `final` of a run or an
         operating point, whose parameters are taken along; `parameters` are changed as in `simulate`, for start values may follow
         from them. A storage that follows others may be named too, with what follows.
 
-        Raises `ModelError` E321 no dictionaries; E121, E122 unknown names; E124 numbers that do not fit; E213 changes that
-        contradict each other.
+        Raises `ModelError` E321 no dictionaries; E121, E122 unknown names; E124 numbers that do not fit; E213 contradictions.
         """
         x, m, _ = self.starting_point(changes, parameters)
         return x, m
@@ -229,6 +227,11 @@ class Compiled(Frozen):
         """Of runs one after the other with the same settings, what they have in common."""
         return Last()
 
+    @OnceProperty
+    def last_varied(self) -> Last[Any]:
+        """Kernels of the formulas with their derivatives by what was varied last (`estimation.variational`)."""
+        return Last()
+
     @spelled_settings
     def simulate(
         self,
@@ -319,8 +322,7 @@ class Compiled(Frozen):
     def _solved_for(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, Any]:
         """What the statements cannot give by themselves: unknowns and time derivatives, from the kernels."""
         unknowns = [*self.system.unknowns, *(u for loop in self.system.loops for u in loop.unknowns)]
-        names = [u.value for u in unknowns]
-        names += [s.outs[0] for s in self.system.statements if s.op is TIME_DERIVATIVE]
+        names = [*(u.value for u in unknowns), *(s.outs[0] for s in self.system.statements if s.op is TIME_DERIVATIVE)]
         if not names or self.program.outputs is None:
             return {}
         out = self.program.outputs(t, x, p, m)

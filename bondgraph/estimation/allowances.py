@@ -41,7 +41,6 @@ class Allowances(Weights):
         self._count = met.shape[1]
         self._no_powers = np.zeros(len(own.size) - self._count)
         self._more = 1.0
-        self._moved: np.ndarray | None = None
 
     @property
     def known(self) -> np.ndarray:
@@ -55,17 +54,15 @@ class Allowances(Weights):
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
         """A leg begins."""
-        self.see(x)
+        super().see(x)
         n = self._count
         self._own.begin(t, x[:n], self._no_powers, m)
-        self._look(t, x, m)
-        self._weigh()
+        self._measure(t, x, m)
 
     def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
         """Look at the natural scales anew."""
         self._own.renew(t, x[: self._count], m)
-        self._look(t, x, m)
-        self._weigh()
+        self._measure(t, x, m)
 
     def question(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Steps of length h are rejected: new scales, and is the tolerance below the rounding of the rates?"""
@@ -96,36 +93,29 @@ class Allowances(Weights):
             return False
         with np.errstate(all="ignore"):
             blurred = self.exceeded[n:] > rtol * np.maximum(self.size, self.floor)[n:]
-            acting = (self._shares() * np.abs(numbers) > NOTHING) | (numbers == 0.0)
+            acting = (self._shares(self.known) * np.abs(numbers) > NOTHING) | (numbers == 0.0)
         return bool(np.any(blurred.reshape(-1, n)[acting]))
 
-    def _shares(self) -> np.ndarray:
-        """The largest of each column so far, in parts of the sizes of its states (k,)."""
-        n, known = self._count, self.known
-        columns = self.size[n:].reshape(-1, n)
+    def _shares(self, known: np.ndarray) -> np.ndarray:
+        """The largest of each column so far, in parts of the sizes of its states, which are `known` (n,): (k,)."""
+        columns = self.size[self._count :].reshape(-1, self._count)
         if not known.all():
             moving = known > 0.0
             columns, known = columns[:, moving], known[moving]
-        found: np.ndarray = (columns / known).max(axis=1, initial=0.0)
+        found: np.ndarray = np.maximum.reduce(columns / known, axis=1, initial=0.0)
         return found
 
-    def _look(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Where a state has no size, see how large S is or becomes by its own rates and couplings (k, n)."""
-        n = self._count
-        if self.known.all():
-            self._moved = None
+    def _measure(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
+        """What errors are compared with; where a state has no size, how large S is or becomes by its own rates and couplings."""
+        n, known = self._count, self.known
+        shares = np.maximum(self._shares(known), self._driven)
+        self.floor[:n] = self._own.floor[:n]
+        if known.all():
+            np.multiply(PART, np.multiply.outer(shares, known).ravel(), out=self.floor[n:])
             return
         rates = self._bound.rates(t, x, m)[n:].reshape(-1, n)
-        self._moved = self._own.scales_of(t, x[:n], m, x[n:].reshape(-1, n), rates)
-
-    def _weigh(self) -> None:
-        n, known = self._count, self.known
-        shares = np.maximum(self._shares(), self._driven)
-        self.floor[:n] = self._own.floor[:n]
-        if self._moved is None:
-            self.floor[n:] = PART * np.outer(shares, known).ravel()
-            return
+        moved = self._own.scales_of(t, x[:n], m, x[n:].reshape(-1, n), rates)
         sized = known > 0.0
-        carried = np.max(self._moved[:, sized] / known[sized], axis=1, initial=0.0)
-        columns = np.outer(np.maximum(shares, carried), known)
-        self.floor[n:] = PART * np.where(sized, columns, self._moved).ravel()
+        carried = np.max(moved[:, sized] / known[sized], axis=1, initial=0.0)
+        columns = np.multiply.outer(np.maximum(shares, carried), known)
+        self.floor[n:] = PART * np.where(sized, columns, moved).ravel()

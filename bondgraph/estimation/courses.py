@@ -13,7 +13,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import RunDoubtWarning, caller_depth, refusal
 from bondgraph.estimation.following import followed
-from bondgraph.estimation.variational import Variational
+from bondgraph.estimation.variational import Variational, variational_of
 from bondgraph.estimation.varied import VariedNumbers, start_slopes, varied_by
 from bondgraph.output.cells import cell, line, table
 from bondgraph.run.outcome.result import Result
@@ -111,7 +111,7 @@ def run_sensitivities(
     for an event that only touches, E374 for such a collision, E375 where S cannot be integrated; and as `simulate`.
     """
     compiled = compiled_form(model, "run_sensitivities")
-    variational = Variational(compiled, varied_by(compiled, names))
+    variational = variational_of(compiled, varied_by(compiled, names))
     found = sensitivities_along(variational, t_end, parameters, initial, settings)
     for text in found.doubts:
         warnings.warn(f'"{compiled.model.name}": {text}', RunDoubtWarning, stacklevel=caller_depth())

@@ -27,7 +27,7 @@ from bondgraph.estimation.estimated import Estimate
 from bondgraph.estimation.experiments import Experiment, Measured, Trial, refuse_given, trials_of
 from bondgraph.estimation.knowledge import Fit, estimate_of
 from bondgraph.estimation.losses import LOSSES, MARGIN, Loss
-from bondgraph.estimation.variational import Variational
+from bondgraph.estimation.variational import Variational, variational_of
 from bondgraph.estimation.varied import VariedNumbers, varied_by, with_values
 from bondgraph.output.progress import Progress
 from bondgraph.quantities import real
@@ -80,7 +80,7 @@ def estimate(
     known(settings, SETTINGS)
     names = list(unknown)
     varied = varied_by(compiled, names)
-    variational = Variational(compiled, varied)
+    variational = variational_of(compiled, varied)
     trials = trials_of(compiled, data)
     refuse_given(compiled, unknown, trials)
     own = varied.values(compiled.parameters(), compiled.initial()[0])

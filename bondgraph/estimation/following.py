@@ -192,8 +192,8 @@ class _Following:
 
     def _compare(self, at: Passing, event: Event, before: Before) -> None:
         """Whether x at the end of a leg is what the run had there."""
-        off = np.abs(at.x - event.x_before)[self.bound.kept]
-        if before.ticked is None and np.any(off > APART * self.rtol * self.allowances.known[self.bound.kept]):
+        apart = np.abs(at.x - event.x_before) > APART * self.rtol * self.allowances.known
+        if before.ticked is None and apart.any() and apart[self.bound.kept].any():
             self.doubts["x moves apart from the run within a leg: the motion is unstable, and so are its sensitivities"] = None
 
     def _write(self, rows: np.ndarray) -> None:

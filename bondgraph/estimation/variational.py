@@ -35,6 +35,9 @@ from bondgraph.tracing.walk import Traced
 _Direction = dict[int, TapeScalar | float]
 """Of one variable: its components along the directions in which it has any."""
 
+KEPT = 5000
+"""Numbers of a model up to which its kernels are kept for another run with the same names."""
+
 MOST = 150_000
 """Steps of one kernel: machine code of more takes minutes to make."""
 
@@ -223,3 +226,10 @@ class Variational:
             routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
             start += len(group)
         return kernels_of(routines, "llvm" if self.compiled.program.rates.is_machine_code else "numpy")
+
+
+def variational_of(compiled: Compiled, varied: VariedNumbers) -> Variational:
+    """The kernels of a model and of their derivatives by what is varied, or those of the last time where that was the same."""
+    small = compiled.program.states + compiled.program.parameters <= KEPT
+    found: Variational = compiled.last_varied.made(varied if small else None, lambda: Variational(compiled, varied))
+    return found

@@ -10,7 +10,7 @@ from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.instants.events import Events
 from bondgraph.run.instants.log import Log
-from bondgraph.run.instants.settler import Settler
+from bondgraph.run.instants.settler import RunPoint, Settler
 from bondgraph.run.integrators import leg as legs
 from bondgraph.run.integrators.choose import build, for_stiff, settle_function, settling, tolerances, weights_of
 from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Selection
@@ -99,15 +99,17 @@ class Hybrid:
             self._settler = settling(self.bound, self.settings, choice, self.ticks, watching)
         if self._settler is not None:
             self._settler.attend(self.log, self.samples)
-        found = None if self._settler is None else self._settler.start(settle_function(choice.method), self.x, self.m)
-        if found is None:
-            return self._settle_here((), self.t)
-        self.x, self.q, self.m = found
-        assert self._settler is not None
-        return self._settler.begun[1]
+        return self._settle_here(choice, (), self.t)
 
-    def _settle_here(self, fired: tuple[int, ...], begun: float) -> np.ndarray:
-        """Settle an event at the end of a leg that began at `begun`; levels (k,) of the guards."""
+    def _settle_here(self, choice: Selection, fired: tuple[int, ...], begun: float, tried: bool = False) -> np.ndarray:
+        """Settle an event at the end of a leg that began at `begun`, in machine code where that has not `tried`; levels (k,) of
+        the guards."""
+        if self._settler is not None and not tried:
+            here = RunPoint(self.t, self.x, self.q, self.m, self.weights.size)
+            found = self._settler.settle(settle_function(choice.method), here, fired, begun)
+            if found is not None:
+                self.x, self.q, self.m = found.x, found.q, found.m
+                return self._settler.begun[1]
         probe = min(self.probe, OF_LEG * (self.t - begun)) if self.t > begun else self.probe
         settled = self.settle(fired, max(probe, TOLD * (abs(self.settings.t_start) + self.t)))
         self.handed_back += bool(self.bound.program.transitions)
@@ -118,7 +120,7 @@ class Hybrid:
     def settle(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> Settled:
         """Take the transitions that are due, `fired` first, and go on in a state that is consistent; `rested` are those that have
         come to rest at this instant."""
-        self.courses.see(self.x[None])
+        self.courses.see(np.array([self.x, self.weights.size[: len(self.x)]]))
         settings = self.settings
         how = How(probe, Together(WITHIN * settings.rtol, alone=settings.simultaneous == "sequence"))
         settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, how)
@@ -226,7 +228,7 @@ class Hybrid:
             elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):
                 self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
             elif restart:
-                levels = self._settle_here(leg.fired, begun)
+                levels = self._settle_here(choice, leg.fired, begun, tried=leg.onset is not None)
         return None, levels
 
     def _next_page(self, count: int, m: np.ndarray, held: int) -> np.ndarray:

@@ -330,3 +330,12 @@ def test_a_model_that_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr("bondgraph.estimation.variational.MOST", 10)
     with pytest.raises(ModelError, match=r"E372.*steps"):
         run_sensitivities(compile_model(motor()), "coil.p", 0.1)
+
+
+def test_kernels_are_kept_for_the_same_names_only():
+    compiled = compile_model(motor())
+    first, again, other = (
+        run_sensitivities(compiled, names, 0.01, progress=False) for names in (MOTOR[:2], MOTOR[:2], MOTOR[1:3])
+    )
+    assert again.variational is first.variational and other.variational is not first.variational
+    assert np.array_equal(again[again.result.program.layout.names("x")[0]], first[first.result.program.layout.names("x")[0]])

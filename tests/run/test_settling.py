@@ -193,3 +193,22 @@ def test_a_negative_scale_of_friction_ends_the_run():
     assert run.failure is not None and run.failure.time == pytest.approx(1.0)
     none = belt(lambda t: maximum(1.0 - t, 0.0), ["time"]).simulate(3.0, initial={"m.p": 0.3}, progress=False)
     assert none.ok
+
+
+def test_a_bridge_with_few_samples_has_the_events_of_one_with_many():
+    """Its current is nothing at every event: how large it is between them must not be a matter of where samples lie."""
+    mains, a, b, plus, out, dc = J1("mains"), J0("a"), J0("b"), J0("plus"), J1("out"), J0("dc")
+    graph = Graph("bridge").connect(Se("u", lambda t: 10.0 * sin(100.0 * np.pi * t + 0.1), signals="time"), mains)
+    graph.connect(mains, a).connect(b, mains).connect(plus, out)
+    for node, name in ((a, "a"), (b, "b")):
+        up, down = J1(f"{name} up"), J1(f"{name} down")
+        graph.connect(node, up).connect(up, Diode(f"{name} plus")).connect(up, plus)
+        graph.connect(down, Diode(f"ground {name}")).connect(down, node)
+    graph.connect(out, I("choke", 5e-3, nominal=1e-2)).connect(out, dc)
+    graph.connect(dc, C("c", capacitance=1e-3, nominal=1e-2)).connect(dc, R("load", 10.0))
+    compiled = compile_model(graph)
+    few, many = (compiled.simulate(0.2, samples=np.linspace(0.0, 0.2, count), progress=False) for count in (2, 201))
+    assert few.ok and many.ok and len(few.events) > 60
+    assert few.events.kinds == many.events.kinds
+    np.testing.assert_allclose(few.events.times, many.events.times, rtol=0.0, atol=1e-9)
+    assert few["c.q"][-1] == pytest.approx(many["c.q"][-1], rel=1e-6)

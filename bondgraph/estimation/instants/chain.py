@@ -44,7 +44,7 @@ class Chain:
         f = kernels.rates(at)
         dt = first_time(kernels, at, f, steps[0].transition, before)
         begin = Passing(at.t, at.x, at.S, at.m)
-        start = D = kernels.solved(at, at.S + np.outer(f, dt), dt)
+        start = D = kernels.solved(at, at.S + np.multiply.outer(f, dt), dt)
         alone = bool(before.length) and before.ticked is None
         for number, step in enumerate(steps):
             event = step.event
@@ -56,14 +56,14 @@ class Chain:
                 self._colliding.waits(event, begin, start, dt)
             if own is not None:
                 self._in_any_order(step, steps[:number], own, dt)
-                dt, D = own, D + np.outer(kernels.rates(at), own - dt)
+                dt, D = own, D + np.multiply.outer(kernels.rates(at), own - dt)
             self._limits.see(step.transition, event.since, dt)
             D = self._passed(step, at, D, dt)
             at.x, at.m = event.x_after, event.m_after
             D = kernels.solved(at, D, dt)
         if self._colliding is not None and len(group) > 1 and self._acts(steps[-1], steps[:-1]):
             self._colliding.leaves(group[-1], at, D, dt)
-        at.S = D - np.outer(kernels.rates(at), dt)
+        at.S = D - np.multiply.outer(kernels.rates(at), dt)
 
     def _in_any_order(self, step: _Step, earlier: Sequence[_Step], own: np.ndarray, dt: np.ndarray) -> None:
         """Refuse contacts that act on each other and are taken in a sequence, of which another value makes another one."""
@@ -83,8 +83,9 @@ class Chain:
 
     def _steps(self, at: Passing, event: Event) -> list[_Step]:
         """An event as single transitions, or the parts of its collision that do not act on each other."""
-        there = Passing(at.t, event.x_before, at.S, event.m_before)
-        parts = [] if self._colliding is None else self._colliding.parts(there, event)
+        parts: list[ImpactPart] = []
+        if self._colliding is not None:
+            parts = self._colliding.parts(Passing(at.t, event.x_before, at.S, event.m_before), event)
         if not parts:
             return [_Step(event, event.transition)]
         steps, x, m = [], event.x_before, event.m_before
@@ -107,7 +108,7 @@ class Chain:
             return self._colliding.noted(step.event, at, D, dt) if step.last else D
         kernels, event, n = self._kernels, step.event, len(at.x)
         for plain in (False, True):
-            prepared = kernels.variational.reset(event.transition, plain)
+            prepared = kernels.reset(event.transition, plain)
             if prepared is not None:
                 out = kernels.values(prepared, at, D, dt, np.zeros(n))
                 if kernels.same(out[:n], event.x_before, event.x_after):

@@ -55,7 +55,7 @@ def _crossing(
     kernels: RunKernels, at: Passing, f: np.ndarray, S: np.ndarray, transition: int, before: Before | None = None
 ) -> tuple[np.ndarray, float]:
     """dt where a guard crosses zero, and how long after this time it would; E373 where it only touches zero."""
-    found = kernels.values(kernels.variational.guard(transition), at, S, np.zeros(S.shape[1]), f)
+    found = kernels.values(kernels.guard(transition), at, S, np.zeros(S.shape[1]), f)
     value, slopes, speed = found.item(0), found[1:-1], found.item(-1)
     if before is not None and not speed * before.length > np.sqrt(kernels.rtol) * _largest(kernels, at, transition, before, f):
         edge = kernels.bound.program.transitions[transition]
@@ -73,7 +73,7 @@ def _largest(kernels: RunKernels, at: Passing, transition: int, before: Before, 
     middle = (before.x + at.x) / 2.0 + before.length / 8.0 * (begin - f)
     times = (at.t - before.length, at.t - before.length / 2.0)
     seen = [abs(bound.guards(t, x, at.m).item(transition)) for t, x in zip(times, (before.x, middle), strict=True)]
-    return float(np.max(seen))
+    return float(np.maximum(*seen))
 
 
 class AccumulationLimits:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -68,6 +69,8 @@ class RunKernels:
         self.variational, self.bound = variational, bound
         self.p, self.rtol, self.sizes = p, rtol, sizes
         self._calls: dict[int, _Call] = {}
+        self.guard, self.reset = functools.cache(variational.guard), functools.cache(variational.reset)
+        """As of `variational`."""
 
     def values(self, prepared: Prepared, at: Passing, *more: np.ndarray) -> np.ndarray:
         """What a kernel of an instant gives of states and modes, and of what follows them: D (n, k), dt (k,), f (n,), ..."""

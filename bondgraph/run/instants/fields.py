@@ -14,16 +14,17 @@ from bondgraph.run.table import fields_of
 # may_rest, with the edge to the state of rest, its mode, and what is said of it; resets, supplies, pushes: kernels, 0 where there
 # is none.
 # Of loops: kernels, counts of unknowns and, one loop after the other, their places; kept: places that are no guesses.
-# Where the run stands: y, m, levels, fired of the integrator; rows: samples, `written` of them, `seen` for their sizes; held:
-# modes at them, `held_rows` known (all_held: from the first sample on); levels_begun: those at the time `begun` of the leg; log:
-# rows as `log.Rows` says, `logged` of them written in a room for log_room, of which `reserve` are free when a leg begins (lacked:
-# an instant needed more); events_left of most_events to come. The rest is room to work in.
+# Where the run stands: y, m, levels, fired of the integrator, and reached, how large states were at the ends of its steps; rows:
+# samples, `written` of them, `seen` for their sizes; held: modes at them, `held_rows` known (all_held: from the first sample on);
+# levels_begun: those at the time `begun` of the leg; log: rows as `log.Rows` says, `logged` of them written in a room for log_room,
+# of which `reserve` are free when a leg begins (lacked: an instant needed more); events_left of most_events to come. The rest is
+# room to work in.
 _POINTERS = """
     rates guards p window sizes by_x p_near p_factors later bounces known_bounces times counts
     slots sources targets order last own ready may_rest rest_edges rest_modes rest_said
     resets supplies pushes
     loop_kernels loop_counts loop_places kept
-    y m levels levels_begun fired rows held all_held log
+    y m levels levels_begun fired reached rows held all_held log
     x_here m_here x_after m_after x_shift x_shifted x_near x_ahead speed speed_near speed_later
     was now zero soon change least still near near_now firm asked bounce open rising once left
     trials tried tried_after tried_size tried_speed tried_ahead tried_now tried_soon

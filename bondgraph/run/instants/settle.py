@@ -35,13 +35,15 @@ def _see_here() -> Procedure:
 
 
 def _see() -> Procedure:
-    """`Courses.see` of the sample rows since the last event, and of the state at this one."""
+    """`Courses.see` of the sample rows since the last event, of all ends of steps, and of the state at this one."""
     write = Procedure("see", {"s": "ptr"}, internal=True)
     record = record_of(write)
     sizes, rows, width = record.get("sizes"), record.get("rows"), record.get("width")
     with write.loop(record.get("written"), record.get("seen")) as k, write.loop(record.get("n")) as i:
         sizes[i] = larger(write, sizes[i], size_of(write, rows[width * k + i]))
     record.set("seen", record.get("written"))
+    with write.loop(record.get("n")) as i:
+        sizes[i] = larger(write, sizes[i], record.get("reached")[i])
     write.call("see_here", [write["s"]])
     write.give()
     return write

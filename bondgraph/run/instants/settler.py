@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +28,18 @@ BYTES, _FEWEST = 1 << 18, 64
 FREE = 1 << 26
 """Bytes of rows that are free when an instant begins, about, unless it cannot need so many: memory that no row is written to is
 only an address. Where an instant has needed more, twice as many are free from then on."""
+
+
+@dataclass(frozen=True)
+class RunPoint:
+    """Where a run is at an instant: t since its start, s; states (n,), integrated powers (quadratures,) and modes (modes,); how
+    large states were at the ends of steps, (n,) at least."""
+
+    t: float
+    x: np.ndarray
+    q: np.ndarray
+    m: np.ndarray
+    reached: np.ndarray
 
 
 class Settler:
@@ -147,20 +160,25 @@ class Settler:
         """Work on the arrays of an integrator."""
         for name in ("y", "m", "levels", "fired"):
             self.table.point(name, arrays[name])
+        self.table.point("reached", arrays["size"])
 
-    def start(
-        self, function: Callable[[int], int], x: np.ndarray, m: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """States, integrated powers and modes after what is due at the start, where machine code can settle that (`function`)."""
-        count = len(self._bound.program.transitions)
-        own = {"y": np.concatenate([x, np.zeros(self._bound.quadratures)]), "m": m.copy(), "levels": np.zeros(count)}
-        self.share({**own, "fired": np.zeros(count, dtype=np.int64)})
+    def settle(
+        self, function: Callable[[int], int], at: RunPoint, fired: Sequence[int] = (), begun: float = 0.0
+    ) -> RunPoint | None:
+        """Where a run is after what is due where it is, at the end of a leg that has `begun` then, or at the start, where machine
+        code can settle that (`function`)."""
+        n, count = len(at.x), len(self._bound.program.transitions)
+        own = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(count), "size": at.reached}
+        marked = np.zeros(count, dtype=np.int64)
+        marked[list(fired)] = 1
+        self.share({**own, "fired": marked})
+        self.table["t"], self.table["begun"] = at.t, begun
         self.depart(self._samples.left)
         while not function(self.table.address):
             if not self._grow():
                 return None
         self.arrive()
-        return own["y"][: len(x)], own["y"][len(x) :], own["m"]
+        return RunPoint(at.t, own["y"][:n], own["y"][n:], own["m"], at.reached)
 
     def begin(self, t: float, levels: np.ndarray) -> None:
         """A leg begins at t with these levels (k,)."""

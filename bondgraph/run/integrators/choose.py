@@ -109,22 +109,27 @@ def weights_of(bound: Bound, rtol: float, absolute: np.ndarray | None, longest: 
 def settling(
     bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, watching: tuple[Courses, Watch]
 ) -> Settler | None:
-    """What settles events in machine code for the integrator of a choice; None where that leaves events to Python."""
-    inside = not len(ticks) or not bound.program.loops
-    if choice.solver != "machine code" or not bound.program.transitions or not inside:
+    """What settles events in machine code, in the loop of an integrator or where its legs end; None where that is left to
+    Python."""
+    inside = choice.solver == "sundials" or not len(ticks) or not bound.program.loops
+    if choice.solver == "scipy" or not bound.program.transitions or not inside:
         return None
     return Settler(bound, settings, *watching)
 
 
 def settle_function(method: str) -> Callable[[int], int]:
-    """The machine code of a method's loop that settles what is due at the start, of a settler's table."""
+    """The machine code that settles what is due, of a settler's table: that of a method's own loop, if it has one."""
     if method == "rodas5p":
         from bondgraph.run.integrators.rosenbrock.rodas5p import machine_code
 
         library = machine_code()
     else:
-        library = _explicit(method)[1]
+        library = _explicit(method if method in EXPLICIT else EXPLICIT[0])[1]
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(library.address("settle"))
+
+
+EXPLICIT = ("dop853", "dopri5")
+"""The explicit methods, the one first whose machine code is nearly always there."""
 
 
 def _explicit(method: str) -> tuple[Tableau, Library]:

@@ -37,13 +37,14 @@ class ScipySolver(Integrator):
         self._t, self._y = t, np.concatenate([x, q])
         self._m, self._levels = m.copy(), levels.copy()
         self._weights.begin(t, x, q, m)
-        self._passing = work_scales(self._bound, t, x, m, self._weights.known)
+        self._passing = functools.cache(functools.partial(work_scales, self._bound, t, x.copy(), m.copy(), self._weights.known))
         self._weigh()
 
     def _weigh(self) -> None:
         """Into the array that SciPy compares errors with at each step (it adds rtol |y|)."""
         sizes = np.maximum(self._weights.size, self._weights.floor)
-        sizes[self._n :] = np.where(sizes[self._n :] > 0.0, sizes[self._n :], self._passing)
+        if (unmeasured := ~(sizes[self._n :] > 0.0)).any():
+            sizes[self._n :][unmeasured] = self._passing()[unmeasured]
         own = self._tolerances.relative * sizes
         self._atol[:] = np.maximum(own, UNDRIVEN)
 

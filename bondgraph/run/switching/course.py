@@ -31,7 +31,8 @@ def trials(count: int) -> np.ndarray:
 
 
 class Courses:
-    """Courses of the guards of one run, whose time spans `span` s; `sizes` (n,) holds how large each state has been in it."""
+    """Courses of the guards of one run, whose time spans `span` s; `sizes` (n,) holds how large each state has been in it, at
+    samples, events and the ends of all steps."""
 
     def __init__(self, bound: Bound, span: float):
         self._bound, self.span = bound, span

@@ -59,6 +59,7 @@ def opened(method: Method) -> Procedure:
     with write.loop(n) as i:
         record.get("y_begun")[i] = y[i]
     write.call("start_clocks", [write["c"]])
+    write.call(record.get("weights_reset"), [weights])  # before what is due is settled, which asks how large states have been
     with write.when(instants.is_given()):
         with write.when(write.call("settle_start", [instants], "i64").equals(0)):
             write.give(0)
@@ -70,7 +71,6 @@ def opened(method: Method) -> Procedure:
     record.set("times", write["times"].at(1))
     record.set("rows", rows.at(width))
     record.set("samples", write["samples"] - 1)
-    write.call(record.get("weights_reset"), [weights])
     write.give(1)
     return write
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -162,7 +163,7 @@ class Cvode(Integrator):
         arrays = self._table.arrays
         arrays["m"][:], arrays["levels"][:] = m, levels
         self._weights.begin(t, x, q, m)
-        self._passing = work_scales(self._bound, t, x, m, self._weights.known)
+        self._passing = cache(partial(work_scales, self._bound, t, x.copy(), m.copy(), self._weights.known))
         self._measure_work()
         self._table["h"], self._table["fresh"] = 0.0, 1
         if not self._started:
@@ -176,7 +177,8 @@ class Cvode(Integrator):
     def _measure_work(self) -> None:
         """Where no energy measures work, what flows over the run does."""
         work = self._weights.floor[self._n :]
-        np.copyto(work, self._passing, where=work <= 0.0)
+        if (unmeasured := work <= 0.0).any():
+            np.copyto(work, self._passing(), where=unmeasured)
 
     _before = Effort()
 
