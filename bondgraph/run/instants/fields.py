@@ -16,9 +16,9 @@ from bondgraph.run.table import fields_of
 # Of loops: kernels, counts of unknowns and, one loop after the other, their places; kept: places that are no guesses.
 # Where the run stands: y, m, levels, fired of the integrator, and reached, how large states were at the ends of its steps; rows:
 # samples, `written` of them, `seen` for their sizes; held: modes at them, `held_rows` known (all_held: from the first sample on);
-# levels_begun: those at the time `begun` of the leg; log: rows as `log.Rows` says, `logged` of them written in a room for log_room,
-# of which `reserve` are free when a leg begins (lacked: an instant needed more); events_left of most_events to come. The rest is
-# room to work in.
+# levels_begun: those at the time `begun` of the leg; log: rows as `log.Rows` says, `logged` of them written in a room for
+# log_room, of which `reserve` are free when a leg begins (lacked: an instant needed more); events_left of most_events to come.
+# The rest is room to work in.
 _POINTERS = """
     rates guards p window sizes by_x p_near p_factors later bounces known_bounces times counts
     slots sources targets order last own ready may_rest rest_edges rest_modes rest_said
