@@ -136,11 +136,11 @@ def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(12)
     structure, calls = Structures.structure, list[int]()
 
-    def none(own, found):
+    def none(own, found, search):
         calls.append(len(calls))
         if found.any():
             raise MemoryError(f"call {calls[-1]}")
-        return structure(own, found)
+        return structure(own, found, search)
 
     with monkeypatch.context() as context, pytest.raises(MemoryError, match=r"^call 0$"):
         context.setattr(Structures, "structure", none)
