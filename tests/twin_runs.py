@@ -38,8 +38,11 @@ def ensure_same(prepared, mine, end, reference):
     if mine.failure is not None and other.failure is not None and mine.failure.kind == other.failure.kind == "too many steps":
         return  # counted where a run pauses, which is a matter of time
     assert told(mine, end) == told(other, (reference.t, reference.x))
+    # Machine code that has looked at constraints between the samples that are asked for leaves what it looked at.
+    asked = slice(None) if len(mine.t) == len(other.t) else np.flatnonzero(np.isin(other.t, mine.t))
     for name in ("t", "since", "x", "m", "integrals", "start_energies"):
         own, others = (np.ascontiguousarray(getattr(run, name)) for run in (mine, other))
+        others = others if name == "start_energies" else others[asked]
         np.testing.assert_array_equal(own.view(np.int64), others.view(np.int64), err_msg=name)
     assert mine.events == other.events
 
