@@ -85,8 +85,8 @@ class Reading:
             found = read(self, given, path)
         except Unsound as error:
             raise refused("E353", self.file, path, f"{error}; what is needed is {wanted}") from None
-        if form.form == "formula" and form.of and (form.of[0] == "operation") != isinstance(found, Op):
-            raise self.wrong(path, given, f"the number of an operation that is of the kind {form.of[0]}")
+        if form.of == ("operation",) and not isinstance(found, Op):
+            raise self.wrong(path, given, "the number of an operation that has a name of its own")
         return found
 
     def _several(self, form: Field, given: Any, path: str) -> Any:

@@ -63,7 +63,8 @@ class Field:
         "array", "anything"; "literal" of
         `of`; "record" of one kind in `of`, or "records" below it; "several" or "set" of the one in `of`; "row" of the fields in
         `of`; "mapping" to the one in `of`; "either" of the fields in `of`; "own automaton": whether an element has one, which
-        stands among those of the model; a "formula" is an "operation" with its texts (an `Op`), a "function" alone, or either.
+        stands among those of the model; a "formula" of the kind "operation" is an `Op`, any other may
+        be one.
     """
 
     form: str
@@ -115,13 +116,13 @@ def form_of(hint: Any) -> Field:
     origin, inside = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         forms = tuple(dict.fromkeys(map(form_of, inside)))
-        if sum(form.form == "formula" for form in forms) > 1:
-            forms = (Field("formula"), *(form for form in forms if form.form != "formula"))
+        if Field("formula") in forms:
+            forms = tuple(form for form in forms if form.form != "formula" or not form.of)
         return forms[0] if len(forms) == 1 else Field("either", forms)
     if origin is Literal:
         return Field("literal", inside)
     if origin is Callable or hint is Callable:
-        return Field("formula", ("function",))
+        return Field("formula")
     if origin in (Mapping, dict) and inside[0] is str:
         return Field("mapping", (form_of(inside[1]),))
     if origin is frozenset:

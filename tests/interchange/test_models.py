@@ -47,6 +47,7 @@ from bondgraph.tracing.routines import trace_for_runs
 from campaigns.small_models import SMALL
 from examples import rolling_eggs
 from models import attach_between, attach_contact, collisions, contact, ground, point_spring, rigid_body
+from models.delta import DeltaParameters, delta_graph
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 from screws.surfaces import closed_surface, parametric
 from tests.schedule.graphs import chain
@@ -245,3 +246,9 @@ def test_the_energies_of_a_configuration_are_kept() -> None:
     assert Owner(model, "arm").arguments(law.mechanics, "kinetic") == ("arm.q", "arm.v", "arm.m", "arm.L", "arm.g")
     assert shapes_of(pair("pendulum")[1].system, law.mechanics, "potential", ("arm.q",)) == [()]
     assert formula_of(law.mechanics.potential.formula.as_json()) == law.mechanics.potential.formula  # type: ignore[attr-defined]
+
+
+def test_a_formula_that_has_a_name_is_a_function_as_well():
+    """The inertia of an arm of the delta robot is an operation, where a law takes any function."""
+    text = dump_model(delta_graph(DeltaParameters.fit()))
+    assert dump_model(parse_model(text)) == text
