@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph import J0, J1, Automaton, Block, C, Constraint, Diode, Friction, Graph, I, R, Se, Sf, StateSpec, Switch, Transition
+from benchmarks.events import boost as converter
+from bondgraph import J0, J1, Automaton, C, Constraint, Diode, Friction, Graph, I, R, Se, Sf, Transition
 from screws.scalars import minimum, sin
 from tests.acceptance.entries import Entries, Found, joined, run
 
@@ -113,18 +114,7 @@ def boost() -> Found:
     """12 V, 100e-6 H, 100e-6 F, 10 Ohm, 50 kHz, D = .5, in continuous conduction: two ideal switches that take turns.
     Periodic: (4.196961 A, 24.109746 V) at switch-on, (5.396961, 23.869850) at switch-off."""
     half = 0.5 / 50e3
-    graph, coil, node, rail, out = Graph("boost"), J1("coil"), J0("node"), J1("rail"), J0("out")
-    graph.connect(Se("battery", 12.0), coil).connect(coil, I("l", 100e-6, initial=100e-6 * 4.0, nominal=1e-4))
-    graph.connect(coil, node).connect(node, Switch("transistor", automaton="switch", closed=["closed"]))
-    graph.connect(node, rail).connect(rail, Switch("diode", automaton="switch", closed=["open"])).connect(rail, out)
-    graph.connect(out, C("c", capacitance=100e-6, initial=100e-6 * 24.0, nominal=1e-3)).connect(out, R("load", 10.0))
-    graph.add(Block("clock", [("s'", lambda: 1.0, [])], states={"s": StateSpec(0.0, half)}, rates={"s": "s'"}))
-    again = (("clock.s", lambda: 0.0, ()),)
-    turn = [
-        Transition(a, b, lambda s: s - half, ("clock.s",), again, kind=b) for a, b in (("closed", "open"), ("open", "closed"))
-    ]
-    graph.add_automaton(Automaton("switch", ("closed", "open"), "closed", tuple(turn)))
-    result = run(graph, 1500 * 2 * half, 2)
+    result = run(converter(), 1500 * 2 * half, 2)
     before = {name: result.at_events(name)[0] for name in ("coil.flow", "out.effort")}
     kinds = [event.kind for event in result.events]
     last = {kind: max(k for k, one in enumerate(kinds) if one == kind) for kind in ("open", "closed")}

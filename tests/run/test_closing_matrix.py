@@ -7,9 +7,9 @@ import pytest
 
 from bondgraph import IC, J1, Constraint, Graph, compile_model
 from bondgraph.errors import RunEndedWarning
-from bondgraph.run.entries.islands import islands
 from bondgraph.run.outcome import closing_matrix
 from bondgraph.run.outcome.closing_matrix import ClosingMatrix, Sizes
+from bondgraph.run.outcome.islands import islands
 from screws.scalars import array, cos, sin
 
 

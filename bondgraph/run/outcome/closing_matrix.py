@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.entries.islands import Island, islands
+from bondgraph.run.outcome.islands import Island, islands
 from bondgraph.run.program import Program
 
 SHARE = 0.3

@@ -9,6 +9,7 @@ import numpy as np
 from bondgraph import Graph, simulate
 from bondgraph.run.outcome.result import Result
 from models import attach_contact, contact, ground, rigid_body
+from models.bodies import Body
 from models.contacts import Compliant, ContactLaw, Impact, ThreeState, Viscoelastic
 from screws.poses import pose_from_state
 from screws.surfaces import plane, sphere
@@ -16,6 +17,12 @@ from screws.surfaces import plane, sphere
 MASS, RADIUS, HEIGHT, G = 1.0, 0.1, 1.0, 9.81
 FALL = np.sqrt(2.0 * HEIGHT / G)
 SPEED = G * FALL
+
+
+def ball(**motion: Any) -> Body:
+    """A homogeneous ball: `motion` is its position, velocities and gravity, as `rigid_body` takes them."""
+    inertia = (0.4 * MASS * RADIUS**2,) * 3
+    return rigid_body("ball", mass=MASS, inertia=inertia, surface=sphere(RADIUS), **motion)
 
 
 def dropped(
@@ -30,17 +37,10 @@ def dropped(
 ) -> Graph:
     """A ball above the floor."""
     graph, floor = Graph("drop"), ground("floor", surface=plane())
-    ball = rigid_body(
-        "ball",
-        mass=MASS,
-        inertia=(0.4 * MASS * RADIUS**2,) * 3,
-        surface=sphere(RADIUS),
-        position=(0.0, 0.0, RADIUS + height),
-        velocity=(along, 0.0, -speed),
-        angular_velocity=spin,
-        gravity=(0.0, 0.0, -gravity),
+    falling = ball(
+        position=(0.0, 0.0, RADIUS + height), velocity=(along, 0.0, -speed), angular_velocity=spin, gravity=(0.0, 0.0, -gravity)
     )
-    attach_contact(graph, contact("touch", floor, ball, law=law, **options), floor, ball)
+    attach_contact(graph, contact("touch", floor, falling, law=law, **options), floor, falling)
     return graph
 
 
@@ -55,16 +55,9 @@ IMPACT, THREE_STATE = Impact(0.8), ThreeState(10.0, 100.0, 1e6)
 def rolled(law: ContactLaw, constrained: Any, tilt: float, exchanged: bool = False, **motion: Any) -> Result:
     """A ball that falls on a slope of this angle, whose axis x points down."""
     graph, floor = Graph("roll"), ground("floor", surface=plane())
-    ball = rigid_body(
-        "ball",
-        mass=MASS,
-        inertia=(0.4 * MASS * RADIUS**2,) * 3,
-        surface=sphere(RADIUS),
-        position=(0.0, 0.0, RADIUS + 0.05),
-        gravity=(G * np.sin(tilt), 0.0, -G * np.cos(tilt)),
-        **motion,
-    )
-    pair = (ball, floor) if exchanged else (floor, ball)
+    gravity = (G * np.sin(tilt), 0.0, -G * np.cos(tilt))
+    rolling = ball(position=(0.0, 0.0, RADIUS + 0.05), gravity=gravity, **motion)
+    pair = (rolling, floor) if exchanged else (floor, rolling)
     attach_contact(graph, contact("touch", *pair, law=law, constrained=constrained), *pair)
     run = simulate(graph, 2.0, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-10

@@ -27,18 +27,13 @@ class Island:
 
 def islands(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[Island, ...]:
     """Those of a matrix (n, n) with these entries (e,)."""
-    first = np.arange(n)
-    while True:
-        before = first.copy()
-        least = np.minimum(first[rows], first[columns])
-        np.minimum.at(first, rows, least)
-        np.minimum.at(first, columns, least)
-        first = first[first]
-        if np.array_equal(first, before):
-            break
-    numbers, of_place = np.unique(first, return_inverse=True)
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
+    count, of_place = connected_components(graph, directed=False)
     within, of_entry = np.empty(n, dtype=int), of_place[rows]
-    places, entries = _by(of_place, len(numbers)), _by(of_entry, len(numbers))
+    places, entries = _by(of_place, count), _by(of_entry, count)
     for own in places:
         within[own] = np.arange(len(own))
     return tuple(Island(own, e, within[rows[e]], within[columns[e]]) for own, e in zip(places, entries, strict=True))
