@@ -137,8 +137,8 @@ def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
     structure, calls = Structures.structure, list[int]()
 
     def none(own, found, search):
-        calls.append(len(calls))
         if found.any():
+            calls.append(len(calls))
             raise MemoryError(f"call {calls[-1]}")
         return structure(own, found, search)
 

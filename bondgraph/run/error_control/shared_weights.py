@@ -13,7 +13,7 @@ from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
 from bondgraph.run.answers import Answers
 from bondgraph.run.bound import Bound
 from bondgraph.run.entries.search import structure_of
-from bondgraph.run.entries.structures import Structures
+from bondgraph.run.entries.structures import Structure, Structures
 from bondgraph.run.error_control import weighing
 from bondgraph.run.error_control.fields import FIELDS, PATTERN, PATTERNS, SEEN
 from bondgraph.run.error_control.noise import POINTS, SPANS, directions
@@ -158,10 +158,9 @@ def _meeting(structures: Structures, table: FieldTable) -> tuple[list[Any], Answ
     """Records of the patterns that are `found` in a table, one after the other, for machine code that has moved `oldest` on; and
     what keeps alive those that have a place. Few patterns are met in a run, and each is looked up once."""
     held: list[Any] = [None] * PATTERNS
-    found = table.arrays["found"]
+    found, count = table.arrays["found"], int(table["entry_count"])
 
-    def looked_up(whole: np.ndarray) -> int:
-        place = (int(table["oldest"]) - 1) % PATTERNS
+    def pattern(whole: np.ndarray) -> tuple[FieldTable, Structure]:
         structure, own, beside = structures.structure(whole == 1, structure_of)
         record = FieldTable(PATTERN)
         arrays = {"found": np.array(whole, dtype=np.int64), "own": own, "own_rows": structures.rows[own], "beside": beside}
@@ -169,11 +168,14 @@ def _meeting(structures: Structures, table: FieldTable) -> tuple[list[Any], Answ
             record.point(name, array)
         record.point("structure", structure.table.address)
         record["own_count"], record["beside_count"] = len(own), len(beside)
-        held[place] = (record, structure)
-        return record.address
+        return record, structure
 
-    def entries() -> np.ndarray:
-        return found.view(np.int64)[: int(table["entry_count"])]
+    def looked_up() -> int:
+        place = (int(table["oldest"]) - 1) % PATTERNS
+        held[place] = pattern(found.view(np.int64)[:count])
+        return held[place][0].address
 
-    # machine code cannot go on without a pattern: of none it does no harm until the exception is raised
-    return held, Answers(lambda: looked_up(entries()), lambda: looked_up(0 * entries()), persistent=True)
+    # Machine code cannot go on without a pattern: that of no couplings, made before there is need of it, does no harm until the
+    # exception is raised.
+    none = pattern(np.zeros(count, dtype=np.int64))
+    return held, Answers(looked_up, lambda: none[0].address, persistent=True)
