@@ -1,7 +1,6 @@
 """No symbol of an exported formula has two subscripts or two superscripts, which LaTeX refuses."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -9,15 +8,9 @@ from bondgraph import J1, C, Graph, I, R, assign_causality
 from bondgraph.compile.pipeline import equations
 from bondgraph.export.latex_lines import _aligned
 from bondgraph.model.ops import Op
-from examples import rolling_eggs
 from models.chains import Chain, Link, ball_inertia, chain_graph
-from models.delta import DeltaParameters, DeltaRobot, rigid_delta_graph, task_control
-from models.delta.studies.soft_touch import touch_graph
-from models.hand import Hand
-from models.motion import axes, quintic
-from models.two_bodies.graph import two_body_graph
-from models.two_bodies.scenario import read_scenario
 from screws.joints import prismatic, revolute
+from tests.systems import SYSTEMS
 
 TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[{}_^&]|\s+|.", re.DOTALL)
 
@@ -92,31 +85,7 @@ def indexed_and_raised():
     return graph
 
 
-def scenario():
-    return two_body_graph(read_scenario(Path(__file__).parents[1] / "models" / "data" / "S1a.json"))
-
-
-def controlled_delta():
-    way = axes(quintic(0.0, 0.01, 0.0, 1.0), quintic(0.0, 0.0, 0.0, 1.0), quintic(0.45, 0.45, 0.0, 1.0))
-    control = task_control(ROBOT, way, kp=25.0, kd=10.0)
-    graph = DeltaRobot(ROBOT).graph(signals=control.torque)
-    graph.add(*control.blocks)
-    return graph
-
-
-ROBOT = DeltaParameters.fit()
-MODELS = {
-    "own": indexed_and_raised,
-    "two arms": limited_arm,
-    "rolling eggs": lambda: rolling_eggs.build()[0],
-    "two bodies": scenario,
-    "hand": lambda: Hand().graph(),
-    "delta": lambda: DeltaRobot(ROBOT).graph(),
-    "delta, Hamilton": lambda: DeltaRobot(ROBOT, form="hamiltonian").graph(),
-    "delta of rigid bodies": lambda: rigid_delta_graph(ROBOT, (0.7, 0.8, 0.9)),
-    "delta under control": controlled_delta,
-    "soft touch": lambda: touch_graph(ROBOT),
-}
+MODELS = {"own": indexed_and_raised, "two arms": limited_arm, **SYSTEMS}
 
 
 @pytest.mark.parametrize("name", MODELS)
