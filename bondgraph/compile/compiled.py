@@ -120,7 +120,7 @@ class Compiled(Frozen):
     def starting_point(
         self, initial: Initial | None, parameters: Mapping[str, Any] | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Start state x and modes m as `initial` gives them, and the parameters p of the kernels with those changes."""
+        """Start state x (n,) and modes m (modes,) as `initial` gives them, and p (parameters,) of the kernels, so changed."""
         changes, given = self._given("initial", initial), self.with_found(initial, parameters)
         changed = checked_changes(self.model, self.system, given)
         p = self._with_parameters(changed)

@@ -36,6 +36,8 @@ class Scheduled:
     """Count of results of a routine."""
     choose: Callable[[Sequence[int]], tuple[Schedule, tuple[int, ...]]]
     """Makes the schedule of some outputs alone, by their places in the row of all, and where each of them lies in its own row."""
+    seldom: frozenset[str]
+    """Large routines that a run needs few times: they are compiled without an optimiser."""
 
 
 @functools.cache
@@ -64,10 +66,15 @@ def wanted_values(system: System) -> dict[str, list[str]]:
         "powers": [power.value for power in system.powers],
         "energies": [value for _, value in system.energies],
     }
-    jumps = {f"reset_{index}": dict(event.resets) for index, event in enumerate(system.events)}
+    jumps = {_reset(index): dict(event.resets) for index, event in enumerate(system.events)}
     jumps |= {f"tick_{index}": dict(clock.updates) for index, clock in enumerate(system.clocks)}
     found |= {name: [new.get(state.name, state.name) for state in system.states] for name, new in jumps.items() if new}
     return {name: names for name, names in found.items() if names or name == "rates"}
+
+
+def _reset(index: int) -> str:
+    """The routine of a transition that changes states."""
+    return f"reset_{index}"
 
 
 @paused_collection()
@@ -138,7 +145,8 @@ def scheduled(
         here = np.cumsum([0, *(starts[chosen + 1] - starts[chosen])])[own] + np.asarray(places) - starts[owners]
         return late("chosen", [values[k] for k in chosen]), tuple(here.tolist())
 
-    return Scheduled(makers, blocks, width, choose), system, differentiate
+    seldom = frozenset({"outputs", *(_reset(index) for index in range(len(system.events)))})
+    return Scheduled(makers, blocks, width, choose, seldom), system, differentiate
 
 
 PREPARED = ("rates", "powers", "guards")
@@ -146,9 +154,6 @@ PREPARED = ("rates", "powers", "guards")
 
 NOW = ("prepare", "rates", "powers", "energies")
 """Routines that are compiled at once: every model is tried with them at its start; the others at their first use."""
-
-SELDOM = ("outputs", "reset_")
-"""How the names of large routines begin that a run needs few times: compiled without an optimiser."""
 
 
 def chosen_in_loops(made: Scheduled, places: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
@@ -191,7 +196,7 @@ def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
 
     def alone(name: str) -> Kernel:
         with paused_collection():
-            return together([name], name.startswith(SELDOM))[name]
+            return together([name], name in made.seldom)[name]
 
     found = together([name for name in NOW if name in made.schedules], False)
     sizes = tuple(n for _, n in made.blocks)
