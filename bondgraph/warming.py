@@ -13,13 +13,13 @@ from bondgraph.emit.interpreter import code, lanes
 from bondgraph.emit.llvm import CompileError, Library
 from bondgraph.errors import Problem
 from bondgraph.piles import sweeps
-from bondgraph.run.entries import search
 from bondgraph.run.error_control import weighing
 from bondgraph.run.integrators.explicit import dop853, dopri5
 from bondgraph.run.integrators.rosenbrock import rodas5p
 from bondgraph.run.integrators.sundials import adapters
 from bondgraph.run.repeated import loop
 from bondgraph.run.repeated.lanes import side_by_side
+from bondgraph.run.sparsity import search
 from bondgraph.stepping import motion
 
 PARTS: Mapping[str, Callable[[], Library]] = {

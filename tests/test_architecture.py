@@ -50,7 +50,7 @@ ROOMS = {
     ),
     "bondgraph.run": (
         ("answers", "idioms", "samples", "table"),
-        ("entries", "linear"),
+        ("linear", "sparsity"),
         ("couplings", "program"),
         ("bound", "settings"),
         ("error_control", "switching", "ticks"),

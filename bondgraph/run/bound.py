@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondgraph.run.entries.structures import Couplings
 from bondgraph.run.program import NewtonLoop, Program
+from bondgraph.run.sparsity.structures import Couplings
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

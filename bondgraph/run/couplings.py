@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.run.entries.structures import MOST, Couplings, Structure
+from bondgraph.run.sparsity.structures import MOST, Couplings, Structure
 
 SWEEPS, BALANCED = 10, 1.5
 """Most sweeps of the balancing, and how unequal the sums over a row and a column may stay."""

@@ -14,6 +14,7 @@ from models.delta import DeltaRobot, linearising_control, task_control
 from models.maze import maze_graph
 from models.motion import hold
 from tests.export import test_indices, test_text
+from tests.systems import ROBOT
 
 
 def sampled() -> Graph:
@@ -51,16 +52,16 @@ def long_names() -> Graph:
 
 def sampled_delta() -> Graph:
     """The delta robot under task control at 1 kHz."""
-    control = task_control(test_indices.ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0, period=1e-3)
-    graph = DeltaRobot(test_indices.ROBOT).graph(signals=control.torque)
+    control = task_control(ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0, period=1e-3)
+    graph = DeltaRobot(ROBOT).graph(signals=control.torque)
     graph.add(*control.blocks)
     return graph
 
 
 def linearised_delta() -> Graph:
     """The delta robot under linearising control."""
-    control = linearising_control(test_indices.ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0)
-    graph = DeltaRobot(test_indices.ROBOT).graph(signals=control.torque)
+    control = linearising_control(ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0)
+    graph = DeltaRobot(ROBOT).graph(signals=control.torque)
     graph.add(*control.blocks)
     return graph
 

@@ -13,13 +13,13 @@ from bondgraph.emit.llvm import compile_procedures
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run import couplings as reference
 from bondgraph.run.bound import Bound
-from bondgraph.run.entries.structures import Couplings, Structures
 from bondgraph.run.error_control import balancing, weighing
 from bondgraph.run.error_control.fields import SEEN
 from bondgraph.run.error_control.lane_scales import FOUR
 from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.error_control.weights import Weights
 from bondgraph.run.simulate import simulate
+from bondgraph.run.sparsity.structures import Couplings, Structures
 from screws import scalars as s
 from tests.run.problems import bumper, oscillator, program, top
 

@@ -11,13 +11,13 @@ import pytest
 from bondgraph import J0, J1, C, Graph, I, R, RoundingWarning, Se, compile_model, signals
 from bondgraph.run import couplings
 from bondgraph.run.bound import Bound
-from bondgraph.run.entries.components import components
-from bondgraph.run.entries.search import structure_of
-from bondgraph.run.entries.structures import LEAST, MOST, Structure, Structures
 from bondgraph.run.error_control.noise import rounding
 from bondgraph.run.error_control.scales import natural_scales
 from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.simulate import simulate
+from bondgraph.run.sparsity.components import components
+from bondgraph.run.sparsity.search import structure_of
+from bondgraph.run.sparsity.structures import LEAST, MOST, Structure, Structures
 from screws import scalars as s
 from tests.run.problems import oscillator, program
 

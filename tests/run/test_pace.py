@@ -10,10 +10,10 @@ import threading
 import numpy as np
 import pytest
 
-from bondgraph.run.entries.structures import Structures
 from bondgraph.run.repeated import chunks, pace, workspace
 from bondgraph.run.repeated.preparation import prepare
 from bondgraph.run.repeated.workspace import Workspace
+from bondgraph.run.sparsity.structures import Structures
 from tests.run.problems import oscillator
 
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 from bondgraph.emit.procedure import Local, Procedure, Record, Temporary
 from bondgraph.run.couplings import BALANCED, SAME, SWEEPS
-from bondgraph.run.entries.structures import FIELDS, MOST
 from bondgraph.run.error_control.abreast import Abreast, Numbers, Wide, everywhere
+from bondgraph.run.sparsity.structures import FIELDS, MOST
 
 
 def procedures(lanes: int = 1) -> list[Procedure]:

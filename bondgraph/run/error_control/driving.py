@@ -8,10 +8,10 @@ from __future__ import annotations
 from bondgraph.emit.interpreter.code import BLOCK
 from bondgraph.emit.interpreter.steps import STRIP
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.entries.structures import LEAST, MOST
 from bondgraph.run.error_control.fields import CARRIED, PATTERN, PATTERNS, evaluate, record_of
 from bondgraph.run.error_control.scales import AHEAD, DECADE, PART
 from bondgraph.run.idioms import clock_time, larger, size_of
+from bondgraph.run.sparsity.structures import LEAST, MOST
 
 _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 

@@ -20,7 +20,7 @@ RAPID, CARRIED = 1, 2
 # for the next time that they are asked for are there already (`lane_couplings`); scaled: how much of `driving`'s `spread` is, the
 # next time (`lane_scales`): nothing, the fastest rates, or all.
 # wide_rates, ...: kernels for so many `lanes`, 0 where there are none, and their blocks.
-# patterns, pattern: records of `entries.structures.Structures` that are at hand, and the present one; meet: finds one by `found`.
+# patterns, pattern: records of `sparsity.structures.Structures` that are at hand, and the present one; meet: finds one by found.
 # asked: the table `ASKED` of weights that are looked at in Python.
 _POINTERS = """rates powers energies couple interpret p window size floor noise exceeded speed scale nominal absolute
     seen squares square_modes ladder directions patterns pattern meet found nonzeros diagonal values coupled_at

@@ -7,11 +7,11 @@ The same operations in the same order as in `weights`, so that both give the sam
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record
-from bondgraph.run.entries.structures import FIELDS as STRUCTURE
 from bondgraph.run.error_control.driving import structure_of
 from bondgraph.run.error_control.fields import record_of
 from bondgraph.run.error_control.weights import LADDER, SEEN_BESIDE, UNSEEN
 from bondgraph.run.idioms import finite, larger, size_of
+from bondgraph.run.sparsity.structures import FIELDS as STRUCTURE
 
 _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 

@@ -12,12 +12,12 @@ from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps
 from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
 from bondgraph.run.answers import Answers
 from bondgraph.run.bound import Bound
-from bondgraph.run.entries.search import structure_of
-from bondgraph.run.entries.structures import Structure, Structures
 from bondgraph.run.error_control import weighing
 from bondgraph.run.error_control.fields import FIELDS, PATTERN, PATTERNS, SEEN
 from bondgraph.run.error_control.noise import POINTS, SPANS, directions
 from bondgraph.run.error_control.weights import COLLECTED, LADDER, Weights
+from bondgraph.run.sparsity.search import structure_of
+from bondgraph.run.sparsity.structures import Structure, Structures
 from bondgraph.run.table import FieldTable
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
-from bondgraph.run.entries.structures import FIELDS as STRUCTURE
 from bondgraph.run.error_control import balancing, driving, resting, scatter
 from bondgraph.run.error_control.driving import structure_of
 from bondgraph.run.error_control.fields import ASKED, SEEN, evaluate, record_of
 from bondgraph.run.error_control.weights import BOOSTS, ETA, FRUITFUL, PATIENCE, ROUNDED, SHORT
 from bondgraph.run.idioms import finite, larger, size_of
+from bondgraph.run.sparsity.structures import FIELDS as STRUCTURE
 
 _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 _STEP = {**_AT, "h": "double", "relative": "double", "implicit": "i64"}

@@ -15,12 +15,12 @@ import numpy as np
 
 from bondgraph.emit.once import OnceProperty
 from bondgraph.output.brief import brief
-from bondgraph.run.entries.structures import Structures
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
 from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run.program.kernels import Absent, Collisions, NewtonLoop, RunClock
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.transitions import RunContact, RunTransition
+from bondgraph.run.sparsity.structures import Structures
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from bondgraph.emit.once import OnceProperty
-from bondgraph.run.entries.components import components, ears_of
+from bondgraph.run.sparsity.components import components, ears_of
 from bondgraph.run.table import FieldTable, fields_of
 from bondgraph.tape.collection import paused_collection
 

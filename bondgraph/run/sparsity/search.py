@@ -14,7 +14,7 @@ import numpy as np
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
-from bondgraph.run.entries.structures import Structure
+from bondgraph.run.sparsity.structures import Structure
 from bondgraph.run.table import FieldTable, fields_of
 
 _BY_STATE = ("part", "order", "ear_from", "seen", "next", "path", "finished", "came", "step", "met", "queue")
