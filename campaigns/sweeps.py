@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import multiprocessing
 import os
 import random
 import signal
@@ -17,13 +16,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import numpy as np
 
 from bondgraph import GY, J1, Graph, I, R, Se
 from bondgraph.sweeps import last, normal, peak, sweep
 
+T = TypeVar("T")
 ROOT = Path(__file__).parents[1]
 EXECUTORS = ("threads", "processes")
 PATIENCE = 600.0
@@ -39,27 +44,48 @@ def motor() -> Graph:
     return graph.connect(rotor, I("rotor", 1e-3)).connect(rotor, R("bearing", 1e-4))
 
 
-def run(store: Path, count: int, executor: str) -> None:
-    """One sweep, or what is left of it."""
+def run(store: Path, count: int, executor: str, held: int | None = None) -> None:
+    """One sweep, or what is left of it; chunks that begin at run `held` or later wait to be killed."""
     drawn = {"winding.resistance": normal(1.0, 0.6), "rotor.inertia": normal(1e-3, 1e-4)}
     keep = {"speed": last("rotor.flow"), "current": peak("coil.flow"), "course": "rotor.flow"}
-    with _executor(executor) as chosen:
+    with _executor(executor, held) as chosen:
         sweep(motor, drawn, 0.1, keep=keep, runs=count, seed=7, samples=0.02, store=store, executor=chosen, progress=False)
 
 
+@dataclass(frozen=True)
+class Held:
+    """An executor that does not come to the end of a sweep, however fast it is."""
+
+    executor: Executor
+    num_workers: int
+    first: int
+
+    def submit(self, task: Callable[..., T], model: object, asked: object, runs: np.ndarray, points: object) -> Future[T]:
+        return self.executor.submit(waiting if runs[0] >= self.first else task, model, asked, runs, points)
+
+
+def waiting(*_: object) -> NoReturn:
+    """Until somebody kills this process."""
+    while True:
+        time.sleep(PATIENCE)
+
+
 @contextlib.contextmanager
-def _executor(name: str) -> Iterator[Executor | None]:
-    if name == "threads":
+def _executor(name: str, held: int | None) -> Iterator[Executor | Held | None]:
+    if name == "threads" and held is None:
         yield None
-    else:
-        with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-            yield pool
+        return
+    workers = 2
+    chosen = ThreadPoolExecutor(workers) if name == "threads" else ProcessPoolExecutor(workers, get_context("spawn"))
+    with chosen:
+        yield chosen if held is None else Held(chosen, workers, held)
 
 
-def begun(store: Path, count: int, executor: str) -> subprocess.Popen[bytes]:
+def begun(store: Path, count: int, executor: str, held: int | None = None) -> subprocess.Popen[bytes]:
     """A process, and all that it will start, in a group of its own."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "campaigns.sweeps", "--store", str(store), "--count", str(count), "--executor", executor]
+    command += [] if held is None else ["--held", str(held)]
     return subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, start_new_session=True)
 
 
@@ -78,7 +104,7 @@ def killed(store: Path, count: int, kills: int, executor: str, rng: random.Rando
     """Kill a sweep so many times and let it end; the counts of runs that were stored where it was killed."""
     places, goals = [], sorted(rng.sample(range(1, 9 * count // 10), kills))
     for goal in goals:
-        process = begun(store, count, executor)
+        process = begun(store, count, executor, goal + rng.randint(0, count // 20))
         met, since = stored(store), time.monotonic()
         while met < goal and process.poll() is None:
             time.sleep(rng.uniform(0.0, 0.02))
@@ -131,9 +157,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--executor", choices=EXECUTORS, default="threads")
     parser.add_argument("--store", type=Path, help="only sweep, into this file")
+    parser.add_argument("--held", type=int, help="with --store: from which run on nothing is done but wait to be killed")
     given = parser.parse_args()
     if given.store is not None:
-        run(given.store, given.count, given.executor)
+        run(given.store, given.count, given.executor, given.held)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         places, found = campaign(given.count, given.kills, given.seed, given.executor, Path(folder))

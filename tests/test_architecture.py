@@ -345,6 +345,18 @@ def test_import_is_light():
     assert done.stderr == ""
 
 
+def test_no_test_is_judged_by_a_clock() -> None:
+    """Work is counted in calls, as `benchmarks.front_end.calls` does: a processor may be slow, and shared with others."""
+    clocks = {"process_time", "thread_time", "process_time_ns", "thread_time_ns", "timeit"}
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if getattr(node, "attr", None) in clocks
+    ]
+    assert not found
+
+
 def test_names_are_no_identity() -> None:
     """What something is, is a type, a record or the thing itself; its name and the word for its kind are for people."""
     found = []

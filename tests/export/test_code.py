@@ -6,7 +6,6 @@ import importlib.util
 import keyword
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 import sympy
 
+from benchmarks.front_end import calls
 from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model
 from bondgraph.errors import FileError
 from bondgraph.export import OPERATIONS, SymPyRoutine, c_source, matlab_source, numpy_source, straight_lines, sympy_model
@@ -320,11 +320,8 @@ def test_expressions_beyond_reading_are_refused() -> None:
         sympy_model(case("hand").compiled).rates.expanded()
 
 
-@pytest.mark.parametrize(("model", "most"), [("eggs", 2.0), ("hand", 5.0)])
+@pytest.mark.parametrize(("model", "most"), [("eggs", 2e6), ("hand", 6e6)])
 def test_functions_of_large_models_are_made_in_seconds(model: str, most: float) -> None:
+    """Expressions and their function [.8 and 2.7 million calls of Python; a million took half a second in 2026]."""
     compiled = case(model).compiled
-    start = time.process_time()
-    sympy_model(compiled).function()
-    spent = time.process_time() - start
-    print(f"{model}: expressions and lambdify in {spent:.2f} s")
-    assert spent < most
+    assert calls(lambda: sympy_model(compiled).function()) < most

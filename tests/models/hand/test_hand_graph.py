@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
+from benchmarks.front_end import calls
 from bondgraph import Compiled, ModelError, compile_model
 from models.hand import SCENARIOS, Hand, HandParameters, HandRun, Step, equilibrium, run_hand, study
 from models.hand.studies.run import turned_by
@@ -31,11 +30,8 @@ def main() -> HandRun:
 
 @pytest.fixture(scope="module")
 def resting() -> Compiled:
-    """A hand whose reference rests; graph to callable in less than 10 s."""
-    begin = time.process_time()
-    compiled = compile_model(Hand().graph())
-    assert time.process_time() - begin < 10.0
-    return compiled
+    """A hand whose reference rests."""
+    return compile_model(Hand().graph())
 
 
 def test_main_ends_where_it_is_known_to(main: HandRun) -> None:
@@ -86,9 +82,9 @@ def test_far_is_not_dropped_and_rotate_turns() -> None:
 
 
 def test_halved_tolerance_changes_nothing(main: HandRun) -> None:
-    begin = time.process_time()
-    halved = again(main, rtol=0.5 * main.rtol)
-    assert time.process_time() - begin < 4.0  # 0.4 s on an idle machine
+    found: list[HandRun] = []
+    assert calls(lambda: found.append(again(main, rtol=0.5 * main.rtol))) < 20_000  # [3,600; the graph to its function 1.2e6]
+    (halved,) = found
     assert np.max(np.abs(halved.trajectory["object"] - main.trajectory["object"])) < 1e-7
 
 
