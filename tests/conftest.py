@@ -73,6 +73,13 @@ def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
+def one_loop(request: pytest.FixtureRequest) -> None:
+    """For tests that count what a run takes."""
+    if request.config.getoption("--both-loops"):
+        pytest.skip("calls of runs are counted, and here each run is made twice")
+
+
+@pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
 

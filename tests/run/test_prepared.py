@@ -343,6 +343,7 @@ MADE = {
 }
 
 
+@pytest.mark.usefixtures("one_loop")
 def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
     """By `go`: a workspace, the numbers of the run in it, two calls of machine code, ten fields of its table read, copies of its
     end. By `simulate` besides: names and settings looked at, the result with its statistics and events."""
