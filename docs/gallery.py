@@ -29,6 +29,10 @@ def _oscillator(path: Path) -> None:
     run_page(FRONT)[0].result.plot("spring.q", "velocity.flow")[0].figure.savefig(path, dpi=150)
 
 
+def _sweep(path: Path) -> None:
+    run_page("sweeps.md")[0].axes[0].figure.savefig(path, dpi=150)
+
+
 def _contact(path: Path) -> None:
     from bondgraph import compile_model
     from bondgraph.render.diagram import diagram
@@ -217,6 +221,7 @@ DIAGRAMS: dict[str, Callable[[Path], None]] = {
 }
 PLOTS: dict[str, Callable[[Path], None]] = {
     "oscillator.png": _oscillator,
+    "sweep.png": _sweep,
     "delta_poles.png": _delta_poles,
     "delta_soft_touch.png": _delta_soft_touch,
     "delta_workspace.png": _delta_workspace,

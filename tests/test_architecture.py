@@ -40,10 +40,10 @@ ROOMS = {
     ),
     "models": (
         ("connections", "studies", "visuals"),
-        ("bodies", "planar_looks", "sweeping"),
+        ("bodies", "planar_looks"),
         ("chains", "contacts", "gravity", "joints", "planar", "springs"),
         ("pictures",),
-        ("maze", "motion", "two_bodies", "urdf"),
+        ("maze", "motion", "sweeping", "two_bodies", "urdf"),
         ("control", "hand", "impact"),
         ("delta",),
         ("cli",),

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import refusal
 from bondgraph.estimation.experiments import Channel, Trial
 from bondgraph.output.cells import cell, items, line, table
-from bondgraph.output.sheet import MUTED, styled
+from bondgraph.output.panels import labelled, panels
+from bondgraph.output.sheet import MUTED
 from bondgraph.run.outcome.result import Result
 
 
@@ -116,20 +116,10 @@ class Estimate:
             for channel in trial.channels
             if not names or channel.name in names
         ]
-        with styled():
-            import matplotlib.pyplot as plt
-
-            if axes is None:
-                height = 0.9 + 1.75 * max(len(chosen), 1)
-                made = plt.subplots(len(chosen) or 1, 1, sharex=True, squeeze=False, figsize=(8.0, height), layout="constrained")
-                axes = made[1]
-            drawn = np.asarray(axes, dtype=object).reshape(-1)
-            if len(drawn) < len(chosen):
-                title = f"{len(chosen)} courses are to be plotted on {len(drawn)} axes"
-                raise refusal("E560", title, "as many axes as courses, or none", about=self.results[0].program.name)
-            for own, (result, channel) in zip(drawn, chosen, strict=False):
+        with panels(len(chosen), axes, "courses", self.results[0].program.name) as drawn:
+            for own, (result, channel) in zip(drawn, chosen, strict=True):
                 _panel(own, result, channel)
-        return drawn[: len(chosen)]
+        return drawn
 
 
 def _panel(axes: Any, result: Result, channel: Channel) -> None:
@@ -138,7 +128,7 @@ def _panel(axes: Any, result: Result, channel: Channel) -> None:
     for k in range(channel.y.shape[1]):
         axes.plot(channel.t, channel.y[:, k], ".", color=MUTED, markersize=3.0, label="data" if not k else None)
         axes.plot(result.t, course[:, k], label="fit" if not k else None)
-    axes.set_ylabel(channel.name + (f"\n({channel.unit})" if channel.unit else ""))
+    axes.set_ylabel(labelled(channel.name, channel.unit))
     axes.set_xlabel("time (s)")
     axes.legend(frameon=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,13 +87,13 @@ def _shown(given: object) -> str:
     return text if len(text) < 60 else text[:57] + "..."
 
 
-def known(settings: Iterable[str], offered: Iterable[str]) -> None:
-    """E322 where a setting does not exist, with the nearest that does."""
+def known(settings: Iterable[str], offered: Iterable[str], instead: Mapping[str, str] = {}) -> None:
+    """E322 where a setting does not exist, with what there is instead of it, or the nearest that does."""
     names = sorted(offered)
     for name in settings:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-            cures = (f"{near[0]}=...",) if near else ()
+            cures = (instead[name],) if name in instead else (f"{near[0]}=...",) if near else ()
             raise _refuse("E322", f'a run has no setting "{name}"', f"there are: {', '.join(names)}", cures=cures)
 
 

@@ -63,7 +63,8 @@ class Tabled(Protocol):
     def times(self) -> np.ndarray:
         """Sample times (k,), s."""
 
-    def __getitem__(self, name: str) -> np.ndarray: ...
+    def arrays(self, *names: str) -> Mapping[str, np.ndarray]:
+        """Columns by name, and "run", of the same runs."""
 
 
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
@@ -86,10 +87,11 @@ def over_axes(runs: Tabled) -> tuple[Variables, Variables]:
     a column is called so, along "t (2)".
     """
     axes, shape = [name for name, _ in runs.axes], tuple(count for _, count in runs.axes)
-    places = np.unravel_index(runs[RUN], shape)
+    read = runs.arrays()
+    places = np.unravel_index(read[RUN], shape)
     kept, along, time = Variables(), Variables(), _free("t", runs)
     for name, column in runs.columns.items():
-        values = runs[name]
+        values = read[name]
         inner = tuple(time if column.over_time and k == 0 else _free(f"{name} {k}", runs) for k in range(values.ndim - 1))
         own = [axes.index(name)] if name in axes else range(len(axes))
         whole = np.full((*(shape[k] for k in own), *values.shape[1:]), "" if column.text else np.nan, values.dtype)

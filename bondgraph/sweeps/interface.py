@@ -28,6 +28,9 @@ from bondgraph.sweeps.tasks import Asked, Row, run_chunk
 
 OWN = frozenset({"progress", "strict"})
 """Settings of a run that a sweep decides."""
+_AMONG = 'the names with the other points: {"spring.stiffness": [20.0, 50.0], "spring.q": 0.1}; one value is that of all runs'
+INSTEAD = {"initial": _AMONG, "parameters": _AMONG}
+"""Settings that a run has, and a sweep has not, with what to do."""
 _PART = re.compile(r"(.+)\[[\d, ]+\]")
 """What an entry of an array is called in a table."""
 _MOST_COLUMNS = 1900
@@ -67,7 +70,7 @@ def sweep(
     `FileError` E364 for a store that is none, or no path; `RunError` E367 where a worker dies, and for settings;
     `KeyboardInterrupt` with a note that says how to go on, after what has come was stored.
     """
-    known(settings, SETTINGS.keys() - {"strict"})
+    known(settings, SETTINGS.keys() - {"strict"}, INSTEAD)
     wanted, more = settings.get("progress", True), {key: value for key, value in settings.items() if key not in OWN}
     sent = sent_model(model, progress=wanted)
     compiled = sent.compiled

@@ -16,6 +16,7 @@ from bondgraph.output.cells import cell, folded, line, plural, table
 from bondgraph.output.extras import required
 from bondgraph.output.lookup import unknown
 from bondgraph.sweeps.columns import Column, over_axes
+from bondgraph.sweeps.pictures import pictures
 from bondgraph.sweeps.points import FAILURE, RUN
 from bondgraph.sweeps.roles import ARGUMENTS
 from bondgraph.sweeps.store import Store, path_of, quoted
@@ -91,13 +92,21 @@ class Runs:
     def __getitem__(self, name: str) -> np.ndarray:
         """A column (runs, *shape) in the order of the runs: what is varied or kept, or "run", their numbers; nan in runs that
         failed. An unknown name is a KeyError that lists similar ones."""
-        if name == RUN:
-            return np.array([run for (run,) in self._read("SELECT run FROM runs ORDER BY run")], dtype=int)
-        if name not in self.columns:
-            raise unknown("column", name, self.names())
-        entries = self._read(f"SELECT {quoted(self.columns[name].column)} FROM runs ORDER BY run")
+        return self.arrays(name)[name]
+
+    def arrays(self, *names: str) -> dict[str, np.ndarray]:
+        """Columns by name, all of them by default, and "run"; they are of the same runs, also while more are being stored."""
+        chosen = [name for name in names or self.names() if name != RUN]
+        for name in chosen:
+            if name not in self.columns:
+                raise unknown("column", name, self.names())
+        asked = ", ".join([RUN, *(quoted(self.columns[name].column) for name in chosen)])
+        rows = self._read(f"SELECT {asked} FROM runs ORDER BY run")
+        found = {RUN: np.array([row[0] for row in rows], dtype=int)}
         with self._reading() as reading, reading.reading_entries():
-            return self.columns[name].array([entry for (entry,) in entries])
+            for place, name in enumerate(chosen, start=1):
+                found[name] = self.columns[name].array([row[place] for row in rows])
+        return found
 
     def __contains__(self, name: object) -> bool:
         return name == RUN or name in self.columns
@@ -159,9 +168,8 @@ class Runs:
     def table(self) -> dict[str, np.ndarray]:
         """Columns of single numbers and words (runs,) by name: "run", what is varied, what is kept, and "failure", why a run
         failed ("" where it did not); components of an array are "name[0]" or "name[0, 1]"."""
-        columns = {RUN: self[RUN]}
-        for name in self.columns:
-            values = self[name]
+        columns = {RUN: (read := self.arrays()).pop(RUN)}
+        for name, values in read.items():
             for place in np.ndindex(values.shape[1:]):
                 columns[f"{name}[{', '.join(map(str, place))}]" if place else name] = values[(slice(None), *place)]
         reasons = {fault.run: f"{fault.kind}: {fault.reason}" for fault in self.failures}
@@ -181,6 +189,20 @@ class Runs:
         import xarray
 
         return xarray.Dataset(*over_axes(self), {"model": self.name})
+
+    def plot(self, *names: str, against: str | None = None, axes: Any = None) -> np.ndarray:
+        """A panel for each name that is kept (all by default): Matplotlib's axes (panels,).
+
+        What is drawn follows from how the runs lie. Courses are over time: one by one up to 12 runs, else their median with the
+        middle 50 and 90 of a hundred. Numbers are lines over a name whose values were given, or over two of them, where many
+        make a map; dots against the one that was drawn, or listed; and else how often each comes. `against` asks for dots
+        against any column, or "run". Runs that failed are left out. No window is opened; `axes[0].figure.savefig("runs.png")`
+        writes a file.
+
+        Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for axes that are too few, more
+        than 12 columns of which nobody chose, and what cannot be drawn; KeyError for an unknown name.
+        """
+        return pictures(self, names, against, axes)
 
 
 def _plain(value: np.ndarray) -> Any:

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from bondgraph.interchange import load_model
 from bondgraph.output.cells import plural
+from bondgraph.output.extras import required
 from bondgraph.output.files import known_ending, shown, whole_file
 from bondgraph.sweeps import Runs, sweep
+from models.pictures.figures import PLOTS
 from models.studies.commands import Command
 from models.studies.fields import described
 from models.studies.reading import made
@@ -26,6 +28,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="what is varied, how long is run, what is kept")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, made or gone on with")
     parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are there")
+    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="what is kept over what is varied: .png, .svg, .pdf")
     parser.add_argument("--processes", type=_workers, metavar="N", help="processes to run in, instead of threads of this one")
     parser.epilog = "\n".join(["PLAN.json: vary or points, keep, settings, and", *(f"  {line}" for line in described(SweepPlan))])
 
@@ -40,6 +43,9 @@ def _workers(text: str) -> int:
 def _sweep(options: argparse.Namespace) -> int:
     if options.out is not None:
         known_ending(options.out, ".csv")
+    if options.plot is not None:
+        known_ending(options.plot, *PLOTS)
+        required("plots", "matplotlib")
     plan, model = read_plan(options.plan), load_model(options.model)
     with _executor(options.processes) as executor:
         runs = made(
@@ -57,6 +63,8 @@ def _sweep(options: argparse.Namespace) -> int:
         )
     if options.out is not None:
         write_runs(runs, options.out)
+    if options.plot is not None:
+        write_plot(runs, options.plot)
     print("\n".join(_told(runs, options.store)))
     return 0
 
@@ -68,6 +76,16 @@ def write_runs(runs: Runs, path: Path) -> None:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+def write_plot(runs: Runs, path: Path) -> None:
+    """What `Runs.plot` draws, as a file; whole or not at all."""
+    import matplotlib.pyplot as plt
+
+    figure = runs.plot()[0].figure
+    with whole_file(path) as part:
+        figure.savefig(part, dpi=160)
+    plt.close(figure)
 
 
 def _told(runs: Runs, store: Path) -> Iterator[str]:

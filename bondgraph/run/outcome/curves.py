@@ -9,12 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.output.sheet import INK, TINTS, calm, styled
+from bondgraph.output.panels import MANY, legend_beside, panels
+from bondgraph.output.sheet import INK, TINTS, calm
 from bondgraph.run.instants.events import Events
 from bondgraph.run.program import Program
-
-MANY = 12
-"""Panels, at most, where nobody said what to plot; curves of one quantity that a legend still tells apart."""
 
 
 class Plottable(Protocol):
@@ -46,29 +44,12 @@ def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = 
     Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for axes that are too few, or more
     than 12 states of which nobody chose; KeyError for an unknown name.
     """
-    panels = [(name,) if isinstance(name, str) else tuple(name) for name in names or _states(result)]
-    if axes is not None:
-        return _drawn(result, panels, np.asarray(axes, dtype=object).reshape(-1))
-    with styled():
-        import matplotlib.pyplot as plt
-
-        height = 0.9 + 1.75 * max(len(panels), 1)
-        figure, given = plt.subplots(len(panels), 1, sharex=True, squeeze=False, figsize=(8.0, height), layout="constrained")
-        figure.suptitle(result.program.name, x=0.01, ha="left")
-        drawn = _drawn(result, panels, given.reshape(-1))
-        figure.align_ylabels(drawn)
+    chosen = [(name,) if isinstance(name, str) else tuple(name) for name in names or _states(result)]
+    with panels(len(chosen), axes, "quantities", result.program.name) as drawn:
+        for several, own in zip(chosen, drawn, strict=True):
+            _panel(result, several, own, told=own is drawn[0])
+        drawn[-1].set_xlabel("time (s)")
     return drawn
-
-
-def _drawn(result: Plottable, panels: Sequence[Sequence[str]], drawn: np.ndarray) -> np.ndarray:
-    """As many of the axes as there are panels, with a panel on each."""
-    if len(drawn) < len(panels):
-        title = f"{len(panels)} quantities are to be plotted on {len(drawn)} axes"
-        raise refusal("E560", title, "as many axes as names, or none", about=result.program.name)
-    for panel, own in zip(panels, drawn, strict=False):
-        _panel(result, panel, own, told=own is drawn[0])
-    drawn[len(panels) - 1].set_xlabel("time (s)")
-    return drawn[: len(panels)]
 
 
 def _states(result: Plottable) -> Sequence[str]:
@@ -112,7 +93,7 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, told: bool) -> No
     shown = [k for k in range(len(labels)) if (1 < count <= MANY if k < count else shaded)]
     if shown:
         chosen = [handles[k] for k in shown], [labels[k] for k in shown]
-        axes.legend(*chosen, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.2)
+        legend_beside(axes, *chosen)
 
 
 def _modes(result: Plottable, axes: Any) -> bool:

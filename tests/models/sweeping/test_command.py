@@ -51,6 +51,15 @@ def test_a_sweep_from_files_is_that_of_a_script(files, capsys):
     assert [row[-1] != "" for row in rows] == np.isnan(known["speed"]).tolist()
 
 
+def test_a_picture_of_what_is_kept(files, capsys):
+    pytest.importorskip("matplotlib")
+    assert command(files, "--plot", str(files / "runs.gif")) == 2 and "E415" in capsys.readouterr().err
+    assert not (files / "runs.db").exists()
+    assert command(files, "--plot", str(files / "runs.svg")) == 0
+    drawn = (files / "runs.svg").read_text(encoding="utf-8")
+    assert all(f"<!-- {told} -->" in drawn for told in ("speed", "supply.value (V)", "time (s)"))
+
+
 def test_an_interrupt_says_how_to_go_on(files, capsys, monkeypatch):
     add, calls = Store.add, []
 

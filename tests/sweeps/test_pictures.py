@@ -1,0 +1,156 @@
+"""Pictures of sweeps: what is drawn is what is kept, over what was varied, whichever way the runs lie."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, Automaton, C, Graph, I, ModelError, R
+from bondgraph.output.panels import MANY
+from bondgraph.sweeps import last, load_runs, normal, peak, sweep
+from bondgraph.sweeps.store import Store
+
+pyplot = pytest.importorskip("matplotlib.pyplot", reason="Matplotlib is not installed: pictures of sweeps")
+
+TOP = {"top": peak("spring.q")}
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    pyplot.close("all")
+
+
+def swept(compiled, varied, keep=TOP, **more):
+    return sweep(compiled, {"spring.q": 0.0, **varied}, 1.0, keep=keep, **{"samples": 0.1, "progress": False, **more})
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_one_name_is_a_line_in_the_order_of_its_values(compiled):
+    runs = swept(compiled, {"spring.stiffness": [80.0, 20.0, 50.0]})
+    (axes,) = runs.plot()
+    (line,) = axes.lines
+    np.testing.assert_array_equal(line.get_xydata(), [[20.0, runs["top"][1]], [50.0, runs["top"][2]], [80.0, runs["top"][0]]])
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("spring.stiffness (N/m)", "top\n(m)")
+    assert axes.figure.get_suptitle() == f"{compiled.model.name}: 3 runs"
+
+
+def test_two_names_are_lines_for_the_shorter_one(compiled):
+    runs = swept(compiled, {"damper.resistance": [5.0, 1.0], "spring.stiffness": [20.0, 50.0, 80.0]})
+    (axes,) = runs.plot("top")
+    assert axes.get_legend().get_title().get_text() == "damper.resistance (N s/m)" and texts(axes) == ["1", "5"]
+    for line, damping in zip(axes.lines, (1.0, 5.0), strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), [20.0, 50.0, 80.0])
+        np.testing.assert_array_equal(line.get_ydata(), runs["top"][runs["damper.resistance"] == damping])
+
+
+def test_many_of_both_are_a_map_with_room_for_what_failed(compiled):
+    runs = swept(compiled, {"damper.resistance": np.linspace(-0.1, 5.0, 13), "spring.stiffness": np.linspace(20.0, 80.0, 14)})
+    (axes,) = runs.plot()
+    (drawn,) = axes.collections
+    np.testing.assert_array_equal(np.ma.filled(drawn.get_array(), np.nan), runs["top"].reshape(13, 14))
+    assert np.isnan(runs["top"]).sum() == len(runs.failures) == 14
+    assert axes.figure.get_suptitle().endswith(": 182 runs, 14 failed")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("spring.stiffness (N/m)", "damper.resistance (N s/m)")
+
+
+def test_draws_are_dots_against_the_only_name_and_else_counted(compiled):
+    alone = swept(compiled, {"spring.stiffness": normal(50.0, 5.0)}, runs=30)
+    (axes,) = alone.plot()
+    np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.column_stack([alone["spring.stiffness"], alone["top"]]))
+    both = swept(compiled, {"spring.stiffness": normal(50.0, 5.0), "mass.inertia": normal(2.0, 0.1)}, runs=30)
+    (axes,) = both.plot()
+    assert sum(bar.get_height() for bar in axes.patches) == 30 and len(axes.patches) > 2
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("top (m)", "runs")
+    (axes,) = both.plot("top", against="mass.inertia")
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), both["mass.inertia"])
+    (axes,) = both.plot("top", against="run")
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), np.arange(30.0))
+    crossed = swept(compiled, {"spring.stiffness": normal(50.0, 5.0), "mass.inertia": [1.0, 2.0]}, runs=10)
+    (axes,) = crossed.plot()
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), crossed["mass.inertia"])
+
+
+def test_few_courses_are_lines_and_many_are_bands(compiled):
+    few = swept(compiled, {"spring.stiffness": [80.0, 20.0], "damper.resistance": [1.0, 2.0]}, keep={"q": "spring.q"})
+    (axes,) = few.plot()
+    assert texts(axes) == ["20, 1", "20, 2", "80, 1", "80, 2"] and axes.get_xlabel() == "time (s)"
+    np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.column_stack([few.times, few["q"][2]]))
+    many = swept(compiled, {"spring.stiffness": normal(50.0, 5.0)}, keep={"q": "spring.q"}, runs=MANY + 1)
+    (axes,) = many.plot()
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), np.median(many["q"], axis=0))
+    low, high = np.percentile(many["q"], [5.0, 95.0], axis=0)
+    shaded = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert shaded.min() == low.min() and shaded.max() == high.max()
+    assert texts(axes) == ["median", "5 to 95 %", "25 to 75 %"]
+
+
+def test_arrays_are_a_curve_for_each_entry(compiled):
+    keep = {"ends": lambda result: np.array([result["spring.q"].min(), result["spring.q"].max()])}
+    runs = swept(compiled, {"spring.stiffness": [20.0, 50.0]}, keep=keep)
+    (axes,) = runs.plot()
+    assert texts(axes) == ["ends[0]", "ends[1]"]
+    np.testing.assert_array_equal([line.get_ydata() for line in axes.lines], runs["ends"].T)
+
+
+def test_states_of_automata_are_words_at_the_axis():
+    graph, v = Graph("switched"), J1("v", domain="translation")
+    graph.connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=30.0, initial=0.1)).connect(v, R("drag", 0.5))
+    graph.add_automaton(Automaton("lamp", ("off", "on"), "off", ()))
+    (axes,) = swept(graph, {"lamp": ["on", "off"]}).plot()
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["off", "on"]
+
+
+def test_own_axes_and_what_cannot_be_drawn(compiled):
+    keep = {**TOP, "wide": lambda result: np.zeros(MANY + 1), "q": "spring.q"}
+    runs = swept(compiled, {"spring.stiffness": [20.0, 50.0]}, keep=keep)
+    own = pyplot.figure().subplots(1, 2)
+    assert [*runs.plot("top", "q", axes=own)] == [*own]
+    open_before = pyplot.get_fignums()
+    for ask in (
+        lambda: runs.plot("top", "q", "top", axes=own),
+        lambda: runs.plot("wide"),
+        lambda: runs.plot("top", against="q"),
+        lambda: swept(compiled, {"spring.stiffness": [20.0]}, {f"q{k}": last("spring.q") for k in range(MANY + 1)}).plot(),
+    ):
+        with pytest.raises(ModelError, match="E560"):
+            ask()
+    for ask in (lambda: runs.plot("topp"), lambda: runs.plot("top", against="stiffness")):
+        with pytest.raises(KeyError, match="did you mean"):
+            ask()
+    assert pyplot.get_fignums() == open_before
+
+
+def test_columns_that_are_read_together_are_of_the_same_runs(compiled, tmp_path, monkeypatch):
+    """While somebody else stores more of them, between any two questions."""
+    plan = {"spring.stiffness": normal(50.0, 5.0)}
+    keep = {**TOP, "q": "spring.q"}
+    for count in (5, 30):
+        swept(compiled, plan, keep, runs=count, store=tmp_path / "runs.db")
+    whole = load_runs(tmp_path / "runs.db")
+    read, limit = Store.read, iter(range(5, 100))
+
+    def growing(self, statement, values=()):
+        rows = list(read(self, statement, values))
+        return iter(rows[: next(limit)] if "FROM runs ORDER" in statement else rows)
+
+    monkeypatch.setattr(Store, "read", growing)
+    assert len({len(values) for values in whole.arrays().values()}) == 1
+    assert len({len(values) for values in whole.table().values()}) == 1
+    (axes,) = whole.plot("top")
+    assert len(axes.lines[0].get_xdata()) == len(axes.lines[0].get_ydata())
+    pytest.importorskip("xarray")
+    data = whole.to_xarray()
+    assert 0 < int(data["top"].count()) == int(data["q"].isel(t=0).count()) < 30
+
+
+def test_nothing_stored_yet_is_an_empty_picture(compiled, tmp_path):
+    runs = swept(compiled, {"spring.stiffness": normal(50.0, 5.0)}, {**TOP, "q": "spring.q"}, runs=2, store=tmp_path / "runs.db")
+    store = Store(tmp_path / "runs.db")
+    store._connection.execute("DELETE FROM runs")
+    store._connection.commit()
+    store.close()
+    assert len(runs) == 0 and len(runs.plot()) == 2
