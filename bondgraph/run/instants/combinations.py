@@ -18,17 +18,18 @@ from bondgraph.run.switching.combinations import MOST, STILL
 
 def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
-    return [_same(), _goes_round(), _any_rises(), _seen(), _still(), _reached(), _tried(), _path(), _nearest(), _consistent()]
+    return [_still(), _goes_round(), _any_rises(), _seen(), _reached(), _tried(), _path(), _nearest(), _consistent()]
 
 
-def _same() -> Procedure:
-    """1 if the two rows begin with the same states and modes, bit for bit."""
-    write = Procedure("begin_alike", {"s": "ptr", "one": "ptr", "other": "ptr"}, "i64", internal=True)
-    record = record_of(write)
-    n, modes = record.get("n"), record.get("modes")
-    for count, offset in ((modes, n * 2 + len(SCALARS)), (n, write.value(len(SCALARS), "i64"))):
-        one, other = write["one"].at(offset), write["other"].at(offset)
-        with write.loop(count) as i, write.when(~one.load(i, "i64").equals(other.load(i, "i64"))):
+def _still() -> Procedure:
+    """1 if states x are those of the start, but for rounding."""
+    write = Procedure("stands_still", {"s": "ptr", "x": "ptr"}, "i64", internal=True)
+    record, x = record_of(write), write["x"]
+    start = record.get("x_start")
+    with write.loop(record.get("kept_count")) as k:
+        i = record.get("kept").load(k, "i64")
+        size = larger(write, record.get("sizes")[i], size_of(write, start[i]))
+        with write.when(~(size_of(write, x[i] - start[i]) <= STILL * size)):
             write.give(0)
     write.give(1)
     return write
@@ -39,11 +40,20 @@ def _goes_round() -> Procedure:
     `since` left out."""
     arguments = {"s": "ptr", "row": "i64", "since": "i64", "count": "i64"}
     write = Procedure("goes_round", arguments, "i64", internal=True)
-    watched, last = record_of(write).get("watched"), write["count"] - 1
-    index, own = watched.load(last, "i64"), row_of(write, write["row"] + last)
+    record, s = record_of(write), write["s"]
+    watched, last, modes = record.get("watched"), write["count"] - 1, record.get("modes")
+    index = watched.load(last, "i64")
+    x_last = row_of(write, write["row"] + last).at(len(SCALARS))
+    with write.when(flag(record.get("own"), index)):
+        write.give(0)
+    with write.when(write.call("stands_still", [s, x_last], "i64").equals(0)):
+        write.give(0)
     with write.loop(last, write["since"]) as k, write.when(watched.load(k, "i64").equals(index)):
-        at = [write["s"], row_of(write, write["row"] + k), own]
-        with write.when(write.call("begin_alike", at, "i64").equals(1)):
+        x_row, same = row_of(write, write["row"] + k).at(len(SCALARS)), write.local(1, "i64")
+        m_row, m_last = x_row.at(record.get("n") * 2), x_last.at(record.get("n") * 2)
+        with write.loop(modes) as i, write.when(~m_row[i].equals(m_last[i])):
+            same.set(0)
+        with write.when(same.get().equals(1)), write.when(write.call("stands_still", [s, x_row], "i64").equals(1)):
             write.give(1)
     write.give(0)
     return write
@@ -92,20 +102,6 @@ def _seen() -> Procedure:
     return write
 
 
-def _still() -> Procedure:
-    """1 if x_after is where the instant began, but for rounding."""
-    write = Procedure("stands_still", {"s": "ptr"}, "i64", internal=True)
-    record = record_of(write)
-    start, after = record.get("x_start"), record.get("x_after")
-    with write.loop(record.get("kept_count")) as k:
-        i = record.get("kept").load(k, "i64")
-        size = larger(write, record.get("sizes")[i], size_of(write, start[i]))
-        with write.when(~(size_of(write, after[i] - start[i]) <= STILL * size)):
-            write.give(0)
-    write.give(1)
-    return write
-
-
 def _reached() -> Procedure:
     """Go to the combination at place `node` of those from `row` on, or to the start."""
     write = Procedure("go_to", {"s": "ptr", "row": "i64", "node": "i64"}, internal=True)
@@ -146,7 +142,7 @@ def _tried() -> Procedure:
             own = row_of(write, row + count.get())
             with write.when(write.call("carried_out", [s, t, i, own], "i64").equals(0)):
                 write.give(BACK)
-            with write.when(write.call("stands_still", [s], "i64").equals(1)):
+            with write.when(write.call("stands_still", [s, record.get("x_after")], "i64").equals(1)):
                 write.call("end_row", [s, own])
                 record.get("parents").store(count.get(), node, "i64")
                 record.get("edges").store(count.get(), i, "i64")
@@ -214,12 +210,7 @@ def _consistent() -> Procedure:
     arguments = {"s": "ptr", "t": "double", "probe": "double", "row": "i64", "count": "i64"}
     write = Procedure("consistent_modes", arguments, "i64", internal=True)
     record, s, t, row = record_of(write), *(write[name] for name in ("s", "t", "row"))
-    n, slots, allowed = record.get("n"), record.get("slots"), record.get("allowed")
-    x_row = row_of(write, row).at(len(SCALARS))
-    with write.loop(n) as i:
-        record.get("x_start")[i] = x_row[i]
-    with write.loop(record.get("modes")) as i:
-        record.get("m_start")[i] = x_row.at(n * 2)[i]
+    slots, allowed = record.get("slots"), record.get("allowed")
     for every in (0, 1):  # who has to answer may not have had its turn
         with write.loop(record.get("transitions")) as i:
             allowed.store(i, every, "i64")

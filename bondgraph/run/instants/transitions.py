@@ -192,6 +192,9 @@ def _passages() -> Procedure:
     x, count, known, chosen = record.get("x_here"), write.local(0, "i64"), write.local(0, "i64"), write.local(NONE, "i64")
     first, since = write["row"], write.local(0, "i64")
     record.set("stuck", NONE)
+    for name, whole in (("x", "n"), ("m", "modes")):
+        with write.loop(record.get(whole)) as i:
+            record.get(f"{name}_start")[i] = record.get(f"{name}_here")[i]
     with write.loop(record.get("transitions")) as i:
         record.get("once").store(i, 0, "i64")
     with write.when(write["asked"].equals(1)):

@@ -14,15 +14,21 @@ MOST, STILL = 2000, 1e-12
 """Most combinations of modes that are tried, and jumps that count as none, relative to the size of a state."""
 
 
-def goes_round(passages: Sequence[Passage]) -> bool:
-    """Whether the last passage begins as one before it began: the same transition from the same states and modes, bit for bit.
-    What follows from there on is the same as well."""
-    last, begun = passages[-1].transition, _start(passages[-1])
-    return any(passage.transition == last and _start(passage) == begun for passage in passages[:-1])
+def goes_round(bound: Bound, courses: Courses, passages: Sequence[Passage], since: int) -> bool:
+    """Whether the last passage changes modes as one from the place `since` on has done: by the same transition from the same
+    modes, with the states where the instant began, but for rounding. There is no end of it unless rounding makes one."""
+    last, start = passages[-1], passages[0].x_before
+    edge = bound.program.transitions[last.transition]
+    if edge.source == edge.target or not _still(bound, courses, start, last.x_before):
+        return False
+    before = (p for p in passages[since:-1] if p.transition == last.transition and np.array_equal(p.m_before, last.m_before))
+    return any(_still(bound, courses, start, passage.x_before) for passage in before)
 
 
-def _start(passage: Passage) -> tuple[bytes, bytes]:
-    return passage.m_before.tobytes(), passage.x_before.tobytes()
+def _still(bound: Bound, courses: Courses, start: np.ndarray, x: np.ndarray) -> bool:
+    """Whether states x are those of the start, but for rounding."""
+    size = np.fmax(courses.sizes, np.abs(start))
+    return bool(np.all((np.abs(x - start) <= STILL * size)[bound.kept]))
 
 
 def consistent(
@@ -41,7 +47,6 @@ def _nearest(
     transitions = bound.program.transitions
     slots = {transitions[i].slot for i in tried}
     edges = [i for i in by_name(transitions) if transitions[i].slot in slots and transitions[i].error is None]
-    size = np.fmax(courses.sizes, np.abs(x))
     paths: list[list[Passage]] = [[]]
     seen = {tuple(m)}
     for path in paths:
@@ -54,7 +59,7 @@ def _nearest(
             if modes[transitions[i].slot] != transitions[i].source or tuple(after) in seen or len(seen) > MOST:
                 continue
             passage = carried_out(bound, i, t, y, modes)
-            if np.all((np.abs(passage.x_after - x) <= STILL * size)[bound.kept]):
+            if _still(bound, courses, x, passage.x_after):
                 seen.add(tuple(after))
                 paths.append([*path, passage])
     return None

@@ -97,7 +97,7 @@ def settle(bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarra
         if not once.issuperset(again):
             once.update(again)
             since = len(passages)
-        elif not searched and goes_round(passages[since:]):
+        elif not searched and goes_round(bound, courses, passages, since):
             searched, found = True, search()
             if found is not None:
                 break
