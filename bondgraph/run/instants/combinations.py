@@ -13,7 +13,8 @@ from bondgraph.run.instants.fields import flag, record_of
 from bondgraph.run.instants.log import SCALARS
 from bondgraph.run.instants.transitions import BACK, NONE, needs_row, row_of
 from bondgraph.run.instants.turning import UNKNOWN
-from bondgraph.run.switching.combinations import MOST, STILL
+from bondgraph.run.switching.combinations import MOST
+from bondgraph.run.switching.passages import JUMP
 
 
 def procedures() -> list[Procedure]:
@@ -29,7 +30,7 @@ def _still() -> Procedure:
     with write.loop(record.get("kept_count")) as k:
         i = record.get("kept").load(k, "i64")
         size = larger(write, record.get("sizes")[i], size_of(write, start[i]))
-        with write.when(~(size_of(write, x[i] - start[i]) <= STILL * size)):
+        with write.when(~(size_of(write, x[i] - start[i]) <= JUMP * size)):
             write.give(0)
     write.give(1)
     return write

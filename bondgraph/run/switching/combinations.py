@@ -8,10 +8,10 @@ import numpy as np
 
 from bondgraph.run.bound import Bound
 from bondgraph.run.switching.course import Courses
-from bondgraph.run.switching.passages import Passage, by_name, carried_out
+from bondgraph.run.switching.passages import JUMP, Passage, by_name, carried_out
 
-MOST, STILL = 2000, 1e-12
-"""Most combinations of modes that are tried, and jumps that count as none, relative to the size of a state."""
+MOST = 2000
+"""Most combinations of modes that are tried."""
 
 
 def goes_round(bound: Bound, courses: Courses, passages: Sequence[Passage], since: int) -> bool:
@@ -28,7 +28,7 @@ def goes_round(bound: Bound, courses: Courses, passages: Sequence[Passage], sinc
 def _still(bound: Bound, courses: Courses, start: np.ndarray, x: np.ndarray) -> bool:
     """Whether states x are those of the start, but for rounding."""
     size = np.fmax(courses.sizes, np.abs(start))
-    return bool(np.all((np.abs(x - start) <= STILL * size)[bound.kept]))
+    return bool(np.all((np.abs(x - start) <= JUMP * size)[bound.kept]))
 
 
 def consistent(
