@@ -2,7 +2,7 @@
 guard rises, as rows of the log, out.
 
 Each combination that is tried is a row of the log, in the order in which they are found: `parents` holds the place of the one it
-was reached from, `edges` the transition between them.
+was reached from, `edges` the transition between them, `codes` a number of its modes, by which it is looked up.
 """
 
 from __future__ import annotations
@@ -80,10 +80,11 @@ def _modes_of(write: Procedure, row: Temporary) -> Temporary:
 
 
 def _seen() -> Procedure:
-    """1 if the modes m_here, after transition `index`, are those of the start or of one of `count` rows from `row` on."""
-    arguments = {"s": "ptr", "index": "i64", "row": "i64", "count": "i64"}
+    """1 if the modes m_here, after transition `index`, are those of the start or of one of `count` rows from `row` on; these and
+    no others have their `code`, or by chance."""
+    arguments = {"s": "ptr", "index": "i64", "row": "i64", "count": "i64", "code": "i64"}
     write = Procedure("seen_before", arguments, "i64", internal=True)
-    record, index = record_of(write), write["index"]
+    record, index, code = record_of(write), write["index"], write["code"]
     modes, after = record.get("modes"), record.get("m_after")
     with write.loop(modes) as i:
         after[i] = record.get("m_here")[i]
@@ -96,8 +97,9 @@ def _seen() -> Procedure:
         with write.when(same.get().equals(1)):
             write.give(1)
 
-    compare(record.get("m_start"))
-    with write.loop(write["count"]) as k:
+    with write.when(code.equals(0)):
+        compare(record.get("m_start"))
+    with write.loop(write["count"]) as k, write.when(record.get("codes").load(k, "i64").equals(code)):
         compare(_modes_of(write, row_of(write, write["row"] + k)))
     write.give(0)
     return write
@@ -131,12 +133,15 @@ def _tried() -> Procedure:
     arguments = {"s": "ptr", "t": "double", "row": "i64", "node": "i64", "count": "i64"}
     write = Procedure("try_from", arguments, "i64", internal=True)
     record, s, t, row, node = record_of(write), *(write[name] for name in ("s", "t", "row", "node"))
-    count = write.local(write["count"], "i64")
+    count, here = write.local(write["count"], "i64"), write.local(0, "i64")
+    with write.when(node >= 0):
+        here.set(record.get("codes").load(node, "i64"))
     with write.loop(record.get("transitions")) as k:
         i = record.get("order").load(k, "i64")
         may = flag(record.get("allowed"), i) & flag(record.get("endless"), i) & (count.get() < MOST)
         leaves = record.get("m_here")[record.get("slots").load(i, "i64")].equals(record.get("sources")[i])
-        with write.when(may & leaves), write.when(write.call("seen_before", [s, i, row, count.get()], "i64").equals(0)):
+        code = here.get() + record.get("code_steps").load(i, "i64")
+        with write.when(may & leaves), write.when(write.call("seen_before", [s, i, row, count.get(), code], "i64").equals(0)):
             with write.when(~flag(record.get("ready"), i)):
                 write.give(BACK)
             needs_row(write, row + count.get())
@@ -147,6 +152,7 @@ def _tried() -> Procedure:
                 write.call("end_row", [s, own])
                 record.get("parents").store(count.get(), node, "i64")
                 record.get("edges").store(count.get(), i, "i64")
+                record.get("codes").store(count.get(), code, "i64")
                 count.set(count.get() + 1)
     write.give(count.get())
     return write

@@ -43,6 +43,10 @@ class RunPoint:
     reached: np.ndarray
 
 
+_GOLDEN = 0x9E3779B97F4A7C15
+"""Odd, and 2^64 over the golden ratio: its multiples lie far apart."""
+
+
 class Settler:
     """What machine code needs to settle events; the integrator that runs it gives it its own arrays, and a run in Python its log
     and its samples (`attend`)."""
@@ -71,6 +75,7 @@ class Settler:
             "last": [edge.last for edge in edges],
             "own": [edge.source == edge.target for edge in edges],
             "endless": [edge.error is None for edge in edges],
+            "code_steps": [_code(edge) for edge in edges],
             "may_rest": [edge.accumulates is not None for edge in edges],
             "rest_edges": _to_rest(edges),
             "loop_counts": [len(loop.states) for loop in program.loops],
@@ -90,7 +95,10 @@ class Settler:
             table.point(name, np.array(numbers, dtype=float))
         most = max((len(loop.states) for loop in program.loops), default=0)
         flags = "ready resets supplies pushes firm asked bounce open rising once left marked rested resting allowed"
-        noted, tried = dict.fromkeys(("watched", "noted_of", "counted"), most_noted), dict.fromkeys(("parents", "edges"), MOST)
+        noted, tried = (
+            dict.fromkeys(("watched", "noted_of", "counted"), most_noted),
+            dict.fromkeys(("parents", "edges", "codes"), MOST),
+        )
         table.lay({**dict.fromkeys(flags.split(), count), **noted, **tried}, np.int64)
         lengths = dict.fromkeys(["x_here", "x_after", "x_shift", "x_shifted", "x_near", "x_ahead", "x_start"], n)
         lengths |= dict.fromkeys(["speed", "speed_later"], n)
@@ -227,6 +235,12 @@ def _plain(bound: Bound, settings: Settings) -> np.ndarray:
     if not all(loop.kernel.is_machine_code for loop in program.loops):
         found[:] = False
     return found
+
+
+def _code(edge: RunTransition) -> int:
+    """What a transition adds to the code of modes, the sum of each times a large number of its own, modulo 2^64."""
+    found = int(edge.target - edge.source) * (2 * edge.slot + 1) * _GOLDEN % (1 << 64)
+    return found - (1 << 64) if found >> 63 else found
 
 
 def _to_rest(edges: Sequence[RunTransition]) -> list[int]:
