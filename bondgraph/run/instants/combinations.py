@@ -80,8 +80,8 @@ def _modes_of(write: Procedure, row: Temporary) -> Temporary:
 
 
 def _seen() -> Procedure:
-    """1 if the modes m_here, after transition `index`, are those of the start or of one of `count` rows from `row` on; these and
-    no others have their `code`, or by chance."""
+    """1 if the modes m_here, after transition `index`, are those of the start or of one of `count` rows from `row` on; only what
+    has the same `code` is compared."""
     arguments = {"s": "ptr", "index": "i64", "row": "i64", "count": "i64", "code": "i64"}
     write = Procedure("seen_before", arguments, "i64", internal=True)
     record, index, code = record_of(write), write["index"], write["code"]
