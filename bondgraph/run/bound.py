@@ -95,6 +95,10 @@ class Bound:
         kernel = _at(self.program.resets, index)
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
+    def resets(self, index: int) -> bool:
+        """Whether transition `index` may change states."""
+        return _at(self.program.resets, index) is not None
+
     def pushed(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """What the impulse of transition `index` adds to all guards, and x after it without the impulse; m as for `reset`.
         None where no other transition could answer it."""

@@ -60,7 +60,6 @@ WITH_PYTHON = {
     "an error": test_events.test_a_terminal_transition_ends_the_run_with_its_reason,
     "too many": test_events.test_too_many_events,
     "not finite": test_events.test_a_reset_that_is_not_finite,
-    "consistent modes": lambda: test_modes_at_an_event.test_the_consistent_mode_is_taken(test_modes_at_an_event.circuit, 1),
     "a clock": test_ticks.test_events_between_ticks_leave_the_clock_alone,
     "a guard at a tick": lambda: test_ticks.test_a_guard_that_jumps_at_a_tick_fires_there({}),
     "a break": test_breaks.test_a_guard_of_time_fires_in_a_window_that_no_step_would_meet,
@@ -93,6 +92,12 @@ def test_what_it_does_not_know_goes_on_in_python(kind):
     with compared() as told:
         WITH_PYTHON[kind]()
     assert told["runs"] >= 1 and told["instants"] >= told["handed_back"]
+
+
+def test_modes_that_agree_are_searched_for_there_too():
+    with compared() as told:
+        test_modes_at_an_event.test_the_consistent_mode_is_taken(test_modes_at_an_event.circuit, 2)
+    assert told["runs"] == 4 and told["handed_back"] == 0
 
 
 def test_a_full_log_is_handed_over_on_the_way(monkeypatch):

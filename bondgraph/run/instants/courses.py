@@ -6,7 +6,7 @@ ends where nothing is open.
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.emit.procedure import Local, Procedure, Temporary
 from bondgraph.run.idioms import clock_time, finite, larger, size_of
 from bondgraph.run.instants import turning
 from bondgraph.run.instants.fields import active, flag, record_of, truth
@@ -45,10 +45,13 @@ def _instant() -> Procedure:
 
 
 def _spread() -> Procedure:
-    """`rounding.spread` of values (k,), which are `near` at the points."""
+    """`rounding.spread` of values (k,), which are `near` at the points; nothing of those that are not active, which are the same
+    there."""
     write = Procedure("spread", {"s": "ptr", "value": "ptr", "near": "ptr", "out": "ptr"}, internal=True)
     count, near = record_of(write).get("transitions"), write["near"]
     with write.loop(count) as i:
+        write["out"][i] = 0.0
+    with write.loop(count) as i, write.when(active(write, i)):
         value, top = write["value"][i], write.local(0.0)
         for k in range(PAIRS):
             sides = (size_of(write, near[count * j + i] - value) for j in (k, k + PAIRS))
@@ -143,7 +146,7 @@ def _growing() -> Procedure:
     """`Courses._growing`: of guards `asked` for, which are `now` at (t, x) with rates `speed`, those that grow into `rising`."""
     write = Procedure("growing", {**_AT, "speed": "ptr"}, internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
-    n, count, now, change, least = (record.get(name) for name in ("n", "transitions", "now", "change", "least"))
+    count, now, change, least = (record.get(name) for name in ("transitions", "now", "change", "least"))
     open_, rising, still, y = (record.get(name) for name in ("open", "rising", "still", "x_shift"))
     left = write.local(0, "i64")
     with write.loop(count) as i:
@@ -152,20 +155,23 @@ def _growing() -> Procedure:
         left.set(left.get() + is_asked)
     with write.when(left.get().equals(0)):
         write.give()
-    with write.loop(n) as i:
-        y[i] = size_of(write, x[i])
-    write.call("noise", [s, t, x, y, now, still])
     step = write.local(larger(write, SOONEST * record.get("span"), write.call("instant", [s, t], "double")))
-    latest, known = LATEST * record.get("span"), write.local(0, "i64")
+    latest, known, measured = LATEST * record.get("span"), write.local(0, "i64"), write.local(0, "i64")
     with write.repeat() as (_, done):
         h = step.get()
         write.call("ahead", [s, t, x, record.get("p"), h, write["speed"], y, change])
-        moved = write.local(0, "i64")
+        moved, differs = write.local(0, "i64"), write.local(0, "i64")
         with write.loop(count) as i:
             change[i] = change[i] - now[i]
-            least[i] = still[i]
-            with write.when(flag(open_, i) & ~(size_of(write, change[i]) <= still[i])):
-                moved.set(1)
+            least[i] = 0.0
+            with write.when(flag(open_, i) & ~change[i].equals(0.0)):
+                differs.set(1)
+        with write.when(differs.get().equals(1)):
+            _measured(write, measured)
+            with write.loop(count) as i:
+                least[i] = still[i]
+                with write.when(flag(open_, i) & ~(size_of(write, change[i]) <= still[i])):
+                    moved.set(1)
         with write.when(moved.get().equals(1)):
             with write.when(known.get().equals(0)):
                 write.call("starts_near", [s, t, x])
@@ -186,6 +192,16 @@ def _growing() -> Procedure:
             write.jump(done)
     write.give()
     return write
+
+
+def _measured(write: Procedure, measured: Local) -> None:
+    """Fill `still` with what rounding makes of the guards, if that has not been done; nothing asks for it while none changes."""
+    record, sizes = record_of(write), record_of(write).get("x_ahead")
+    with write.when(measured.get().equals(0)):
+        with write.loop(record.get("n")) as i:
+            sizes[i] = size_of(write, write["x"][i])
+        write.call("noise", [write["s"], write["t"], write["x"], sizes, record.get("now"), record.get("still")])
+        measured.set(1)
 
 
 def _rises(write: Procedure, h: Temporary) -> None:

@@ -11,8 +11,8 @@ from bondgraph.run.table import fields_of
 # Of the run: p, window as in `bound.Bound`; sizes, by_x, p_near, later, bounces, trials as in `course`, p_factors and
 # known_bounces: what p_near is of p, and bounces when a run begins; times, counts as in `accumulation.Watch`. Of the transitions
 # (k,): slots, sources, targets, order by name, last, own (1: leads into its own state), ready (1: machine code may take it),
-# may_rest, with the edge to the state of rest, its mode, and what is said of it; resets, supplies, pushes: kernels, 0 where there
-# is none.
+# endless (1: it ends no run), code_steps: what each adds to the code of modes, may_rest, with the edge to the state of rest, its
+# mode, and what is said of it; resets, supplies, pushes: kernels, 0 where there is none.
 # Of loops: kernels, counts of unknowns and, one loop after the other, their places; kept: places that are no guesses.
 # Where the run stands: y, m, levels, fired of the integrator, and reached, how large states were at the ends of its steps; rows:
 # samples, `written` of them, `seen` for their sizes; held: modes at them, `held_rows` known (all_held: from the first sample on);
@@ -28,6 +28,7 @@ _POINTERS = """
     x_here m_here x_after m_after x_shift x_shifted x_near x_ahead speed speed_near speed_later
     was now zero soon change least still near near_now firm asked bounce open rising once left
     trials tried tried_after tried_size tried_speed tried_ahead tried_now tried_soon
+    endless code_steps allowed parents edges codes x_start m_start
     pushed newton newton_step newton_start watched noted_of overwritten counted resting marked rested
 """
 _WHOLES = """

@@ -7,7 +7,7 @@ reference.
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record
-from bondgraph.run.instants import courses, newton, opening, rest, settle, transitions, watch
+from bondgraph.run.instants import accumulation, combinations, courses, newton, opening, settle, transitions
 from bondgraph.run.instants.fields import FIELDS
 from bondgraph.run.table import Fields
 
@@ -18,8 +18,8 @@ ROOM = 16
 def procedures(fields: Fields, advance: str, event: int) -> list[Procedure]:
     """The loop `run` around an integrator's procedure `advance` (c), whose answer at an event is `event`; `fields` are those
     behind c."""
-    parts = [*courses.procedures(), *newton.procedures(), *transitions.procedures()]
-    parts += [*watch.procedures(), *rest.procedures(), *settle.procedures(), *opening.procedures()]
+    parts = [*courses.procedures(), *newton.procedures(), *transitions.procedures(), *combinations.procedures()]
+    parts += [*accumulation.procedures(), *settle.procedures(), *opening.procedures()]
     return [*parts, _run(fields, advance, event)]
 
 

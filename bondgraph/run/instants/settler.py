@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,9 @@ from bondgraph.run.program import RunTransition
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.switching.accumulation import Watch
+from bondgraph.run.switching.combinations import MOST
 from bondgraph.run.switching.course import Courses, trials
-from bondgraph.run.switching.passages import Passage, by_name
+from bondgraph.run.switching.passages import by_name
 from bondgraph.run.switching.rounding import PAIRS
 from bondgraph.run.switching.settling import OF_LEG, PROBE, TOLD, TURNS, TURNS_EACH
 from bondgraph.run.table import FieldTable
@@ -42,6 +43,10 @@ class RunPoint:
     reached: np.ndarray
 
 
+_GOLDEN = 0x9E3779B97F4A7C15
+"""Odd, and 2^64 over the golden ratio: its multiples lie far apart."""
+
+
 class Settler:
     """What machine code needs to settle events; the integrator that runs it gives it its own arrays, and a run in Python its log
     and its samples (`attend`)."""
@@ -50,7 +55,6 @@ class Settler:
         self._bound, self.courses, self.watch, self._most = bound, courses, watch, settings.max_events
         program, edges = bound.program, bound.program.transitions
         layout, resting = Rows.of(program), resting_notes(edges)
-        self._plain = _plain(bound, settings)
         n, count, modes, turns = program.states, len(edges), program.modes, TURNS + TURNS_EACH * len(edges)
         self._most_noted = most_noted = LEVELS * (turns + count)
         self.table = table = FieldTable(FIELDS)
@@ -70,6 +74,8 @@ class Settler:
             "order": by_name(edges),
             "last": [edge.last for edge in edges],
             "own": [edge.source == edge.target for edge in edges],
+            "endless": [edge.error is None for edge in edges],
+            "code_steps": [_code(edge) for edge in edges],
             "may_rest": [edge.accumulates is not None for edge in edges],
             "rest_edges": _to_rest(edges),
             "loop_counts": [len(loop.states) for loop in program.loops],
@@ -88,15 +94,18 @@ class Settler:
         for name, numbers in reals.items():
             table.point(name, np.array(numbers, dtype=float))
         most = max((len(loop.states) for loop in program.loops), default=0)
-        flags = "ready resets supplies pushes firm asked bounce open rising once left marked rested resting"
-        table.lay(
-            {**dict.fromkeys(flags.split(), count), **dict.fromkeys(("watched", "noted_of", "counted"), most_noted)}, np.int64
+        flags = "ready resets supplies pushes firm asked bounce open rising once left marked rested resting allowed"
+        noted, tried = (
+            dict.fromkeys(("watched", "noted_of", "counted"), most_noted),
+            dict.fromkeys(("parents", "edges", "codes"), MOST),
         )
-        lengths = dict.fromkeys(["x_here", "x_after", "x_shift", "x_shifted", "x_near", "x_ahead", "speed", "speed_later"], n)
+        table.lay({**dict.fromkeys(flags.split(), count), **noted, **tried}, np.int64)
+        lengths = dict.fromkeys(["x_here", "x_after", "x_shift", "x_shifted", "x_near", "x_ahead", "x_start"], n)
+        lengths |= dict.fromkeys(["speed", "speed_later"], n)
         lengths |= dict.fromkeys(["tried", "tried_after", "tried_size", "tried_speed", "tried_ahead"], n)
         lengths |= dict.fromkeys(["tried_now", "tried_soon"], count)
         lengths |= dict.fromkeys(["was", "now", "zero", "soon", "change", "least", "still", "levels_begun"], count)
-        lengths |= {"m_here": modes, "m_after": modes, "near": 2 * PAIRS * count, "near_now": 2 * PAIRS * count}
+        lengths |= {"m_here": modes, "m_after": modes, "m_start": modes, "near": 2 * PAIRS * count, "near_now": 2 * PAIRS * count}
         lengths |= {"speed_near": 2 * PAIRS * n, "pushed": count + n, "overwritten": most_noted}
         table.lay({**lengths, "newton": 2 * most, "newton_step": most, "newton_start": most})
         self._lay_rows(layout.width, _rows_of(FREE, layout.width))
@@ -108,17 +117,14 @@ class Settler:
         places |= {"probe": PROBE * bound.span, "of_leg": OF_LEG, "told": TOLD}
         for name, value in {**counts, **places}.items():
             table[name] = value
-        self._waiting = np.flatnonzero(self._plain).tolist()
+        self._waiting: list[int] = np.flatnonzero(_plain(bound, settings)).tolist()
         self.ready()
 
     def ready(self) -> bool:
         """Note the kernels that have been compiled since this was last asked, and make room for rows that were lacking: whether
         some were."""
         lacked = self._grow()
-        if self._waiting:
-            self.learn(self._waiting)
-            known = self.table.arrays["ready"]
-            self._waiting = [i for i in self._waiting if not known[i]]
+        self.learn()
         return lacked
 
     def _grow(self) -> bool:
@@ -136,21 +142,18 @@ class Settler:
         for name, value in {"log_room": len(self._rows), "reserve": reserve, "lacked": 0}.items():
             self.table[name] = value
 
-    def learn(self, transitions: Iterable[int]) -> None:
+    def learn(self) -> None:
         """Note the kernels of transitions, those that are there: what has never been needed is not compiled yet."""
-        arrays, program = self.table.arrays, self._bound.program
-        for i in transitions:
-            if not self._plain[i] or arrays["ready"][i]:
-                continue
+        arrays, program, left = self.table.arrays, self._bound.program, []
+        for i in self._waiting:
             named = {name: _at(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
             if all(kernel is None or (kernel.is_machine_code and kernel.is_made) for kernel in named.values()):
                 for name, kernel in named.items():
                     arrays[name][i] = 0 if kernel is None else kernel.address
                 arrays["ready"][i] = 1
-
-    def taken(self, passages: Iterable[Passage]) -> None:
-        """Note the kernels of what Python has settled."""
-        self.learn({i for passage in passages for i in passage.transitions})
+            else:
+                left.append(i)
+        self._waiting = left
 
     def attend(self, log: Log, samples: SampleRows) -> None:
         """Fill this log, and the modes of these samples."""
@@ -232,6 +235,12 @@ def _plain(bound: Bound, settings: Settings) -> np.ndarray:
     if not all(loop.kernel.is_machine_code for loop in program.loops):
         found[:] = False
     return found
+
+
+def _code(edge: RunTransition) -> int:
+    """What a transition adds to the code of modes, the sum of each times a large number of its own, modulo 2^64."""
+    found = int(edge.target - edge.source) * (2 * edge.slot + 1) * _GOLDEN % (1 << 64)
+    return found - (1 << 64) if found >> 63 else found
 
 
 def _to_rest(edges: Sequence[RunTransition]) -> list[int]:

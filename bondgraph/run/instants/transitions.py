@@ -19,7 +19,7 @@ BACK = -2
 
 def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
-    return [_begun_row(), _carried_out(), _taken(), _answered(), _first_fired(), _first_rising(), _passages()]
+    return [_begun_row(), _carried_out(), _ended_row(), _taken(), _answered(), _first_fired(), _first_rising(), _passages()]
 
 
 def row_of(write: Procedure, number: Temporary) -> Temporary:
@@ -77,18 +77,29 @@ def _carried_out() -> Procedure:
     return write
 
 
-def _taken() -> Procedure:
-    """States and modes are those after a passage, which its row notes."""
-    write = Procedure("taken", {"s": "ptr", "row": "ptr"}, internal=True)
+def _ended_row() -> Procedure:
+    """A row notes x_after, m_after."""
+    write = Procedure("end_row", {"s": "ptr", "row": "ptr"}, internal=True)
     record, n, modes = record_of(write), record_of(write).get("n"), record_of(write).get("modes")
     x_row = write["row"].at(len(SCALARS)).at(n)
     m_row = x_row.at(n).at(modes)
     with write.loop(n) as i:
-        record.get("x_here")[i] = record.get("x_after")[i]
         x_row[i] = record.get("x_after")[i]
     with write.loop(modes) as i:
-        record.get("m_here")[i] = record.get("m_after")[i]
         m_row[i] = record.get("m_after")[i]
+    write.give()
+    return write
+
+
+def _taken() -> Procedure:
+    """States and modes are those after a passage, which its row notes."""
+    write = Procedure("taken", {"s": "ptr", "row": "ptr"}, internal=True)
+    record = record_of(write)
+    write.call("end_row", [write["s"], write["row"]])
+    with write.loop(record.get("n")) as i:
+        record.get("x_here")[i] = record.get("x_after")[i]
+    with write.loop(record.get("modes")) as i:
+        record.get("m_here")[i] = record.get("m_after")[i]
     write.give()
     return write
 
@@ -173,12 +184,17 @@ def _first_rising() -> Procedure:
 
 def _passages() -> Procedure:
     """Carry out what fired, if that is `asked` for, then what rises, one by one, into rows of the log from `row` on and x_here,
-    m_here: how many there were; `BACK` for Python. A bounce that does not take its guard back is left in `stuck`."""
+    m_here: how many there were; `BACK` for Python. Where this goes round, modes are searched for in which it ends. A bounce that
+    does not take its guard back is left in `stuck`."""
     arguments = {"s": "ptr", "t": "double", "probe": "double", "asked": "i64", "row": "i64"}
     write = Procedure("passages", arguments, "i64", internal=True)
     record, s, t, probe = record_of(write), write["s"], write["t"], write["probe"]
     x, count, known, chosen = record.get("x_here"), write.local(0, "i64"), write.local(0, "i64"), write.local(NONE, "i64")
+    first, since = write["row"], write.local(0, "i64")
     record.set("stuck", NONE)
+    for name, whole in (("x", "n"), ("m", "modes")):
+        with write.loop(record.get(whole)) as i:
+            record.get(f"{name}_start")[i] = record.get(f"{name}_here")[i]
     with write.loop(record.get("transitions")) as i:
         record.get("once").store(i, 0, "i64")
     with write.when(write["asked"].equals(1)):
@@ -197,8 +213,8 @@ def _passages() -> Procedure:
             write.give(BACK)
         with write.when(~flag(record.get("ready"), index)):
             write.give(BACK)
-        needs_row(write, write["row"] + count.get())
-        row = row_of(write, write["row"] + count.get())
+        needs_row(write, first + count.get())
+        row = row_of(write, first + count.get())
         with write.when(write.call("carried_out", [s, t, index, row], "i64").equals(0)):
             write.give(BACK)
         chosen.set(write.call("answered", [s, t, index, row], "i64"))
@@ -217,6 +233,10 @@ def _passages() -> Procedure:
                 with write.when(bounce.equals(1) & chosen.get().equals(NONE)):
                     record.set("stuck", index)
                     write.give(count.get())
-                record.get("once").store(index, 1, "i64")
-    write.give(BACK)
+                with write.when(~flag(record.get("once"), index)):
+                    record.get("once").store(index, 1, "i64")
+                    since.set(count.get())
+        with write.when(write.call("goes_round", [s, first, since.get(), count.get()], "i64").equals(1)):
+            write.give(write.call("consistent_modes", [s, t, probe, first, count.get()], "i64"))
+    write.give(write.call("consistent_modes", [s, t, probe, first, count.get()], "i64"))
     return write

@@ -40,7 +40,8 @@ class Courses:
         self.by_x, self.p_factors = nudges(bound.program.states), 1.0 + nudges(len(bound.p))
         self.p = bound.p * self.p_factors
         self.later = ULPS * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
-        self.known_bounces = np.array([_known_bounce(edge) for edge in bound.program.transitions], dtype=np.int64)
+        known = [_known_bounce(edge, bound.resets(i)) for i, edge in enumerate(bound.program.transitions)]
+        self.known_bounces = np.array(known, dtype=np.int64)
         self.bounces = self.known_bounces.copy()
         """Which transitions are bounces: 1, 0, or -1 where that has not been asked yet; those that are known before a run."""
         self._last = np.array([edge.last for edge in bound.program.transitions], dtype=bool)
@@ -166,6 +167,7 @@ class Courses:
         return spread(now, kernel.many(times, x + self.by_x * sizes, self.p, m))
 
 
-def _known_bounce(edge: RunTransition) -> int:
-    """1 for a transition that is a bounce by what it is, 0 for one that is none, -1 where it has to be tried."""
-    return int(edge.impact) or -1 if edge.source == edge.target else 0
+def _known_bounce(edge: RunTransition, resets: bool) -> int:
+    """1 for a transition that is a bounce by what it is, 0 for one that is none, such as one that `resets` nothing, -1 where it
+    has to be tried."""
+    return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
+from bondgraph.run.switching.combinations import consistent, goes_round
 from bondgraph.run.switching.course import Courses
 from bondgraph.run.switching.crossings import EPSILON
 from bondgraph.run.switching.meeting import Together
@@ -24,8 +24,6 @@ LEAST = 1e-300
 """What a level lies at least off zero."""
 TURNS, TURNS_EACH = 20, 4
 """Transitions at one instant, at most: so many, and for each there is so many."""
-# Most combinations of modes that are tried, and jumps that count as none, relative to the size of a state.
-_TRIALS, _STILL = 2000, 1e-12
 
 
 @dataclass(frozen=True)
@@ -55,8 +53,8 @@ def settle(bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarra
     collisions at the same time together (`together`), unless `how` says otherwise.
 
     Of several the first by name is taken, whatever order they were written in; where this goes round in modes without any
-    state that jumps, modes are tried for one in which no guard rises. A transition into its own state that does not
-    work against its guard fires once; then the guard must have been below zero before it fires again.
+    state that jumps, modes are tried for some in which no guard rises (`combinations`). A transition into its own state that
+    does not work against its guard fires once; then the guard must have been below zero before it fires again.
     """
     transitions = bound.program.transitions
     passages: list[Passage] = []
@@ -65,12 +63,16 @@ def settle(bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarra
     order = by_name(transitions)
     once: set[int] = set()
     start, here = (t, x, m), _Here(courses, t, x, m, how.probe)
+    since, searched, found = 0, False, None
     waiting = [i for i in order if i in fired and (not _must_rise(courses, transitions, i, t, x, m) or here.rising[i])][:1]
 
     def settled(**outcome: Any) -> Settled:
         left = {i for passage in passages for i in passage.transitions if courses.is_bounce(i, t, here.x, here.m)}
         levels = _levels(bound.guards(t, here.x, here.m), courses.zero(t, here.x, here.m), once, left)
         return Settled(here.x, here.m, tuple(passages), levels, **outcome)
+
+    def search() -> list[Passage] | None:
+        return consistent(bound, courses, *start, [passage.transition for passage in passages], how.probe)
 
     for _ in range(TURNS + TURNS_EACH * len(transitions)):
         if not waiting:
@@ -92,10 +94,15 @@ def settle(bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarra
         stuck = tuple(i for i in again if courses.is_bounce(i, t, before, here.m))
         if stuck and not waiting:
             return settled(stuck=stuck)
-        once.update(again)
-    found = consistent_modes(bound, courses, *start, [passage.transition for passage in passages], how.probe)
-    if found is None:  # who has to answer may not have had its turn
-        found = consistent_modes(bound, courses, *start, range(len(transitions)), how.probe)
+        if not once.issuperset(again):
+            once.update(again)
+            since = len(passages)
+        elif not searched and goes_round(bound, courses, passages, since):
+            searched, found = True, search()
+            if found is not None:
+                break
+    if not searched:
+        found = search()
     if found is None:
         return settled(looping=True)
     passages[:] = found
@@ -121,33 +128,6 @@ def _must_rise(
 ) -> bool:
     """Whether a guard that was seen at zero does not suffice: what leaves is not thrown back, and no run ends by rounding."""
     return transitions[index].error is not None or courses.is_bounce(index, t, x, m)
-
-
-def consistent_modes(
-    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, tried: Sequence[int], probe: float
-) -> list[Passage] | None:
-    """The fewest transitions of the automata of those `tried` after which no guard rises, where no state jumps; None if there
-    are none. What jumps by no more than rounding counts as standing still."""
-    transitions = bound.program.transitions
-    slots = {transitions[i].slot for i in tried}
-    edges = [i for i in by_name(transitions) if transitions[i].slot in slots and transitions[i].error is None]
-    size = np.fmax(courses.sizes, np.abs(x))
-    paths: list[list[Passage]] = [[]]
-    seen = {tuple(m)}
-    for path in paths:
-        y, modes = (path[-1].x_after, path[-1].m_after) if path else (x, m)
-        if not courses.rising(t, y, modes, probe).any():
-            return path
-        for i in edges:
-            after = modes.copy()
-            after[transitions[i].slot] = transitions[i].target
-            if modes[transitions[i].slot] != transitions[i].source or tuple(after) in seen or len(seen) > _TRIALS:
-                continue
-            passage = carried_out(bound, i, t, y, modes)
-            if np.all((np.abs(passage.x_after - x) <= _STILL * size)[bound.kept]):
-                seen.add(tuple(after))
-                paths.append([*path, passage])
-    return None
 
 
 def _levels(guards: np.ndarray, zero: np.ndarray, once: set[int], left: set[int]) -> np.ndarray:

@@ -1,0 +1,115 @@
+"""Bridges of ideal diodes at ideal sources, against closed forms: which diodes conduct has to be found at each event."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bondgraph import J0, J1, Diode, Graph, I, R, Se, compile_model
+from bondgraph.run.switching import settling
+from bondgraph.run.switching.passages import carried_out
+from screws.scalars import sin
+from tests.twin_runs import compared
+
+
+def three_phase(order=range(6), choke=0.0):
+    """Six diodes at three sources and a resistor, with a choke or without one; `order` is that of adding them."""
+    graph, plus, minus, out = Graph("bridge"), J0("plus"), J0("minus"), J1("out")
+    nodes = [J0(f"n{k}") for k in range(3)]
+    for k, node in enumerate(nodes):
+        given = {"size": 1.0, "speed": 1.0, "late": 2.0 * np.pi * k / 3.0}
+        wave = Se(f"u{k}", lambda size, speed, late, t: size * sin(speed * t - late), parameters=given, signals=["time"])
+        graph.connect(wave, node)
+    for side, k in (divmod(place, 3) for place in order):
+        arm = J1(f"{'low' if side else 'up'}{k}")
+        tail, head = (minus, nodes[k]) if side else (nodes[k], plus)
+        graph.connect(tail, arm).connect(arm, Diode(f"D{arm.name}")).connect(arm, head)
+    graph.connect(plus, out).connect(out, minus).connect(out, R("load", 1.0))
+    if choke:
+        graph.connect(out, I("choke", choke))
+    return compile_model(graph)
+
+
+def mains(speed, size, load):
+    """Parameters: rad/s, V, Ohm."""
+    return {"load.resistance": load} | {
+        f"u{k}.{name}": value for k in range(3) for name, value in (("speed", speed), ("size", size))
+    }
+
+
+def waves(t, speed, size):
+    return np.array([size * np.sin(speed * t - 2.0 * np.pi * k / 3.0) for k in range(3)])
+
+
+@pytest.fixture(scope="module", params=[(0, 1, 2, 3, 4, 5), (5, 3, 1, 4, 2, 0)], ids=["in order", "mixed"])
+def bridge(request):
+    return three_phase(request.param)
+
+
+@pytest.mark.parametrize("size, load", [(1.0, 1.0), (1e3, 1.0), (1e-3, 1.0), (1.0, 1e-3), (1e-3, 1e3)])
+@pytest.mark.parametrize("speed", [1.0, 2.0 * np.pi * 50.0, 1e6])
+def test_a_bridge_at_ideal_sources_gives_the_largest_line_voltage(bridge, speed, size, load):
+    """Two diodes commutate every 60 degrees, from 30 on; the machine code finds by itself which."""
+    end = 15.0 / speed
+    t = np.linspace(0.0, end, 151)
+    run = bridge.simulate(end, parameters=mains(speed, size, load), samples=t, progress=False)
+    assert run.ok, run.failure
+    assert run.statistics.handed_back == 0
+    u = waves(run.t, speed, size)
+    np.testing.assert_allclose(run["load.effort"], u.max(axis=0) - u.min(axis=0), rtol=0.0, atol=1e-9 * size)
+    np.testing.assert_allclose(run["load.flow"] * load, run["load.effort"], rtol=1e-12, atol=1e-12 * size)
+    times = np.unique(np.round(speed * run.events.times, 9))
+    np.testing.assert_allclose(times[times > 0.0], np.pi / 6.0 + np.arange(14) * np.pi / 3.0, rtol=0.0, atol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def choked():
+    return three_phase(choke=1.0)
+
+
+def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
+    """L di/dt + R i = the largest line voltage, from 60 to 120 degrees of a line in every sixth of a period."""
+    inductance, load, speed = 0.5, 2.0, 1.0
+    given = mains(speed, 1.0, load) | {"choke.inertia": inductance}
+    run = choked.simulate(15.0, parameters=given, samples=151, rtol=1e-11, atol=1e-13, progress=False)
+    assert run.ok, run.failure
+    assert run.statistics.handed_back == 0
+    z, gain = complex(load, speed * inductance), np.sqrt(3.0)
+
+    def steady(t):
+        """Of a line voltage gain sin(t + pi / 3) that begins with the sixth."""
+        return (gain * np.exp(1j * (t + np.pi / 3.0)) / z).imag
+
+    expected, current, begin = np.empty(len(run.t)), 0.0, -np.pi / 6.0
+    for k in range(20):
+        start, stop = max(begin, 0.0), begin + np.pi / 3.0
+        here = (run.t >= start) & (run.t <= stop)
+        free = current - steady(start - begin)
+        expected[here] = steady(run.t[here] - begin) + free * np.exp(-load / inductance * (run.t[here] - start))
+        current = steady(stop - begin) + free * np.exp(-load / inductance * (stop - start))
+        begin = stop
+        assert k < 19 or stop > run.t[-1]
+    np.testing.assert_allclose(run["load.flow"], expected, rtol=0.0, atol=1e-9)
+
+
+def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch):
+    """Transitions that go round do so once before the search: few are taken at an instant, not four for each that there is."""
+    taken = []
+    monkeypatch.setattr(settling, "carried_out", lambda *given: taken.append(given[1]) or carried_out(*given))
+    with compared() as told:
+        run = bridge.simulate(15.0, progress=False)
+    assert run.ok and told["runs"] == 1 and told["handed_back"] == 0 and len(run.events) > 28
+    assert len(run.events) <= len(taken) < 8 * told["instants"] < 4 * len(bridge.program.transitions)
+
+
+def test_a_jump_that_is_rounding_does_not_lead_a_search_astray(choked):
+    """Late in a run times are rounded so that two line voltages differ at a commutation: still two diodes take part in it, and
+    not a third that closes and opens at once."""
+    speed = 100.0 * np.pi
+    run = choked.simulate(0.2, parameters=mains(speed, 325.0, 20.0) | {"choke.inertia": 5e-3}, progress=False)
+    assert run.ok, run.failure
+    assert run.statistics.handed_back == 0
+    times = run.events.times[run.events.times > 0.0]
+    assert len(times) % 2 == 0
+    np.testing.assert_array_equal(times[::2], times[1::2])
+    np.testing.assert_allclose(speed * times[::2], np.pi / 6.0 + np.arange(len(times) // 2) * np.pi / 3.0, rtol=0.0, atol=1e-9)
