@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondgraph.errors import refusal
@@ -81,8 +82,10 @@ def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Se
     return numpy_kernel(own), starts
 
 
-IN_LANES = frozenset({"rates", "rates_and_powers", "powers", "energies", "closing_matrix"})
-"""Routines that runs side by side need."""
+STEPPED = ("rates", "powers", "rates_and_powers")
+LOOKED_AT = ("rates", "powers", "energies", "closing_matrix")
+"""Routines that runs side by side need for their steps; and those by which they are looked at when they are done: one in lanes,
+since they have much in common."""
 
 WIDEST = 20_000
 """Steps of these up to which they are made for runs side by side."""
@@ -96,15 +99,18 @@ def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int)
     """
     if not isinstance(routines, Mapping) or not _is_compiled(backend) or not routines["rates"].outputs:
         return None
-    from bondgraph.emit.kernel import LaneKernels
+    from bondgraph.emit.kernel import AT_SAMPLE, LaneKernels
     from bondgraph.emit.lanes import may_branch
     from bondgraph.emit.llvm import compile_in_lanes
 
-    own = [routine for name, routine in routines.items() if name in IN_LANES and routine.outputs]
-    straight = [routine for routine in own if isinstance(routine, Routine)]
-    if len(straight) < len(own) or sum(map(steps_of, straight)) > WIDEST or any(map(may_branch, straight)):
+    own = {name: routine for name, routine in routines.items() if name in STEPPED + LOOKED_AT and routine.outputs}
+    straight = {name: routine for name, routine in own.items() if isinstance(routine, Routine)}
+    several = straight.values()
+    if len(straight) < len(own) or sum(map(steps_of, several)) > WIDEST or any(map(may_branch, several)):
         return None
-    library = compile_in_lanes(straight, lanes)
+    stepped = [straight[name] for name in STEPPED if name in straight]
+    looked_at = tuple(output for name in LOOKED_AT if name in straight for output in straight[name].outputs)
+    library = compile_in_lanes([*stepped, replace(stepped[0], name=AT_SAMPLE, outputs=looked_at)], lanes)
     return LaneKernels(lanes, library.addresses, library)
 
 

@@ -202,6 +202,8 @@ LANES = (2, 4, 8, 16)
 """How many runs may go side by side."""
 MANY = 64
 """Runs from which on kernels are made for that."""
+AT_SAMPLE = "at_sample"
+"""The kernel in lanes of what is looked at in a finished run: rates, powers, energies, the entries of the constraints' matrix."""
 
 
 @dataclass(frozen=True, eq=False)

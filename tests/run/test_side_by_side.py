@@ -5,14 +5,21 @@ One thread takes them side by side from the first on; several look first how lon
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Graph, I, R, compile_model
 from bondgraph.emit.interpreter.steps import STRIP
-from bondgraph.emit.kernel import MANY
+from bondgraph.emit.kernel import AT_SAMPLE, MANY, address_of
+from bondgraph.emit.llvm import compile_procedures
+from bondgraph.emit.procedure import Procedure
 from bondgraph.errors import RunError
+from bondgraph.run.integrators.one_step.method import COMMON as INTEGRATOR
+from bondgraph.run.repeated.finished import rows
 from bondgraph.run.repeated.preparation import prepare
+from bondgraph.run.table import FieldTable
 from models.delta import DeltaParameters, DeltaRobot
 from screws import scalars as s
 from tests.run.problems import oscillator, program, top
@@ -133,6 +140,40 @@ def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
     found, alone = (prepared.many(p, [1.0, 1.0], [], {}, lanes=lanes, threads=1) for lanes in (4, 1))
     assert_same(found, alone)
     assert sorted(found.failures) == [1, 5, 8] and list(found.doubts) == [2] and list(found.refused) == [3]
+
+
+@pytest.mark.parametrize("stride", [1, 3])
+def test_what_is_not_finite_at_one_sample_is_seen(stride):
+    """A state, or the only energy, which is infinite at a zero state; samples are looked at by strides, several together."""
+    made = program(lambda t, x, p, m: [p[0] * x[1], x[0]], (2, 1, 0), energies=lambda t, x, p, m: [1.0 / x[1]])
+    lanes = 4
+    write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")
+    run = [write["s"], write["c"]]
+    write.call("present_run", run)
+    with write.loop(stride) as first:
+        write.call("see_samples", [*run, write["samples"], first])
+    write.give(write.call("any_spoilt", run, "i64"))
+    library = compile_procedures([*rows.procedures(lanes), write])
+    times = np.linspace(0.0, 1.0, 11)
+    kernels = made.in_lanes(lanes)
+    look = rows.row_table(made, kernels.addresses[AT_SAMPLE], lanes, times, times, False, 1.0)
+    look["stride"] = stride
+    integrator = FieldTable(INTEGRATOR)
+    integrator["width"] = 2
+    for name, values in (("p", np.ones(1)), ("m", np.zeros(0))):
+        integrator.point(name, values)
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(library.address("seen"))
+
+    def seen(samples):
+        return call(look.address, integrator.address, address_of(samples))
+
+    for k in range(11):
+        samples = np.ones((11, 2))
+        assert seen(samples) == 0
+        samples[k, 1] = 0.0
+        assert seen(samples) == 1
+        samples[k] = np.nan, 1.0
+        assert seen(samples) == 1
 
 
 def test_numbers_that_are_not_finite_are_refused_whatever_comes_of_them():

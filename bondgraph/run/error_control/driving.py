@@ -147,7 +147,9 @@ def _driven() -> Procedure:
     write = Procedure("drive", _AT, internal=True)
     record = record_of(write)
     n, found, speed, later = (record.get(name) for name in ("n", "driven", "fastest", "beyond"))
-    evaluate(write, "rates", write["t"], write["x"], found)
+    with write.when(record.get("rated").equals(0)):
+        evaluate(write, "rates", write["t"], write["x"], found)
+    record.set("rated", 0)
     wait, longest = write.local(float("inf")), write.local(0.0)
     with write.loop(n) as i:
         found[i] = size_of(write, found[i])
@@ -155,7 +157,7 @@ def _driven() -> Procedure:
         wait.set(write.intrinsic("minnum", wait.get(), ahead))
         longest.set(larger(write, longest.get(), ahead))
     with write.repeat() as (_, done):
-        with write.when(~(wait.get() <= longest.get())):
+        with write.when(~(wait.get() <= longest.get()) | record.get("timeless").equals(1)):
             write.jump(done)
         evaluate(write, "rates", write["t"] + wait.get(), write["x"], later)
         with write.loop(n) as i:

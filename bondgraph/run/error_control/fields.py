@@ -17,8 +17,9 @@ RAPID, CARRIED = 1, 2
 # size ... scale: as in `weights.Weights`; nominal, absolute: what the user hints at, and asks for.
 # seen: modes (SEEN, modes); squares: energy per square of each state, in the modes square_modes; ladder: factors that are tried.
 # coupled_at: time, states and modes (1 + n + modes) of the present couplings, if these are `coupled`; ahead: whether the nonzeros
-# for the next time that they are asked for are there already (`lane_couplings`); scaled: how much of `driving`'s `spread` is, the
-# next time (`lane_scales`): nothing, the fastest rates, or all.
+# for the next time that they are asked for are there already (`lane_couplings`); rated: whether rates are, in `driven`; scaled:
+# how much of `driving`'s `spread` is, the next time (`lane_scales`): nothing, the fastest rates, or all.
+# timeless: whether rates are known to be the same at all times.
 # wide_rates, ...: kernels for so many `lanes`, 0 where there are none, and their blocks.
 # patterns, pattern: records of `sparsity.structures.Structures` that are at hand, and the present one; meet: finds one by found.
 # asked: the table `ASKED` of weights that are looked at in Python.
@@ -27,8 +28,8 @@ _POINTERS = """rates powers energies couple interpret p window size floor noise 
     blocks place_blocks place_indices places constants numbers rows steps work seeded seed_groups entries entry_groups
     fastest balance reached later moved scales apart held beyond sharp points third fourth sigma driven
     wide_rates wide_powers wide_t wide_x wide_p wide_m wide_out asked"""
-_WHOLES = """n quadratures storages modes entry_count interpreted known oldest seen_count seen_next coupled ahead scaled
-    patience has_absolute modes_known resting number_count input_count step_count group_count lanes parameters"""
+_WHOLES = """n quadratures storages modes entry_count interpreted known oldest seen_count seen_next coupled ahead rated scaled
+    patience has_absolute modes_known resting number_count input_count step_count group_count lanes parameters timeless"""
 _REALS = "origin rtol longest collected energy spread boost boosted"
 
 FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())

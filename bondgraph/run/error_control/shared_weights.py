@@ -110,6 +110,7 @@ class SharedWeights(Weights):
         table.point("interpret", steps.address)
         table["interpreted"], table["number_count"], table["input_count"] = 1, len(steps.start), len(steps.places)
         table["step_count"], table["group_count"] = len(steps.table), steps.groups
+        table["timeless"] = 0 not in steps.blocks  # the first block is the time
 
     def side_by_side(self, kernels: LaneKernels) -> None:
         """Let several points be evaluated at once."""

@@ -253,7 +253,7 @@ def _reset() -> Procedure:
         record.set(name, 0.0)
     for name in ("boost", "boosted"):
         record.set(name, 1.0)
-    for name in ("seen_count", "seen_next", "modes_known", "resting", "coupled", "ahead", "scaled"):
+    for name in ("seen_count", "seen_next", "modes_known", "resting", "coupled", "ahead", "rated", "scaled"):
         record.set(name, 0)
     record.set("patience", PATIENCE[0])
     write.give()

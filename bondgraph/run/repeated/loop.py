@@ -24,7 +24,7 @@ ROW, OUTPUT, MODE = range(3)
 
 def procedures(lanes: int) -> list[Procedure]:
     """The beginning and the end of a run, whose rows are looked at in so many lanes."""
-    own = [*astray.procedures()] if lanes == 1 else [rows.not_finite(lanes)]
+    own = astray.procedures() if lanes == 1 else []
     parts = [*impulses.procedures(), *rows.procedures(lanes), *own, *screen.procedures(lanes)]
     return [*parts, _examine(lanes), _value(), _keep(), _begun(), _hopeless(), _ended()]
 
@@ -59,8 +59,9 @@ def _examine(lanes: int) -> Procedure:
     with write.when(look.is_given()):
         write.call("present_run", given[:2])
     if lanes > 1:
-        with write.when(write.call("not_finite", given, "i64").equals(1)):
-            write.give(1)
+        # Those whose constraints are looked at, too, are left to `may_lose_rank`.
+        with write.loop(Record(look, LOOK).get("stride"), Record(look, LOOK).get("watched")) as first:
+            write.call("see_samples", [*given, first])
     start, worst, in_play = write.local(0.0), write.local(0.0), write.local(0.0)
     with write.when(storages > 0):
         write.call(weights.get("energies"), [record.get("dates"), integrator.get("y_begun"), p, write["m"], energies])
@@ -102,9 +103,13 @@ def _examine(lanes: int) -> Procedure:
             write.give(1)
     with write.when(~(worst.get() <= in_play.get() * record.get("limit"))):
         write.give(1)
-    with write.when(look.is_given()), write.when(Record(look, LOOK).get("watched").equals(1)):
-        write.give(write.call("may_lose_rank", given, "i64"))
-    write.give(0)
+    with (
+        write.when(look.is_given()),
+        write.when(Record(look, LOOK).get("watched").equals(1)),
+        write.when(write.call("may_lose_rank", given, "i64").equals(1)),
+    ):
+        write.give(1)
+    write.give(write.call("any_spoilt", given[:2], "i64") if lanes > 1 else 0)
     return write
 
 

@@ -11,7 +11,7 @@ from threading import Event
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel, LaneKernels, address_of
+from bondgraph.emit.kernel import AT_SAMPLE, Kernel, LaneKernels, address_of
 from bondgraph.emit.once import Last
 from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
@@ -30,7 +30,7 @@ from bondgraph.run.repeated import loop
 from bondgraph.run.repeated.collected import RunBatch
 from bondgraph.run.repeated.ends import KeptOfRun
 from bondgraph.run.repeated.fields import UNBEGUN
-from bondgraph.run.repeated.finished.rows import KERNELS, row_table
+from bondgraph.run.repeated.finished.rows import row_table
 from bondgraph.run.repeated.finished.screen import screens
 from bondgraph.run.repeated.lanes import side_by_side
 from bondgraph.run.repeated.lanes.tables import UNDER_WAY, emptied, lane_table
@@ -289,10 +289,8 @@ class Workspace:
     def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
         """The table of the look at finished runs."""
         if (watch, lanes) not in self._looks:
-            program, count = self.bound.program, 1 if lanes is None else lanes.lanes
-            addresses = {} if lanes is None else lanes.addresses
-            for name in KERNELS if lanes is None else ():
-                kernel = getattr(program, name) if watch or name != "closing_matrix" else None
-                addresses = {**addresses, name: 0 if kernel is None else kernel.address or 0}
-            self._looks[watch, lanes] = row_table(program, addresses, count, times, dates, watch, self.settings.span)
+            program, matrix = self.bound.program, self.bound.program.closing_matrix if watch else None
+            alone = 0 if matrix is None else matrix.address or 0
+            count, kernel = (1, alone) if lanes is None else (lanes.lanes, lanes.addresses[AT_SAMPLE])
+            self._looks[watch, lanes] = row_table(program, kernel, count, times, dates, watch, self.settings.span)
         return self._looks[watch, lanes]

@@ -31,12 +31,12 @@ DRIVER = ("ready", "proposed", "judged", "lengthened", "held_down", "noisy_step"
 """Procedures of the method, and of the loop around its steps, that are called by their address."""
 _POINTERS = """rates powers rates_and_powers t h t_new later now error above below taken
     y y_new y_stage y_dense k f size floor noise hs chosen own fifth third p m seats stiff tables row_blocks runs
-    found couplings scales due_t due_now due_y due_p due_m due due_states due_modes"""
+    found couplings scales due_t due_now due_y due_k due_p due_m due due_states due_modes"""
 _WHOLES = "n width quadratures watch parameters following paused"
 FIELDS = fields_of([*_POINTERS.split(), *DRIVER], _WHOLES.split(), ("origin", "rtol"))
 COMPONENTS = {
     **dict.fromkeys(("y", "y_new", "y_stage", "y_dense", "size", "floor", "noise", "hs", "chosen", "own", "fifth", "third"), 1),
-    **{"k": EXTENDED, "f": DENSE, "due_y": 1},
+    **{"k": EXTENDED, "f": DENSE, "due_y": 1, "due_k": 1},
 }
 """Arrays of so many numbers for each state and integrated power, in each lane."""
 SUMS = ("t", "h", "t_new", "later", "now", "error", "above", "below", "due_t", "due_now")

@@ -1,18 +1,19 @@
 """Rows of a finished run, as many at a time as there are lanes: samples in; whether all that follows from them is finite, out.
 
-`lanes` = 1 is for runs that go alone. The table of `FIELDS` serves the look at constraints, too (`screen`).
+All of it comes of one kernel in lanes, `AT_SAMPLE`. `lanes` = 1 is for runs that go alone, whose constraints alone are looked at
+here. The table of `FIELDS` serves that look, too (`screen`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
 from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
-from bondgraph.run.error_control.abreast import Abreast, Numbers, Wide, everywhere
+from bondgraph.run.error_control.abreast import Abreast, Wide
 from bondgraph.run.integrators.explicit.lanes import every
 from bondgraph.run.integrators.one_step.method import COMMON as INTEGRATOR
 from bondgraph.run.outcome.judge import stride_of
@@ -20,33 +21,33 @@ from bondgraph.run.program import Program
 from bondgraph.run.repeated.finished.bounds import bounds
 from bondgraph.run.table import FieldTable, fields_of
 
-KERNELS = ("rates", "powers", "rates_and_powers", "energies", "closing_matrix")
-# t, x, p, m, out: blocks of the kernels, of several samples; falls, rises: of each sample whose constraints are looked at; rows,
-# columns: of the entries of their matrix; given ... work: such matrices, `now` with the one before in front; theta, bad, factor:
-# of each lane; signs, low, high: of each diagonal, the latter two of each lane; leftmost, lowest: the envelope of such a matrix;
-# beyond: whether the end of a run is looked at.
-_POINTERS = (
-    "dates t x p m out bad falls rises rows columns entries given now first work theta factor signs low high leftmost lowest"
-)
-_WHOLES = "parameters modes storages samples watched n entry_count count stride beyond"
-FIELDS = fields_of([*KERNELS, *_POINTERS.split()], _WHOLES.split(), ("end_date",))
+# kernel: of the constraints' matrix, or of all values at a sample and that matrix behind them; t, x, p, m, out: its blocks, of
+# several samples; spoilt: of each value, and of each state and integrated power before them, zero while all were finite, of each
+# lane; falls, rises: of each sample whose constraints are looked at; rows, columns: of the entries of their matrix; given ...
+# work: such matrices, `now` with the one before in front; theta, bad, factor: of each lane; signs, low, high: of each diagonal,
+# the latter two of each lane; leftmost, lowest: the envelope of such a matrix; beyond: whether the end of a run is looked at.
+_POINTERS = """kernel dates t x p m out spoilt bad falls rises rows columns entries given now first work theta factor
+    signs low high leftmost lowest"""
+_WHOLES = "parameters modes values samples watched n entry_count count stride beyond"
+FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("end_date",))
 
 
 def row_table(
-    program: Program, addresses: Mapping[str, int], lanes: int, times: np.ndarray, dates: np.ndarray, watched: bool, span: float
+    program: Program, kernel: int, lanes: int, times: np.ndarray, dates: np.ndarray, watched: bool, span: float
 ) -> FieldTable:
     """What these procedures take, for runs with rows at these times since their start; constraints are looked at if `watched`, at
-    the samples that `judge` chooses."""
+    the samples that `judge` chooses. `kernel` is where its code starts."""
     table = FieldTable(FIELDS)
-    outs = [kernel.n_out for name in KERNELS if (kernel := getattr(program, name)) is not None]
-    quadratures = 0 if program.powers is None else program.powers.n_out
-    lengths = {"x": program.states + quadratures, "p": program.parameters, "m": program.modes, "out": max(outs)}
+    every = (program.rates, program.powers, program.energies)
+    values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
+    behind = 0 if program.closing_matrix is None else program.closing_matrix.n_out
+    width = program.states + (0 if program.powers is None else program.powers.n_out)
+    lengths = {"x": width, "p": program.parameters, "m": program.modes, "out": values + behind, "spoilt": width + values}
     lengths |= dict.fromkeys(("t", "bad", "theta", "factor"), 1)
     arrays = {"dates": np.ascontiguousarray(dates)}
-    for name in KERNELS:
-        table.point(name, addresses.get(name, 0))
-    table["parameters"], table["modes"], table["samples"] = program.parameters, program.modes, len(times)
-    table["storages"] = 0 if program.energies is None else program.energies.n_out
+    table.point("kernel", kernel)
+    table["parameters"], table["modes"], table["values"] = program.parameters, program.modes, values
+    table["samples"], table["stride"] = len(times), 1
     if watched:
         assert program.closing is not None
         n, stride = len(program.closing.owners), stride_of(len(times))
@@ -56,11 +57,11 @@ def row_table(
         arrays |= {"rows": np.ascontiguousarray(rows), "columns": np.ascontiguousarray(columns)}
         arrays |= dict(zip(("leftmost", "lowest"), envelope(n, rows, columns), strict=True))
         arrays |= {"signs": np.zeros(n), "first": np.zeros(n * n), "now": np.zeros(n * n * (lanes + 1))}
-        lengths |= {"entries": len(rows), "given": n * n, "work": n * n, "low": n, "high": n}
+        lengths |= {"given": n * n, "work": n * n, "low": n, "high": n}
         table["n"], table["entry_count"], table["count"], table["stride"] = n, len(rows), len(looked), stride
         table["watched"], table["beyond"], table["end_date"] = 1, beyond, dates[0] + (span - times[0])
     arrays |= {name: aligned_zeros(length * lanes) for name, length in lengths.items()}
-    for name, array in arrays.items():
+    for name, array in {**arrays, "entries": arrays["out"][values * lanes :]}.items():
         table.point(name, array)
     return table
 
@@ -80,18 +81,19 @@ def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
 
 def procedures(lanes: int) -> list[Procedure]:
     """What the looks at values and at constraints need."""
-    return [_take(lanes), _take_all(lanes), _present(lanes)]
+    values = [_spoil(), _evaluated(lanes), _see(lanes), _spoilt(lanes)] if lanes > 1 else [_evaluated(lanes)]
+    return [_take(lanes), _take_all(lanes), _present(lanes), *values]
 
 
 @contextmanager
-def groups(write: Procedure, count: Operand, lanes: int) -> Iterator[Temporary]:
-    """Over so many samples, by groups of as many as there are lanes: the first of each."""
-    first = write.local(0, "i64")
+def groups(write: Procedure, stop: Operand, step: Operand, start: Operand = 0) -> Iterator[Temporary]:
+    """Over samples up to `stop` and without it, by groups: the first of each, `step` after the one before."""
+    first = write.local(start, "i64")
     with write.repeat() as (_, done):
-        with write.when(first.get() >= write.value(count, "i64")):
+        with write.when(first.get() >= write.value(stop, "i64")):
             write.jump(done)
         yield first.get()
-        first.set(first.get() + lanes)
+        first.set(first.get() + step)
 
 
 def _take(lanes: int) -> Procedure:
@@ -107,10 +109,10 @@ def _take(lanes: int) -> Procedure:
 
 def _take_all(lanes: int) -> Procedure:
     """Rows, and their dates, from the one of number `first` on, into all lanes; every `stride` counts, and the last goes on."""
-    given = {"s": "ptr", "rows": "ptr", **dict.fromkeys(("first", "count", "stride", "width"), "i64")}
+    given = {"s": "ptr", "rows": "ptr", **dict.fromkeys(("first", "last", "stride", "width"), "i64")}
     write = Procedure("take_rows", given, internal=True)
-    record, stride, x = Record(write["s"], FIELDS), write["stride"], Wide(Record(write["s"], FIELDS).get("x"), lanes)
-    places = [least(write, write["first"] + lane, write["count"] - 1) * stride for lane in range(lanes)]
+    record, x = Record(write["s"], FIELDS), Wide(Record(write["s"], FIELDS).get("x"), lanes)
+    places = [least(write, write["first"] + write["stride"] * lane, write["last"]) for lane in range(lanes)]
     rows = [write["rows"].at(place * write["width"]) for place in places]
     for lane, place in enumerate(places):
         record.get("t")[lane] = record.get("dates")[place]
@@ -127,39 +129,54 @@ def _present(lanes: int) -> Procedure:
     for name, count in (("p", "parameters"), ("m", "modes")):
         with every(write, record.get(count), lanes) as (k, _, i):
             record.get(name)[i] = integrator.get(name)[k]
+    if lanes > 1:
+        with write.loop((integrator.get("width") + record.get("values")) * lanes) as i:
+            record.get("spoilt")[i] = 0.0
     write.give()
     return write
 
 
-def not_finite(lanes: int) -> Procedure:
-    """1 where a value is not finite at a sample of a run that is present: states, integrated powers, rates, powers, energies."""
-    write = Procedure("not_finite", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64", internal=True)
-    record, integrator = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR)
-    n, quadratures, width = (integrator.get(name) for name in ("n", "quadratures", "width"))
-    bad, out, count = Numbers(write, everywhere(write, 0.0, lanes)), record.get("out"), record.get("samples")
-    blocks = [record.get(name) for name in ("t", "x", "p", "m")]
+def _spoil() -> Procedure:
+    """Let so many numbers be no longer zero where a value is not finite. Each has its own, for none to wait for another."""
+    write = Procedure("spoil", {"spoilt": "ptr noalias", "values": "ptr", "count": "i64"}, internal=True)
+    with write.loop(write["count"]) as i:
+        write["spoilt"][i] = write["spoilt"][i] + write["values"][i] * 0.0
+    write.give()
+    return write
 
-    def watch(values: Temporary, length: Temporary) -> None:
-        with write.loop(length) as i:
-            bad.set(bad.get() + Wide(values, lanes)[i] * 0.0)
 
-    with groups(write, count, lanes) as first:
-        write.call("take_rows", [write["s"], write["samples"], first, count, write.value(1, "i64"), width])
-        watch(record.get("x"), width)
-        fused = record.get("rates_and_powers")
-        with write.when(fused.is_given()):
-            write.call(fused, [*blocks, out])
-            watch(out, width)
-        with write.when(~fused.is_given()):
-            write.call(record.get("rates"), [*blocks, out])
-            watch(out, n)
-            with write.when(quadratures > 0):
-                write.call(record.get("powers"), [*blocks, out])
-                watch(out, quadratures)
-        with write.when(record.get("storages") > 0):
-            write.call(record.get("energies"), [*blocks, out])
-            watch(out, record.get("storages"))
-    write.give(write.select((~bad.get().equals(0.0)).any(), 1, 0, "i64"))
+def _evaluated(lanes: int) -> Procedure:
+    """What follows from the rows in the lanes, with `entries` among it; with several lanes values that are not finite spoil."""
+    write = Procedure("evaluated", {"s": "ptr", "width": "i64"}, internal=True)
+    record, width = Record(write["s"], FIELDS), write["width"] * lanes
+    x, out, spoilt = (record.get(name) for name in ("x", "out", "spoilt"))
+    write.call(record.get("kernel"), [record.get("t"), x, record.get("p"), record.get("m"), out])
+    if lanes > 1:
+        write.call("spoil", [spoilt, x, width])
+        write.call("spoil", [spoilt.at(width), out, record.get("values") * lanes])
+    write.give()
+    return write
+
+
+def _see(lanes: int) -> Procedure:
+    """Every `stride`-th sample, from the one of number `first` on, of a run that is present: what is not finite spoils."""
+    write = Procedure("see_samples", {**dict.fromkeys(("s", "c", "samples"), "ptr"), "first": "i64"}, internal=True)
+    record, width = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR).get("width")
+    count, stride = record.get("samples"), record.get("stride")
+    with groups(write, count, stride * lanes, write["first"]) as first:
+        write.call("take_rows", [write["s"], write["samples"], first, count - 1, stride, width])
+        write.call("evaluated", [write["s"], width])
+    write.give()
+    return write
+
+
+def _spoilt(lanes: int) -> Procedure:
+    """1 where a value was not finite at a sample that was looked at: states, integrated powers, rates, powers, energies."""
+    write = Procedure("any_spoilt", {"s": "ptr", "c": "ptr"}, "i64", internal=True)
+    record, width = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR).get("width")
+    with write.loop((width + record.get("values")) * lanes) as i, write.when(~record.get("spoilt")[i].equals(0.0)):
+        write.give(1)
+    write.give(0)
     return write
 
 

@@ -76,13 +76,12 @@ def _exceeds(lanes: int) -> Procedure:
 
 
 def _measured(lanes: int) -> Procedure:
-    """The matrices of the constraints at the samples in the lanes into `now`, symmetric, rows with the signs of their first
-    diagonals."""
+    """The matrices of the constraints at the samples in the lanes, from their `entries`, into `now`, symmetric, rows with the
+    signs of their first diagonals."""
     write = Procedure("measured", {"s": "ptr", "is_first": "i64"}, internal=True)
     record, is_first = Record(write["s"], FIELDS), write["is_first"].equals(1)
     n, now, signs = (record.get(name) for name in ("n", "now", "signs"))
     given, entries, low, high = (Wide(record.get(name), lanes) for name in ("given", "entries", "low", "high"))
-    write.call(record.get("closing_matrix"), [*(record.get(name) for name in ("t", "x", "p", "m")), entries.pointer])
     with write.loop(record.get("entry_count")) as e:
         row, column = (record.get(name).load(e, "i64") for name in ("rows", "columns"))
         given[row * n + column] = entries[e]
@@ -116,9 +115,10 @@ def may_lose_rank(lanes: int) -> Procedure:
     now, work, first_matrix = (record.get(name) for name in ("now", "work", "first"))
     every_sample = count + record.get("beyond")
     with groups(write, every_sample, lanes) as first:
-        write.call("take_rows", [write["s"], write["samples"], first, count, stride, width])
+        write.call("take_rows", [write["s"], write["samples"], first * stride, (count - 1) * stride, stride, width])
         with write.loop(lanes) as lane, write.when((first + lane >= count) & (every_sample > count)):
             write.call("take_row", [write["s"], integrator.get("y"), record.get("end_date"), width, lane])
+        write.call("evaluated", [write["s"], width])
         write.call("measured", [write["s"], write.select(first.equals(0), 1, 0, "i64")])
         for a, b, bound in ((now.at(1), now, "falls"), (now, now.at(1), "rises")):
             with write.loop(lanes) as lane:

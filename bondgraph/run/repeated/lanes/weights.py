@@ -35,8 +35,8 @@ def _weigh() -> Procedure:
     with write.when(~begins):
         write.call(record.get("weigh"), [own.pointer, found.load(place, "i64")])
     control = Record(own.get("weights"), ERROR_CONTROL)
-    control.set("ahead", 0)
-    control.set("scaled", 0)
+    for name in ("ahead", "rated", "scaled"):
+        control.set(name, 0)
     with write.when(begins):
         write.call(record.get("ready"), [own.pointer])
     found.store(place, WAITING, "i64")
@@ -45,10 +45,11 @@ def _weigh() -> Procedure:
 
 
 def _ahead(lanes: int) -> Procedure:
-    """Couplings and natural scales of so many runs that are due, at once."""
+    """Couplings, rates and natural scales of so many runs that are due, at once."""
     write = Procedure("look_ahead_together", {"v": "ptr", "count": "i64"}, internal=True)
     record, due, count = Record(write["v"], FIELDS), Record(write["v"], FIELDS).get("due"), write["count"]
-    t, now, y, p, m, states, modes = (record.get(f"due_{name}") for name in ("t", "now", "y", "p", "m", "states", "modes"))
+    t, now, y, p, m, k = (record.get(f"due_{name}") for name in ("t", "now", "y", "p", "m", "k"))
+    states, modes = (record.get(f"due_{name}") for name in ("states", "modes"))
     with write.loop(count) as lane:
         own = table_of(record, due.load(lane, "i64"))
         t[lane] = own.get("t")
@@ -58,6 +59,11 @@ def _ahead(lanes: int) -> Procedure:
         for wide, name, length in ((y, "y", own.get("n")), (p, "p", record.get("parameters")), (m, "m", own.get("mode_count"))):
             write.call("spread", [wide, own.get(name), length, lane])
     write.call("couple_ahead", [record.get("couplings"), now, y, p, m, due, count])
+    write.call(record.get("rates"), [now, y, p, m, k])
+    with write.loop(count) as lane:
+        control = Record(table_of(record, due.load(lane, "i64")).get("weights"), ERROR_CONTROL)
+        write.call("gather", [control.get("driven"), k, record.get("n"), lane])
+        control.set("rated", 1)
     write.call("scale_ahead", [record.get("scales"), t, states, modes, due, count])
     write.give()
     return write
