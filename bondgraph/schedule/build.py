@@ -38,6 +38,8 @@ class Scheduled:
     """Makes the schedule of some outputs alone, by their places in the row of all, and where each of them lies in its own row."""
     seldom: frozenset[str]
     """Large routines that a run needs few times: they are compiled without an optimiser."""
+    autonomous: bool
+    """Whether nothing depends on the time."""
 
 
 @functools.cache
@@ -146,7 +148,8 @@ def scheduled(
         return late("chosen", [values[k] for k in chosen]), tuple(here.tolist())
 
     seldom = frozenset({"outputs", *(_reset(index) for index in range(len(system.events)))})
-    return Scheduled(makers, blocks, width, choose, seldom), system, differentiate
+    timeless = not any(number["time"] in given for given in table.args)
+    return Scheduled(makers, blocks, width, choose, seldom, timeless), system, differentiate
 
 
 PREPARED = ("rates", "powers", "guards")

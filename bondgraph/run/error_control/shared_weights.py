@@ -73,6 +73,7 @@ class SharedWeights(Weights):
             table.point(name, 0 if code is None else code.address or 0)
         counts = {"n": n, "quadratures": self._nq, "storages": storages, "modes": program.modes}
         counts |= {"entry_count": entries if kernel is not None else 0, "has_absolute": absolute is not None}
+        counts["autonomous"] = program.autonomous
         for name, count in counts.items():
             table[name] = int(count)
         table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
