@@ -114,7 +114,7 @@ class Hybrid:
         settled = self.settle(fired, max(probe, TOLD * (abs(self.settings.t_start) + self.t)))
         self.handed_back += bool(self.bound.program.transitions)
         if self._settler is not None:
-            self._settler.taken(settled.passages)
+            self._settler.learn()
         return settled.levels
 
     def settle(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> Settled:

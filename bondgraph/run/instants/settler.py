@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.switching.accumulation import Watch
 from bondgraph.run.switching.course import Courses, trials
-from bondgraph.run.switching.passages import Passage, by_name
+from bondgraph.run.switching.passages import by_name
 from bondgraph.run.switching.rounding import PAIRS
 from bondgraph.run.switching.settling import OF_LEG, PROBE, TOLD, TURNS, TURNS_EACH
 from bondgraph.run.table import FieldTable
@@ -115,10 +115,7 @@ class Settler:
         """Note the kernels that have been compiled since this was last asked, and make room for rows that were lacking: whether
         some were."""
         lacked = self._grow()
-        if self._waiting:
-            self.learn(self._waiting)
-            known = self.table.arrays["ready"]
-            self._waiting = [i for i in self._waiting if not known[i]]
+        self.learn()
         return lacked
 
     def _grow(self) -> bool:
@@ -136,21 +133,18 @@ class Settler:
         for name, value in {"log_room": len(self._rows), "reserve": reserve, "lacked": 0}.items():
             self.table[name] = value
 
-    def learn(self, transitions: Iterable[int]) -> None:
-        """Note the kernels of transitions, those that are there: what has never been needed is not compiled yet."""
-        arrays, program = self.table.arrays, self._bound.program
-        for i in transitions:
-            if not self._plain[i] or arrays["ready"][i]:
-                continue
+    def learn(self) -> None:
+        """Note the kernels that are there by now: what has never been needed is not compiled yet."""
+        arrays, program, waiting = self.table.arrays, self._bound.program, list[int]()
+        for i in self._waiting:
             named = {name: _at(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
             if all(kernel is None or (kernel.is_machine_code and kernel.is_made) for kernel in named.values()):
                 for name, kernel in named.items():
                     arrays[name][i] = 0 if kernel is None else kernel.address
                 arrays["ready"][i] = 1
-
-    def taken(self, passages: Iterable[Passage]) -> None:
-        """Note the kernels of what Python has settled."""
-        self.learn({i for passage in passages for i in passage.transitions})
+            else:
+                waiting.append(i)
+        self._waiting = waiting
 
     def attend(self, log: Log, samples: SampleRows) -> None:
         """Fill this log, and the modes of these samples."""
