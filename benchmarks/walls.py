@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from bondgraph.tape.preset import Preset
 from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import trace_for_runs
 from models import attach_contact, contact, ground, rigid_body
+from models.bodies import Body
 from models.joints import attach_joint, joint_graph
 from screws import joints, pose
 from screws.scalars import sin
@@ -113,7 +114,39 @@ def multiplier(stages: int) -> Graph:
 
 def balls(count: int) -> Graph:
     """Balls that fall in a box without lid, each with a contact to the floor and to each of four walls."""
-    graph, half = Graph("balls"), 0.5 * math.sqrt(2.0)
+    graph, sides = _box("balls")
+    for k in range(count):
+        place = (0.07 * (k % 9) - 0.3, 0.11 * (k % 5) - 0.25, 0.2 + 0.11 * k)
+        ball = rigid_body(
+            f"ball {k}", mass=0.1, inertia=(1e-4,) * 3, position=place, gravity=(0.0, 0.0, -9.81), surface=sphere(0.05)
+        )
+        _into(graph, ball, sides, 1e4, 5.0)
+    return graph
+
+
+def balls_of_all_sizes(count: int, seed: int = 0) -> Graph:
+    """The same with radii, masses, places, speeds and contacts drawn at random."""
+    random = np.random.default_rng(seed)
+    graph, sides = _box("balls of all sizes")
+    for k in range(count):
+        radius, mass = random.uniform(0.02, 0.06), random.uniform(0.05, 0.3)
+        ball = rigid_body(
+            f"ball {k}",
+            mass=mass,
+            inertia=(0.4 * mass * radius * radius,) * 3,
+            position=tuple(random.uniform((-0.4, -0.4, 0.1), (0.4, 0.4, 1.0))),
+            velocity=tuple(random.uniform(-2.0, 2.0, 3)),
+            angular_velocity=tuple(random.uniform(-5.0, 5.0, 3)),
+            gravity=(0.0, 0.0, -9.81),
+            surface=sphere(radius),
+        )
+        _into(graph, ball, sides, 10.0 ** random.uniform(3.5, 4.5), random.uniform(1.0, 10.0))
+    return graph
+
+
+def _box(name: str) -> tuple[Graph, list[Body]]:
+    """A graph with a floor and four walls."""
+    graph, half = Graph(name), 0.5 * math.sqrt(2.0)
     sides = [ground("floor", surface=plane())]
     turned = {"west": (half, 0.0, half, 0.0), "east": (half, 0.0, -half, 0.0)}
     turned |= {"south": (half, -half, 0.0, 0.0), "north": (half, half, 0.0, 0.0)}
@@ -121,16 +154,15 @@ def balls(count: int) -> Graph:
     sides += [ground(name, surface=plane(), position=at[name], quaternion=turned[name]) for name in turned]
     for side in sides:
         graph.add(side)
-    for k in range(count):
-        place = (0.07 * (k % 9) - 0.3, 0.11 * (k % 5) - 0.25, 0.2 + 0.11 * k)
-        ball = rigid_body(
-            f"ball {k}", mass=0.1, inertia=(1e-4,) * 3, position=place, gravity=(0.0, 0.0, -9.81), surface=sphere(0.05)
-        )
-        graph.add(ball)
-        for side in sides:
-            name = f"{ball.name} at {side.name}"
-            attach_contact(graph, contact(name, side, ball, normal_stiffness=1e4, normal_damping=5.0))
-    return graph
+    return graph, sides
+
+
+def _into(graph: Graph, ball: Body, sides: Sequence[Body], stiffness: float, damping: float) -> None:
+    """Add a ball with a contact to each side, N/m and N s/m."""
+    graph.add(ball)
+    for side in sides:
+        name = f"{ball.name} at {side.name}"
+        attach_contact(graph, contact(name, side, ball, normal_stiffness=stiffness, normal_damping=damping))
 
 
 def balls_on_a_plane(count: int) -> Graph:
@@ -191,12 +223,13 @@ GRAPHS: Mapping[str, tuple[Callable[[int], Graph], tuple[int, ...]]] = {
     "clamped ladder": (clamped, (30, 100, 200)),
     "multiplier": (multiplier, (5, 10, 20)),
     "balls in a box": (balls, (10, 50)),
+    "balls of all sizes in it": (balls_of_all_sizes, (10, 50)),
     "balls on a plane": (balls_on_a_plane, (10, 50)),
-    "pendulums": (pendulums, (10, 50)),
-    "double pendulums": (double_pendulums, (10, 20)),
+    "pendulums": (pendulums, (10, 50, 100)),
+    "double pendulums": (double_pendulums, (10, 20, 50)),
 }
 RUN = {"levers in a row", "a tree of levers", "ladder of diodes", "the same, sharing charge", "clamped ladder"}
-RUN |= {"balls in a box", "balls on a plane", "pendulums", "double pendulums"}
+RUN |= {"balls in a box", "balls of all sizes in it", "balls on a plane", "pendulums", "double pendulums"}
 QUICK = {"levers in a row": (60, 500), "ladder of diodes": (30, 100)}
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from bondgraph.emit import llvm
-from bondgraph.emit.c_procedures import source_text
+from bondgraph.emit.printers.c_procedures import source_text
 from bondgraph.emit.procedure import Procedure
 
 FLAGS = (*("-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-shared"), *("-Wall", "-Wextra", "-Wpedantic", "-Werror"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bondgraph.errors import refusal
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.preset import Code, Preset
-from bondgraph.tape.routine import Routine, chosen, steps_of
+from bondgraph.tape.routine import Routine, chosen, reachable, steps_of
 from bondgraph.tracing.routines import Pattern
 
 if TYPE_CHECKING:
@@ -80,6 +80,16 @@ def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Se
     from bondgraph.emit.numpy import numpy_kernel
 
     return numpy_kernel(own), starts
+
+
+def autonomous(routines: Mapping[str, Code] | Scheduled) -> bool:
+    """Whether no rate depends on the time."""
+    if not isinstance(routines, Mapping):
+        return routines.autonomous
+    rates = routines["rates"].reference
+    tape = rates.tape
+    time = {scalar.index for scalar in tape.inputs("t", tape.blocks["t"])}
+    return time.isdisjoint(reachable(tape, [tape.scalar(rate).index for rate in rates.outputs]))
 
 
 STEPPED = ("rates", "powers", "rates_and_powers")

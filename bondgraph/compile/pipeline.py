@@ -32,7 +32,7 @@ from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import contradicting_closures
-from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
+from bondgraph.compile.kernels import autonomous, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
 from bondgraph.compile.programs import program_of
 from bondgraph.compile.starts import contradicting_starts, own_starts
 from bondgraph.emit.once import once
@@ -110,7 +110,7 @@ def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool
     couplings = functools.partial(couplings_of, routines, jacobian, backend)
     chosen = functools.lru_cache(maxsize=64)(functools.partial(outputs_of, routines, backend))
     in_lanes = functools.lru_cache(maxsize=4)(functools.partial(lanes_of, routines, backend))
-    program = program_of(system, kernels, jacobian, couplings, chosen, model, in_lanes)
+    program = program_of(system, kernels, jacobian, couplings, chosen, model, in_lanes, autonomous(routines))
     times.append(time.perf_counter())
     timings = dict(zip(("build", "trace", "compile"), np.diff(times).tolist(), strict=True))
     return _refuse_start(Compiled(model, causality, system, program, kernels["prepare"], timings))

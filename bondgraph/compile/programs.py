@@ -35,12 +35,14 @@ def program_of(
     choose: Callable[[tuple[Slot, ...]], Any],
     model: Model,
     in_lanes: Callable[[int], LaneKernels | None] | None = None,
+    autonomous: bool = False,
 ) -> Program:
     """What a solver needs of a system: its kernels, transitions, clocks and the names of every number. Of the model come the
     words of what ends a run, and its bonds.
 
     `differentiate` makes the Jacobian with its pattern when it is first asked for, `couple` that of the error control, `choose` a
-    kernel of some outputs alone, `in_lanes` those for several runs side by side.
+    kernel of some outputs alone, `in_lanes` those for several runs side by side; no rate depends on the time where it is
+    `autonomous`.
     """
     breaks = breaks_of(system) if _moves_with_time(system, model) else None
     layout = Layout(LateTable(lambda: _slots(system)))
@@ -80,6 +82,7 @@ def program_of(
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,
         contacts=tuple(_contact(point, model, layout) for point in model.contacts),
+        autonomous=autonomous,
         mode_states={name.removesuffix(".mode"): states for name, (states, _) in system.modes.items()},
         bonds=LateRow(lambda: bond_variables(model.bonds, system.resolve)),
         model=model,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from bondgraph.emit.once import once
 from bondgraph.errors import Problem, ProblemError
 
 _ARRAY = np.ndarray
@@ -244,3 +245,24 @@ class DeferredKernel(Kernel):
 
     def __repr__(self) -> str:
         return f"DeferredKernel({self.name!r}, sizes={self.sizes}, n_out={self.n_out})"
+
+
+def deferred_together(
+    names: Iterable[str], sizes: tuple[int, ...], n_out: int, make: Callable[[], Mapping[str, Kernel]], machine_code: bool
+) -> dict[str, DeferredKernel]:
+    """Kernels by name, all with blocks of these sizes and so many outputs, that are all compiled when the first is needed."""
+    found: dict[str, DeferredKernel] = {}
+
+    @once
+    def every() -> Mapping[str, Kernel]:
+        made = make()
+        for kernel in found.values():
+            kernel.__dict__["is_made"] = True
+        return made
+
+    def one(name: str) -> Kernel:
+        return every()[name]
+
+    for name in names:
+        found[name] = DeferredKernel(name, sizes, lambda: n_out, functools.partial(one, name), machine_code)
+    return found

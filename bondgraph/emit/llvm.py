@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from bondgraph.emit import cache, trigonometry
+from bondgraph.emit.islands import islands_text, moving_text
 from bondgraph.emit.kernel import Kernel, machine_kernel
-from bondgraph.emit.llvm_procedures import module_text
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, link, object_code
+from bondgraph.emit.printers.llvm_procedures import module_text
 from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import (
     DECLARATIONS,
@@ -25,8 +26,9 @@ from bondgraph.emit.text import (
 )
 from bondgraph.errors import Problem
 from bondgraph.output.brief import brief
+from bondgraph.tape.islands import forms
 from bondgraph.tape.preset import Code, Preset
-from bondgraph.tape.routine import Alternatives, Routine, listing, reachable
+from bondgraph.tape.routine import Alternatives, Listing, Routine, listing, reachable, steps_of
 
 __all__ = ["CompileError", "Library", "compile_ir", "compile_procedures", "compile_routines", "compile_written"]
 __all__ += ["have_llvm", "routines_text"]
@@ -85,16 +87,47 @@ def _module(routines: Sequence[Code], whole: int, part: int, fused: bool = True)
         texts.append(shared_text(one.shared.name, len(one.blocks), one.number, length, one.sizes, len(one.outputs)))
     texts += [preset_text(one.name, len(one.blocks), one.shared.name, one.given, one.zeros) for one in presets]
     texts += [loop_text(routine.name, routine.sizes, len(routine.outputs)) for routine in own]
-    functions, steps = _functions(own, whole, part)
+    functions, straight = _functions(own)
+    by_islands = None if sum(len(one.program.steps) for one in straight) <= QUICK else _by_islands(straight, whole, part)
+    if by_islands is not None:
+        functions, fused = [*functions, *by_islands[0]], False
+        steps = by_islands[1]
+    else:
+        functions += [one.text(whole, part) for one in straight]
+        steps = sum(len(one.program.steps) for one in straight)
     texts += functions if fused else [text.replace(" contract ", " ") for text in functions]
     return "\n".join([*texts, *trigonometry.called(texts)]), steps
 
 
-def _functions(own: Sequence[Routine | Alternatives], whole: int, part: int, lanes: int = 1) -> tuple[list[str], int]:
-    """The texts of routines, those with the same beginning as one, and the count of steps in them."""
-    texts, steps = list[str](), 0
+class _Straight(NamedTuple):
+    """A straight line of steps that is a function of its own."""
+
+    name: str
+    program: Listing
+    blocks: int
+    outs: Mapping[str, int]
+
+    def text(self, whole: int, part: int, lanes: int = 1) -> str:
+        return function_text(self.name, self.program, self.blocks, whole, part, self.outs, lanes)
+
+
+def _by_islands(straight: Sequence[_Straight], whole: int, part: int) -> tuple[list[str], int] | None:
+    """The texts of functions with islands that are alike written once, and the count of steps in them; None where that leaves
+    more than a half of the steps."""
+    texts, steps = [moving_text()], 0
+    for one in straight:
+        found = forms(one.program, one.blocks, tuple(one.outs.values()))
+        steps += sum(len(form.program.steps) for form in found)
+        texts.append(islands_text(one.name, found, one.blocks, whole, part, one.outs))
+    return (texts, steps) if 2 * steps <= sum(len(one.program.steps) for one in straight) else None
+
+
+def _functions(own: Sequence[Routine | Alternatives], lanes: int = 1) -> tuple[list[str], list[_Straight]]:
+    """What routines are made of, those with the same beginning as one: texts of functions that call others, and these."""
+    texts, straight = list[str](), list[_Straight]()
     beginnings = _beginnings(own)
-    served = {beginning.name for beginning in beginnings.values()}
+    ends = _ends(own, beginnings)
+    served = {beginning.name for beginning in beginnings.values()} | set(ends.values())
     for routine in own:
         if routine.name in served:
             continue
@@ -104,16 +137,15 @@ def _functions(own: Sequence[Routine | Alternatives], whole: int, part: int, lan
             count = len(beginning.outputs)
             name, suffix, outs = f"{name}.both", ".both", {"out": count, "rest": len(routine.outputs) - count}
             counts = tuple(outs.values())
-            texts.append(split_text(len(routine.blocks), name, routine.name, beginning.name, counts, lanes))
-        for case in routine.cases:
-            straight = listing(case)
-            steps += len(straight.steps)
-            texts.append(function_text(case.name + suffix, straight, len(case.blocks), whole, part, outs, lanes))
+            texts.append(
+                split_text(len(routine.blocks), name, routine.name, beginning.name, ends.get(routine.name), counts, lanes)
+            )
+        straight += [_Straight(case.name + suffix, listing(case), len(case.blocks), outs) for case in routine.cases]
         if isinstance(routine, Alternatives):
             block = [listed for listed, _ in routine.blocks].index(routine.block)
             names = [case.name + suffix for case in routine.cases]
             texts.append(choice_text(name, len(routine.blocks), block, routine.slots, routine.counts, names, outs))
-    return texts, steps
+    return texts, straight
 
 
 def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine | Alternatives]:
@@ -130,6 +162,23 @@ def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine
                 steps, more = (len(reachable(tape, each)) for each in (first, every))
                 if steps >= SHARED and more <= (1.0 + FEW) * steps:
                     found[routine.name] = other
+    return found
+
+
+def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, Routine | Alternatives]) -> dict[str, str]:
+    """Of very long routines that serve for their beginning, by name, one that is the rest of them: hardly any of its steps are
+    its own."""
+    found: dict[str, str] = {}
+    for routine in routines:
+        beginning = beginnings.get(routine.name)
+        if beginning is None or not isinstance(routine, Routine) or steps_of(routine) <= QUICK:
+            continue
+        every = [routine.tape.scalar(output).index for output in routine.outputs]
+        for other in routines:
+            if isinstance(other, Routine) and other.tape is routine.tape and other.blocks == routine.blocks and other.outputs:
+                own = [other.tape.scalar(output).index for output in other.outputs]
+                if own == every[len(beginning.outputs) :] and 2 * steps_of(other) > steps_of(routine):
+                    found[routine.name] = other.name
     return found
 
 
@@ -160,7 +209,9 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
 def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
     """The same for so many runs side by side, without loops: each number of a block, and of what comes out, has as many in its
     place. Each lane has the bits of `compile_routines`, if neither has more than `QUICK` steps."""
-    functions, steps = _functions(routines, WHOLE, PART, lanes)
+    functions, straight = _functions(routines, lanes)
+    functions += [one.text(WHOLE, PART, lanes) for one in straight]
+    steps = sum(len(one.program.steps) for one in straight)
     angles = trigonometry.called(functions, lanes)
     declared = dict.fromkeys("\n".join([wide_declarations(lanes), *angles[:1]]).splitlines())  # some twice
     code = object_code("\n".join([*declared, *functions, *angles[1:]]), passes=0, level=1 if steps <= QUICK else 0)

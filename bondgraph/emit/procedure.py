@@ -1,8 +1,8 @@
 """A small structured writer of procedures: arithmetic, loops, conditions and arrays as Python in -> recorded instructions out.
 
-The solvers' own loops are written with it, once, for every language that they are printed in (`llvm_procedures`,
-`c_procedures`). Numbers are 64-bit floats ("double"), 64-bit integers ("i64") and pointers ("ptr"); an index of a pointer counts
-8-byte fields unless a kind says otherwise.
+The solvers' own loops are written with it, once, for every language that they are printed in (`printers`). Numbers are 64-bit
+floats ("double"), 64-bit integers ("i64") and pointers ("ptr"); an index of a pointer counts 8-byte fields unless a kind says
+otherwise.
 """
 
 from __future__ import annotations

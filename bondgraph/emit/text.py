@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from bondgraph.emit import trigonometry
 from bondgraph.emit.lanes import FRAMED, widened
-from bondgraph.emit.llvm_procedures import number
+from bondgraph.emit.printers.llvm_procedures import number
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Listing
@@ -278,15 +278,18 @@ def preset_text(name: str, blocks: int, shared: str, given: tuple[int, float], z
     return define(f"void @{name}", [passed], lines)
 
 
-def split_text(blocks: int, both: str, name: str, beginning: str, counts: Sequence[int], lanes: int = 1) -> str:
-    """The function `name` of as many outputs as `counts` together, and the function `beginning` of the first of them, by the
-    function `both` that writes these to `out` and the others to `rest`."""
+def split_text(blocks: int, both: str, name: str, beginning: str, end: str | None, counts: Sequence[int], lanes: int = 1) -> str:
+    """The function `name` of as many outputs as `counts` together, the function `beginning` of the first of them and, if there is
+    one, `end` of the last, by the function `both` that writes the first to `out` and the last to `rest`."""
     call = f"call void @{both}({_passed(blocks, 'out', 'rest')})"
     behind = f"%rest = getelementptr inbounds double, ptr %out, i64 {counts[0] * lanes}"
     given = [_passed(blocks, "out")]
-    return define(f"void @{name}", given, [behind, f"tail {call}"]) + define(
-        f"void @{beginning}", given, [f"%rest = alloca double, i64 {counts[1] * lanes}", call]
-    )
+    texts = [define(f"void @{name}", given, [behind, f"tail {call}"])]
+    texts.append(define(f"void @{beginning}", given, [f"%rest = alloca double, i64 {counts[1] * lanes}", call]))
+    if end is not None:
+        given = [_passed(blocks, "rest")]
+        texts.append(define(f"void @{end}", given, [f"%out = alloca double, i64 {counts[0] * lanes}", call]))
+    return "".join(texts)
 
 
 def loop_text(name: str, sizes: tuple[int, ...], outputs: int, suffix: str = "many") -> str:

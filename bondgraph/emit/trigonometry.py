@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from bondgraph.emit.llvm_procedures import number
+from bondgraph.emit.printers.llvm_procedures import number
 
 LANES = 4
 """Angles of one call."""

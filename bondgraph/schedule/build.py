@@ -13,8 +13,9 @@ import numpy as np
 from bondgraph.assembly.system import Statement, System
 from bondgraph.emit.once import once
 from bondgraph.model.ops import Op
-from bondgraph.schedule.calls import Plan
+from bondgraph.schedule.calls import GIVEN, Plan
 from bondgraph.schedule.interpret import numpy_kernel
+from bondgraph.schedule.jumps import jumps
 from bondgraph.schedule.loops import Schedule, in_row, schedule
 from bondgraph.schedule.plans import Workshop, derivatives, find
 from bondgraph.schedule.statements import StatementTable, numbered
@@ -36,8 +37,12 @@ class Scheduled:
     """Count of results of a routine."""
     choose: Callable[[Sequence[int]], tuple[Schedule, tuple[int, ...]]]
     """Makes the schedule of some outputs alone, by their places in the row of all, and where each of them lies in its own row."""
-    seldom: frozenset[str]
-    """Large routines that a run needs few times: they are compiled without an optimiser."""
+    jumps: tuple[str, ...]
+    """Routines of transitions, each of which gives all states and changes a few of them."""
+    jumping: Callable[[], list[Schedule]]
+    """Makes the schedules of these, which are compiled together."""
+    autonomous: bool
+    """Whether nothing depends on the time."""
 
 
 @functools.cache
@@ -66,15 +71,9 @@ def wanted_values(system: System) -> dict[str, list[str]]:
         "powers": [power.value for power in system.powers],
         "energies": [value for _, value in system.energies],
     }
-    jumps = {_reset(index): dict(event.resets) for index, event in enumerate(system.events)}
-    jumps |= {f"tick_{index}": dict(clock.updates) for index, clock in enumerate(system.clocks)}
-    found |= {name: [new.get(state.name, state.name) for state in system.states] for name, new in jumps.items() if new}
+    ticks = {f"tick_{index}": dict(clock.updates) for index, clock in enumerate(system.clocks)}
+    found |= {name: [new.get(state.name, state.name) for state in system.states] for name, new in ticks.items() if new}
     return {name: names for name, names in found.items() if names or name == "rates"}
-
-
-def _reset(index: int) -> str:
-    """The routine of a transition that changes states."""
-    return f"reset_{index}"
 
 
 @paused_collection()
@@ -95,7 +94,6 @@ def scheduled(
     n_p = sum(value.size for value in system.parameters.values())
     calls = tuple(shop.prepared.values())
     before, order = in_row("prepare", calls, book)
-    done = set(shop.prepared)
     homes = book.homes | {value: ("p", n_p + place) for value, place in before.results.items()}
     blocks = (
         ("t", 1),
@@ -109,13 +107,20 @@ def scheduled(
     def complete(plan: Plan) -> Schedule:
         """With what it needs of parameters and `prepare` does not give."""
         homes.update({value: book.homes[value] for value in book.numbers.values()})
-        here = [call for key, call in shop.prepared.items() if key not in done]
+        here = shop.preparing(plan.calls, homes)
         return schedule(replace(plan, calls=(*here, *plan.calls)), book, blocks, homes)
 
     def late(name: str, values: Sequence[int]) -> Schedule:
         with lock:
             part = find(shop, values)
             return complete(Plan(name, part.calls, part.width, part.results))
+
+    resets = {f"reset_{index}": dict(event.resets) for index, event in enumerate(system.events) if event.resets}
+
+    def jumping() -> list[Schedule]:
+        changes = {name: {number[state]: number[new] for state, new in own.items()} for name, own in resets.items()}
+        with lock:
+            return list(map(complete, jumps(shop, changes, blocks[1][1])))
 
     @once
     def outputs() -> list[int]:
@@ -145,8 +150,8 @@ def scheduled(
         here = np.cumsum([0, *(starts[chosen + 1] - starts[chosen])])[own] + np.asarray(places) - starts[owners]
         return late("chosen", [values[k] for k in chosen]), tuple(here.tolist())
 
-    seldom = frozenset({"outputs", *(_reset(index) for index in range(len(system.events)))})
-    return Scheduled(makers, blocks, width, choose, seldom), system, differentiate
+    timeless = not any(number["time"] in given for given in table.args)
+    return Scheduled(makers, blocks, width, choose, tuple(resets), jumping, timeless), system, differentiate
 
 
 PREPARED = ("rates", "powers", "guards")
@@ -154,6 +159,11 @@ PREPARED = ("rates", "powers", "guards")
 
 NOW = ("prepare", "rates", "powers", "energies")
 """Routines that are compiled at once: every model is tried with them at its start; the others at their first use."""
+
+_STATES = GIVEN.index("x")
+
+HASTY = ("outputs",)
+"""Large routines that a run needs few times: they are compiled without an optimiser."""
 
 
 def chosen_in_loops(made: Scheduled, places: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
@@ -184,7 +194,7 @@ def jacobian_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
 
 def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
     """Kernels of all routines by name, as machine code or interpreted."""
-    from bondgraph.emit.kernel import DeferredKernel
+    from bondgraph.emit.kernel import DeferredKernel, deferred_together
 
     def together(names: Sequence[str], quick: bool) -> dict[str, Kernel]:
         schedules = [made.schedules[name]() for name in names]
@@ -196,11 +206,24 @@ def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
 
     def alone(name: str) -> Kernel:
         with paused_collection():
-            return together([name], name in made.seldom)[name]
+            return together([name], name in HASTY)[name]
+
+    @paused_collection()
+    def jumping() -> dict[str, Kernel]:
+        return _jump_kernels(made.jumping(), machine_code)
 
     found = together([name for name in NOW if name in made.schedules], False)
     sizes = tuple(n for _, n in made.blocks)
     for name in made.schedules.keys() - found.keys():
         make, width = functools.partial(alone, name), functools.partial(made.width, name)
         found[name] = DeferredKernel(name, sizes, width, make, machine_code)
-    return found
+    return found | deferred_together(made.jumps, sizes, sizes[_STATES], jumping, machine_code)
+
+
+def _jump_kernels(schedules: Sequence[Schedule], machine_code: bool) -> dict[str, Kernel]:
+    """Kernels by name, of schedules of which many differ in places alone."""
+    if not machine_code:
+        return {own.name: numpy_kernel(own) for own in schedules}
+    from bondgraph.schedule.machine_code.alike import kernels_alike
+
+    return kernels_alike(schedules)

@@ -78,3 +78,5 @@ class Plan:
     """Value that a call gives -> its first place in `out`."""
     numbers: Mapping[float, Sequence[int]] = field(default_factory=dict)
     """Number -> its places in `out`."""
+    kept: str | None = None
+    """The block whose numbers `out` keeps where it is given no others."""

@@ -39,13 +39,13 @@ def groups(
     args, outs, fixed = table.args, table.outs, table.book.fixed
     wish = set(wanted)
     reader: dict[int, int] = {}
-    member = [_SHARED] * len(args)
+    member: dict[int, int] = {}
     count: list[int] = []
     heads: list[int] = []
     need = set(wish)
-    for index in range(len(args) - 1, -1, -1):
+    for index in _behind(table, wanted):
         results = outs[index]
-        if need.isdisjoint(results) or fixed[results[0]]:
+        if need.isdisjoint(results):
             continue
         if len(results) == 1:
             home = reader.get(results[0], _SHARED)
@@ -66,6 +66,20 @@ def groups(
                 if reader.setdefault(value, home) != home:
                     reader[value] = _SHARED
     return _walk(table, member, heads, wish, need, sources, kernels)[::-1]
+
+
+def _behind(table: StatementTable, wanted: Sequence[int]) -> list[int]:
+    """Statements that some values follow from, last ones first, but for what depends on parameters only."""
+    args, fixed, producer = table.args, table.book.fixed, table.producer
+    found: set[int] = set()
+    stack = list(wanted)
+    while stack:
+        value = stack.pop()
+        index = None if fixed[value] else producer.get(value)
+        if index is not None and index not in found:
+            found.add(index)
+            stack += args[index]
+    return sorted(found, reverse=True)
 
 
 def narrow(table: StatementTable, wanted: set[int]) -> dict[int, tuple[int, ...]]:
@@ -94,7 +108,7 @@ def narrow(table: StatementTable, wanted: set[int]) -> dict[int, tuple[int, ...]
 
 def _walk(
     table: StatementTable,
-    member: Sequence[int],
+    member: Mapping[int, int],
     heads: Sequence[int],
     wish: set[int],
     need: set[int],
@@ -118,7 +132,7 @@ def _walk(
             place = known.get(value)
             if place is None:
                 before = producer.get(value)
-                if before is not None and (member[before] == number or fixed[value] or value in sources):
+                if before is not None and (member.get(before) == number or fixed[value] or value in sources):
                     visit(before, number, wish)
                     place = known[value]
                 else:

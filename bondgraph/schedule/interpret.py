@@ -18,6 +18,8 @@ def numpy_kernel(schedule: Schedule) -> Kernel:
     def evaluate(blocks: list[np.ndarray], out: np.ndarray) -> None:
         own = {"out": out, "w": np.empty(schedule.workspace), NUMBERS: schedule.numbers}
         memory = {**dict(zip(names, blocks, strict=True)), **own}
+        if schedule.kept is not None:
+            out[:] = memory[schedule.kept]
         for loop in schedule.loops:
             for instances in (np.arange(loop.count),) if loop.parallel else np.arange(loop.count)[:, None]:
                 _loop(schedule, loop, memory, instances)

@@ -47,6 +47,8 @@ class Schedule:
     workspace: int
     numbers: np.ndarray
     """What its block of numbers holds."""
+    kept: str | None = None
+    """The block whose numbers `out` keeps where the loops give no others."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -68,7 +70,7 @@ def schedule(
     address.update(plan.results)
     order = batches(needed(plan.calls, plan.results), base) if order is None else order
     size = _place(order, book.sizes, address)
-    tables = _Tables()
+    tables = Tables()
     loops = []
     at = address.__getitem__
     for batch in order:
@@ -83,8 +85,9 @@ def schedule(
     for number, places in plan.numbers.items():
         kind = Kind(Listing(((op.CONSTANT, number),), (0,)), (1,))
         loops.append(KernelLoop(kind, len(places), True, (), (tables.access("out", np.array(places, dtype=np.int32)),)))
-    joined = np.concatenate(tables.parts) if tables.parts else np.zeros(0, dtype=np.int32)
-    return Schedule(plan.name, tuple(blocks), plan.n_out, tuple(loops), joined, size, np.array(list(book.numbers)))
+    return Schedule(
+        plan.name, tuple(blocks), plan.n_out, tuple(loops), tables.joined, size, np.array(list(book.numbers)), plan.kept
+    )
 
 
 def _known(calls: Sequence[Call], homes: Mapping[int, tuple[str, int]]) -> tuple[dict[int, str], dict[int, int]]:
@@ -98,12 +101,17 @@ def _known(calls: Sequence[Call], homes: Mapping[int, tuple[str, int]]) -> tuple
     return base, address
 
 
-class _Tables:
+class Tables:
     """Index tables of a routine, one after the other."""
 
     def __init__(self) -> None:
-        self.parts: list[np.ndarray] = []
-        self.length = 0
+        self._parts: list[np.ndarray] = []
+        self._length = 0
+
+    @property
+    def joined(self) -> np.ndarray:
+        """All of them in a row."""
+        return np.concatenate(self._parts) if self._parts else np.zeros(0, dtype=np.int32)
 
     def access(self, block: str, places: np.ndarray) -> Access:
         """An argument at these places: plain strides where they are regular, else a table."""
@@ -113,9 +121,9 @@ class _Tables:
         steps = np.diff(places)
         if np.all(steps == steps[0]):
             return Access(block, first, int(steps[0]))
-        self.parts.append(places)
-        self.length += len(places)
-        return Access(block, first, 0, self.length - len(places))
+        self._parts.append(places)
+        self._length += len(places)
+        return Access(block, first, 0, self._length - len(places))
 
 
 def _place(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]) -> int:

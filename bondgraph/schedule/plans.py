@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,6 +33,8 @@ class Workshop:
     traced: dict[object, TracedGroup] = field(default_factory=dict)
     shared: dict[TracedGroup, Substitute] = field(default_factory=dict)
     prepared: Made = field(default_factory=dict)
+    makers: dict[int, Call] = field(default_factory=dict)
+    """Value -> the call of `prepared` that gives it."""
     sums: dict[object, Kind] = field(default_factory=dict)
 
     @property
@@ -58,7 +61,20 @@ class Workshop:
         call = self.prepared.get((kind, ins))
         if call is None:
             call = self.prepared[kind, ins] = Call(kind, ins, self.table.book.results(kind, True))
+            self.makers.update(dict.fromkeys(call.outs, call))
         return call.outs
+
+    def preparing(self, calls: Iterable[Call], given: Container[int]) -> list[Call]:
+        """The calls on parameters that others need, but for what is `given`, in the order in which they were made."""
+        found: dict[int, Call] = {}
+        stack = [value for call in calls for value in call.ins]
+        while stack:
+            value = stack.pop()
+            call = self.makers.get(value)
+            if call is not None and value not in given and call.outs[0] not in found:
+                found[call.outs[0]] = call
+                stack += call.ins
+        return [found[first] for first in sorted(found)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +90,23 @@ class Found:
 
 def find(shop: Workshop, wanted: Sequence[int], for_derivatives: bool = False) -> Found:
     """Groups for the wanted values; what is given, fixed or wanted twice is copied."""
-    table, book = shop.table, shop.book
+    results, width = _row(shop.table, wanted)
+    inside = narrow(shop.table, set(results)) if for_derivatives else None
+    return _called(shop, shop.alike(groups(shop.table, list(results), shop.traced, inside)), results, width)
+
+
+def find_each(shop: Workshop, rows: Sequence[Sequence[int]]) -> list[Found]:
+    """The same for several rows of values, each by itself; kernels of all rows that differ in numbers alone are one."""
+    places = [_row(shop.table, wanted) for wanted in rows]
+    found = [groups(shop.table, list(results), shop.traced, None) for results, _ in places]
+    one = iter(shop.alike([group for part in found for group in part]))
+    alike = [list(itertools.islice(one, len(part))) for part in found]
+    return [_called(shop, part, *place) for part, place in zip(alike, places, strict=True)]
+
+
+def _row(table: StatementTable, wanted: Sequence[int]) -> tuple[dict[int, int], int]:
+    """Where values, or copies of them, begin in a row; and its length."""
+    book = table.book
     results: dict[int, int] = {}
     copied: dict[int, int] = {}
     place = 0
@@ -88,15 +120,17 @@ def find(shop: Workshop, wanted: Sequence[int], for_derivatives: bool = False) -
         else:
             results[value] = place
         place += book.sizes[value]
-    inside = narrow(table, set(results)) if for_derivatives else None
-    found = shop.alike(groups(table, list(results), shop.traced, inside))
+    return results, place
+
+
+def _called(shop: Workshop, found: Sequence[Group], results: dict[int, int], width: int) -> Found:
     calls = []
     for group in found:
         cut = group.traced.value
         assert cut.main is not None
         before = shop.prepare(cut.prepare, group.fixed)
         calls.append(Call(cut.main, (*map(group.varying.__getitem__, cut.reads), *before), group.outs))
-    return Found(tuple(found), tuple(calls), results, place)
+    return Found(tuple(found), tuple(calls), results, width)
 
 
 def derivatives(shop: Workshop, name: str, found: Found, states: Sequence[int]) -> tuple[Plan, tuple[np.ndarray, np.ndarray]]:

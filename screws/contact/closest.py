@@ -11,6 +11,7 @@ from screws.contact.starts import Bodies, Pair, common_samples, facing_pair, sta
 from screws.contact.stationary import Stationary, polished, seen
 from screws.errors import GeometryError
 from screws.poses import is_pose
+from screws.surfaces.closed import Ellipsoid, Sphere
 from screws.surfaces.nearest import Samples, bounded_samples, normalised
 from screws.surfaces.single_chart import Cylinder, Plane
 from screws.surfaces.surface import Surface
@@ -102,7 +103,7 @@ def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> l
 @functools.lru_cache(maxsize=256)
 def is_convex(surface: Surface) -> bool:
     """Whether no sample of a surface is curved inward: two such bodies touch in one place only."""
-    if isinstance(surface.shape, (Plane, Cylinder)):
+    if isinstance(surface.shape, (Plane, Cylinder, Sphere, Ellipsoid)):
         return True
     samples = bounded_samples(surface)
     bends = (surface.geometry(q, chart).K for q, chart in zip(samples.q, samples.chart, strict=True))

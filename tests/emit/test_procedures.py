@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph.emit.c_procedures import source_text
 from bondgraph.emit.instructions import PRIMITIVES
 from bondgraph.emit.llvm import compile_procedures
-from bondgraph.emit.llvm_procedures import module_text
+from bondgraph.emit.printers.c_procedures import source_text
+from bondgraph.emit.printers.llvm_procedures import module_text
 from bondgraph.emit.procedure import Procedure, Record
 from tests.compilers import COMPILERS, by_compiler, needed
 

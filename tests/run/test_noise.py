@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -169,6 +169,42 @@ def test_scales_are_found_where_couplings_are_out_of_all_proportion():
     """x' = a y, y' = b x with a b = 1e-380: once the time to look ahead was 0, and was looked ahead for ever."""
     bound = Bound(program(lambda t, x, p, m: [1e-190 * x[1], 1e-190 * x[0]], (2, 0, 0)), np.zeros(0))
     assert np.isfinite(natural_scales(bound, 0.0, np.array([1.0, 2.0]), np.zeros(0), np.array([1.0, 2.0]), 0.1)).all()
+
+
+def test_what_does_not_know_the_time_is_not_looked_at_again_later():
+    """A state that nothing drives has no scale, however far ahead it is looked for: that takes one more look, not six."""
+    graph = Graph("at rest")
+    for name, start in (("a", 1.0), ("b", 0.0)):
+        loop = J1(f"loop {name}")
+        graph.connect(loop, I(f"mass {name}", 2.0)).connect(loop, C(f"spring {name}", stiffness=3.0, initial=start))
+    made = compile_model(graph).program
+    assert made.autonomous
+    found = {}
+    for autonomous in (True, False):
+        bound = Counted(replace(made, autonomous=autonomous), np.zeros(made.parameters) + 3.0)
+        x = np.array([0.0, 1.0, 0.0, 0.0])
+        found[autonomous] = natural_scales(bound, 0.0, x, np.zeros(0), x, 0.1), bound.looks
+    assert np.array_equal(found[True][0], found[False][0]) and np.count_nonzero(found[True][0]) == 2
+    assert (found[True][1], found[False][1]) == (2, 7)
+
+
+class Counted(Bound):
+    """Counts how often couplings are asked for."""
+
+    looks = 0
+
+    def couplings(self, t, x, m):
+        self.looks += 1
+        return super().couplings(t, x, m)
+
+
+def test_rates_that_know_the_time_are_told_from_others():
+    def driven(law, **signals):
+        graph, loop = Graph("driven"), J1("loop")
+        graph.connect(Se("source", law, **signals), loop).connect(loop, I("mass", 2.0)).connect(loop, R("damper", 1.0))
+        return compile_model(graph).program.autonomous
+
+    assert driven(1.0) and not driven(lambda t: s.sin(t), signals=["time"])
 
 
 def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():

@@ -75,12 +75,15 @@ def _met() -> Procedure:
     with write.loop(record.get("known")) as k:
         kept = patterns.load(k, "ptr")
         entries = Record(kept, PATTERN).get("found")
-        same = write.local(1, "i64")
-        with write.loop(count) as i, write.when(~entries.load(i, "i64").equals(found.load(i, "i64"))):
-            same.set(0)
-        with write.when(same.get().equals(1)):
-            record.set("pattern", kept)
-            write.give()
+        at = write.local(0, "i64")
+        with write.repeat() as (_, done):
+            i = at.get()
+            with write.when(i >= count):
+                record.set("pattern", kept)
+                write.give()
+            with write.when(~entries.load(i, "i64").equals(found.load(i, "i64"))):
+                write.jump(done)
+            at.set(i + 1)
     place = record.get("oldest")
     record.set("oldest", write.select((place + 1).equals(PATTERNS), 0, place + 1, "i64"))
     known = record.get("known")
@@ -157,7 +160,7 @@ def _driven() -> Procedure:
         wait.set(write.intrinsic("minnum", wait.get(), ahead))
         longest.set(larger(write, longest.get(), ahead))
     with write.repeat() as (_, done):
-        with write.when(~(wait.get() <= longest.get()) | record.get("timeless").equals(1)):
+        with write.when(~(wait.get() <= longest.get()) | record.get("autonomous").equals(1)):
             write.jump(done)
         evaluate(write, "rates", write["t"] + wait.get(), write["x"], later)
         with write.loop(n) as i:
@@ -207,7 +210,8 @@ def _spread() -> Procedure:
 
 
 def _look_ahead() -> Procedure:
-    """A round of `scales.natural_scales`: what has no scale yet gets one from what is so far ahead; 0 where nothing lacks one."""
+    """A round of `scales.natural_scales`: what has no scale yet gets one from what is so far ahead; 0 where nothing lacks one, or
+    all later rounds find the same again."""
     write = Procedure("look_ahead", {**_AT, "ahead": "double"}, "i64", internal=True)
     record = record_of(write)
     n, scales, later, moved = (record.get(name) for name in ("n", "scales", "later", "moved"))
@@ -220,9 +224,12 @@ def _look_ahead() -> Procedure:
         write.give(0)
     then = write["t"] + write["ahead"] * record.get("longest")
     write.call("spread", [write["w"], then, moved, write["m"], scales])
+    more = write.local(write.select(record.get("autonomous").equals(1), 0, 1, "i64"), "i64")
     with write.loop(n) as i, write.when(~(scales[i] > 0.0)):
+        with write.when(~later[i].equals(scales[i])):
+            more.set(1)
         scales[i] = later[i]
-    write.give(1)
+    write.give(more.get())
     return write
 
 

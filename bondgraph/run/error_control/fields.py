@@ -19,9 +19,9 @@ RAPID, CARRIED = 1, 2
 # coupled_at: time, states and modes (1 + n + modes) of the present couplings, if these are `coupled`; ahead: whether the nonzeros
 # for the next time that they are asked for are there already (`lane_couplings`); rated: whether rates are, in `driven`; scaled:
 # how much of `driving`'s `spread` is, the next time (`lane_scales`): nothing, the fastest rates, or all.
-# timeless: whether rates are known to be the same at all times.
 # wide_rates, ...: kernels for so many `lanes`, 0 where there are none, and their blocks.
 # patterns, pattern: records of `sparsity.structures.Structures` that are at hand, and the present one; meet: finds one by found.
+# autonomous: as in `program.Program`.
 # asked: the table `ASKED` of weights that are looked at in Python.
 _POINTERS = """rates powers energies couple interpret p window size floor noise exceeded speed scale nominal absolute
     seen squares square_modes ladder directions patterns pattern meet found nonzeros diagonal values coupled_at
@@ -29,7 +29,7 @@ _POINTERS = """rates powers energies couple interpret p window size floor noise 
     fastest balance reached later moved scales apart held beyond sharp points third fourth sigma driven
     wide_rates wide_powers wide_t wide_x wide_p wide_m wide_out asked"""
 _WHOLES = """n quadratures storages modes entry_count interpreted known oldest seen_count seen_next coupled ahead rated scaled
-    patience has_absolute modes_known resting number_count input_count step_count group_count lanes parameters timeless"""
+    patience has_absolute autonomous modes_known resting number_count input_count step_count group_count lanes parameters"""
 _REALS = "origin rtol longest collected energy spread boost boosted"
 
 FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())

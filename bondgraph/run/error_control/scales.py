@@ -40,6 +40,8 @@ def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: n
             if not missing.any():
                 break
             later = _spread(bound, t + ahead * longest, x + PART * scales, m, scales, longest)
+            if bound.program.autonomous and np.array_equal(later[missing], scales[missing]):
+                break  # whatever comes later is the same again
             scales = np.where(missing, later, scales)
     return scales
 
@@ -79,7 +81,7 @@ def _driven(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndar
     found = np.abs(bound.rates(t, x, m))
     ahead = PART / speed
     wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))
-    while wait <= longest:
+    while wait <= longest and not bound.program.autonomous:
         later = np.abs(bound.rates(t + wait, x, m))
         now = (ahead >= wait) & (ahead < DECADE * wait) & (later < np.inf)
         np.fmax(found, later, out=found, where=now)

@@ -73,6 +73,7 @@ class SharedWeights(Weights):
             table.point(name, 0 if code is None else code.address or 0)
         counts = {"n": n, "quadratures": self._nq, "storages": storages, "modes": program.modes}
         counts |= {"entry_count": entries if kernel is not None else 0, "has_absolute": absolute is not None}
+        counts["autonomous"] = program.autonomous
         for name, count in counts.items():
             table[name] = int(count)
         table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
@@ -110,7 +111,6 @@ class SharedWeights(Weights):
         table.point("interpret", steps.address)
         table["interpreted"], table["number_count"], table["input_count"] = 1, len(steps.start), len(steps.places)
         table["step_count"], table["group_count"] = len(steps.table), steps.groups
-        table["timeless"] = 0 not in steps.blocks  # the first block is the time
 
     def side_by_side(self, kernels: LaneKernels) -> None:
         """Let several points be evaluated at once."""

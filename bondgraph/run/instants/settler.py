@@ -143,8 +143,8 @@ class Settler:
             self.table[name] = value
 
     def learn(self) -> None:
-        """Note the kernels of transitions, those that are there: what has never been needed is not compiled yet."""
-        arrays, program, left = self.table.arrays, self._bound.program, []
+        """Note the kernels that are there by now: what has never been needed is not compiled yet."""
+        arrays, program, waiting = self.table.arrays, self._bound.program, list[int]()
         for i in self._waiting:
             named = {name: _at(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
             if all(kernel is None or (kernel.is_machine_code and kernel.is_made) for kernel in named.values()):
@@ -152,8 +152,8 @@ class Settler:
                     arrays[name][i] = 0 if kernel is None else kernel.address
                 arrays["ready"][i] = 1
             else:
-                left.append(i)
-        self._waiting = left
+                waiting.append(i)
+        self._waiting = waiting
 
     def attend(self, log: Log, samples: SampleRows) -> None:
         """Fill this log, and the modes of these samples."""

@@ -69,6 +69,7 @@ class Program:
         (inf where it does not), s, from the parameters at the front of p; None where there are none.
     break_names : an element for each.
     contacts : where bodies may touch.
+    autonomous : whether it is known that no rate depends on the time.
     mode_states : of each automaton, in the order of the modes, the names of its states.
     bonds : the names of every bond's effort and flow.
     model : what was compiled; None where only its results are.
@@ -106,6 +107,7 @@ class Program:
     breaks: Kernel | None = None
     break_names: tuple[str, ...] = ()
     contacts: tuple[RunContact, ...] = ()
+    autonomous: bool = False
     mode_states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     bonds: Sequence[BondVariables] = ()
     model: Model | None = None

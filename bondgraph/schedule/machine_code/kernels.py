@@ -14,7 +14,7 @@ from bondgraph.schedule.calls import NUMBERS
 from bondgraph.schedule.loops import KernelLoop, Schedule
 from bondgraph.schedule.machine_code.fusion import fused
 from bondgraph.schedule.machine_code.groups import BOUNDS, fused_text, turns_text
-from bondgraph.schedule.machine_code.text import ALONE, evaluation, loop_function, renamed
+from bondgraph.schedule.machine_code.text import ALONE, evaluation, keeping, loop_function, renamed
 from bondgraph.schedule.machine_code.turns import Tiled, tiled
 
 STRAIGHT = 400
@@ -90,7 +90,7 @@ def _text(schedule: Schedule, quick: bool) -> str:
         else:
             texts.append(loop_function(function, name, part[0], apart, "", quick))
         calls.append(f"call void @{function}({calling})")
-    body = with_workspace("w", schedule.workspace, calls)
+    body = with_workspace("w", schedule.workspace, [*keeping(schedule), *calls])
     texts.append(define(f"void @{name}", [*given, "ptr noalias %out"], body, " noinline"))
     return "\n".join(texts)
 

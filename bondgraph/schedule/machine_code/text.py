@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from bondgraph.emit.text import Part, define
 from bondgraph.schedule.calls import NUMBERS
-from bondgraph.schedule.loops import Access, KernelLoop
+from bondgraph.schedule.loops import Access, KernelLoop, Schedule
 from bondgraph.tape import opcodes as op
 
 WIDE = 60
@@ -75,6 +75,13 @@ def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) 
         carried=[f"{index}.by{k} = phi i64 [{index}.from{k}, {before}], [{index}.next{k}, %body]" for k in used],
         nexts=[f"{index}.next{k} = add nsw i64 {index}.by{k}, {k}" for k in used],
     )
+
+
+def keeping(schedule: Schedule) -> list[str]:
+    """Lines that copy the block whose numbers the results keep where they are given no others."""
+    if schedule.kept is None:
+        return []
+    return [f"call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %{schedule.kept}, i64 {8 * schedule.n_out}, i1 false)"]
 
 
 def evaluation(routine: str, loop: KernelLoop, index: str | None, read: str) -> list[str]:
