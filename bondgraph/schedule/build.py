@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -150,8 +151,8 @@ def scheduled(
         here = np.cumsum([0, *(starts[chosen + 1] - starts[chosen])])[own] + np.asarray(places) - starts[owners]
         return late("chosen", [values[k] for k in chosen]), tuple(here.tolist())
 
-    timeless = not any(number["time"] in given for given in table.args)
-    return Scheduled(makers, blocks, width, choose, tuple(resets), jumping, timeless), system, differentiate
+    autonomous = number["time"] not in itertools.chain.from_iterable(table.args)
+    return Scheduled(makers, blocks, width, choose, tuple(resets), jumping, autonomous), system, differentiate
 
 
 PREPARED = ("rates", "powers", "guards")
