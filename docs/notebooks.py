@@ -46,6 +46,7 @@ def executed(path: Path) -> Any:
 
     found = read(path)
     around = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
+    around.pop("MPLBACKEND", None)  # pictures are shown where the cell is, whatever draws elsewhere
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(
             found, timeout=PATIENCE, record_timing=False, coalesce_streams=True, resources={"metadata": {"path": folder}}
