@@ -11,7 +11,7 @@ from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.idioms import larger, size_of
 from bondgraph.run.instants.fields import flag, record_of
 from bondgraph.run.instants.log import SCALARS
-from bondgraph.run.instants.transitions import BACK, NONE, needs_row, row_of
+from bondgraph.run.instants.transitions import BACK, NONE, carried_into, row_of
 from bondgraph.run.instants.turning import UNKNOWN
 from bondgraph.run.switching.combinations import MOST
 from bondgraph.run.switching.passages import JUMP
@@ -132,7 +132,7 @@ def _tried() -> Procedure:
     for Python."""
     arguments = {"s": "ptr", "t": "double", "row": "i64", "node": "i64", "count": "i64"}
     write = Procedure("try_from", arguments, "i64", internal=True)
-    record, s, t, row, node = record_of(write), *(write[name] for name in ("s", "t", "row", "node"))
+    record, s, row, node = record_of(write), *(write[name] for name in ("s", "row", "node"))
     count, here = write.local(write["count"], "i64"), write.local(0, "i64")
     with write.when(node >= 0):
         here.set(record.get("codes").load(node, "i64"))
@@ -142,12 +142,7 @@ def _tried() -> Procedure:
         leaves = record.get("m_here")[record.get("slots").load(i, "i64")].equals(record.get("sources")[i])
         code = here.get() + record.get("code_steps").load(i, "i64")
         with write.when(may & leaves), write.when(write.call("seen_before", [s, i, row, count.get(), code], "i64").equals(0)):
-            with write.when(~flag(record.get("ready"), i)):
-                write.give(BACK)
-            needs_row(write, row + count.get())
-            own = row_of(write, row + count.get())
-            with write.when(write.call("carried_out", [s, t, i, own], "i64").equals(0)):
-                write.give(BACK)
+            own = carried_into(write, i, row + count.get())
             with write.when(write.call("stands_still", [s, record.get("x_after")], "i64").equals(1)):
                 write.call("end_row", [s, own])
                 record.get("parents").store(count.get(), node, "i64")

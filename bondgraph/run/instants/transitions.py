@@ -77,6 +77,17 @@ def _carried_out() -> Procedure:
     return write
 
 
+def carried_into(write: Procedure, index: Temporary, number: Temporary) -> Temporary:
+    """The row of the log with this number, into which transition `index` is carried out from x_here, m_here; else `BACK`."""
+    with write.when(~flag(record_of(write).get("ready"), index)):
+        write.give(BACK)
+    needs_row(write, number)
+    row = row_of(write, number)
+    with write.when(write.call("carried_out", [write["s"], write["t"], index, row], "i64").equals(0)):
+        write.give(BACK)
+    return row
+
+
 def _ended_row() -> Procedure:
     """A row notes x_after, m_after."""
     write = Procedure("end_row", {"s": "ptr", "row": "ptr"}, internal=True)
@@ -211,12 +222,7 @@ def _passages() -> Procedure:
         index = chosen.get()
         with write.when(index.equals(BACK)):
             write.give(BACK)
-        with write.when(~flag(record.get("ready"), index)):
-            write.give(BACK)
-        needs_row(write, first + count.get())
-        row = row_of(write, first + count.get())
-        with write.when(write.call("carried_out", [s, t, index, row], "i64").equals(0)):
-            write.give(BACK)
+        row = carried_into(write, index, first + count.get())
         chosen.set(write.call("answered", [s, t, index, row], "i64"))
         record.get("watched").store(count.get(), index, "i64")
         count.set(count.get() + 1)
