@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Listing
@@ -91,24 +93,17 @@ def _islands(program: Listing, starts: Sequence[int]) -> Iterator[_Island]:
 
 
 def _homes(program: Listing) -> list[int]:
-    """For each step the first of its island; of what is given itself."""
-    steps, parent = program.steps, list(range(len(program.steps)))
+    """For each step the number of its island; what is given is one by itself."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def root(a: int) -> int:
-        while parent[a] != a:
-            parent[a] = parent[parent[a]]
-            a = parent[a]
-        return a
-
-    for position, step in enumerate(steps):
-        if step[0] > op.INPUT:
-            own = position
-            for a in step[1:]:
-                if steps[a][0] > op.INPUT:
-                    other = root(a)
-                    if other != own:
-                        parent[max(own, other)] = own = min(own, other)
-    return [root(position) for position in range(len(steps))]
+    steps, count = program.steps, len(program.steps)
+    computed = [step[0] > op.INPUT for step in steps]
+    pairs = [(k, a) for k, step in enumerate(steps) if computed[k] for a in step[1:] if computed[a]]
+    edges = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    graph = coo_array((np.ones(len(pairs)), (edges[0], edges[1])), shape=(count, count))
+    found: list[int] = connected_components(graph, directed=False)[1].tolist()
+    return found
 
 
 def _form(alike: Sequence[_Island], blocks: int) -> Form:
