@@ -95,8 +95,10 @@ class Runs:
         return self.arrays(name)[name]
 
     def arrays(self, *names: str) -> dict[str, np.ndarray]:
-        """Columns (runs, *shape) by name, all of them by default, and "run" (runs,), the numbers of the runs; they are of the same
-        runs, also while more are being stored. KeyError for an unknown name."""
+        """Columns (runs, *shape) by name, all of them by default, and "run" (runs,), the numbers of the runs.
+
+        They are of the same runs, also while more are being stored. KeyError for an unknown name.
+        """
         chosen = [name for name in names or self.names() if name != RUN]
         for name in chosen:
             if name not in self.columns:
