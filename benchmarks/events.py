@@ -22,7 +22,7 @@ from benchmarks.command import run_command
 from benchmarks.hand_written import Disagreement, compiler
 from benchmarks.timing import median, processor, ratio, table
 from bondgraph import J0, J1, Automaton, Block, C, Compiled, Graph, I, R, Se, StateSpec, Switch, Transition, compile_model
-from bondgraph.run.integrators.explicit import coefficients as published
+from bondgraph.run.steppers import dop853 as published
 from examples.bouncing_ball import with_restitution
 
 SOURCE = Path(__file__).with_name("events.c")

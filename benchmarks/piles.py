@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks import timing
 from benchmarks.command import run_command
 from bondgraph import Graph
-from bondgraph.piles import Pile, pile
+from bondgraph.stepping.free_bodies import Pile, pile
 from models import collisions, ground, rigid_body
 from screws import quaternion, rotations
 from screws.shapes import Ball, Box, HalfSpace

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.command import run_command
 from benchmarks.timing import processor, table
 from bondgraph import J0, J1, TF, C, Diode, Graph, I, R, Se, compile_model, equations
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from bondgraph.schedule.size import is_large
 from bondgraph.tape.preset import Preset
 from bondgraph.tape.routine import listing

@@ -12,29 +12,29 @@ from bondgraph.emit import cache
 from bondgraph.emit.interpreter import code, lanes
 from bondgraph.emit.llvm import CompileError, Library
 from bondgraph.errors import Problem
-from bondgraph.piles import sweeps
-from bondgraph.run.error_control import weighing
-from bondgraph.run.integrators.explicit import dop853, dopri5
-from bondgraph.run.integrators.rosenbrock import rodas5p
-from bondgraph.run.integrators.sundials import adapters
-from bondgraph.run.repeated import loop
-from bondgraph.run.repeated.lanes import side_by_side
-from bondgraph.run.sparsity import search
+from bondgraph.run.accuracy import error_weights
+from bondgraph.run.batch import loop
+from bondgraph.run.batch.simd import lane_loop
+from bondgraph.run.sparsity import coupling_graph
+from bondgraph.run.steppers import dop853, dopri5
+from bondgraph.run.steppers.external import adapters
+from bondgraph.run.steppers.rosenbrock import rodas5p
 from bondgraph.stepping import motion
+from bondgraph.stepping.free_bodies import gauss_seidel
 
 PARTS: Mapping[str, Callable[[], Library]] = {
     "explicit method of order 8 with events": dop853.machine_code,
     "explicit method of order 5 with events": dopri5.machine_code,
-    "error control": weighing.machine_code,
-    "which states drive which": search.machine_code,
+    "error control": error_weights.machine_code,
+    "which states drive which": coupling_graph.machine_code,
     "many runs": loop.machine_code,
-    "many runs side by side": side_by_side.machine_code,
+    "many runs side by side": lane_loop.machine_code,
     "Rosenbrock method with events": rodas5p.machine_code,
     "adapters of SUNDIALS": adapters.machine_code,
     "formulas that are seldom asked for": code.machine_code,
     "such formulas side by side": lanes.machine_code,
     "steps of time": motion.machine_code,
-    "piles": sweeps.machine_code,
+    "piles": gauss_seidel.machine_code,
 }
 """All code of this project that is made of procedures, by what it is for."""
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 
 from bondgraph import Model, ScrewbondError, compile_model
 from bondgraph.interchange import dump_model, parse_model
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from campaigns.model_mutations import of_a_model
 from campaigns.mutations import mutated
 from campaigns.processes import each, limit_addresses

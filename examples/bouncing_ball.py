@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from bondgraph import J1, Automaton, Constraint, Graph, I, Se, Transition, simulate
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.contacts.laws.three_state import contact_states
 
 GRAVITY, HEIGHT = 9.81, 1.0  # m/s^2, m

@@ -15,7 +15,7 @@ import argparse
 from pathlib import Path
 
 from bondgraph import J0, J1, C, Graph, I, Se, Sf
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from bondgraph.signals import integrator
 from bondgraph.stepping import stepper
 from models import mark_planar_body, mark_planar_touch, planar_contact

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from bondgraph import Graph
-from bondgraph.piles import PileResult, pile
+from bondgraph.stepping.free_bodies import PileResult, pile
 from models import Body, collisions, ground, rigid_body
 from screws import quaternion, rotations
 from screws.shapes import Ball, Box, HalfSpace

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bondgraph import J0, C, Graph, Sf
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from bondgraph.stepping import stepper
 from models import ground, planar_body, rigid_body, touch_planar
 from models.contacts.many import collisions

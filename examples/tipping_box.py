@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bondgraph import J0, J1, C, Graph, R, Sf
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from bondgraph.stepping import stepper
 from models import planar_body, touch_planar
 from screws.scalars import array, where

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from bondgraph import Graph, Op, Se, simulate
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.chains import chain_graph, gravity_forces
 from models.urdf import Robot, read_urdf, robot_scene
 from screws.scalars import where

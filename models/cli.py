@@ -67,7 +67,7 @@ def info() -> str:
     """Versions of everything that takes part, solvers and rendering."""
     import platform
 
-    from bondgraph.run.integrators.sundials import library
+    from bondgraph.run.steppers.external import library
     from models.pictures.probe import rendering
 
     lines = [f"screwbond {_version('screwbond')}, Python {platform.python_version()}, {platform.platform()}"]

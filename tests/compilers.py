@@ -58,7 +58,7 @@ def replace_procedures(compiler: str) -> list[int]:
 
     To be called before modules that compile any are imported.
     """
-    assert not [name for name in sys.modules if name.startswith("bondgraph.run.integrators")], "they have LLVM's already"
+    assert not [name for name in sys.modules if name.startswith("bondgraph.run.steppers")], "they have LLVM's already"
     made: list[int] = []
 
     def compiled(write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple) -> llvm.Library:

@@ -35,7 +35,7 @@ ROOMS = {
         ("passes", "render", "run", "tracing"),
         ("schedule",),
         ("compile",),
-        ("analysis", "estimation", "export", "interchange", "piles", "prepared", "stepping"),
+        ("analysis", "estimation", "export", "interchange", "prepared", "stepping"),
         ("sweeps", "warming"),
     ),
     "models": (
@@ -49,16 +49,17 @@ ROOMS = {
         ("cli",),
     ),
     "bondgraph.run": (
-        ("answers", "idioms", "samples", "table"),
+        ("codegen_helpers", "python_callbacks", "samples", "simd_values", "table"),
         ("linear", "sparsity"),
-        ("couplings", "program"),
+        ("program",),
         ("bound", "settings"),
-        ("error_control", "switching", "ticks"),
-        ("instants",),
-        ("integrators", "outcome"),
+        ("accuracy", "clock_schedule"),
+        ("events",),
+        ("results", "steppers"),
+        ("validation",),
         ("hybrid",),
-        ("kept",),
-        ("repeated",),
+        ("streaming",),
+        ("batch",),
         ("simulate",),
     ),
 }
@@ -69,7 +70,7 @@ SHORTCUTS = {
         "bondgraph.compile.compiled",
         "bondgraph.compile.pipeline",
         "bondgraph.render.diagram",
-        "bondgraph.run.outcome.result",
+        "bondgraph.run.results.result",
     ),
     "bondgraph.compile.compiled": ("bondgraph.analysis.derivatives", "bondgraph.analysis.linear", "bondgraph.prepared.runs"),
 }
@@ -79,7 +80,7 @@ MOST_MODULES = 14
 """In one folder, its `__init__` included."""
 MOST_ARGUMENTS = 8
 """That a function takes by their places; more are a record, or have names."""
-MOST_LINES, MOST_LINES_OF_TESTS = 330, 500
+MOST_LINES, MOST_LINES_OF_TESTS = 500, 500
 """Of one file: what is longer holds several ideas, or proves several things."""
 HEAVY = (
     "sympy",
@@ -98,7 +99,7 @@ HEAVY = (
     "trimesh",
     "pyarrow",
     "zarr",
-    "bondgraph.run.integrators",
+    "bondgraph.run.steppers",
 )
 
 
@@ -190,7 +191,7 @@ def test_a_room_knows_only_the_floors_below(package):
     floors = ROOMS[package]
     floor = {name: number for number, rooms in enumerate(floors) for name in rooms} | {"": len(floors)}
     assert {room(name, package) for name in modules(package.replace(".", "/"))} == set(floor)
-    assert len(floors) <= 11
+    assert len(floors) <= 12
     pairs = ((name, to, room(name, package), room(to, package)) for name, to in inside(package))
     assert not {f"{name} imports {to}" for name, to, own, other in pairs if own != other and floor[other] >= floor[own]}
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from bondgraph.output.progress import Progress
+from bondgraph.run.batch.prepared import PreparedProgram
 from bondgraph.run.bound import Bound
+from bondgraph.run.clock_schedule import Ticks
 from bondgraph.run.hybrid import Hybrid, result_of
-from bondgraph.run.repeated.preparation import PreparedProgram
-from bondgraph.run.ticks import Ticks
 
 TOLD: Counter[str] = Counter()
 """Runs that were compared, their events, and how many of their instants came back to Python."""

@@ -11,9 +11,9 @@ from bondgraph.analysis.pencil import Matrices, balanced, by_real_part, invarian
 from bondgraph.analysis.transfer import TransferFunction, transfer
 from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
-from bondgraph.output.brief import brief
 from bondgraph.output.cells import cell, line, plural, table
 from bondgraph.output.sheet import CYCLE, styled
+from bondgraph.output.short_repr import brief
 
 SHOWN = 12
 """States, inputs and outputs up to which the matrices are printed."""

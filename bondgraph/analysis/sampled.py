@@ -19,9 +19,9 @@ from bondgraph.run.simulate import simulate
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
+from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
-from bondgraph.tracing.walk import Traced
 
 AGREES = 1e-9
 """Relative change of the matrix of the motion at which its steps are short enough."""

@@ -13,8 +13,8 @@ from bondgraph.analysis.steady import OperatingPoint
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, point_of
 from bondgraph.errors import refusal
-from bondgraph.output.brief import brief
 from bondgraph.output.cells import cell, line, table
+from bondgraph.output.short_repr import brief
 
 
 @brief

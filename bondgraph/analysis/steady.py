@@ -17,8 +17,8 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, whole_parameters
 from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, refusal
-from bondgraph.output.brief import brief
 from bondgraph.output.cells import cell, items, line, table
+from bondgraph.output.short_repr import brief
 from bondgraph.run.program import Slot
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.pencil import Matrices, by_real_part, invariant_zeros, minimal_basis
-from bondgraph.output.brief import brief
 from bondgraph.output.cells import typeset
+from bondgraph.output.short_repr import brief
 
 
 @brief

@@ -12,7 +12,7 @@ import numpy as np
 
 from bondgraph.model.automata import Start
 from bondgraph.model.ops import Op
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 
 @dataclass(frozen=True)

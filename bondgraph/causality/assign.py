@@ -20,7 +20,7 @@ from bondgraph.causality.strokes import Clash, Strokes
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.model.laws import Junction, Storing, Wish
 from bondgraph.model.model import Bond, Model
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 FREE = "a free choice"
 _MAX_RETRACTIONS = 2000

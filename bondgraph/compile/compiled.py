@@ -20,18 +20,18 @@ from bondgraph.compile.changes import Started, changed_start, checked_changes, d
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
 from bondgraph.compile.report import report, report_cell
 from bondgraph.compile.starts import SwitchPlaces, contradicting_starts, frictions_of
-from bondgraph.emit.once import Last, OnceProperty
+from bondgraph.emit.cached_build import Last, OnceProperty
 from bondgraph.errors import raise_if_any
 from bondgraph.model.copies import Frozen
 from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
-from bondgraph.output.brief import brief
-from bondgraph.output.late import LateTable
+from bondgraph.output.lazy import LateTable
+from bondgraph.output.short_repr import brief
 from bondgraph.output.tables import Parameters, Quantities, Quantity
+from bondgraph.run.events.guard_history import nudges
 from bondgraph.run.program import Program
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run.switching.rounding import nudges
 from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, Sinkable, StartValues, spelled_settings, start_of
 from bondgraph.tracing.on_tape.values import flat
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from bondgraph.analysis.linear import Linear
     from bondgraph.emit.kernel import Kernel
     from bondgraph.prepared.runs import PreparedRun
-    from bondgraph.run.outcome.result import Result
-    from bondgraph.run.repeated.preparation import PreparedProgram
+    from bondgraph.run.batch.prepared import PreparedProgram
+    from bondgraph.run.results.result import Result
 
 
 @brief

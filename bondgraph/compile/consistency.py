@@ -16,10 +16,10 @@ from bondgraph.model.laws import IdealConstraint, Storing
 from bondgraph.model.model import Model
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import TIME_DERIVATIVE
-from bondgraph.run.outcome.closing_matrix import ClosingMatrix
-from bondgraph.run.outcome.failure import CURES
-from bondgraph.run.outcome.singular import CONTRADICTS
 from bondgraph.run.program import Program, Slot
+from bondgraph.run.results.failure import CURES
+from bondgraph.run.validation.constraint_matrix import ClosingMatrix
+from bondgraph.run.validation.constraint_rank import CONTRADICTS
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

@@ -35,7 +35,7 @@ from bondgraph.compile.consistency import contradicting_closures
 from bondgraph.compile.kernels import autonomous, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
 from bondgraph.compile.programs import program_of
 from bondgraph.compile.starts import contradicting_starts, own_starts
-from bondgraph.emit.once import once
+from bondgraph.emit.cached_build import once
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
@@ -45,17 +45,17 @@ from bondgraph.passes.rings import refuse_rings
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sort import sort_statements
 from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
-from bondgraph.schedule.alike.late_system import alike_parts
+from bondgraph.schedule.instances.late_system import alike_parts
 from bondgraph.schedule.size import is_large
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.preset import Code
 from bondgraph.tracing.on_tape.values import Untraceable
 from bondgraph.tracing.positions import foreign_positions
-from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.routines import trace_for_runs
+from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untraceable
 
 if TYPE_CHECKING:
-    from bondgraph.run.outcome.result import Result
+    from bondgraph.run.results.result import Result
     from bondgraph.schedule.build import Scheduled
     from bondgraph.schedule.statements import StatementTable
 

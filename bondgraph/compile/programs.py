@@ -12,7 +12,7 @@ from bondgraph.assembly.system import LoweredTransition, System
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
-from bondgraph.output.late import LateRow, LateTable
+from bondgraph.output.lazy import LateRow, LateTable
 from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
 from bondgraph.run.program.bonds import bond_variables
 from bondgraph.tape.collection import paused_collection
@@ -20,8 +20,8 @@ from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.instants.collisions import colliding
 from bondgraph.tracing.newton import STEPS
 from bondgraph.tracing.on_tape.values import flat
-from bondgraph.tracing.refusals import contradicting, paradox
 from bondgraph.tracing.routines import output_names
+from bondgraph.tracing.singular_messages import contradicting, paradox
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel, LaneKernels

@@ -19,8 +19,8 @@ from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
 from bondgraph.model.model import Model
+from bondgraph.run.events.guard_history import nudges, spread
 from bondgraph.run.program import Layout
-from bondgraph.run.switching.rounding import nudges, spread
 
 AGREES = 1e-6
 """Relative difference up to which a start value agrees with what follows."""

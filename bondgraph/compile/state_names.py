@@ -13,8 +13,8 @@ import numpy as np
 from bondgraph.assembly.system import State, System
 from bondgraph.errors import ModelError, Problem, refusal
 from bondgraph.model.names import names_of
+from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
-from bondgraph.tracing.walk import Traced
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 

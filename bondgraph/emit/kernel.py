@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.once import once
+from bondgraph.emit.cached_build import once
 from bondgraph.errors import Problem, ProblemError
 
 _ARRAY = np.ndarray

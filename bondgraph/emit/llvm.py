@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bondgraph.emit import cache, trigonometry
-from bondgraph.emit.islands import islands_text, moving_text
+from bondgraph.emit.independent_parts import islands_text, moving_text
 from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, link, object_code
 from bondgraph.emit.printers.llvm_procedures import module_text
@@ -25,8 +25,8 @@ from bondgraph.emit.text import (
     wide_declarations,
 )
 from bondgraph.errors import Problem
-from bondgraph.output.brief import brief
-from bondgraph.tape.islands import forms
+from bondgraph.output.short_repr import brief
+from bondgraph.tape.independent_parts import forms
 from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import Alternatives, Listing, Routine, listing, reachable, steps_of
 

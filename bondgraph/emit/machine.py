@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bondgraph.emit import cache
-from bondgraph.emit.once import once
+from bondgraph.emit.cached_build import once
 from bondgraph.errors import Problem, ProblemError
 
 _LIBRARY = (

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError, refusal
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from bondgraph.quantities import real
 from bondgraph.run_arguments import Initial
 

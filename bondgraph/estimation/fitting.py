@@ -22,13 +22,13 @@ from bondgraph.compile.changes import mapping_of
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import ModelError, RoundingWarning, RunDoubtWarning, RunEndedWarning, ScrewbondError, refusal
-from bondgraph.estimation.courses import RunSensitivities, by_name, sensitivities_along
-from bondgraph.estimation.estimated import Estimate
+from bondgraph.estimation.estimate_result import Estimate
 from bondgraph.estimation.experiments import Experiment, Measured, Trial, refuse_given, trials_of
-from bondgraph.estimation.knowledge import Fit, estimate_of
+from bondgraph.estimation.free_parameters import VariedNumbers, varied_by, with_values
+from bondgraph.estimation.identifiability import Fit, estimate_of
 from bondgraph.estimation.losses import LOSSES, MARGIN, Loss
+from bondgraph.estimation.sensitivity_results import RunSensitivities, by_name, sensitivities_along
 from bondgraph.estimation.variational import Variational, variational_of
-from bondgraph.estimation.varied import VariedNumbers, varied_by, with_values
 from bondgraph.output.progress import Progress
 from bondgraph.quantities import real
 from bondgraph.run.settings import known

@@ -20,17 +20,17 @@ from bondgraph.compile.state_names import pick_outputs
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import refusal
-from bondgraph.estimation.varied import VariedNumbers
+from bondgraph.estimation.free_parameters import VariedNumbers
+from bondgraph.run.events.impacts.participants import tabled
 from bondgraph.run.program import Program
-from bondgraph.run.switching.meeting import tabled
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.differentiate import compressed_columns, derivatives_along, jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tape.specialise import appended, hoist
+from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.routines import outputs_of, values_on_tape
-from bondgraph.tracing.walk import Traced
 
 _Direction = dict[int, TapeScalar | float]
 """Of one variable: its components along the directions in which it has any."""

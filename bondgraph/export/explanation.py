@@ -23,8 +23,8 @@ from bondgraph.export.roles import solved_only
 from bondgraph.model.laws import Junction
 from bondgraph.model.names import need_name
 from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
-from bondgraph.output.brief import brief
 from bondgraph.output.cells import cell, code
+from bondgraph.output.short_repr import brief
 
 
 @brief

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from bondgraph.tape.opcodes import OPERATIONS
 from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import trace

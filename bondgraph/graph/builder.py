@@ -23,7 +23,7 @@ from bondgraph.tape.collection import paused_collection
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
     from bondgraph.render.diagram import Diagram
-    from bondgraph.run.outcome.result import Result
+    from bondgraph.run.results.result import Result
 
 Part = TypeVar("Part", bound="Element | Graph")
 """What a graph is made of."""

@@ -13,7 +13,7 @@ from bondgraph.model.copies import OfFormulas
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Visible
 from bondgraph.model.names import need_name
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 
 @brief

@@ -9,7 +9,7 @@ from typing import Any
 from bondgraph.errors import Place
 from bondgraph.model.names import names_of, need_name, refused
 from bondgraph.model.ops import Op
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 
 @brief

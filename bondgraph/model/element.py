@@ -14,7 +14,7 @@ from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.laws import Law, Parameter, Switched
 from bondgraph.model.names import names_of, need_name
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 L = TypeVar("L", bound=Law)
 

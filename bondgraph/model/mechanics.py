@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.model.gradient import partials
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from screws.linear import solve_spd
 from screws.scalars import array
 

@@ -12,7 +12,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from screws.shapes import Arrangement, Solid, arrangement
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.model.copies import Frozen
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from screws.scalars import array, equal, where
 
 

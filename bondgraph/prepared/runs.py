@@ -15,11 +15,11 @@ from bondgraph.compile.consistency import foreign_velocities
 from bondgraph.compile.starts import contradicting_switches
 from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import ModelError, raise_if_any, refusal
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from bondgraph.prepared.blocks import in_rows, parameter_rows, plainly_fit, start_rows
-from bondgraph.run.outcome.result import Result
-from bondgraph.run.repeated.ends import RunEnd, RunEnds
-from bondgraph.run.repeated.preparation import PreparedProgram, prepare
+from bondgraph.run.batch.prepared import PreparedProgram, prepare
+from bondgraph.run.batch.results import RunEnd, RunEnds
+from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, setting_key
 
 _KEPT = 5000

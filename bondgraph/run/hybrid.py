@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondgraph.output.progress import Progress
+from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.bound import Bound
-from bondgraph.run.instants.events import Events
-from bondgraph.run.instants.log import Log
-from bondgraph.run.instants.settler import RunPoint, Settler
-from bondgraph.run.integrators import leg as legs
-from bondgraph.run.integrators.choose import build, for_stiff, settle_function, settling, tolerances, weights_of
-from bondgraph.run.integrators.leg import Effort, Integrator, Leg, Selection
-from bondgraph.run.integrators.underway import Underway
-from bondgraph.run.outcome.failure import Failure, cause, describe, fastest_rate
-from bondgraph.run.outcome.lost import LostSolution, first_lost
-from bondgraph.run.outcome.result import Result, Statistics
+from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.events.guard_history import Courses
+from bondgraph.run.events.handler import RunPoint, Settler
+from bondgraph.run.events.impacts.fired_transitions import Passage
+from bondgraph.run.events.impacts.participants import WITHIN, Together
+from bondgraph.run.events.log import Log
+from bondgraph.run.events.records import Events
+from bondgraph.run.events.reference.accumulation import Watch
+from bondgraph.run.events.reference.iteration import OF_LEG, PROBE, TOLD, How, Settled, rest, settle
+from bondgraph.run.results.failure import Failure, cause, describe, fastest_rate
+from bondgraph.run.results.result import Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
-from bondgraph.run.switching.accumulation import Watch
-from bondgraph.run.switching.course import Courses
-from bondgraph.run.switching.meeting import WITHIN, Together
-from bondgraph.run.switching.passages import Passage
-from bondgraph.run.switching.settling import OF_LEG, PROBE, TOLD, How, Settled, rest, settle
-from bondgraph.run.ticks import Ticks
+from bondgraph.run.steppers import segment as legs
+from bondgraph.run.steppers.choose import build, for_stiff, settle_function, settling, tolerances, weights_of
+from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Selection
+from bondgraph.run.validation.lost_solution import LostSolution, first_lost
+
+if TYPE_CHECKING:
+    from bondgraph.run.steppers.integrator import OneStep
+
+
+@dataclass(frozen=True, eq=False)
+class Underway:
+    """A run on its way.
+
+    Parameters
+    ----------
+    integrator, weights, settler : on the tables of the run; no settler where nothing is to be settled.
+    status : what the integrator has answered.
+    samples : with the first of them written.
+    logged : rows of events that have been taken over already, in pieces (k, width).
+    start_energies : energy per storage before anything happened, J.
+    """
+
+    integrator: OneStep
+    weights: Weights
+    settler: Settler | None
+    status: int
+    samples: SampleRows
+    logged: tuple[np.ndarray, ...]
+    start_energies: np.ndarray
 
 
 class Hybrid:

@@ -7,9 +7,9 @@ from typing import Unpack
 
 import numpy as np
 
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.program import Program
-from bondgraph.run.repeated.preparation import prepare
+from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import KeepAsked, RunSettings, Sinkable, spelled_settings
 
 

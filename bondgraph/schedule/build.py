@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.assembly.system import Statement, System
-from bondgraph.emit.once import once
+from bondgraph.emit.cached_build import once
 from bondgraph.model.ops import Op
 from bondgraph.schedule.calls import GIVEN, Plan
 from bondgraph.schedule.interpret import numpy_kernel
@@ -225,6 +225,6 @@ def _jump_kernels(schedules: Sequence[Schedule], machine_code: bool) -> dict[str
     """Kernels by name, of schedules of which many differ in places alone."""
     if not machine_code:
         return {own.name: numpy_kernel(own) for own in schedules}
-    from bondgraph.schedule.machine_code.alike import kernels_alike
+    from bondgraph.schedule.machine_code.shared_schedules import kernels_alike
 
     return kernels_alike(schedules)

@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.schedule.calls import Book, Call, Kind, Plan
 from bondgraph.schedule.groups import Group, groups, narrow
 from bondgraph.schedule.kernels import CONSTANT, FIXED, TracedGroup, readdressed
-from bondgraph.schedule.numbers import Substitute, sharing
+from bondgraph.schedule.shared_constants import Substitute, sharing
 from bondgraph.schedule.statements import StatementTable
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing, Routine, listing

@@ -16,9 +16,11 @@ from bondgraph.graph.builder import Graph
 from bondgraph.model import laws
 from bondgraph.model.model import Model
 from bondgraph.run.bound import Bound
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from bondgraph.run.settings import number
 from bondgraph.stepping.gradients import gradients
+from bondgraph.stepping.messages.infeasible import explained
+from bondgraph.stepping.messages.unknowns import told
 from bondgraph.stepping.problem import MODES, Steps, compiled_steps
 from bondgraph.stepping.quadratic.candidates import Candidates, Shapes
 from bondgraph.stepping.quadratic.cone import check_facets
@@ -26,8 +28,6 @@ from bondgraph.stepping.quadratic.layout import Wanted
 from bondgraph.stepping.quadratic.solver import SOLVED
 from bondgraph.stepping.run import forces_of, modes_of, run_steps
 from bondgraph.stepping.step import Stepped, StepSettings, Stride
-from bondgraph.stepping.words.infeasible import explained
-from bondgraph.stepping.words.unknowns import told
 
 INERTIA = ("ignored", "damped", "full")
 FRICTION = ("convex", "coulomb")

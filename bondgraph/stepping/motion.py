@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.emit.cached_build import once
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
 
 Motion = Callable[[float, float], Any]

@@ -22,16 +22,16 @@ from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.ops import IDENTITY, Op, constant, zeros
 from bondgraph.run.program import Layout, RunContact
-from bondgraph.stepping.held import MOMENTUM, OWN_FORCE, held_system, velocities_of
-from bondgraph.stepping.holdable import unholdable, unsteppable
+from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, held_system, velocities_of
 from bondgraph.stepping.quadratic.layout import StepLayout, Wanted
 from bondgraph.stepping.quadratic.matrices import step_routine
+from bondgraph.stepping.supported_elements import unholdable, unsteppable
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.routine import Routine
+from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import Untraceable, scalars_of
-from bondgraph.tracing.refusals import Unsolvable, unsolvable, untraceable
 from bondgraph.tracing.routines import trace_for_runs
-from bondgraph.tracing.walk import Traced
+from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untraceable
 from screws.scalars import array
 
 OPEN, STICK, SLIP = MODES = ("open", "stick", "slip")

@@ -12,18 +12,18 @@ import numpy as np
 from bondgraph.errors import ModelError, Problem, RunEndedWarning
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
-from bondgraph.run.instants.events import Events
-from bondgraph.run.instants.log import Log
-from bondgraph.run.outcome.failure import Failure
-from bondgraph.run.outcome.result import Result, Statistics
+from bondgraph.run.events.impacts.fired_transitions import Passage, Said, carried_out
+from bondgraph.run.events.log import Log
+from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
-from bondgraph.run.switching.passages import Passage, Said, carried_out
+from bondgraph.run.results.failure import Failure
+from bondgraph.run.results.result import Result, Statistics
+from bondgraph.stepping.messages.infeasible import explained
 from bondgraph.stepping.problem import MODES, PAIRS, STEP, Steps, force_names
 from bondgraph.stepping.quadratic.candidates import PairRows
 from bondgraph.stepping.quadratic.coulomb import NOISE
 from bondgraph.stepping.quadratic.solver import SOLVED, Answer
 from bondgraph.stepping.step import Stride
-from bondgraph.stepping.words.infeasible import explained
 
 SMALL = 1e-7
 """Part of the largest force, or way, of a run that counts as none where contacts are told open, sticking or slipping."""

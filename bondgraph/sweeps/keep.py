@@ -16,9 +16,9 @@ from bondgraph.errors import Problem, refusal
 from bondgraph.model.units import per_second
 from bondgraph.output.lookup import unknown
 from bondgraph.quantities import real
-from bondgraph.run.instants.events import Event
-from bondgraph.run.outcome.result import Result, refined_peak
+from bondgraph.run.events.records import Event
 from bondgraph.run.program import Program
+from bondgraph.run.results.result import Result, refined_peak
 
 
 class Measurable(Protocol):

@@ -12,13 +12,13 @@ import numpy as np
 
 from bondgraph.emit.machine import vector_width
 from bondgraph.errors import ModelError, Problem, RunError
-from bondgraph.run.outcome.failure import Doubt, Failure
+from bondgraph.run.results.failure import Doubt, Failure
 from bondgraph.sweeps.keep import Eventless, Kept, Measurable, Measure, needed
 from bondgraph.sweeps.sending import SentModel
 
 if TYPE_CHECKING:
     from bondgraph.prepared.runs import PreparedRun
-    from bondgraph.run.repeated.preparation import PreparedProgram
+    from bondgraph.run.batch.prepared import PreparedProgram
 
 T = TypeVar("T")
 Start = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -16,10 +16,10 @@ from bondgraph.assembly.system import Unknown
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tape.differentiate import active_nodes, derivatives_along, jacobian
 from bondgraph.tape.scalar import TapeScalar
-from bondgraph.tracing.on_tape.ground import Ground, along
+from bondgraph.tracing.on_tape.context import Ground, along
 from bondgraph.tracing.on_tape.jumps import first_jump
 from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of, shaped
-from bondgraph.tracing.refusals import Unsolvable
+from bondgraph.tracing.singular_messages import Unsolvable
 from screws.scalars import absolute, equal, where
 
 SWEEP = 8

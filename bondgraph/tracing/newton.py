@@ -16,7 +16,7 @@ from bondgraph.assembly.system import Loop
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.linear.solve import SingularSystem, eliminate, solve
-from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.context import Ground
 from bondgraph.tracing.on_tape.values import Entries, Values, partials, placed, scalars_of, shapes_of
 
 STEPS = 3

@@ -19,10 +19,10 @@ from bondgraph.errors import Problem
 from bondgraph.model.laws import IdealConstraint, Transformer
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import STABILISED
-from bondgraph.tracing.on_tape.ground import along
+from bondgraph.tracing.evaluate import Traced
+from bondgraph.tracing.on_tape.context import along
 from bondgraph.tracing.on_tape.sampling import Samples
 from bondgraph.tracing.on_tape.values import partials, scalars_of
-from bondgraph.tracing.walk import Traced
 
 AGREES = 1e-6
 """Difference of a flow from the rate of its position that may be, as a part of what they are made of."""

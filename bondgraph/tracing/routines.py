@@ -15,16 +15,16 @@ from bondgraph.tape.differentiate import compressed_columns, jacobian
 from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tape.specialise import hoist, specialise
-from bondgraph.tracing.easing import Snags, eased
+from bondgraph.tracing.evaluate import Traced, walked
 from bondgraph.tracing.instants.collisions import colliding, collision_table
 from bondgraph.tracing.instants.impulses import alike, answers, impulse_of, impulsive
 from bondgraph.tracing.instants.painleve import paradoxes
 from bondgraph.tracing.linear.modewise import chosen
 from bondgraph.tracing.linear.reactions import reaction_names
-from bondgraph.tracing.on_tape.ground import ground_of
+from bondgraph.tracing.loop_breaking import Snags, eased
+from bondgraph.tracing.on_tape.context import ground_of
 from bondgraph.tracing.on_tape.values import scalars_of
-from bondgraph.tracing.refusals import mode_in_words, refusing, suspects
-from bondgraph.tracing.walk import Traced, walked
+from bondgraph.tracing.singular_messages import mode_in_words, refusing, suspects
 from screws.scalars import equal, where
 
 

@@ -12,8 +12,8 @@ from bondgraph import Compiled
 from bondgraph.errors import RunEndedWarning
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, SignalBlock
 from bondgraph.model.model import Model
-from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import NewtonLoop
+from bondgraph.run.results.result import Result
 from campaigns.graphs.hidden import motion, restarted, split
 from campaigns.graphs.point import Point
 from campaigns.graphs.situations import at_zero, indices_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from models.chains.inertias import BodyInertia, Vector
 from models.visuals import Visual, visuals_of
 from screws.joints import Joint

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from models.chains.checks import Finding, closed_limits, coordinates_of, findings, forks
 from models.chains.links import BEFORE, Link
 from models.chains.sections import Drive, Sections, sections_of

@@ -31,7 +31,7 @@ def collisions(
     pairs: Iterable[tuple[Body, Body]] | None = None,
     apart: Iterable[tuple[Body, Body]] = (),
 ) -> Graph:
-    """Let bodies with shapes touch wherever they meet, in steps of time (`bondgraph.piles`,
+    """Let bodies with shapes touch wherever they meet, in steps of time (`bondgraph.stepping.free_bodies`,
     `bondgraph.stepping`). A graph may have several such sets.
 
     Parameters

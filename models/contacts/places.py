@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.contacts.trajectory import contact_of, over_time
 from screws.contact import contact_places, is_convex
 from screws.contact.starts import Bodies, common_samples

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, caller_place
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from models.hand.shapes import SHAPES
 from models.studies.fields import check_record, number, vector, word
 from screws.errors import GeometryError

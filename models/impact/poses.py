@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.output.brief import brief
 from bondgraph.output.progress import counted
+from bondgraph.output.short_repr import brief
 from models.chains import Tree
 from models.impact.mobility import KINDS, mass_at, striking_point
 

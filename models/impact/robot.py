@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from models.chains import Chain, Link, Tree, cylinder_inertia
 from models.impact.mobility import StrikingPoint, striking_point
 from models.urdf import Skin, read_urdf

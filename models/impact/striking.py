@@ -17,7 +17,7 @@ import numpy as np
 
 from bondgraph import Graph, signals, simulate
 from bondgraph.errors import refusal
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.bodies import ground
 from models.chains import Link, Tree, chain_graph
 from models.contacts import Maxwell, VirtualSpring, Viscoelastic, attach_contact, contact

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, caller_place
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from models.impact.force_laws import ForceLaw, alike
 from models.impact.mobility import KINDS, locked_ratio, mass_at
 from models.impact.poses import PoseStudy, over_poses

@@ -11,8 +11,8 @@ import numpy as np
 
 from bondgraph import Compiled
 from bondgraph.errors import refusal
-from bondgraph.run.instants.events import Event
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.events.records import Event
+from bondgraph.run.results.result import Result
 from models.maze.analysis import GAINS, closed_poles, compiled_maze
 from models.maze.parameters import MazeParameters
 from models.studies.runs import account, ending, wall_times

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bondgraph.output.sheet import CYCLE, DASHES, MUTED, calm
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.pictures.figures import plot_file
 
 

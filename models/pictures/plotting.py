@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bondgraph.output.sheet import DASHES, MUTED, SHADE, calm, styled
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.pictures.figures import EDGE, legend_above, plot_file
 from models.pictures.filling.scenes import as_scene
 from models.pictures.parts import Panel

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bondgraph.errors import refusal
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.pictures.interpolation import Array, Between, seen_from
 from models.pictures.parts import Coil, Force, Frame, Happening, Panel, Solid, Spans, Touching, Trail, inside
 from models.pictures.shapes.meshes import Mesh

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Compiled
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 
 MOST_SAMPLES = 1e7
 """Samples of a result that fit into memory."""

@@ -16,7 +16,7 @@ from bondgraph.errors import refusal
 from bondgraph.interchange.formulas import Unsound, number_of
 from bondgraph.interchange.strict import DEEPEST, depth
 from bondgraph.output.files import shown
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.studies.commands import add_solver, study_command
 from models.studies.files import graph_files
 from models.studies.runs import account, ending, wall_times

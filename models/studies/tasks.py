@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bondgraph.output.folders import check_directory, write_all
-from bondgraph.run.outcome.failure import Failure
+from bondgraph.run.results.failure import Failure
 from models.studies.artefacts import Picture, chosen, draw_pictures
 from models.studies.fields import Declared
 from models.studies.files import write_files

@@ -11,8 +11,8 @@ import numpy as np
 
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any
-from bondgraph.output.brief import brief
-from bondgraph.run.outcome.result import Result
+from bondgraph.output.short_repr import brief
+from bondgraph.run.results.result import Result
 from models.bodies import Body
 from models.contacts import ContactWarning, Untracked, untracked_place
 from models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory

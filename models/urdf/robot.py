@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from models.chains import Tree
 from models.urdf.grammar import Ignored
 from models.urdf.joints import RobotJoint

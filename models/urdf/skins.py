@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from bondgraph.errors import ModelError, Problem, refusal
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from models.pictures.shapes.files import read_mesh
 from models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe
 from models.urdf.document import place, refuse_document_types

@@ -142,7 +142,7 @@ def test_every_table_has_a_head(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_paths_of_the_source_lead_somewhere(page: Path) -> None:
-    """`run/ticks.py` is a file of that name in whatever package, `switching/course` a module, `tracing/instants` a folder."""
+    """`run/clock_schedule.py` is a file of that name in whatever package, `events/guards` a module, `run/batch` a folder."""
     for path in re.findall(r"`(\w+(?:/\w+)+(?:\.py)?)`", page.read_text(encoding="utf-8")):
         assert (ROOT / path).exists() or any(f"/{path}{end}" in SOURCES for end in ("", ".py")), path
 

@@ -10,7 +10,7 @@ import pytest
 from bondgraph.emit import llvm
 from bondgraph.emit.llvm import compile_routines, routines_text
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.tape.islands import forms
+from bondgraph.tape.independent_parts import forms
 from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape
 from screws.scalars import maximum, where

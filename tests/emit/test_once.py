@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import bondgraph
-from bondgraph.emit.once import OnceProperty, once
+from bondgraph.emit.cached_build import OnceProperty, once
 
 
 def by_function(make: Callable[[], object]) -> Callable[[], object]:

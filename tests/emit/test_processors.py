@@ -20,7 +20,7 @@ from bondgraph import compile_model
 from bondgraph.emit import llvm, machine
 from bondgraph.emit.interpreter import lanes
 from bondgraph.emit.kernel import LANES
-from bondgraph.run.repeated.lanes import side_by_side
+from bondgraph.run.batch.simd import side_by_side
 from bondgraph.warming import PARTS
 
 texts, object_code = [], machine.object_code

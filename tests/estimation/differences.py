@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.estimation.varied import varied_by, with_values
+from bondgraph.estimation.free_parameters import varied_by, with_values
 
 HALVINGS, SHORTER = 5, 4.0
 """Strides of one derivative; what is tried where events are others at the ends of the longest."""

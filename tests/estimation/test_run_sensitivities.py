@@ -9,8 +9,8 @@ from scipy.linalg import expm
 from bondgraph import J0, J1, Automaton, C, Constraint, Diode, Friction, Graph, I, R, Se, Transition, compile_model, signals
 from bondgraph.errors import ModelError, RunError
 from bondgraph.estimation import run_sensitivities
-from bondgraph.estimation.allowances import Allowances
-from bondgraph.run.integrators.sundials.library import available
+from bondgraph.estimation.error_weights import Allowances
+from bondgraph.run.steppers.external.library import available
 from examples.bouncing_ball import with_restitution
 from models.delta import DeltaParameters, DeltaRobot
 from screws.scalars import sin

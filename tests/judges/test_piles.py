@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 from bondgraph import Graph
-from bondgraph.piles import pile
+from bondgraph.stepping.free_bodies import pile
 from models import collisions, ground, rigid_body
 from screws.shapes import Ball, Box, HalfSpace
 

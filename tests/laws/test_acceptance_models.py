@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bondgraph import Compiled, Graph, ModelError, compile_model
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from campaigns.graphs.equivalents import dual, split, with_units
 from campaigns.graphs.rewritten import Rewritten, boxed, measured, renamed, reordered, turned
 from models import read_scenario, two_body_graph

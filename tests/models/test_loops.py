@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from bondgraph import IC, J1, Constraint, Graph, ModelError, compile_model
 from bondgraph.errors import RoundingWarning, RunEndedWarning
-from bondgraph.run.outcome.closing_matrix import ClosingMatrix
+from bondgraph.run.validation.constraint_matrix import ClosingMatrix
 from models.bodies import ground, rigid_body
 from models.joints import attach_joint, joint_graph
 from screws import joints, poses

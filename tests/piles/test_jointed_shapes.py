@@ -5,8 +5,8 @@ import pytest
 
 from bondgraph import Graph
 from bondgraph.errors import ModelError, RunEndedWarning
-from bondgraph.piles import pile
 from bondgraph.stepping import stepper
+from bondgraph.stepping.free_bodies import pile
 from models import collisions, ground, rigid_body
 from models.joints import attach_joint, joint_graph
 from screws import pose, quaternion, rotations

@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 
 from bondgraph import Graph
 from bondgraph.errors import ModelError, RunEndedWarning
-from bondgraph.piles import pile
-from bondgraph.piles.sweeps import Contacts, settle
+from bondgraph.stepping.free_bodies import pile
+from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, settle
 from models import collisions, ground, prescribed_body, rigid_body
 from models.joints import attach_joint, joint_graph
 from models.springs import attach_between, point_spring

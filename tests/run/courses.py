@@ -99,7 +99,7 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 def others() -> Iterator[tuple[str, Callable[[], str]]]:
     """Machine code besides that of integrators: sweeps over contacts, a step's motion, the interpreter of derivatives."""
-    from bondgraph.piles.sweeps import settle
+    from bondgraph.stepping.free_bodies.gauss_seidel import settle
     from bondgraph.stepping.motion import motion_of
     from tests.emit.expressions import EXPRESSIONS
     from tests.emit.test_interpreter import both

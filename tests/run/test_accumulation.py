@@ -8,9 +8,9 @@ import pytest
 from bondgraph import J1, Block, Constraint, Graph, I, Se, StateSpec, compile_model
 from bondgraph.errors import ModelError
 from bondgraph.model.automata import Automaton, Transition
-from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.program import RunTransition, Slot
 from bondgraph.run.simulate import simulate
+from bondgraph.run.steppers.external.library import available
 from screws.scalars import absolute, equal, where
 from tests.run.problems import program
 

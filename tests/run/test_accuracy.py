@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, Graph, R, Sf, compile_model
-from bondgraph.run.integrators import choose
-from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.simulate import simulate
+from bondgraph.run.steppers import choose
+from bondgraph.run.steppers.external.library import available
 from screws import scalars as s
 from tests.run.problems import decay, oscillator, program, top
 
@@ -204,7 +204,7 @@ def test_equilibrium_and_no_energy(method):
 def test_coefficients_are_those_of_scipy():
     from scipy.integrate._ivp import dop853_coefficients as theirs
 
-    from bondgraph.run.integrators.explicit import coefficients as ours
+    from bondgraph.run.steppers import dop853 as ours
 
     def full(rows, shape):
         table = np.zeros(shape)

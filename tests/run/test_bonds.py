@@ -13,8 +13,8 @@ from scipy.integrate import cumulative_simpson
 from bondgraph import GY, J1, TF, C, Compiled, Graph, I, ModelError, R, Se, compile_model, quasistatic
 from bondgraph.model.laws import Junction
 from bondgraph.render.diagram import diagram
-from bondgraph.run.outcome.result import Result
 from bondgraph.run.program.bonds import BondVariables
+from bondgraph.run.results.result import Result
 from examples.pushing import in_a_plane
 from models import read_scenario, two_body_graph
 from models.delta import DeltaParameters, DeltaRobot

@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.events import boost as converter
 from bondgraph import J1, Automaton, C, Graph, R, Se, Transition, by_mode, compile_model
-from bondgraph.run.instants.settler import Settler
-from bondgraph.run.integrators.sundials.library import available
-from bondgraph.run.switching.accumulation import STEADY, Watch
+from bondgraph.run.events.handler import Settler
+from bondgraph.run.events.reference.accumulation import STEADY, Watch
+from bondgraph.run.steppers.external.library import available
 from examples.bouncing_ball import on_constraint, with_restitution
 from tests.elements import test_friction
 from tests.run import (
@@ -110,7 +110,7 @@ def test_a_full_log_is_handed_over_on_the_way(monkeypatch):
         return rows
 
     monkeypatch.setattr(Settler, "emptied", noted)
-    monkeypatch.setattr("bondgraph.run.instants.settler.BYTES", 0)
+    monkeypatch.setattr("bondgraph.run.events.handler.BYTES", 0)
     with compared():
         result = compile_model(converter()).simulate(4e-3, progress=False)
     assert len(result.events) == 399 and result.statistics.handed_back == 0

@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import J1, Automaton, Block, C, Graph, I, R, Se, Transition, compile_model, signals
 from bondgraph.errors import RunError
-from bondgraph.run.integrators.sundials.library import available
+from bondgraph.run.steppers.external.library import available
 from screws import scalars as s
 
 METHODS = [{}, {"method": "rodas5p"}, {"solver": "scipy"}]

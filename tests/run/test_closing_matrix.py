@@ -7,9 +7,9 @@ import pytest
 
 from bondgraph import IC, J1, Constraint, Graph, compile_model
 from bondgraph.errors import RunEndedWarning
-from bondgraph.run.outcome import closing_matrix
-from bondgraph.run.outcome.closing_matrix import ClosingMatrix, Sizes
-from bondgraph.run.outcome.islands import islands
+from bondgraph.run.validation import constraint_matrix
+from bondgraph.run.validation.blocks import islands
+from bondgraph.run.validation.constraint_matrix import ClosingMatrix, Sizes
 from screws.scalars import array, cos, sin
 
 
@@ -34,7 +34,7 @@ def cranks(starts: tuple[float, ...]) -> Graph:
 
 @pytest.mark.parametrize("room", [1, 100, 4_000_000])
 def test_eigenvalues_by_islands_are_those_of_the_whole(monkeypatch, room):
-    monkeypatch.setattr(closing_matrix, "ROOM", room)
+    monkeypatch.setattr(constraint_matrix, "ROOM", room)
     compiled = compile_model(cranks((0.3, 0.9, 1.7)), backend="numpy")
     x, m = compiled.initial()
     closures = ClosingMatrix(compiled.program, compiled.parameters())

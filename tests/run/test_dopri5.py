@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.events import boost
 from bondgraph import compile_model
-from bondgraph.run.integrators.explicit.dopri5 import TABLEAU
 from bondgraph.run.simulate import simulate
+from bondgraph.run.steppers.dopri5 import TABLEAU
 from tests.run.order_conditions import most_missed, trees
 from tests.run.problems import ball, oscillator, program
 

@@ -11,15 +11,15 @@ import pytest
 from bondgraph.emit.kernel import address_of
 from bondgraph.emit.llvm import compile_procedures
 from bondgraph.emit.procedure import Procedure
-from bondgraph.run import couplings as reference
+from bondgraph.run.accuracy import balancing, error_weights
+from bondgraph.run.accuracy.fields import SEEN
+from bondgraph.run.accuracy.reference import balancing as reference
+from bondgraph.run.accuracy.reference.error_weights import Weights
+from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.batch.simd.natural_scales import FOUR
 from bondgraph.run.bound import Bound
-from bondgraph.run.error_control import balancing, weighing
-from bondgraph.run.error_control.fields import SEEN
-from bondgraph.run.error_control.lane_scales import FOUR
-from bondgraph.run.error_control.shared_weights import SharedWeights
-from bondgraph.run.error_control.weights import Weights
 from bondgraph.run.simulate import simulate
-from bondgraph.run.sparsity.structures import Couplings, Structures
+from bondgraph.run.sparsity.reference import Couplings, Structures
 from screws import scalars as s
 from tests.run.problems import bumper, oscillator, program, top
 
@@ -109,7 +109,7 @@ def test_of_many_modes_the_earliest_are_forgotten():
 
 def machine(name: str, couplings: Couplings, *arrays: np.ndarray) -> None:
     """A procedure of `balancing`."""
-    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (2 + len(arrays)))(weighing.machine_code().address(name))
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (2 + len(arrays)))(error_weights.machine_code().address(name))
     function(couplings.structure.table.address, address_of(couplings.values), *map(address_of, arrays))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bondgraph.compile.pipeline import compile_model
-from bondgraph.run.instants.log import Log
+from bondgraph.run.events.log import Log
 from examples.bouncing_ball import with_restitution
 
 

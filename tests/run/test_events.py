@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, Diode, Graph, I, R, Se, compile_model
-from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.program import RunTransition, Slot
 from bondgraph.run.simulate import simulate
+from bondgraph.run.steppers.external.library import available
 from screws import scalars as s
 from tests.run.problems import ball, bumper, program
 

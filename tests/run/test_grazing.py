@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, Automaton, Block, C, Graph, I, Se, Transition, compile_model
-from bondgraph.run.integrators.sundials.library import available
-from bondgraph.run.switching.grazing import first_crossing
+from bondgraph.run.events.reference.grazing import first_crossing
+from bondgraph.run.steppers.external.library import available
 from screws import scalars as s
 
 METHODS = [{}, {"method": "rodas5p"}, {"solver": "scipy"}]

@@ -13,17 +13,17 @@ import pytest
 
 from bondgraph import J1, C, Graph, I, R, RunDoubtWarning, RunEndedWarning, RunError, Se, compile_model, signals
 from bondgraph.run.bound import Bound
-from bondgraph.run.integrators.sundials.library import available
-from bondgraph.run.kept import account
-from bondgraph.run.kept import run as kept_runs
-from bondgraph.run.kept.result import KeptResult
-from bondgraph.run.outcome import outputs
-from bondgraph.run.outcome.doubts import doubts_of
-from bondgraph.run.outcome.lost import LossSearch, energies_at, first_lost
-from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Slot
+from bondgraph.run.results import outputs
+from bondgraph.run.results.result import Result
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.simulate import simulate
+from bondgraph.run.steppers.external.library import available
+from bondgraph.run.streaming import energy_account
+from bondgraph.run.streaming import run as kept_runs
+from bondgraph.run.streaming.partial_result import KeptResult
+from bondgraph.run.validation.doubts import doubts_of
+from bondgraph.run.validation.lost_solution import LossSearch, energies_at, first_lost
 from bondgraph.run_arguments import KeepAsked, setting_key
 from examples import rolling_eggs
 from screws import scalars as s
@@ -201,7 +201,7 @@ def test_memory_does_not_grow_with_the_count_of_samples(monkeypatch):
         assert sum(taken) == count
         pages.append(len(turned))
         rows, staying = run.samples.rows.nbytes + run.samples.modes.nbytes, sum(len(part[0]) for part in taking._stays)
-        found.append((rows, staying, taking.account._rows.nbytes <= 8 * 8 * (account.MOST + 2)))
+        found.append((rows, staying, taking.account._rows.nbytes <= 8 * 8 * (energy_account.MOST + 2)))
     assert found == [found[0]] * 3 and found[0][0] <= 8 * 3000 and found[0][2]
     assert pages[0] < pages[1] < pages[2]
 
@@ -210,7 +210,7 @@ def test_a_long_account_keeps_what_is_furthest_off(monkeypatch):
     run = CASES["doubts"]()
     with pytest.warns(RunDoubtWarning):
         plain = run()
-    monkeypatch.setattr(account, "MOST", 10)
+    monkeypatch.setattr(energy_account, "MOST", 10)
     page(monkeypatch, 7, plain)
     with pytest.warns(RunDoubtWarning):
         kept = run(keep="k.q")

@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 
 import bondgraph.run
-from bondgraph.run.outcome.failure import CURES
+from bondgraph.run.results.failure import CURES
 
 FOLDER = Path(bondgraph.run.__file__).parent
 

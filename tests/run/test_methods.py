@@ -9,9 +9,9 @@ import pytest
 
 from bondgraph import J1, C, Graph, I, simulate
 from bondgraph.errors import RunEndedWarning
-from bondgraph.run.integrators.choose import SAFETY, sundials_reason
-from bondgraph.run.integrators.one_step import integrator
 from bondgraph.run.settings import METHODS, OFFERS
+from bondgraph.run.steppers import integrator
+from bondgraph.run.steppers.choose import SAFETY, sundials_reason
 from campaigns.saved import unequal
 from campaigns.small_models import SMALL
 

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Graph, I, R, RoundingWarning, Se, compile_model, signals
-from bondgraph.run import couplings
+from bondgraph.run.accuracy.reference import balancing
+from bondgraph.run.accuracy.reference.natural_scales import natural_scales
+from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.bound import Bound
-from bondgraph.run.error_control.noise import rounding
-from bondgraph.run.error_control.scales import natural_scales
-from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.simulate import simulate
-from bondgraph.run.sparsity.components import components
-from bondgraph.run.sparsity.search import structure_of
-from bondgraph.run.sparsity.structures import LEAST, MOST, Structure, Structures
+from bondgraph.run.sparsity.coupling_graph import structure_of
+from bondgraph.run.sparsity.reference import LEAST, MOST, Structure, Structures, components
+from bondgraph.run.steppers.external.library import available
 from screws import scalars as s
 from tests.run.problems import oscillator, program
 
@@ -147,7 +146,7 @@ def test_strong_components_and_rates_of_a_ring_without_reciprocity():
     matrix[[1, 2, 0, 3], [0, 1, 2, 0]] = 2e9, 4.0, 1e-9, 5.0
     parts = components([[1, 3], [2], [0], []], [[2], [0], [1], [0]])
     assert sorted(map(sorted, parts)) == [[0, 1, 2], [3]] and parts[0] == [0, 1, 2]
-    assert couplings.fastest(coupled(matrix)) == pytest.approx(np.full(4, 2.0), rel=1e-9)
+    assert balancing.fastest(coupled(matrix)) == pytest.approx(np.full(4, 2.0), rel=1e-9)
 
 
 def test_couplings_of_any_size_give_rates():
@@ -158,11 +157,11 @@ def test_couplings_of_any_size_give_rates():
             n = int(random.integers(2, 20))
             matrix = (random.random((n, n)) < 0.4) * 10.0 ** random.uniform(-largest, largest, (n, n))
             with np.errstate(all="ignore"):
-                rates = couplings.fastest(coupled(matrix))
+                rates = balancing.fastest(coupled(matrix))
             kept = np.where((matrix > LEAST) & (matrix < MOST), matrix, 0.0)
             assert np.all(rates >= np.diagonal(kept)), "no state is slower than by itself, and none has no rate"
     tiny = np.array([[0.0, 1e-191, 0.0], [1e-190, 0.0, 3.0], [0.0, 2.0, 0.0]])
-    assert couplings.fastest(coupled(tiny)) == pytest.approx([0.0, np.sqrt(6.0), np.sqrt(6.0)])
+    assert balancing.fastest(coupled(tiny)) == pytest.approx([0.0, np.sqrt(6.0), np.sqrt(6.0)])
 
 
 def test_scales_are_found_where_couplings_are_out_of_all_proportion():

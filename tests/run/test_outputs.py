@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from bondgraph import Compiled, Graph, compile_model
-from bondgraph.run.outcome import outputs
-from bondgraph.run.outcome.outputs import ASKED
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results import outputs
+from bondgraph.run.results.outputs import ASKED
+from bondgraph.run.results.result import Result
 from bondgraph.schedule.size import is_large
 from examples import rolling_eggs
 from tests.schedule.graphs import bouncing, chain

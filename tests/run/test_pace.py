@@ -10,10 +10,10 @@ import threading
 import numpy as np
 import pytest
 
-from bondgraph.run.repeated import chunks, pace, workspace
-from bondgraph.run.repeated.preparation import prepare
-from bondgraph.run.repeated.workspace import Workspace
-from bondgraph.run.sparsity.structures import Structures
+from bondgraph.run.batch import workers, workspace
+from bondgraph.run.batch.prepared import prepare
+from bondgraph.run.batch.workspace import Workspace
+from bondgraph.run.sparsity.reference import Structures
 from tests.run.problems import oscillator
 
 
@@ -29,7 +29,7 @@ def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeyp
     expected = prepared.many(p, x, [], threads=threads, lanes=1).x
     prepared = prepare(oscillator(), 1.0, samples=[1.0], progress=False)
     clock, done = itertools.count(), list[slice]()
-    monkeypatch.setattr(pace, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(workers, "perf_counter", lambda: float(next(clock)))
     many = Workspace.many
 
     def interrupted(space, blocks, runs, *given):
@@ -66,7 +66,7 @@ def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monke
     monkeypatch.setattr(workspace, "STEPS", 20)
     prepared = prepare(oscillator(), 300.0, samples=[300.0], progress=False)
     with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
-        context.setattr(chunks, "Event", Heard)
+        context.setattr(workers, "Event", Heard)
         prepared.many(p, x, [], threads=1, lanes=lanes)
     assert 7 <= len(asked) < 10
     found = prepared.many(p, x, [], threads=1, lanes=lanes)
@@ -88,14 +88,14 @@ def taken(pieces, seconds, clock):
 def clock(monkeypatch):
     """The time that pieces are measured by, s."""
     now = [0.0]
-    monkeypatch.setattr(pace, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(workers, "perf_counter", lambda: now[0])
     return now
 
 
 def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(clock):
-    told, called_off = pace.Pace(), threading.Event()
-    seconds = pace.HEARD / 100.5
-    assert taken(pace.Claims(997, 8, told, called_off).pieces(), seconds, clock) == [
+    told, called_off = workers.Pace(), threading.Event()
+    seconds = workers.HEARD / 100.5
+    assert taken(workers.Claims(997, 8, told, called_off).pieces(), seconds, clock) == [
         8,
         100,
         100,
@@ -108,7 +108,7 @@ def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(clock):
         100,
         89,
     ]
-    pieces = pace.Claims(1000, 8, told, called_off).pieces()
+    pieces = workers.Claims(1000, 8, told, called_off).pieces()
     assert next(pieces) == slice(0, 100)
     called_off.set()
     assert list(pieces) == []
@@ -116,18 +116,18 @@ def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(clock):
 
 def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
     """What is worth a thread is measured with a few runs; of what is left, each takes ever less at a time."""
-    short = pace.Claims(400, 1, pace.Pace(), threading.Event())
+    short = workers.Claims(400, 1, workers.Pace(), threading.Event())
     assert taken(short.first(), 1e-5, clock) == [1, 1, 2, 4, 8, 16, 32, 64, 128] and short.shared_by(2) == 1
     assert taken(short.pieces(), 1e-5, clock) == [144]
-    long = pace.Claims(400, 1, pace.Pace(), threading.Event())
+    long = workers.Claims(400, 1, workers.Pace(), threading.Event())
     assert taken(long.first(), 1e-2, clock) == [1, 1] and long.shared_by(3) == 3
     counts = taken(long.pieces(), 1e-2, clock)
     assert counts[0] == 30 and counts == sorted(counts, reverse=True) and counts[-1] == 1 and sum(counts) == 398
-    slow = pace.Claims(400, 1, pace.Pace(), threading.Event())
+    slow = workers.Claims(400, 1, workers.Pace(), threading.Event())
     assert taken(slow.first(), 1.0, clock) == [1] and taken(slow.pieces(), 1.0, clock) == [1] * 399
-    many = pace.Claims(100_000, 32, pace.Pace(), threading.Event())
+    many = workers.Claims(100_000, 32, workers.Pace(), threading.Event())
     assert taken(many.first(), 1e-5, clock)[-1] == 128 and many.shared_by(64) == 64
-    assert min(taken(many.pieces(), 1e-5, clock)[:-1]) >= pace.CALL / 1e-5 - 1.0, "Python takes little beside a call"
+    assert min(taken(many.pieces(), 1e-5, clock)[:-1]) >= workers.CALL / 1e-5 - 1.0, "Python takes little beside a call"
 
 
 @pytest.mark.parametrize("lanes", [1, 4])

@@ -13,12 +13,12 @@ from benchmarks.front_end import calls
 from bondgraph import IC, J1, C, Constraint, Graph, I, R, RunEndedWarning, Se, compile_model, signals
 from bondgraph.errors import ModelError, RunError
 from bondgraph.output.progress import Progress
+from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.bound import Bound
+from bondgraph.run.clock_schedule import Ticks
 from bondgraph.run.hybrid import Hybrid, result_of
-from bondgraph.run.integrators.choose import choose
-from bondgraph.run.repeated.preparation import prepare
 from bondgraph.run.simulate import simulate
-from bondgraph.run.ticks import Ticks
+from bondgraph.run.steppers.choose import choose
 from bondgraph.run_arguments import KeepAsked, setting_key
 from examples.bouncing_ball import with_restitution
 from screws import scalars as s

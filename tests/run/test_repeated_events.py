@@ -10,9 +10,9 @@ import pytest
 from benchmarks.events import boost
 from bondgraph import J1, Automaton, C, Friction, Graph, I, R, Se, Transition, compile_model, signals
 from bondgraph.errors import RunError
+from bondgraph.run.batch.collect import Collected
+from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.program import RunTransition
-from bondgraph.run.repeated.collected import Collected
-from bondgraph.run.repeated.preparation import prepare
 from bondgraph.run.simulate import simulate
 from examples.bouncing_ball import on_constraint, with_restitution
 from screws import scalars as s
@@ -208,8 +208,8 @@ def test_energy_that_events_take_away_is_no_doubt_and_energy_that_is_wrong_is_on
 def test_a_loop_that_is_lost_at_a_sample_is_found(alone, monkeypatch):
     """The bound from which a step that is left is too large, at nothing: every run is looked at again, and found well."""
     prepared = compiled_case("a loop").prepare_run(1.0, samples=0.1, progress=False)
-    monkeypatch.setattr("bondgraph.run.repeated.many.FLAT", 0.0)
-    monkeypatch.setattr("bondgraph.run.repeated.many.FAR", 0.0)
+    monkeypatch.setattr("bondgraph.run.batch.tables.FLAT", 0.0)
+    monkeypatch.setattr("bondgraph.run.batch.tables.FAR", 0.0)
     assert prepared.many(*prepared.points(), threads=1).ok.all() and alone == [0]
 
 
@@ -225,7 +225,7 @@ def test_clocks_that_cannot_run_are_refused_by_run(alone):
 def test_a_log_that_is_full_goes_on(monkeypatch, alone):
     """More events in a run than rows of the log: the same, alone and among many."""
     expected = compiled_case("a converter").simulate(4e-3, samples=1e-4, progress=False)
-    monkeypatch.setattr("bondgraph.run.instants.settler.BYTES", 0)
+    monkeypatch.setattr("bondgraph.run.events.handler.BYTES", 0)
     run = compiled_case("a converter").prepare_run(4e-3, samples=1e-4, progress=False)
     ends = run.many(*run.points(), {"u": ("course", "c.effort")}, threads=1)
     assert ends.ok.all() and not alone and ends.events[0] == len(expected.events) > 300
@@ -261,7 +261,7 @@ def test_a_method_that_is_changed_on_the_way_goes_on_from_there(installed, monke
     """Stiff after an event: what the explicit method has done until then is kept, and counted once. Without SUNDIALS that goes on
     with other arrays, and the next run has its own again."""
     if not installed:
-        monkeypatch.setattr("bondgraph.run.integrators.choose.sundials_reason", lambda: "not here")
+        monkeypatch.setattr("bondgraph.run.steppers.choose.sundials_reason", lambda: "not here")
 
     def stiffening():
         return program(

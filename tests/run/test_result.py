@@ -9,12 +9,12 @@ import pytest
 
 from bondgraph.errors import RunEndedWarning, RunError
 from bondgraph.output import progress
-from bondgraph.run.integrators import choose
-from bondgraph.run.integrators.sundials import library
-from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.program import Layout, RunTransition, Slot
 from bondgraph.run.settings import longest_step
 from bondgraph.run.simulate import simulate
+from bondgraph.run.steppers import choose
+from bondgraph.run.steppers.external import library
+from bondgraph.run.steppers.external.library import available
 from screws import scalars as s
 from tests.run.problems import ball, bumper, decay, oscillator, program
 

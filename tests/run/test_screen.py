@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from bondgraph import RunEndedWarning, compile_model
-from bondgraph.run.outcome.judge import GRID, judged, watched_times
-from bondgraph.run.outcome.singular import _suspects
-from bondgraph.run.repeated import preparation
-from bondgraph.run.repeated.collected import Collected
-from bondgraph.run.repeated.finished.bounds import bounds
-from bondgraph.run.repeated.finished.rows import envelope
+from bondgraph.run.batch import prepared
+from bondgraph.run.batch.collect import Collected
+from bondgraph.run.batch.validity.bounds import bounds
+from bondgraph.run.batch.validity.sample_check import envelope
+from bondgraph.run.validation.constraint_rank import _suspects
+from bondgraph.run.validation.judge import GRID, judged, watched_times
 from models.delta import DeltaParameters, DeltaRobot
 from tests.models.test_loops import cranks
 
@@ -133,11 +133,11 @@ def test_constraints_that_repeat_each_other_are_watched_by_single_runs(singles):
 def test_single_runs_are_looked_at_once_more_only_where_machine_code_suspects_something(monkeypatch):
     """A robot whose arms stay far from being stretched has the bits of a run at which Python looks, at its samples alone."""
     compiled, searched = DeltaRobot(DeltaParameters.fit()).compiled, []
-    monkeypatch.setattr(preparation, "judged", lambda *given: (searched.append(given), judged(*given))[1])
+    monkeypatch.setattr(prepared, "judged", lambda *given: (searched.append(given), judged(*given))[1])
     mass = {"arm 1.mechanism.M2": compiled.parameters["arm 1.mechanism.M2"].value * 1.02}
     found = compiled.simulate(0.2, samples=0.07, parameters=mass, progress=False)
     assert found.ok and not searched
-    monkeypatch.setattr(preparation, "screens", lambda program: False)
+    monkeypatch.setattr(prepared, "screens", lambda program: False)
     other = compiled.prepare_run(0.2, samples=0.07, progress=False)(parameters=mass)
     assert searched and other.ok
     for name in ("t", "since", "x", "m", "integrals", "start_energies"):
@@ -150,7 +150,7 @@ def test_a_single_run_that_machine_code_suspects_ends_where_it_did(monkeypatch):
     compiled = compile_model(cranks((1.0, 1.0), start=2.0))
     with pytest.warns(RunEndedWarning, match="singular position"):
         found = compiled.simulate(2.0, samples=0.5, progress=False)
-    monkeypatch.setattr(preparation, "screens", lambda program: False)
+    monkeypatch.setattr(prepared, "screens", lambda program: False)
     with pytest.warns(RunEndedWarning, match="singular position"):
         other = compile_model(cranks((1.0, 1.0), start=2.0)).simulate(2.0, samples=0.5, progress=False)
     assert str(found.failure) == str(other.failure)

@@ -16,9 +16,9 @@ from bondgraph.emit.kernel import AT_SAMPLE, MANY, address_of
 from bondgraph.emit.llvm import compile_procedures
 from bondgraph.emit.procedure import Procedure
 from bondgraph.errors import RunError
-from bondgraph.run.integrators.one_step.method import COMMON as INTEGRATOR
-from bondgraph.run.repeated.finished import rows
-from bondgraph.run.repeated.preparation import prepare
+from bondgraph.run.batch.prepared import prepare
+from bondgraph.run.batch.validity import sample_check
+from bondgraph.run.steppers.method import COMMON as INTEGRATOR
 from bondgraph.run.table import FieldTable
 from models.delta import DeltaParameters, DeltaRobot
 from screws import scalars as s
@@ -153,10 +153,10 @@ def test_what_is_not_finite_at_one_sample_is_seen(stride):
     with write.loop(stride) as first:
         write.call("see_samples", [*run, write["samples"], first])
     write.give(write.call("any_spoilt", run, "i64"))
-    library = compile_procedures([*rows.procedures(lanes), write])
+    library = compile_procedures([*sample_check.procedures(lanes), write])
     times = np.linspace(0.0, 1.0, 11)
     kernels = made.in_lanes(lanes)
-    look = rows.row_table(made, kernels.addresses[AT_SAMPLE], lanes, times, times, False, 1.0)
+    look = sample_check.row_table(made, kernels.addresses[AT_SAMPLE], lanes, times, times, False, 1.0)
     look["stride"] = stride
     integrator = FieldTable(INTEGRATOR)
     integrator["width"] = 2

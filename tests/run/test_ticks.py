@@ -8,7 +8,7 @@ import pytest
 from bondgraph import J1, Block, C, Graph, I, R, Se, StateSpec, compile_model, signals
 from bondgraph.errors import ModelError, RunError
 from bondgraph.model.automata import Automaton, Transition
-from bondgraph.run.integrators.sundials.library import available
+from bondgraph.run.steppers.external.library import available
 
 METHODS = [{}, {"method": "rodas5p"}, {"solver": "scipy"}]
 METHODS += [{"method": "adams"}, {"method": "bdf"}] if available()[0] else []

@@ -23,8 +23,8 @@ from bondgraph import (
     signals,
     simulate,
 )
-from bondgraph.run.integrators.sundials.library import available
-from bondgraph.run.outcome.doubts import doubts_of
+from bondgraph.run.steppers.external.library import available
+from bondgraph.run.validation.doubts import doubts_of
 from bondgraph.sweeps import sweep
 from screws import scalars as s
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bondgraph import Graph, R, Se, compile_model, signals
-from bondgraph.run.integrators.choose import sundials_reason
 from bondgraph.run.settings import OFFERS
+from bondgraph.run.steppers.choose import sundials_reason
 from screws.scalars import sin
 
 RESISTANCE, END, RTOL = 2.0, 10.0, 1e-8

@@ -15,8 +15,8 @@ from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.pipeline import equations
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import Model
-from bondgraph.schedule.alike import instances, late_system
-from bondgraph.schedule.alike.late_system import alike_parts
+from bondgraph.schedule.instances import instances, late_system
+from bondgraph.schedule.instances.late_system import alike_parts
 from bondgraph.schedule.statements import numbered
 from bondgraph.tracing.routines import output_names
 from tests.schedule.graphs import chain

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Graph, I, Op, R, Se, Sf, compile_model
-from bondgraph.schedule import numbers
+from bondgraph.schedule import shared_constants
 from bondgraph.schedule.build import scheduled
 from bondgraph.schedule.size import MANY, REPEATED, loops_are_better
 from screws.scalars import sin, tanh
@@ -74,7 +74,7 @@ def test_a_stiff_run_has_the_jacobian_of_its_formulas():
 
 def test_a_few_formulas_keep_kernels_of_their_own(monkeypatch):
     """Each number on its own is worth an argument where many share it only."""
-    monkeypatch.setattr(numbers, "FEWEST", SECTIONS * 10)
+    monkeypatch.setattr(shared_constants, "FEWEST", SECTIONS * 10)
     alone = compile_model(driven(SECTIONS))
     monkeypatch.undo()
     shared = compile_model(driven(SECTIONS))

@@ -14,10 +14,10 @@ from bondgraph.schedule.build import scheduled
 from bondgraph.schedule.calls import Kind
 from bondgraph.schedule.interpret import numpy_kernel
 from bondgraph.schedule.loops import Access, KernelLoop, Schedule
-from bondgraph.schedule.machine_code import fusion, groups, turns
+from bondgraph.schedule.machine_code import fusion, groups, loop_blocking
 from bondgraph.schedule.machine_code.fusion import fused
 from bondgraph.schedule.machine_code.kernels import kernels_text, machine_kernels
-from bondgraph.schedule.machine_code.turns import tiled
+from bondgraph.schedule.machine_code.loop_blocking import tiled
 from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape
 from tests.schedule.graphs import chain
@@ -28,7 +28,7 @@ FEW = 8
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (turns, groups):
+    for module in (loop_blocking, groups):
         monkeypatch.setattr(module, "TILE", FEW)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from bondgraph import J1, C, Compiled, Graph, I, R, RunEndedWarning, RunError, Se, compile_model
 from bondgraph.errors import ExtraError, FileError
-from bondgraph.run.kept import run as kept_runs
+from bondgraph.run.streaming import run as kept_runs
 from bondgraph.run_arguments import KeptQuantity, Sink
 from bondgraph.sinks import CsvSink, NpzSink, gathered, sink_for
 from bondgraph.sinks.choose import SINKS
@@ -152,7 +152,7 @@ def test_a_killed_process_leaves_no_file_under_the_name(tmp_path):
     """It leaves a folder that the next one deletes."""
     script = (
         "import os\n"
-        "from bondgraph.run.kept import run as kept_runs\n"
+        "from bondgraph.run.streaming import run as kept_runs\n"
         "from bondgraph.sinks import CsvSink\n"
         "from tests.sinks.test_sinks import KEEP, model, run\n"
         "from bondgraph import compile_model\n"

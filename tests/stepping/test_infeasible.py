@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Graph, I, RunEndedWarning, Se, Sf
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from bondgraph.stepping import stepper
 from models import Rigid, attach_contact, contact, ground, planar_body, planar_contact, rigid_body, touch_planar
 from models.contacts.many import collisions

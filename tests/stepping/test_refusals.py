@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, RunEndedWarning, Se, Sf, Switch
 from bondgraph.model.automata import Automaton
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from bondgraph.stepping import Stepper, stepper
 from models import planar_contact
 from screws.scalars import sqrt

@@ -7,10 +7,10 @@ import pytest
 from bondgraph import J0, J1, Automaton, Constraint, Graph, I, R, Se, Switch
 from bondgraph.assembly.system import System
 from bondgraph.compile.pipeline import equations
-from bondgraph.tracing.easing import Snags, eased
-from bondgraph.tracing.on_tape.ground import ground_of
-from bondgraph.tracing.refusals import Unsolvable
-from bondgraph.tracing.walk import Traced, walked
+from bondgraph.tracing.evaluate import Traced, walked
+from bondgraph.tracing.loop_breaking import Snags, eased
+from bondgraph.tracing.on_tape.context import ground_of
+from bondgraph.tracing.singular_messages import Unsolvable
 
 
 def clamp() -> Graph:

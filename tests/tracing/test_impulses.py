@@ -32,7 +32,7 @@ from bondgraph import (
     simulate,
 )
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.linear import modewise

@@ -7,9 +7,9 @@ derivatives by all columns, blocks of columns at a time.
 from __future__ import annotations
 
 from bondgraph.emit import trigonometry
+from bondgraph.emit.cached_build import once
 from bondgraph.emit.lanes import widened
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.emit.text import DECLARATIONS, define, function_text
 from bondgraph.tape import opcodes as op

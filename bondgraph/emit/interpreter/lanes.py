@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.emit import trigonometry
+from bondgraph.emit.cached_build import once
 from bondgraph.emit.interpreter import code
 from bondgraph.emit.interpreter.code import ARGUMENTS, RESULT, WORK, rule
 from bondgraph.emit.interpreter.steps import STRIP, InterpretedSteps
@@ -24,7 +25,6 @@ from bondgraph.emit.kernel import LANES
 from bondgraph.emit.lanes import widened
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.machine import vector_width
-from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure
 from bondgraph.emit.text import define, wide_declarations
 from bondgraph.tape import opcodes as op

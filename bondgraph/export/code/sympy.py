@@ -16,7 +16,7 @@ from bondgraph.export.code.content import BLOCKS, Content, content_of
 from bondgraph.export.code.expressions import composed, expressions
 from bondgraph.export.code.names import Entry, count, identifiers
 from bondgraph.export.symbolic import inputs_of
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from bondgraph.tape.routine import Listing
 
 

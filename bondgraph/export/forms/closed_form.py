@@ -9,8 +9,8 @@ from typing import Any
 from bondgraph.export.forms.letters import letter_of
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbols import dotted, text
-from bondgraph.output.brief import brief
 from bondgraph.output.cells import Typeset
+from bondgraph.output.short_repr import brief
 
 Case = tuple[str, Any]
 """The modes in which it holds, in words, and the expression."""

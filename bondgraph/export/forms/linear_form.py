@@ -19,8 +19,8 @@ from bondgraph.export.forms.state_form import given_symbols, state_equations
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.model.laws import IdealConstraint
-from bondgraph.output.brief import brief
 from bondgraph.output.cells import Typeset
+from bondgraph.output.short_repr import brief
 from bondgraph.tracing.on_tape.values import scalars_of
 
 

@@ -10,8 +10,8 @@ from bondgraph.export.forms.letters import letter_of
 from bondgraph.export.forms.matrix_lines import latex_lines, plain_lines
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbols import dotted
-from bondgraph.output.brief import brief
 from bondgraph.output.cells import Typeset
+from bondgraph.output.short_repr import brief
 
 
 @brief

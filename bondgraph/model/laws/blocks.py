@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from bondgraph.model.laws.given import StateSpec
 from bondgraph.model.laws.law import Law
 from bondgraph.model.ops import Op
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 
 @brief

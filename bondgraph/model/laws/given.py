@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 
 @brief

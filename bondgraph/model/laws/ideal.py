@@ -9,7 +9,7 @@ from typing import ClassVar
 from bondgraph.model.laws.given import StateSpec
 from bondgraph.model.laws.law import PORT, Demand, Switched, Wish
 from bondgraph.model.ops import Op
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 
 @brief

@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import ClassVar, Literal, NamedTuple
 
 from bondgraph.model.laws.given import StateSpec
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 Variable = Literal["effort", "flow"]
 """The two variables of a bond."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bondgraph.model.laws.law import PORT, TWO_PORTS, Demand, Law, Variable, Wish
 from bondgraph.model.ops import Op
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 
 @brief

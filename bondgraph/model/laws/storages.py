@@ -9,7 +9,7 @@ from bondgraph.model.laws.given import StateSpec
 from bondgraph.model.laws.law import PORT, Storing, Variable
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.ops import Op
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 
 @brief

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bondgraph.model.laws.law import TWO_PORTS, Demand, Law, Switched, Wish
 from bondgraph.model.ops import Op
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 
 @brief

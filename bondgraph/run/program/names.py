@@ -11,8 +11,8 @@ import numpy as np
 
 from bondgraph.assembly.system import is_internal
 from bondgraph.model.units import spread
-from bondgraph.output.brief import brief
 from bondgraph.output.lookup import UnknownName, unknown
+from bondgraph.output.short_repr import brief
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.emit.once import OnceProperty
-from bondgraph.output.brief import brief
+from bondgraph.emit.cached_build import OnceProperty
+from bondgraph.output.short_repr import brief
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
 from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run.program.kernels import Absent, Collisions, NewtonLoop, RunClock
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.transitions import RunContact, RunTransition
-from bondgraph.run.sparsity.structures import Structures
+from bondgraph.run.sparsity.reference import Structures
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing

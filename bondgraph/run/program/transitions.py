@@ -8,7 +8,7 @@ import numpy as np
 
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 
 
 @brief

@@ -1,1 +1,1 @@
-"""Which entries of a matrix are not zero, in; what follows from that alone, whatever their values are, out."""
+"""Jacobian sparsity: the pattern of a matrix in; its connected components, cycles and ear decomposition out."""

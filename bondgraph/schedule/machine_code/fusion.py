@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bondgraph.schedule.loops import KernelLoop
-from bondgraph.schedule.machine_code.turns import Reach, Tiled, overlap, reads, writes
+from bondgraph.schedule.machine_code.loop_blocking import Reach, Tiled, overlap, reads, writes
 
 CARRIED = 4
 """Most rounds that a value is carried on."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from bondgraph.emit.text import define
 from bondgraph.schedule.machine_code.fusion import Fusion
+from bondgraph.schedule.machine_code.loop_blocking import TILE, Tiled
 from bondgraph.schedule.machine_code.text import kernel_lines, loop_function, renamed, stored, strides
-from bondgraph.schedule.machine_code.turns import TILE, Tiled
 
 BOUNDS = """declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)"""

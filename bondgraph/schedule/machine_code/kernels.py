@@ -14,8 +14,8 @@ from bondgraph.schedule.calls import NUMBERS
 from bondgraph.schedule.loops import KernelLoop, Schedule
 from bondgraph.schedule.machine_code.fusion import fused
 from bondgraph.schedule.machine_code.groups import BOUNDS, fused_text, turns_text
+from bondgraph.schedule.machine_code.loop_blocking import Tiled, tiled
 from bondgraph.schedule.machine_code.text import ALONE, evaluation, keeping, loop_function, renamed
-from bondgraph.schedule.machine_code.turns import Tiled, tiled
 
 STRAIGHT = 400
 """Steps up to which single calls in a row are put into one function."""
@@ -63,7 +63,7 @@ def _text(schedule: Schedule, quick: bool) -> str:
     names = [block for block, _ in schedule.blocks]
     texts = [f"@{name}.tables = external global i32"] if len(schedule.tables) else []
     if len(schedule.numbers):
-        texts.append(f"@{name}.{NUMBERS} = external constant [{len(schedule.numbers)} x double]")
+        texts.append(f"@{name}.{NUMBERS} = external constant [{len(schedule.shared_constants)} x double]")
     calls = []
     given = [f"ptr noalias readonly %{block}" for block in names]
     passed = ", ".join(f"ptr %{block}" for block in (*names, "out", "w"))

@@ -21,15 +21,15 @@ import numpy as np
 
 from bondgraph.model import laws
 from bondgraph.model.model import Model
-from bondgraph.stepping.held import is_inertia
+from bondgraph.stepping.given_velocities import is_inertia
 from bondgraph.stepping.quadratic.contacts import ContactRows, contact_rows
 from bondgraph.stepping.quadratic.layout import StepLayout, Wanted
 from bondgraph.stepping.quadratic.mechanics import mechanics_of
 from bondgraph.stepping.quadratic.values import StepValues
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
+from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
-from bondgraph.tracing.walk import Traced
 
 _DENSE = 4000
 """Numbers up to which a whole buffer is written by the routine, zeros too."""

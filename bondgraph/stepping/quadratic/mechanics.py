@@ -8,7 +8,7 @@ from typing import Any
 
 from bondgraph.assembly.draft import effort, flow, into
 from bondgraph.model import laws
-from bondgraph.stepping.held import MOMENTUM, OWN_FORCE, is_inertia, turned_by
+from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, is_inertia, turned_by
 from bondgraph.stepping.quadratic.layout import Wanted
 from bondgraph.stepping.quadratic.values import Sparse, StepValues
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from bondgraph.model.model import Model
 from bondgraph.model.units import spread
-from bondgraph.stepping.held import velocities_of
+from bondgraph.stepping.given_velocities import velocities_of
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.scalar import TapeScalar
+from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
-from bondgraph.tracing.walk import Traced
 
 Sparse = dict[tuple[int, int], Any]
 """(row, column) -> entry; the others are zero."""

@@ -2,7 +2,7 @@
 
 The same matrix as for the impulse of one event (`impulses`), with the impulses of the constraints that collide, and of all dry
 friction, as given numbers: what is held by others stays held. The problem of their signs and of the friction is left to the run
-(`bondgraph.run.switching.together`).
+(`bondgraph.run.events.impacts.simultaneous`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from bondgraph.tracing.linear.equations import given_equations
 from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import in_an_impulse
 from bondgraph.tracing.linear.solve import SingularSystem
-from bondgraph.tracing.on_tape.ground import Acting, Ground
-from bondgraph.tracing.on_tape.rubbing import rubbing
+from bondgraph.tracing.on_tape.context import Acting, Ground
+from bondgraph.tracing.on_tape.friction_dependence import rubbing
 from bondgraph.tracing.on_tape.values import nonzero, partials, scalars_of, through
 
 

@@ -20,11 +20,11 @@ from typing import Any
 
 from bondgraph.assembly.system import LoweredTransition
 from bondgraph.tracing.instants.instant import Instant, Remaining, followed_states, instant_of, largest
-from bondgraph.tracing.linear.closures import positions_held
+from bondgraph.tracing.linear.constraint_matrix import positions_held
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.modewise import SINGULAR_CASES, Solved, chosen, solve_in_modes
 from bondgraph.tracing.linear.reactions import in_an_impulse
-from bondgraph.tracing.on_tape.ground import Acting, Ground
+from bondgraph.tracing.on_tape.context import Acting, Ground
 from bondgraph.tracing.on_tape.values import scalars_of
 from screws.scalars import less, less_equal, maximum, where
 

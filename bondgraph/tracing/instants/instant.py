@@ -14,7 +14,7 @@ from bondgraph.model.ops import REBOUND, TIME_DERIVATIVE
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.linear.equations import SparseEquations, equations_of
-from bondgraph.tracing.on_tape.ground import Acting, Ground
+from bondgraph.tracing.on_tape.context import Acting, Ground
 from bondgraph.tracing.on_tape.values import Entries, partials, scalars_of, shaped, shapes_of, through
 from screws.scalars import absolute, maximum, where
 

@@ -13,13 +13,13 @@ import functools
 from typing import Any
 
 from bondgraph.assembly.system import LoweredTransition
-from bondgraph.tracing.linear.closures import positions_held
+from bondgraph.tracing.linear.constraint_matrix import positions_held
 from bondgraph.tracing.linear.equations import given_equations
 from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import along_the_motion
 from bondgraph.tracing.linear.solve import SingularSystem
-from bondgraph.tracing.on_tape.ground import Acting, Ground
-from bondgraph.tracing.on_tape.rubbing import Rubbing, rubbing
+from bondgraph.tracing.on_tape.context import Acting, Ground
+from bondgraph.tracing.on_tape.friction_dependence import Rubbing, rubbing
 from bondgraph.tracing.on_tape.values import partials, residuals_of
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from bondgraph.tape.differentiate import active_nodes, dependence, slopes
 from bondgraph.tape.scalar import Tape, TapeScalar
-from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.context import Ground
 from bondgraph.tracing.on_tape.values import Entries, nonzero, partials, through
 
 SPARSER = 4

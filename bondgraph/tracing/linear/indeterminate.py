@@ -22,7 +22,7 @@ from bondgraph.tracing.linear.definite import factorised
 from bondgraph.tracing.linear.ideal import Ideal, IdealReaction
 from bondgraph.tracing.linear.sizes import equilibrated, magnitudes, natural_sizes
 from bondgraph.tracing.linear.solve import SINGULAR, Eliminated, SingularSystem, eliminate, rows_of
-from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.context import Ground
 from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, less, maximum, sign, where
 

@@ -24,7 +24,7 @@ from bondgraph.tracing.linear.indeterminate import Shared
 from bondgraph.tracing.linear.one_mode import Alike, regular, singular_at, singular_part, singular_somewhere
 from bondgraph.tracing.linear.sizes import equilibrated
 from bondgraph.tracing.linear.solve import SingularSystem, solve, solve_pivoted
-from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.context import Ground
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
 from screws.scalars import equal, where
 

@@ -15,7 +15,7 @@ from bondgraph.tracing.linear.ideal import Ideal
 from bondgraph.tracing.linear.indeterminate import Shared, solve_shared
 from bondgraph.tracing.linear.sizes import equilibrated, matrices_of
 from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, solve
-from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.context import Ground
 from bondgraph.tracing.on_tape.values import Entries
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from bondgraph.assembly.system import Statement, Unknown
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tracing.linear.ideal import Derived, Ideal, IdealReaction
-from bondgraph.tracing.on_tape.ground import Acting, Ground, along
+from bondgraph.tracing.on_tape.context import Acting, Ground, along
 from bondgraph.tracing.on_tape.jumps import jumps
 from bondgraph.tracing.on_tape.values import Entries, Values, partials, scalars_of, through
 from screws.scalars import maximum

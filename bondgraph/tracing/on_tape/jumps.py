@@ -7,7 +7,7 @@ from typing import Any
 
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.scalar import Tape
-from bondgraph.tracing.on_tape.ground import Ground
+from bondgraph.tracing.on_tape.context import Ground
 
 
 def first_jump(ground: Ground, groups: Sequence[Sequence[Any]]) -> int | None:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.run.outcome.failure import Failure
-from bondgraph.run.outcome.ledger import Ledger
-from bondgraph.run.outcome.result import Result, Statistics
+from bondgraph.run.results.energy_account import Ledger
+from bondgraph.run.results.failure import Failure
+from bondgraph.run.results.result import Result, Statistics
 from models.delta.kinematics.angles import by_arms, phi_of
 from models.delta.kinematics.refusals import text
 from models.delta.kinematics.whole_robot import DeltaKinematics

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Compiled, Element, Graph, compile_model
-from bondgraph.run.instants.events import Event
+from bondgraph.run.events.records import Event
 from models.contacts.laws.three_state import TOUCHED
 from models.delta.graphs.touch_graph import add_brick
 from models.delta.kinematics.parameters import DeltaParameters

@@ -20,7 +20,7 @@ import numpy as np
 from bondgraph import Automaton, Compiled, Graph, Op, Transition
 from bondgraph.analysis import steady_state
 from bondgraph.errors import ModelError, refusal
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from models.bodies import Body, rigid_body
 from models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, cylinder_inertia, welded
 from models.contacts import attach_contact, contact

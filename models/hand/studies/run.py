@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Compiled, compile_model
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.contacts.trajectory import contact_of
 from models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
 from models.hand.scenarios import HandScenario, read_scenario

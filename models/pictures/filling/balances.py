@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from bondgraph.model.domains import GENERIC
 from bondgraph.model.laws import InertialField, Storing
 from bondgraph.model.model import Model
-from bondgraph.piles import PileResult
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
+from bondgraph.stepping.free_bodies import PileResult
 from models.pictures.interpolation import Array
 from models.pictures.parts import Curve, Happening, Panel
 from models.pictures.style import AXES, ENERGIES, FORCE, INK

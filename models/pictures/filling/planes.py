@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bondgraph.model.model import Visible
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.contacts.trajectory import over_time, spans_of
 from models.pictures.filling.bodies import GROUND
 from models.pictures.filling.touches import contact_panels

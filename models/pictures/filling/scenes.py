@@ -14,7 +14,7 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.model.model import Visible
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.contacts.trajectory import over_time
 from models.pictures.filling.balances import balance_panels, energies_of, happenings_of, pile_panels
 from models.pictures.filling.bodies import BODY_AXES, FLOOR, body_solid

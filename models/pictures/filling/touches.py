@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.contacts.trajectory import contact_intervals, contact_trajectory
 from models.pictures.interpolation import Array
 from models.pictures.parts import Curve, Panel, Solid, Touching

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bondgraph.output.brief import brief
+from bondgraph.output.short_repr import brief
 from models.pictures.interpolation import Array
 from models.pictures.style import rgb, round_number
 

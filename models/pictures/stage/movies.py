@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bondgraph.output.files import known_ending, whole_file
 from bondgraph.output.progress import counted
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.pictures.filling.scenes import as_scene
 from models.pictures.plotting import key_panels, strip
 from models.pictures.scene import Scene

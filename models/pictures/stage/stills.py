@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.pictures.camera import Camera, direction, fit, upward
 from models.pictures.figures import save_image
 from models.pictures.filling.scenes import as_scene

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.output.extras import required
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.pictures.camera import Camera
 from models.pictures.filling.scenes import as_scene
 from models.pictures.scene import Scene

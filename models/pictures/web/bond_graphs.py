@@ -10,8 +10,8 @@ import numpy as np
 from bondgraph.model.laws import Junction
 from bondgraph.model.model import Model
 from bondgraph.render.diagram import diagram
-from bondgraph.run.outcome.result import Result
 from bondgraph.run.program.bonds import BondValues
+from bondgraph.run.results.result import Result
 from models.pictures.web.packing import Packed
 from models.pictures.web.rows import Rows, Thinning
 

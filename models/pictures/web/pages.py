@@ -19,7 +19,7 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.output.files import finite, known_ending, write_text
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.pictures.filling.scenes import scene_of
 from models.pictures.parts import Panel
 from models.pictures.plotting import plain, shown_unit, titled

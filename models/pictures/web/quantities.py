@@ -10,8 +10,8 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.model.laws import Storing
-from bondgraph.run.outcome.result import Result
 from bondgraph.run.program import Slot
+from bondgraph.run.results.result import Result
 from models.pictures.web.packing import Packed
 from models.pictures.web.rows import Rows, Thinning
 

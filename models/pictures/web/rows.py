@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.pictures.interpolation import Array, Between
 
 STRAIGHT = 2e-3

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import Graph, simulate
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models import attach_contact, contact, ground, rigid_body
 from models.bodies import Body
 from models.contacts import Compliant, ContactLaw, Impact, ThreeState, Viscoelastic

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import Graph, simulate
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models import attach_contact, contact, ground, rigid_body
 from models.contacts import Compliant, ContactLaw, Impact, Maxwell, ThreeState, VirtualSpring, Viscoelastic
 from models.contacts.trajectory import contact_intervals

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import lambertw
 
 from bondgraph import simulate
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models.contacts import ContactLaw, Impact, Maxwell, VirtualSpring, Viscoelastic
 from tests.models.contacts.drops import FALL, MASS, dropped, times
 

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from bondgraph import Graph, ModelError, compile_model, simulate
 from bondgraph.model.model import SignalEntry
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from bondgraph.stepping import stepper
 from models import contact
 from models.contacts import LAWS, Compliant, ContactLaw, Impact, Maxwell, Rigid, VirtualSpring

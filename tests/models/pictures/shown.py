@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bondgraph import Graph, simulate
-from bondgraph.piles import pile
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
+from bondgraph.stepping.free_bodies import pile
 from examples.delta_pick_and_place import PICK, PLACE
 from examples.dexterous_hand import UP_AND_ASIDE
 from examples.parallel_gripper import runs

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from bondgraph import J1, C, Graph, I, R, Se, simulate
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from examples.bouncing_ball import with_restitution
 from models.pictures import Page, Scene, page
 from tests.browser import Browser, browser, needs_chromium

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, simulate
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from examples.bouncing_ball import with_restitution
 from models import read_scenario, two_body_graph
 from models.pictures import Page, Scene, page, scene_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import Graph
-from bondgraph.piles import pile
+from bondgraph.stepping.free_bodies import pile
 from models import collisions, ground, rigid_body
 from models.pictures import Look, rendering, scene_of, still
 from models.pictures.shapes.solids import solids_mesh

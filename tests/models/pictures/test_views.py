@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bondgraph import Graph, ModelError, compile_model
-from bondgraph.run.outcome.result import Result
+from bondgraph.run.results.result import Result
 from models import Visual, ground, rigid_body
 from models.joints import attach_joint, joint_graph
 from models.pictures import rendering, show

@@ -1,6 +1,6 @@
 """Elimination: statements of a small system -> its values as expressions in states, parameters, inputs and time.
 
-The stages are those of the tape (`bondgraph.tracing.walk`), here with symbols: linear algebraic loops are solved where they
+The stages are those of the tape (`bondgraph.tracing.evaluate`), here with symbols: linear algebraic loops are solved where they
 stand, dependent storages and constraints with time derivatives by the chain rule.
 """
 

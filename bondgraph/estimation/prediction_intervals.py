@@ -1,0 +1,112 @@
+"""Uncertainty of a run: its sensitivities and how well numbers are known in; standard deviations of every quantity over time out.
+
+To first order: with y(p) linear over the deviations of p, its variance is (dy/dp) C (dy/dp)^T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import refusal
+from bondgraph.estimation.estimate_result import Estimate
+from bondgraph.estimation.sensitivity_results import RunSensitivities
+from bondgraph.quantities import real
+from bondgraph.run.results.curves import curves
+
+_ROUNDING = 1e-9
+"""Of a covariance whose variances are one."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Uncertainty:
+    """How uncertain a run is, by first order.
+
+    Parameters
+    ----------
+    sensitivities : of the run.
+    covariance : of the numbers that are varied (k, k), in their units.
+    """
+
+    sensitivities: RunSensitivities
+    covariance: np.ndarray = field(repr=False)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Standard deviation of a quantity over time, (samples, *shape), in its unit."""
+        slopes = self.sensitivities[name]
+        return np.asarray(np.sqrt(np.maximum(np.einsum("...i,ij,...j->...", slopes, self.covariance, slopes), 0.0)))
+
+    def shares(self, name: str) -> np.ndarray:
+        """Part of the variance that each number alone brings, (samples, *shape, k); they add to one where none are correlated."""
+        alone = self.sensitivities[name] ** 2 * np.diag(self.covariance)
+        with np.errstate(all="ignore"):
+            return np.asarray(alone / self[name][..., None] ** 2)
+
+    def plot(self, *names: str, axes: Any = None) -> np.ndarray:
+        """As `Result.plot`, with a band of two standard deviations on either side of scalar quantities."""
+        result = self.sensitivities.result
+        drawn = curves(result, names, axes)
+        for own, name in zip(drawn, names, strict=False):
+            if np.ndim(result[name]) == 1:
+                off = 2.0 * self[name]
+                own.fill_between(result.t, result[name] - off, result[name] + off, alpha=0.2, linewidth=0.0)
+        return drawn
+
+    def __repr__(self) -> str:
+        known = zip(self.sensitivities.labels, np.sqrt(np.diag(self.covariance)), strict=True)
+        said = ", ".join(f"{label} +- {deviation:.3g}" for label, deviation in known)
+        return f'Uncertainty("{self.sensitivities.result.program.name}", {said})'
+
+
+def uncertainty(run: RunSensitivities, known: Mapping[str, float] | np.ndarray | Estimate) -> Uncertainty:
+    """Standard deviations of everything in a run, by first order.
+
+    Parameters
+    ----------
+    run : what `run_sensitivities` gave.
+    known : standard deviation of each number that is varied, by name; their covariance (k, k); or an `Estimate` of them.
+
+    Raises `ModelError` E379 for what does not fit.
+    """
+    labels, about = run.labels, run.result.program.name
+    if isinstance(known, Estimate):
+        missing = [label for label in labels if label not in known.labels]
+        if missing:
+            raise refusal(
+                "E379", f"the estimate says nothing of {', '.join(missing)}", "a run that varies what it knows", about=about
+            )
+        places = [known.labels.index(label) for label in labels]
+        covariance = known.covariance[np.ix_(places, places)]
+    elif isinstance(known, Mapping):
+        if set(known) != set(labels):
+            why, named = f"varied: {', '.join(labels)}", ", ".join(map(str, known)) or "nothing"
+            raise refusal("E379", f"deviations of {named} are given", "one for each that is varied", about=about, why=why)
+        deviations = real([known[label] for label in labels])
+        if deviations is not None and np.any(deviations < 0.0):
+            raise refusal("E379", "a standard deviation is negative", "its size", about=about, why=f"given: {dict(known)}")
+        covariance = np.full((0, 0), np.nan) if deviations is None else np.diag(np.asarray(deviations, dtype=float) ** 2)
+    else:
+        given = real(known)
+        covariance = np.full((0, 0), np.nan) if given is None else np.asarray(given, dtype=float)
+    if covariance.shape != (len(labels),) * 2 or not np.all(np.isfinite(covariance)):
+        why = f"it has the shape {covariance.shape}" if np.all(np.isfinite(covariance)) else "it is not finite: not all is known"
+        raise refusal(
+            "E379", f"this is no covariance of {len(labels)} numbers", "finite standard deviations", about=about, why=why
+        )
+    if not isinstance(known, Estimate) and not _is_semidefinite(covariance):
+        why, cure = "it is not symmetric, or some sum of the numbers has a negative variance", "finite standard deviations"
+        raise refusal("E379", f"this is no covariance of {len(labels)} numbers", cure, about=about, why=why)
+    return Uncertainty(run, covariance)
+
+
+def _is_semidefinite(covariance: np.ndarray) -> bool:
+    """Whether a matrix (k, k) can be a covariance, whatever the units are; up to rounding."""
+    variances = np.diag(covariance)
+    if np.any(variances < 0.0):
+        return False
+    root = np.sqrt(np.where(variances > 0.0, variances, 1.0))
+    scaled = covariance / root[:, None] / root
+    return bool(np.abs(scaled - scaled.T).max() <= _ROUNDING and np.linalg.eigvalsh(scaled).min() >= -_ROUNDING)

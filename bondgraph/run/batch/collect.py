@@ -1,0 +1,170 @@
+"""Many runs as they come in, in chunks or one by one: their numbers in; the ends of all in the order of their points out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import Problem, ProblemError, RunError
+from bondgraph.quantities import real
+from bondgraph.run.batch.results import KeptOfRun, RunEnds, over_time
+from bondgraph.run.program import Program
+from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.result import Result
+from bondgraph.run.settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class RunBatch:
+    """Runs that were done together: as `fields.FIELDS`."""
+
+    status: np.ndarray
+    ends: np.ndarray
+    modes_end: np.ndarray
+    times_end: np.ndarray
+    step_counts: np.ndarray
+    rejected_counts: np.ndarray
+    rate_counts: np.ndarray
+    event_counts: np.ndarray
+    kept: np.ndarray
+    series: np.ndarray
+
+    @staticmethod
+    def of(runs: int, width: int, modes: int, samples: int, kept: int, series: int) -> RunBatch:
+        """Room for so many."""
+        status, steps, rejected, rates, events = (np.zeros(runs, dtype=np.int64) for _ in range(5))
+        ends, modes_end, times = np.zeros((runs, width)), np.zeros((runs, modes)), np.zeros(runs)
+        numbers, courses = np.full((runs, kept), np.nan), np.full((runs, samples, series), np.nan)
+        return RunBatch(status, ends, modes_end, times, steps, rejected, rates, events, numbers, courses)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All by name, (runs, ...) each."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Parameters, states and modes of many runs as contiguous rows of floats, none of each where there are no runs; E305 where
+    they do not fit."""
+    lengths = (program.parameters, program.states, program.modes)
+    found = [_rows(given) for given in (p, x0, m0)]
+    counts = {len(block) for block in found if block is not None} - {1}
+    fits = all(block is not None and block.ndim == 2 and block.shape[1] == n for block, n in zip(found, lengths, strict=True))
+    if not fits or len(counts) > 1:
+        told = ("no numbers" if block is None else block.shape for block in found)
+        shapes = ", ".join(f"{name} {block}" for name, block in zip(("p", "x0", "m0"), told, strict=True))
+        title = f"runs take blocks (runs, {lengths[0]}), (runs, {lengths[1]}) and (runs, {lengths[2]})"
+        raise RunError(Problem("E305", title, (f"given: {shapes}",), cures=("a row for each run, or one for all",)))
+    own = [block[:0] if counts == {0} else block for block in found if block is not None]
+    return own[0], own[1], own[2]
+
+
+def _rows(given: Any) -> np.ndarray | None:
+    """Numbers as contiguous rows of floats; None for what is none."""
+    found = given if isinstance(given, np.ndarray) and given.dtype.kind == "f" else real(given)
+    return None if found is None else np.atleast_2d(np.ascontiguousarray(found, dtype=float))
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run up to where a value is lost, and where it ended, whatever its samples are: t, s since the start, x (n,), m (modes,)
+    and integrated powers q (powers,); `sound` if it is beyond doubt."""
+
+    result: Result
+    t: float
+    x: np.ndarray
+    m: np.ndarray
+    q: np.ndarray
+    sound: bool = False
+
+
+class Collected:
+    """Ends of many runs, while they come in.
+
+    `blocks` are x, p and m of all, in rows; `ended` makes the result of one from its own, and says where it ended; `wanted` are
+    the sample times, since the start and as dates.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        settings: Settings,
+        wanted: tuple[np.ndarray, np.ndarray],
+        ended: Callable[..., tuple[Result, Made]],
+        blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
+        kept: Sequence[KeptOfRun],
+    ):
+        self._settings, self._ended, self._blocks, self._kept = settings, ended, blocks, kept
+        self._sampled, samples = float(wanted[0][-1]), len(wanted[0])
+        runs, m = max(map(len, blocks)), blocks[2]
+        quadratures = 0 if program.powers is None else int(program.powers.n_out)
+        widths = {"x": program.states, "m": program.modes, "integrals": quadratures}
+        self._rows = {name: np.full((runs, width), np.nan) for name, width in widths.items()}
+        self._rows["m"][:] = m
+        self._t = np.full(runs, settings.t_start)
+        self._counts = {name: np.zeros(runs, dtype=np.int64) for name in ("steps", "rejected", "rates", "events")}
+        shapes = {own.name: ((samples,) if own.course else ()) + own.slot.shape for own in kept}
+        self._found = {name: np.full((runs, *shape), np.nan) for name, shape in shapes.items()}
+        self._failures: dict[int, Failure] = {}
+        self._doubts: dict[int, tuple[Doubt, ...]] = {}
+        self._refused: dict[int, ProblemError] = {}
+
+    def take(self, batch: RunBatch) -> None:
+        """The runs of a batch that reached their end."""
+        n, done = self._rows["x"].shape[1], batch.status == 0
+        self._rows["x"][done], self._rows["integrals"][done] = batch.ends[done, :n], batch.ends[done, n:]
+        self._rows["m"][done] = batch.modes_end[done]
+        counted = batch.step_counts, batch.rejected_counts, batch.rate_counts, batch.event_counts
+        self._t[done] = self._date(batch.times_end[done])
+        for name, counts in zip(self._counts, counted, strict=True):
+            self._counts[name][done] = counts[done]
+        at, along = 0, 0
+        for own in self._kept:
+            found, size = self._found[own.name], own.slot.size
+            if own.course:
+                found[done] = batch.series[done, :, along : along + size].reshape(found[done].shape)
+                along += size
+            else:
+                values = batch.kept[done, at : at + size].reshape(found[done].shape)
+                found[done] = over_time(values, self._sampled) if own.what == "mean" else values
+                at += size
+
+    def single(self, run: int) -> None:
+        """A run by itself."""
+        row = [block[run if len(block) > 1 else 0] for block in self._blocks]
+        try:
+            result, made = self._ended(*row)
+        except ProblemError as refused:
+            self._refused[run] = refused
+            return
+        if result.failure is None:
+            self._t[run], at = self._date(made.t), {"x": made.x, "m": made.m, "integrals": made.q}
+        else:  # what came after the last sample that holds is none of it
+            self._t[run], at = result.t[-1], {name: getattr(result, name)[-1] for name in self._rows}
+        for name, values in self._rows.items():
+            values[run] = at[name]
+        for name, counts in self._counts.items():
+            counts[run] = getattr(result.statistics, name)
+        if result.failure is not None:
+            self._failures[run] = result.failure
+        elif result.doubts:
+            self._doubts[run] = result.doubts
+        for own in self._kept:
+            measured = own.measured(result)
+            if own.course:
+                self._found[own.name][run, : len(measured)] = measured
+            else:
+                self._found[own.name][run] = measured
+
+    def _date(self, since: Any) -> Any:
+        """Times since the start on the user's clock; the end as it was asked for."""
+        return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
+
+    def ends(self) -> RunEnds:
+        """All of them."""
+        x, m, integrals = (self._rows[name] for name in ("x", "m", "integrals"))
+        failures, doubts, refused = self._failures, self._doubts, self._refused
+        steps, rejected, rates, events = self._counts.values()
+        return RunEnds(self._t, x, m, integrals, steps, rejected, rates, events, self._found, failures, doubts, refused)

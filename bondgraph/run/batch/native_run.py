@@ -1,0 +1,95 @@
+"""A run in machine code that has ended: where it ended and what it wrote in; its `Result` out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from bondgraph.run.accuracy.reference.error_weights import Rounding
+from bondgraph.run.events.records import Events
+from bondgraph.run.program import Program
+from bondgraph.run.results.result import Result, Statistics
+from bondgraph.run.settings import Settings
+from bondgraph.run.steppers.segment import Effort, Selection
+from bondgraph.run.steppers.step_control import STOP
+
+
+class Spent(NamedTuple):
+    """What a run cost besides its effort: its method, tolerance per step, steps at the rounding of the rates, time in all, s."""
+
+    choice: Selection
+    local_rtol: float
+    rounding: Rounding
+    wall_time: float
+
+
+@dataclass(frozen=True, eq=False)
+class MachineRun:
+    """A run in machine code.
+
+    Parameters
+    ----------
+    status : what the integrator has answered at last, or `fields.UNBEGUN`.
+    t, x, q, m : where it ended; rows (samples, n + quadratures), modes (samples, modes) : at the sample times.
+    logged : rows of its events, in pieces (k, width); ticks : how many there were.
+    effort : what it cost.
+    """
+
+    status: int
+    t: float
+    x: np.ndarray
+    q: np.ndarray
+    m: np.ndarray
+    rows: np.ndarray
+    modes: np.ndarray
+    logged: tuple[np.ndarray, ...]
+    ticks: int
+    effort: Effort
+
+    @property
+    def done(self) -> bool:
+        """Whether it reached its end; where it has not, Python has to go on."""
+        return self.status == STOP
+
+    @property
+    def events(self) -> int:
+        """How many there were."""
+        return sum(map(len, self.logged))
+
+    def at(self, samples: np.ndarray) -> MachineRun:
+        """The same with some of its samples, by number (k,)."""
+        return replace(self, rows=self.rows[samples], modes=self.modes[samples])
+
+    def result(self, program: Program, settings: Settings, start_energies: np.ndarray, spent: Spent) -> Result:
+        """Of one that is done; `start_energies` (storages,), J, are those before anything happened."""
+        effort, choice, n = self.effort, spent.choice, program.states
+        statistics = Statistics(
+            solver=choice.solver,
+            method=choice.method,
+            steps=effort.steps,
+            rejected=effort.rejected,
+            rates=effort.rates,
+            jacobians=effort.jacobians,
+            guards=effort.guards,
+            events=self.events,
+            ticks=self.ticks,
+            wall_time=spent.wall_time,
+            integration_time=effort.seconds,
+            local_rtol=spent.local_rtol,
+            rounding=spent.rounding,
+        )
+        return Result(
+            program=program,
+            p=settings.p,
+            t=settings.dates,
+            since=settings.times,
+            x=np.ascontiguousarray(self.rows[:, :n]),
+            m=self.modes,
+            integrals=np.ascontiguousarray(self.rows[:, n:]),
+            start_energies=start_energies,
+            events=Events.settled(program, settings.p, settings.t_start, self.logged),
+            failure=None,
+            statistics=statistics,
+        )

@@ -1,0 +1,266 @@
+"""A program and the settings of a run, bound once -> run after run: a `Result` each, or the ends of many in one call."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_depth, caller_place
+from bondgraph.output.progress import Progress
+from bondgraph.run import settings as checks
+from bondgraph.run.batch.checked_settings import checked_settings
+from bondgraph.run.batch.collect import Made, blocks_of
+from bondgraph.run.batch.fields import UNBEGUN
+from bondgraph.run.batch.results import RunEnd, RunEnds
+from bondgraph.run.batch.validity.rank_screen import screens
+from bondgraph.run.batch.workers import Chunks, Crew, Pace
+from bondgraph.run.bound import Bound
+from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.hybrid import Hybrid, result_of
+from bondgraph.run.program import Program
+from bondgraph.run.results.result import Result
+from bondgraph.run.settings import Settings
+from bondgraph.run.steppers.choose import choose
+from bondgraph.run.steppers.segment import Selection
+from bondgraph.run.streaming.run import KeptRuns, kept_runs
+from bondgraph.run.validation.doubts import doubts_of
+from bondgraph.run.validation.judge import is_watched, judged
+from bondgraph.run.validation.lost_solution import first_lost
+from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
+
+if TYPE_CHECKING:
+    from bondgraph.run.batch.workspace import Workspace
+
+# Part of the steps at the rounding of the rates from which a run says so.
+_NOISY = 0.01
+_BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
+_ALL = KeepAsked()
+
+
+@dataclass(frozen=True)
+class PreparedProgram:
+    """A program with the settings of its runs. May be used by several threads at once.
+
+    `wanted` are the sample times that are asked for, since the start and as dates, (k,) each; `settings` has none of the numbers
+    of a run, and more sample times where constraints are watched between these. `kept` is what single runs keep, if not all.
+    """
+
+    program: Program
+    settings: Settings
+    choice: Selection
+    wanted: tuple[np.ndarray, np.ndarray]
+    progress: bool
+    strict: bool
+    kept: KeptRuns | None = None
+    _spaces: deque[Workspace] = field(default_factory=deque, repr=False, compare=False)
+    _pace: Pace = field(default_factory=Pace, repr=False, compare=False)
+
+    @cached_property
+    def in_machine_code(self) -> bool:
+        """Whether runs are made by a method in machine code, where what it does not know about events is all that is left to
+        Python; ticks that solve loops are not."""
+        program = self.program
+        ticks = bool(program.clocks or program.breaks)
+        made = all(loop.kernel.is_machine_code for loop in program.loops)
+        return self.choice.solver == "machine code" and made and not (ticks and program.loops)
+
+    @cached_property
+    def _seen_through(self) -> bool:
+        """Whether what machine code finds sound needs no other look: where constraints are watched, it can do so."""
+        return not is_watched(self.program) or screens(self.program)
+
+    @cached_property
+    def _asked(self) -> np.ndarray | None:
+        """Which of the samples are asked for, (k,); None for all."""
+        times, wanted = self.settings.times, self.wanted[0]
+        return None if times is wanted else np.flatnonzero(np.isin(times, wanted))
+
+    def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
+        """The settings with the numbers of a run; E305 counts that do not fit, E308, E309, E310 what is not finite."""
+        program = self.program
+        lengths = (program.states, program.parameters, program.modes)
+        blocks = {
+            name: checks.block(program, name, given, length, code)
+            for (name, code), given, length in zip(_BLOCKS, (x0, p, m0), lengths, strict=True)
+        }
+        return self._with_times(self.settings.of_run(**blocks), (self.settings.times, self.settings.dates))
+
+    def _with_times(self, settings: Settings, samples: tuple[np.ndarray, np.ndarray]) -> Settings:
+        """The same with these samples, which will be those of a result."""
+        return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
+
+    def result(self, x0: Any, p: Any, m0: Any) -> Result:
+        """One run, with warnings where it ended early or cannot be trusted; see `simulate`."""
+        result = self.judged(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
+        if result.ok and not result.statistics.rounding.steps:
+            return result
+        rtol, name = self.settings.rtol, self.program.name
+        found = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.doubts)]
+        if self.strict and found:
+            title = f'the run of "{name}" is not ok'
+            raise RunError(Problem("E323", title, tuple("\n".join(found).splitlines()), (caller_place(),)))
+        for text in found:
+            kind = RunDoubtWarning if result.failure is None else RunEndedWarning
+            warnings.warn(f'"{name}": {text}', kind, stacklevel=caller_depth())
+        if result.failure is None and (noise := result.statistics.rounding).steps > _NOISY * result.statistics.steps:
+            named = ", ".join(f'"{state}"' for state in noise.states[:4]) + (" ..." if len(noise.states) > 4 else "")
+            text = f"the tolerance lies below the rounding of the rates of {named}: {noise.steps} of {result.statistics.steps}"
+            text += f" steps were controlled to an rtol of {noise.rtol:.2g}, not {rtol:g}"
+            warnings.warn(f'"{name}": {text}', RoundingWarning, stacklevel=caller_depth())
+        return result
+
+    def judged(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
+        """One run with its failure or doubts, and without a word of them."""
+        return self.ended(x0, p, m0, progress)[0]
+
+    def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, Made]:
+        """The same, and where it ended."""
+        begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
+        with Progress(self.program.name, settings.span, progress) as bar:
+            made = self._made(settings, begin, bar)
+        if made.sound and self._seen_through:
+            return made.result, made
+        result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
+        if result.failure is None and not made.sound:
+            result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
+        return result, made
+
+    def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
+        """One run that keeps some names alone, judged too."""
+        begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
+        with Progress(self.program.name, settings.span, self.progress) as bar:
+            return kept.result(settings, bar, begin)
+
+    def _made(self, settings: Settings, begin: float, bar: Progress) -> Made:
+        """A run, wherever it is made."""
+        found = self._in_machine_code(settings, begin, bar) if self.in_machine_code else None
+        return found or self._in_python(settings, begin, bar)
+
+    def _in_python(self, settings: Settings, begin: float, bar: Progress) -> Made:
+        """A run that Python begins."""
+        bound = Bound(self.program, settings.p, settings.t_start, settings.span)
+        run = Hybrid(bound, settings, Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar)
+        run.go(self.choice)
+        run.examine()
+        return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
+
+    def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> Made | None:
+        """A run in machine code, with which Python goes on where that does not reach its end; None for one that only Python can
+        begin."""
+        with self._workspace() as space:
+            course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
+            if course.status == UNBEGUN:
+                return None
+            if course.done:
+                sound = space.is_sound(course, settings.m)
+                if sound and self._seen_through and self._asked is not None:
+                    course, settings = course.at(self._asked), self._with_times(settings, self.wanted)
+                result = space.result(course, settings, begin)
+                if sound or self._is_whole(result):
+                    return Made(result, course.t, course.x, course.m, course.q, sound)
+            run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
+            try:
+                run.go_on(self.choice, space.underway(course, settings.p, settings.m))
+            finally:
+                space.take_back()
+            run.examine()
+            return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
+
+    def _is_whole(self, result: Result) -> bool:
+        """Whether no value of a run is lost at a sample."""
+        values = result.t, result.p, result.x, result.m, result.integrals
+        return first_lost(self.program, *values, self.settings.rtol) is None
+
+    def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
+        """One run from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not looked at, with
+        nothing said of its end. What cannot be done in machine code is done by `judged`, at its price."""
+        if self.in_machine_code and self._compiled:
+            with self._workspace() as space:
+                course = space.run(p, x0, m0, self.wanted[0])
+            if course.done:
+                at, effort = (course.t, course.x, course.m, course.q), course.effort
+                return RunEnd(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
+        result, made = self.ended(x0, p, m0)
+        rows, spent = np.hstack([result.x, result.integrals]), result.statistics
+        at = (made.t, made.x, made.m, made.q)
+        if result.failure is not None:  # what came after the last sample that holds is none of it
+            at = (float(result.since[-1]), result.x[-1], result.m[-1], result.integrals[-1])
+        return RunEnd(result.failure is None, *at, rows, result.m, spent.steps, spent.rates, spent.events)
+
+    @cached_property
+    def _compiled(self) -> bool:
+        """True, once all that events may need is compiled; `simulate` waits for what they do need."""
+        program = self.program
+        for kernel in (*program.resets, *program.supplies, *program.pushes):
+            assert kernel is None or kernel.address is not None
+        return True
+
+    def many(
+        self,
+        p: Any,
+        x0: Any,
+        m0: Any,
+        keep: Mapping[str, tuple[str, str]] | None = None,
+        *,
+        threads: int | None = None,
+        watch: bool = True,
+        lanes: int | None = None,
+    ) -> RunEnds:
+        """Runs with parameters p (runs, parameters) from x0 (runs, n) in the modes m0 (runs, modes); one row, or a vector, is the
+        same for all.
+
+        Parameters
+        ----------
+        keep : what is kept of each run besides its end, {"peak": ("max", "rotor.flow")}: "last", "max", "min", "integral" (by
+            trapezoids), "mean" or "course" of a quantity at the samples.
+        threads : how many work at it; as many as there are processors by default. The numbers do not depend on it.
+        watch : whether to look along each run for positions in which its constraints lose rank, as single runs do; without, such
+            a run is not told from others, and what only that looks at is not computed.
+        lanes : how many runs go side by side in the processor's vectors, 1, 2, 4, 8 or 16; as many as it has room for by
+            default, where there are `MANY` runs of a model for which that is possible. The numbers do not depend on it.
+
+        Every run has the numbers of a single one, to the last bit. Runs in machine code (`in_machine_code`) go a chunk in a call,
+        without the interpreter's lock; one that ends early or is in doubt is done again as a single one, which says why. Others,
+        and those of watched constraints that repeat each other, are single runs.
+
+        Raises `RunError` E305 for blocks that do not fit each other or the program, E306 for other counts of lanes or threads,
+        E345 for what cannot be kept.
+        """
+        blocks = blocks_of(self.program, p, x0, m0)
+        own = Crew((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
+        made = Chunks(self.program, self.settings, self.choice, self.wanted, self.ended, self._workspace)
+        machine = self.in_machine_code and self._compiled
+        return made.ends(blocks, keep or {}, machine, own, watch, self.progress)
+
+    @contextmanager
+    def _workspace(self) -> Iterator[Workspace]:
+        """A workspace that nobody else has."""
+        try:
+            space = self._spaces.pop()
+        except IndexError:
+            from bondgraph.run.batch.workspace import Workspace
+
+            space = Workspace(self.program, self.settings, self.choice, self.wanted)
+        try:
+            yield space
+        finally:
+            self._spaces.append(space)
+
+
+def prepare(program: Program, t_end: float, kept: KeepAsked = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
+    """Check the settings of a run, and choose its method. Raises `RunError` as `simulate`, but for the numbers of a run."""
+    checks.known(settings, SETTINGS)
+    given: RunSettings = {**DEFAULTS, **settings}
+    checked, wanted = checked_settings(program, t_end, given)
+    choice = choose(program, checked)
+    keeping = kept_runs(program, choice, wanted, kept)
+    return PreparedProgram(program, checked, choice, wanted, given["progress"], given["strict"], keeping)

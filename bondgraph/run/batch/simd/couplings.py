@@ -1,0 +1,98 @@
+"""Couplings of several runs side by side: their times, states, parameters and modes in lanes in; the Jacobian of each, where the
+error control of that run will ask for it next, out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bondgraph.emit.interpreter.lanes import lane_steps, machine_code
+from bondgraph.emit.interpreter.steps import InterpretedSteps
+from bondgraph.emit.kernel import aligned_zeros
+from bondgraph.emit.procedure import Procedure, Record
+from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
+from bondgraph.run.table import FieldTable, fields_of
+
+# Arrays of `interpreter.lanes`; input_places ... input_indices: of each input its place among the numbers, its block (t, y, p, m)
+# and its place there; blocks: where these are; weights: the tables of `fields`, of each run.
+_POINTERS = "interpret quick guarded columns numbers rows found input_places input_blocks input_indices blocks weights"
+FIELDS = fields_of(_POINTERS.split(), ("step_count", "first", "input_count", "entry_count"))
+
+
+def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldTable]) -> FieldTable | None:
+    """What `couple_ahead` takes, for so many lanes, and runs whose error control has these tables; None for models with more
+    groups of columns than it is made for."""
+    made = lane_steps(steps, lanes)
+    if made is None:
+        return None
+    table = FieldTable(FIELDS)
+    numbers, rows = aligned_zeros(len(steps.start) * lanes), aligned_zeros(made.rows * steps.groups * lanes)
+    numbers[:] = np.repeat(steps.start, lanes)
+    rows[made.seeded[:, None] + np.arange(lanes)] = 1.0
+    arrays = {"quick": made.quick, "guarded": made.guarded, "columns": made.columns, "numbers": numbers, "rows": rows}
+    arrays |= {"input_places": steps.places, "input_blocks": steps.blocks, "input_indices": steps.indices}
+    arrays |= {"found": made.found, "blocks": np.zeros(4)}
+    arrays["weights"] = np.array([each.address for each in weights], dtype=np.uint64)
+    for name, array in arrays.items():
+        table.point(name, array)
+    table.point("interpret", machine_code(lanes).address("interpret"))
+    table["step_count"], table["first"] = len(made.quick), len(steps.start) - len(made.quick)
+    table["input_count"], table["entry_count"] = len(steps.places), len(made.found)
+    return table
+
+
+def procedures(lanes: int) -> list[Procedure]:
+    """`couple_ahead`, and what it needs."""
+    return [_interpreted(), _handed_out(), _couple_ahead(lanes)]
+
+
+def _interpreted() -> Procedure:
+    """All steps, as listed in `steps`."""
+    write = Procedure("interpreted", {"a": "ptr", "steps": "ptr"}, internal=True)
+    record = Record(write["a"], FIELDS)
+    at = [record.get(name) for name in ("numbers", "rows", "columns", "step_count", "first")]
+    write.call(record.get("interpret"), [write["steps"], *at])
+    write.give()
+    return write
+
+
+def _handed_out() -> Procedure:
+    """What was found to the error control of each run; 1 if some of it is no number."""
+    write = Procedure("handed_out", {"a": "ptr", "due": "ptr", "count": "i64"}, "i64", internal=True)
+    record, lost = Record(write["a"], FIELDS), write.local(0, "i64")
+    rows, found = record.get("rows"), record.get("found")
+    with write.loop(write["count"]) as lane:
+        own = Record(record.get("weights").load(write["due"].load(lane, "i64"), "ptr"), ERROR_CONTROL)
+        nonzeros = own.get("nonzeros")
+        with write.loop(record.get("entry_count")) as k:
+            value = rows[found.load(k, "i64") + lane]
+            nonzeros[k] = value
+            with write.when(~value.equals(value)):
+                lost.set(1)
+        own.set("ahead", 1)
+    write.give(lost.get())
+    return write
+
+
+def _couple_ahead(lanes: int) -> Procedure:
+    """The nonzeros of the Jacobian at (t, y, p, m), a number of every lane each, for the error control of the `count` runs that
+    are `due`, which are in the first lanes."""
+    given = {**dict.fromkeys(("a", "t", "y", "p", "m", "due"), "ptr"), "count": "i64"}
+    write = Procedure("couple_ahead", given, internal=True)
+    record = Record(write["a"], FIELDS)
+    blocks, numbers = record.get("blocks"), record.get("numbers")
+    for number, name in enumerate(("t", "y", "p", "m")):
+        blocks.store(number, write[name], "ptr")
+    with write.loop(record.get("input_count")) as i:
+        place, block, index = (record.get(f"input_{name}").load(i, "i64") for name in ("places", "blocks", "indices"))
+        source, target = blocks.load(block, "ptr").at(index * lanes), numbers.at(place * lanes)
+        with write.loop(lanes) as lane:
+            target[lane] = source[lane]
+    to = [write[name] for name in ("a", "due", "count")]
+    write.call("interpreted", [write["a"], record.get("quick")])
+    with write.when(write.call("handed_out", to, "i64").equals(1)):
+        write.call("interpreted", [write["a"], record.get("guarded")])
+        write.call("handed_out", to, "i64")
+    write.give()
+    return write

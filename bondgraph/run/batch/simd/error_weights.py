@@ -1,0 +1,93 @@
+"""Weights of runs side by side: runs whose steps call for it in; sizes, floors and noise looked at anew out."""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
+from bondgraph.run.batch.simd import couplings, natural_scales
+from bondgraph.run.batch.simd.explicit import FIELDS
+from bondgraph.run.batch.simd.tables import UNDER_WAY, table_of
+from bondgraph.run.steppers.step_control import DOUBT, RENEW
+
+WAITING, IN_LANE, BEGIN = 0, 30, 31
+"""Where a run stands: it waits for a lane, is in one, or has begun without weights; else what its last step calls for."""
+
+
+def procedures(lanes: int) -> list[Procedure]:
+    """`weigh_all`, and what it needs."""
+    return [_weigh(), *couplings.procedures(lanes), *natural_scales.procedures(), _ahead(lanes), _weigh_all(lanes)]
+
+
+def _is_due(found: Temporary) -> Temporary:
+    """Whether the weights of a run that stands there are to be looked at anew."""
+    return found.equals(DOUBT) | found.equals(RENEW) | found.equals(BEGIN)
+
+
+def _weigh() -> Procedure:
+    """The weights of a run are looked at anew, or for the first time; then its first step is made ready."""
+    write = Procedure("weigh_run", {"v": "ptr", "place": "i64"}, internal=True)
+    record, place = Record(write["v"], FIELDS), write["place"]
+    own, found = table_of(record, place), record.get("found")
+    begins = found.load(place, "i64").equals(BEGIN)
+    with write.when(begins):
+        y = own.get("y")
+        write.call(own.get("weights_begin"), [own.get("weights"), own.get("t"), y, y.at(own.get("n")), own.get("m")])
+    with write.when(~begins):
+        write.call(record.get("weigh"), [own.pointer, found.load(place, "i64")])
+    control = Record(own.get("weights"), ERROR_CONTROL)
+    for name in ("ahead", "rated", "scaled"):
+        control.set(name, 0)
+    with write.when(begins):
+        write.call(record.get("ready"), [own.pointer])
+    found.store(place, WAITING, "i64")
+    write.give()
+    return write
+
+
+def _ahead(lanes: int) -> Procedure:
+    """Couplings, rates and natural scales of so many runs that are due, at once."""
+    write = Procedure("look_ahead_together", {"v": "ptr", "count": "i64"}, internal=True)
+    record, due, count = Record(write["v"], FIELDS), Record(write["v"], FIELDS).get("due"), write["count"]
+    t, now, y, p, m, k = (record.get(f"due_{name}") for name in ("t", "now", "y", "p", "m", "k"))
+    states, modes = (record.get(f"due_{name}") for name in ("states", "modes"))
+    with write.loop(count) as lane:
+        own = table_of(record, due.load(lane, "i64"))
+        t[lane] = own.get("t")
+        now[lane] = record.get("origin") + own.get("t")
+        states.store(lane, own.get("y"), "ptr")
+        modes.store(lane, own.get("m"), "ptr")
+        for wide, name, length in ((y, "y", own.get("n")), (p, "p", record.get("parameters")), (m, "m", own.get("mode_count"))):
+            write.call("spread", [wide, own.get(name), length, lane])
+    write.call("couple_ahead", [record.get("couplings"), now, y, p, m, due, count])
+    write.call(record.get("rates"), [now, y, p, m, k])
+    with write.loop(count) as lane:
+        control = Record(table_of(record, due.load(lane, "i64")).get("weights"), ERROR_CONTROL)
+        write.call("gather", [control.get("driven"), k, record.get("n"), lane])
+        control.set("rated", 1)
+    write.call("scale_ahead", [record.get("scales"), t, states, modes, due, count])
+    write.give()
+    return write
+
+
+def _weigh_all(lanes: int) -> Procedure:
+    """The weights of the runs whose steps call for it are looked at anew, as soon as these are as many as there are lanes, or a
+    lane would be idle."""
+    write = Procedure("weigh_all", {"v": "ptr"}, internal=True)
+    record, v = Record(write["v"], FIELDS), write["v"]
+    due, runs = record.get("due"), record.get("runs")
+    count, others = write.local(0, "i64"), write.local(0, "i64")
+    with write.loop(UNDER_WAY * lanes) as place, write.when(runs.load(place, "i64") >= 0):
+        is_due = _is_due(record.get("found").load(place, "i64"))
+        with write.when(~is_due):
+            others.set(others.get() + 1)
+        with write.when(is_due & (count.get() < lanes)):
+            due.store(count.get(), place, "i64")
+            count.set(count.get() + 1)
+    with write.when((count.get() < lanes) & (others.get() >= lanes)):
+        write.give()
+    with write.when(record.get("couplings").is_given() & (count.get() > 1)):
+        write.call("look_ahead_together", [v, count.get()])
+    with write.loop(count.get()) as k:
+        write.call("weigh_run", [v, due.load(k, "i64")])
+    write.give()
+    return write

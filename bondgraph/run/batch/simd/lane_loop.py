@@ -1,0 +1,256 @@
+"""Many runs side by side in machine code: as `loop`, with a run in each lane of the processor's vectors.
+
+Each run has the tables of a run alone: its own time, step length, error control and counts. What the vectors do is the attempt
+at a step, the dense output, and the acceptance (`explicit.lanes`), for all lanes at once; then each goes on by itself. More runs
+are under way than there are lanes: one whose weights are due leaves its lane to another, until they are looked at together.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from bondgraph.emit.cached_build import once
+from bondgraph.emit.kernel import LANES
+from bondgraph.emit.llvm import Library, compile_written
+from bondgraph.emit.machine import vector_width
+from bondgraph.emit.procedure import Procedure, Record, Temporary, in_lanes
+from bondgraph.run.batch import loop
+from bondgraph.run.batch.fields import FIELDS as MANY
+from bondgraph.run.batch.fields import TOO_MANY, UNBEGUN
+from bondgraph.run.batch.simd import error_weights
+from bondgraph.run.batch.simd import explicit as vectors
+from bondgraph.run.batch.simd.error_weights import BEGIN, IN_LANE, WAITING
+from bondgraph.run.batch.simd.explicit import DENSE, EXTENDED, FIELDS, STAGES
+from bondgraph.run.batch.simd.tables import NOBODY, UNDER_WAY, exchange, move, of_lane, table_of
+from bondgraph.run.steppers.explicit import is_far
+from bondgraph.run.steppers.step_control import AGAIN, ATTEMPT, DOUBT, GOOD, PAUSE, RENEW, STIFF, STOP
+
+
+def machine_code(lanes: int | None = None) -> Library:
+    """The loop for so many lanes (as many as this processor's vectors hold) as machine code."""
+    return _LIBRARIES[vector_width() if lanes is None else lanes]()
+
+
+def _writer(lanes: int) -> Callable[[], list[Procedure]]:
+    def written() -> list[Procedure]:
+        own = [_enter(), _fill(lanes), _sit(lanes), _rise(), _leave(), *error_weights.procedures(lanes), _settle(), _step()]
+        wide = in_lanes(vectors.procedures(lanes), lanes)
+        return [*loop.procedures(lanes), *wide, *exchange(lanes), *own, _side_by_side(lanes)]
+
+    written.__qualname__ = f"written for {lanes} lanes"
+    return written
+
+
+_LIBRARIES = {lanes: once(functools.partial(compile_written, _writer(lanes))) for lanes in LANES}
+
+
+@contextmanager
+def _sample_before(write: Procedure, own: Record, due: Callable[[Temporary], Temporary]) -> Iterator[None]:
+    """What happens only if samples of a run are left, and the time of the next is `due`."""
+    with write.when(own.get("written") < own.get("samples")), write.when(due(own.get("times")[own.get("written")])):
+        yield
+
+
+def _enter() -> Procedure:
+    """A run begins at this place among those under way: 1, or 0 where Python has to begin it."""
+    write = Procedure("enter", {"r": "ptr", "v": "ptr", "place": "i64", "run": "i64"}, "i64", internal=True)
+    many, record, place = Record(write["r"], MANY), Record(write["v"], FIELDS), write["place"]
+    _present(many, record, place)
+    with write.when(write.call("begun", [write["r"], write["run"]], "i64").equals(0)):
+        write.call("ended", [write["r"], write["run"], write.value(UNBEGUN, "i64")])
+        write.give(0)
+    record.get("runs").store(place, write["run"], "i64")
+    record.get("found").store(place, BEGIN, "i64")
+    write.give(1)
+    return write
+
+
+def _present(many: Record, record: Record, place: Temporary) -> None:
+    """Let the loop over many runs have the tables of this one."""
+    own = table_of(record, place)
+    many.set("table", own.pointer)
+    many.set("rows", record.get("row_blocks").load(place, "ptr"))
+    many.set("modes", own.get("m"))
+
+
+def _fill(lanes: int) -> Procedure:
+    """Runs begin where others have ended; 0 where none is under way, nor left."""
+    write = Procedure("fill", {"r": "ptr", "v": "ptr"}, "i64", internal=True)
+    many, record = Record(write["r"], MANY), Record(write["v"], FIELDS)
+    runs = record.get("runs")
+    under_way = write.local(0, "i64")
+    with write.loop(UNDER_WAY * lanes) as place:
+        with write.repeat() as (again, done):
+            run = record.get("following")
+            with write.when((runs.load(place, "i64") >= 0) | (run >= many.get("runs"))):
+                write.jump(done)
+            record.set("following", run + 1)
+            write.call("enter", [write["r"], write["v"], place, run], "i64")
+            write.jump(again)
+        with write.when(runs.load(place, "i64") >= 0):
+            under_way.set(1)
+    write.give(under_way.get())
+    return write
+
+
+def _sit(lanes: int) -> Procedure:
+    """A run that waits for a lane takes this one; 0 where there is none."""
+    write = Procedure("sit", {"v": "ptr", "lane": "i64"}, "i64", internal=True)
+    record, lane = Record(write["v"], FIELDS), write["lane"]
+    runs, found = record.get("runs"), record.get("found")
+    with write.loop(UNDER_WAY * lanes) as place:
+        waits = (runs.load(place, "i64") >= 0) & found.load(place, "i64").equals(WAITING)
+        own = table_of(record, place)
+        with write.when(waits):
+            move(write, "spread", record, own, ("y", "k", "size", "floor", "noise"), lane)
+            for name, count in (("p", record.get("parameters")), ("m", own.get("mode_count"))):
+                write.call("spread", [record.get(name), own.get(name), count, lane])
+            record.get("seats").store(lane, place, "i64")
+            found.store(place, IN_LANE, "i64")
+            write.give(1)
+    write.give(0)
+    return write
+
+
+def _rise() -> Procedure:
+    """The run in a lane leaves it for what its step calls for."""
+    write = Procedure("rise", {"v": "ptr", "lane": "i64", "found": "i64"}, internal=True)
+    record, lane = Record(write["v"], FIELDS), write["lane"]
+    seats = record.get("seats")
+    move(write, "gather", record, of_lane(record, lane), ("y", "k", "size"), lane)
+    record.get("found").store(seats.load(lane, "i64"), write["found"], "i64")
+    seats.store(lane, NOBODY, "i64")
+    write.give()
+    return write
+
+
+def _leave() -> Procedure:
+    """The run in a lane has ended with this status."""
+    write = Procedure("leave", {"r": "ptr", "v": "ptr", "lane": "i64", "status": "i64"}, internal=True)
+    many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
+    own, place = of_lane(record, lane), record.get("seats").load(lane, "i64")
+    _present(many, record, place)
+    move(write, "gather", record, own, ("y",), lane)
+    with write.when(write["status"].equals(STOP)):
+        write.call(record.get("flush"), [own.pointer, own.get("t")])
+    write.call("ended", [write["r"], record.get("runs").load(place, "i64"), write["status"]])
+    record.get("runs").store(place, NOBODY, "i64")
+    record.get("seats").store(lane, NOBODY, "i64")
+    record.get("taken").store(lane, 0, "i64")
+    write.give()
+    return write
+
+
+def _step() -> Procedure:
+    """The next step in a lane; 0 where no run waits for it."""
+    write = Procedure("next_step", {"r": "ptr", "v": "ptr", "lane": "i64"}, "i64", internal=True)
+    many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
+    with write.repeat() as (again, _):
+        seated = write.local(1, "i64")
+        with write.when(record.get("seats").load(lane, "i64") < 0):
+            seated.set(write.call("sit", [write["v"], lane], "i64"))
+        with write.when(seated.get().equals(0)):
+            write.give(0)
+        own = of_lane(record, lane)
+        due = write.call(record.get("proposed"), [own.pointer], "i64")
+        with write.when(due.equals(ATTEMPT)):
+            for name, field in (("t", "t"), ("h", "trial"), ("t_new", "target")):
+                record.get(name)[lane] = own.get(field)
+            write.give(1)
+        with write.when(due.equals(PAUSE)):
+            many.set("table", own.pointer)
+            with write.when(write.call("hopeless", [write["r"]], "i64").equals(1)):
+                write.call("leave", [write["r"], write["v"], lane, write.value(TOO_MANY, "i64")])
+                write.jump(again)
+            own.set("tried", 0)
+            record.set("paused", 1)
+            write.jump(again)
+        write.call("leave", [write["r"], write["v"], lane, due])
+    write.give(0)
+    return write
+
+
+def _settle() -> Procedure:
+    """What a good step of a lane leaves: rows of samples, whether it is stiff, noise."""
+    write = Procedure("settle_lane", {"v": "ptr", "lane": "i64"}, internal=True)
+    record, lane = Record(write["v"], FIELDS), write["lane"]
+    own, h = of_lane(record, lane), record.get("h")[lane]
+    with _sample_before(write, own, lambda time: time <= own.get("target")):
+        move(write, "gather", record, own, ("y", "y_new"), lane)
+        write.call("gather", [own.get("f"), record.get("f"), record.get("width") * DENSE, lane])
+        write.call(record.get("dense_samples"), [own.pointer, h, own.get("target")])
+    record.get("stiff").store(lane, 0, "i64")
+    with write.when(record.get("watch").equals(1)):
+        sums = [record.get(name)[lane] for name in ("above", "below")]
+        record.get("stiff").store(lane, write.call(record.get("held_down"), [own.pointer, h, *sums], "i64"), "i64")
+    with write.when(own.get("noisy") > 0):
+        move(write, "gather", record, own, ("y_new", "size"), lane)
+        write.call(record.get("noisy_step"), [own.pointer, h])
+    own.set("cornered", 0)
+    own.set("t", own.get("target"))
+    own.count("steps")
+    write.give()
+    return write
+
+
+def _side_by_side(lanes: int) -> Procedure:
+    """All runs: 0 when they are done, 1 after so many steps of one that others should be heard; it goes on where it was."""
+    write = Procedure("run_side_by_side", {"r": "ptr", "v": "ptr"}, "i64")
+    r, v, record = write["r"], write["v"], Record(write["v"], FIELDS)
+    busy, dense, far = (write.local(0, "i64") for _ in range(3))
+    seats, taken = record.get("seats"), record.get("taken")
+
+    def good() -> AbstractContextManager[None]:
+        return write.when(taken.load(lane, "i64").equals(1))
+
+    with write.repeat() as (again, _):
+        with write.when(record.get("paused").equals(1)):
+            record.set("paused", 0)
+            write.give(1)
+        with write.when(write.call("fill", [r, v], "i64").equals(0)):
+            write.give(0)
+        write.call("weigh_all", [v])
+        busy.set(0)
+        dense.set(0)
+        far.set(0)
+        with write.loop(lanes) as lane:
+            taken.store(lane, 0, "i64")
+            record.get("h")[lane] = 0.0
+            busy.set(busy.get() + write.call("next_step", [r, v, lane], "i64"))
+        with write.when(busy.get().equals(0)):
+            write.jump(again)
+        write.call("attempt_all", [v])
+        with write.loop(lanes) as lane, write.when(seats.load(lane, "i64") >= 0):
+            own = of_lane(record, lane)
+            own.count("rate_count", STAGES)
+            found = write.call(record.get("judged"), [own.pointer, record.get("error")[lane]], "i64")
+            with write.when(found.equals(DOUBT)):
+                write.call("rise", [v, lane, found])
+            with write.when(~(found.equals(GOOD) | found.equals(AGAIN) | found.equals(DOUBT))):
+                write.call("leave", [r, v, lane, found])
+            with write.when(found.equals(GOOD)):
+                taken.store(lane, 1, "i64")
+                # Else `held_down` does not ask for the sums.
+                with write.when(record.get("watch").equals(1) & is_far(own, record.get("h")[lane])):
+                    far.set(1)
+                with _sample_before(write, own, lambda time, own=own: time < own.get("target")):  # type: ignore[misc]
+                    dense.set(1)
+                    own.count("rate_count", EXTENDED - STAGES - 1)
+        with write.when(dense.get().equals(1)):
+            write.call("prepare_dense_all", [v])
+        with write.when(far.get().equals(1)):
+            write.call("stiffness_all", [v])
+        with write.loop(lanes) as lane, good():
+            write.call("settle_lane", [v, lane])
+        write.call("accept_all", [v])
+        with write.loop(lanes) as lane, good():
+            stiff = record.get("stiff").load(lane, "i64")
+            found = write.call(record.get("lengthened"), [of_lane(record, lane).pointer, record.get("error")[lane], stiff], "i64")
+            with write.when(found.equals(RENEW)):
+                write.call("rise", [v, lane, found])
+            with write.when(found.equals(STIFF)):
+                write.call("leave", [r, v, lane, found])
+    write.give(0)
+    return write

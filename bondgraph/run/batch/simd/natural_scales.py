@@ -1,0 +1,161 @@
+"""Natural scales of several runs side by side: the couplings of each in; its fastest rates and scales, where its error control
+will ask for them next, out.
+
+Runs whose couplings have the same structure go through `balancing` by fours; the others have their scales one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bondgraph.emit.kernel import aligned_zeros
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.accuracy import balancing, error_weights
+from bondgraph.run.accuracy.fields import CARRIED, PATTERN, RAPID
+from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
+from bondgraph.run.accuracy.natural_scales import structure_of
+from bondgraph.run.simd_values import Abreast, Wide
+from bondgraph.run.table import FieldTable, fields_of
+
+FOUR = 4
+"""Runs that go together: most of it are divisions, which wider vectors do not do faster."""
+
+# weights: the tables of `fields`, of each run; see, couplings, drawn: procedures of a run alone; values, rates, scales, work: of
+# the runs of a four; members: which they are; left: 1 for each of those that are due that is in none yet.
+FIELDS = fields_of(("weights", "see", "couplings", "drawn", "values", "rates", "scales", "work", "members", "left"), ())
+
+
+def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTable:
+    """What `scale_ahead` takes, for n states with so many couplings at most, and runs whose error control has these tables."""
+    library, table = error_weights.machine_code(), FieldTable(FIELDS)
+    lengths = {"values": entries, "rates": n, "scales": n, "work": max(3 * n + 1, n + entries)}
+    for name, length in lengths.items():
+        table.point(name, aligned_zeros(length * FOUR))
+    for name, length in {"members": FOUR, "left": len(weights)}.items():
+        table.point(name, np.zeros(length, dtype=np.int64))
+    for name, procedure in {"see": "weights_see", "couplings": "couplings", "drawn": "drawn"}.items():
+        table.point(name, library.address(procedure))
+    table.point("weights", np.array([each.address for each in weights], dtype=np.uint64))
+    return table
+
+
+def procedures() -> list[Procedure]:
+    """`scale_ahead`, and what it needs."""
+    return [*balancing.procedures(FOUR), _rapid(), _carried(), _by_fours(), _scale_ahead()]
+
+
+def _weights(record: Record, run: Temporary) -> Record:
+    """The table of the error control of a run."""
+    return Record(record.get("weights").load(run, "ptr"), ERROR_CONTROL)
+
+
+def _members(record: Record) -> list[Record]:
+    members = record.get("members")
+    return [_weights(record, members.load(place, "i64")) for place in range(FOUR)]
+
+
+def _taken(write: Procedure, target: Temporary, runs: list[Record], name: str, count: Temporary) -> None:
+    """So many numbers of this name of each run side by side."""
+    arrays, wide = [run.get(name) for run in runs], Wide(target, FOUR)
+    with write.loop(count) as i:
+        wide[i] = Abreast([array[i] for array in arrays])
+
+
+def _given_back(write: Procedure, source: Temporary, runs: list[Record], name: str, count: Temporary) -> None:
+    """So many numbers side by side to each run."""
+    arrays, wide = [run.get(name) for run in runs], Wide(source, FOUR)
+    with write.loop(count) as i:
+        for array, value in zip(arrays, wide[i].numbers, strict=True):
+            array[i] = value
+
+
+def _of_four(name: str, procedure: str, taken: Mapping[str, str], found: str, level: int) -> Procedure:
+    """A procedure of `balancing` for the runs of a four, with their couplings.
+
+    `taken` are the arrays that it is given, and what they hold of each run; the last one is what each run gets back as `found`,
+    so that so much (`level`) of its scales is there.
+    """
+    write = Procedure(name, {"a": "ptr"}, internal=True)
+    record = Record(write["a"], FIELDS)
+    runs, values = _members(record), record.get("values")
+    _taken(write, values, runs, "values", Record(runs[0].get("pattern"), PATTERN).get("beside_count"))
+    n, arrays = runs[0].get("n"), [record.get(array) for array in taken]
+    for array, own in zip(arrays, taken.values(), strict=True):
+        _taken(write, array, runs, own, n)
+    write.call(procedure, [structure_of(runs[0]), values, *arrays, record.get("work")])
+    _given_back(write, arrays[-1], runs, found, n)
+    for run in runs:
+        run.set("scaled", level)
+    write.give()
+    return write
+
+
+def _rapid() -> Procedure:
+    """Fastest rates of the runs of a four."""
+    return _of_four("rapid_four", "fastest", {"rates": "diagonal"}, "fastest", RAPID)
+
+
+def _carried() -> Procedure:
+    """Scales of the runs of a four, carried along their couplings."""
+    return _of_four("carried_four", "carry", {"rates": "fastest", "scales": "later"}, "later", CARRIED)
+
+
+def _by_fours() -> Procedure:
+    """Fastest rates, or then scales (`carried`), of the runs that are due, by fours of the same structure; those that are alone
+    with theirs are left out."""
+    write = Procedure("by_fours", {"a": "ptr", "due": "ptr", "count": "i64", "carried": "i64"}, internal=True)
+    record, due = Record(write["a"], FIELDS), write["due"]
+    left, members, many = record.get("left"), record.get("members"), write.local(0, "i64")
+
+    def structure(place: Temporary) -> Temporary:
+        pattern = Record(_weights(record, due.load(place, "i64")).get("pattern"), PATTERN)
+        return pattern.pointer.load(PATTERN["structure"][0], "i64")
+
+    with write.loop(write["count"]) as place:
+        left.store(place, 1, "i64")
+    with write.loop(write["count"]) as first, write.when(left.load(first, "i64").equals(1)):
+        own = structure(first)
+        many.set(0)
+        with write.loop(FOUR) as member:
+            members.store(member, due.load(first, "i64"), "i64")
+        with write.loop(write["count"], first) as place:
+            joins = left.load(place, "i64").equals(1) & (many.get() < FOUR) & structure(place).equals(own)
+            with write.when(joins):
+                members.store(many.get(), due.load(place, "i64"), "i64")
+                left.store(place, 0, "i64")
+                many.set(many.get() + 1)
+        with write.when((many.get() > 1) & write["carried"].equals(0)):
+            write.call("rapid_four", [write["a"]])
+        with write.when((many.get() > 1) & write["carried"].equals(1)):
+            write.call("carried_four", [write["a"]])
+    write.give()
+    return write
+
+
+def _scale_ahead() -> Procedure:
+    """Natural scales of the `count` runs that are `due`, and whose nonzeros are there; of each the time, and where its states and
+    its modes lie."""
+    given = {**dict.fromkeys(("a", "t", "x", "m", "due"), "ptr"), "count": "i64"}
+    write = Procedure("scale_ahead", given, internal=True)
+    record, due, count = Record(write["a"], FIELDS), write["due"], write["count"]
+
+    def at(place: Temporary) -> tuple[Record, list[Temporary]]:
+        own = _weights(record, due.load(place, "i64"))
+        x, m = (write[name].load(place, "ptr") for name in ("x", "m"))
+        return own, [own.pointer, write["t"][place], x, m]
+
+    with write.loop(count) as place:
+        own, given_to = at(place)
+        write.call(record.get("see"), [own.pointer, given_to[2]])
+        own.set("scaled", 0)
+        write.call(record.get("couplings"), given_to)
+    write.call("by_fours", [write["a"], due, count, write.value(0, "i64")])
+    with write.loop(count) as place:
+        own, given_to = at(place)
+        with write.when(own.get("scaled").equals(RAPID)):
+            write.call(record.get("drawn"), [*given_to, own.get("size")])
+    write.call("by_fours", [write["a"], due, count, write.value(1, "i64")])
+    write.give()
+    return write

@@ -1,0 +1,79 @@
+"""The table of the loop over many runs: what is the same in all, then the numbers of some of them, in; the table, filled, out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bondgraph.emit.kernel import Kernel
+from bondgraph.run.batch.collect import RunBatch
+from bondgraph.run.batch.fields import FIELDS
+from bondgraph.run.batch.results import KeptOfRun
+from bondgraph.run.bound import Bound
+from bondgraph.run.settings import Settings
+from bondgraph.run.table import FieldTable
+from bondgraph.run.validation.doubts import FAR, MOST
+from bondgraph.run.validation.lost_solution import FLAT, ZERO
+
+# An account that may be doubtful is drawn up again in Python, which sums in another order.
+_NEAR = 0.5
+
+
+def table_of(
+    bound: Bound,
+    settings: Settings,
+    samples: tuple[np.ndarray, np.ndarray],
+    wanted: np.ndarray,
+    kept: Sequence[KeptOfRun],
+    outputs: Kernel | None,
+) -> FieldTable:
+    """What all runs have: samples, since the start and as dates, those `wanted` among them, what is kept of these with the kernel
+    of the outputs among it, limits, and room to work in but for rows and modes at the samples."""
+    program, (times, dates), table = bound.program, samples, FieldTable(FIELDS)
+    loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
+    storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
+    numbers = [place for own in kept if not own.course for place in own.sources()]
+    series = [place for own in kept if own.course for place in own.sources()]
+    wholes = {
+        "kinds": [own.kind for own in kept if not own.course for _ in own.places],
+        "sources": [source for source, _ in numbers],
+        "places": [place for _, place in numbers],
+        "series_sources": [source for source, _ in series],
+        "series_places": [place for _, place in series],
+        "loop_steps": [loop.steps for loop in loops],
+        "wanted": np.isin(times, wanted),
+    }
+    for name, values in wholes.items():
+        table.point(name, np.array(values, dtype=np.int64))
+    signs = [1.0 if role == "dissipated" else -1.0 for role in program.power_roles]
+    near = [ZERO * guess for loop in loops for guess in (loop.near or [0.0] * len(loop.states))]
+    arrays = {"times": times, "dates": dates, "signs": np.array(signs), "loop_near": np.array(near)}
+    for name, array in arrays.items():
+        table.point(name, array)
+    lengths = {"lost": len(times), "out": out_count, "before": len(numbers), "energies": storages, "rates": program.states}
+    lengths |= {"powers": bound.quadratures, "loop_sizes": unknowns, "loop_further": unknowns, "x_solved": program.states}
+    table.lay({**lengths, "loop_out": 2 * max((len(loop.states) for loop in loops), default=0)})
+    table.point("outputs", 0 if outputs is None else outputs.address or 0)
+    counts = {
+        "p_count": program.parameters,
+        "samples": len(times),
+        "wanted_count": len(wanted),
+        "most": settings.max_steps,
+        "unknowns": unknowns,
+    }
+    counts |= {"kept_count": len(numbers), "series_count": len(series), "output_count": out_count, "mode_stride": program.modes}
+    limits = {"span": settings.span, "limit": _NEAR * min(FAR * settings.rtol, MOST), "off": max(FAR * settings.rtol, FLAT)}
+    for field, value in {**counts, **limits}.items():
+        table[field] = value
+    return table
+
+
+def put_runs(table: FieldTable, blocks: tuple[np.ndarray, np.ndarray, np.ndarray], runs: slice, batch: RunBatch) -> None:
+    """Let the table have some runs of p, x and m, (runs or 1, numbers) each, and their places in the batch."""
+    for name, block in zip(("p", "x", "m"), blocks, strict=True):
+        table[f"{name}_stride"] = 0 if len(block) == 1 else block.shape[1]
+        table.point(name, block if len(block) == 1 else block[runs])
+    for name, array in batch.arrays().items():
+        table.point(name, array[runs])
+    table["runs"], table["present"], table["under_way"] = runs.stop - runs.start, 0, 0

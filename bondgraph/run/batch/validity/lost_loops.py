@@ -1,0 +1,58 @@
+"""`doubts._astray` in machine code: the samples of one of many runs in; whether Newton's method has lost the solution of an
+algebraic loop at one of them, out."""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Procedure, Record
+from bondgraph.run.batch.fields import tables_of
+from bondgraph.run.codegen_helpers import larger, size_of
+from bondgraph.run.events.state import FIELDS as INSTANTS
+
+
+def procedures() -> list[Procedure]:
+    """All of them."""
+    return [_see(), _astray()]
+
+
+def _see() -> Procedure:
+    """At a sample: of each unknown its size after the steps that every evaluation takes, and the step that is left then."""
+    arguments = {"r": "ptr", "k": "i64", "date": "ptr", "row": "ptr", "m": "ptr"}
+    write = Procedure("see_loops", arguments, internal=True)
+    record, integrator, _ = tables_of(write)
+    pointer, x, out = integrator.get("instants"), record.get("x_solved"), record.get("loop_out")
+    with write.when(~pointer.is_given()):
+        write.give()
+    loops, first = Record(pointer, INSTANTS), write.local(0, "i64")
+    with write.loop(loops.get("loops")) as j:
+        count, kernel = loops.get("loop_counts").load(j, "i64"), loops.get("loop_kernels").load(j, "ptr")
+        places = loops.get("loop_places").at(first.get(), "i64")
+        sizes, further = (record.get(name).at(first.get()) for name in ("loop_sizes", "loop_further"))
+        at = [write["date"], x, integrator.get("p"), write["m"], out]
+        with write.loop(loops.get("n")) as i:
+            x[i] = write["row"][i]
+        with write.loop(record.get("loop_steps").load(j, "i64")):
+            write.call(kernel, at)
+            with write.loop(count) as i:
+                place = places.load(i, "i64")
+                x[place] = x[place] + out[count + i]
+        write.call(kernel, at)
+        with write.loop(count) as i:
+            with write.when(write["k"].equals(0)):
+                sizes[i] = 0.0
+                further[i] = 0.0
+            sizes[i] = larger(write, sizes[i], size_of(write, x[places.load(i, "i64")]))
+            further[i] = larger(write, further[i], size_of(write, out[count + i]))
+        first.set(first.get() + count)
+    write.give()
+    return write
+
+
+def _astray() -> Procedure:
+    """1 if a step that is left is too large beside its unknown."""
+    write = Procedure("astray", {"r": "ptr"}, "i64", internal=True)
+    record, _, _ = tables_of(write)
+    least, sizes, further = (record.get(name) for name in ("loop_near", "loop_sizes", "loop_further"))
+    with write.loop(record.get("unknowns")) as i, write.when(further[i] > record.get("off") * larger(write, sizes[i], least[i])):
+        write.give(1)
+    write.give(0)
+    return write

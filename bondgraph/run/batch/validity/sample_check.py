@@ -1,0 +1,184 @@
+"""Rows of a finished run, as many at a time as there are lanes: samples in; whether all that follows from them is finite, out.
+
+All of it comes of one kernel in lanes, `AT_SAMPLE`. `lanes` = 1 is for runs that go alone, whose constraints alone are looked at
+here. The table of `FIELDS` serves that look, too (`screen`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from bondgraph.emit.kernel import aligned_zeros
+from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
+from bondgraph.run.batch.validity.bounds import bounds
+from bondgraph.run.program import Program
+from bondgraph.run.simd_values import Abreast, Wide, every
+from bondgraph.run.steppers.method import COMMON as INTEGRATOR
+from bondgraph.run.table import FieldTable, fields_of
+from bondgraph.run.validation.judge import stride_of
+
+# kernel: of the constraints' matrix, or of all values at a sample and that matrix behind them; t, x, p, m, out: its blocks, of
+# several samples; spoilt: of each value, and of each state and integrated power before them, zero while all were finite, of each
+# lane; falls, rises: of each sample whose constraints are looked at; rows, columns: of the entries of their matrix; given ...
+# work: such matrices, `now` with the one before in front; theta, bad, factor: of each lane; signs, low, high: of each diagonal,
+# the latter two of each lane; leftmost, lowest: the envelope of such a matrix; beyond: whether the end of a run is looked at.
+_POINTERS = """kernel dates t x p m out spoilt bad falls rises rows columns entries given now first work theta factor
+    signs low high leftmost lowest"""
+_WHOLES = "parameters modes values samples watched n entry_count count stride beyond"
+FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("end_date",))
+
+
+def row_table(
+    program: Program, kernel: int, lanes: int, times: np.ndarray, dates: np.ndarray, watched: bool, span: float
+) -> FieldTable:
+    """What these procedures take, for runs with rows at these times since their start; constraints are looked at if `watched`, at
+    the samples that `judge` chooses. `kernel` is where its code starts."""
+    table = FieldTable(FIELDS)
+    every = (program.rates, program.powers, program.energies)
+    values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
+    behind = 0 if program.closing_matrix is None else program.closing_matrix.n_out
+    width = program.states + (0 if program.powers is None else program.powers.n_out)
+    lengths = {"x": width, "p": program.parameters, "m": program.modes, "out": values + behind, "spoilt": width + values}
+    lengths |= dict.fromkeys(("t", "bad", "theta", "factor"), 1)
+    arrays = {"dates": np.ascontiguousarray(dates)}
+    table.point("kernel", kernel)
+    table["parameters"], table["modes"], table["values"] = program.parameters, program.modes, values
+    table["samples"], table["stride"] = len(times), 1
+    if watched:
+        assert program.closing is not None
+        n, stride = len(program.closing.owners), stride_of(len(times))
+        looked, beyond = times[::stride], span > times[-1]
+        arrays["falls"], arrays["rises"] = bounds(np.append(looked, span) if beyond else looked)
+        rows, columns = np.array(program.closing.pattern, dtype=np.int64).reshape(-1, 2).T
+        arrays |= {"rows": np.ascontiguousarray(rows), "columns": np.ascontiguousarray(columns)}
+        arrays |= dict(zip(("leftmost", "lowest"), envelope(n, rows, columns), strict=True))
+        arrays |= {"signs": np.zeros(n), "first": np.zeros(n * n), "now": np.zeros(n * n * (lanes + 1))}
+        lengths |= {"given": n * n, "work": n * n, "low": n, "high": n}
+        table["n"], table["entry_count"], table["count"], table["stride"] = n, len(rows), len(looked), stride
+        table["watched"], table["beyond"], table["end_date"] = 1, beyond, dates[0] + (span - times[0])
+    arrays |= {name: aligned_zeros(length * lanes) for name, length in lengths.items()}
+    for name, array in {**arrays, "entries": arrays["out"][values * lanes :]}.items():
+        table.point(name, array)
+    return table
+
+
+def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of a symmetric matrix (n, n) with these entries (e,) on either side of its diagonal: the first column of each row that
+    elimination does not leave zero, (n,), and the end of the rows of each column, (n,).
+
+    Elimination fills nothing before the first entry of a row (A. George and J. W. H. Liu, Computer Solution of Large Sparse
+    Positive Definite Systems, 1981, chapter 4).
+    """
+    leftmost, lowest = np.arange(n), np.arange(1, n + 1)
+    np.minimum.at(leftmost, np.maximum(rows, columns), np.minimum(rows, columns))
+    np.maximum.at(lowest, leftmost, np.arange(1, n + 1))
+    return leftmost, np.maximum.accumulate(lowest)
+
+
+def procedures(lanes: int) -> list[Procedure]:
+    """What the looks at values and at constraints need."""
+    values = [_spoil(), _evaluated(lanes), _see(lanes), _spoilt(lanes)] if lanes > 1 else [_evaluated(lanes)]
+    return [_take(lanes), _take_all(lanes), _present(lanes), *values]
+
+
+@contextmanager
+def groups(write: Procedure, stop: Operand, step: Operand, start: Operand = 0) -> Iterator[Temporary]:
+    """Over samples up to `stop` and without it, by groups: the first of each, `step` after the one before."""
+    first = write.local(start, "i64")
+    with write.repeat() as (_, done):
+        with write.when(first.get() >= write.value(stop, "i64")):
+            write.jump(done)
+        yield first.get()
+        first.set(first.get() + step)
+
+
+def _take(lanes: int) -> Procedure:
+    """A row (width,) and its date into a lane."""
+    write = Procedure("take_row", {"s": "ptr", "row": "ptr", "date": "double", "width": "i64", "lane": "i64"}, internal=True)
+    record = Record(write["s"], FIELDS)
+    record.get("t")[write["lane"]] = write["date"]
+    with write.loop(write["width"]) as i:
+        record.get("x")[i * lanes + write["lane"]] = write["row"][i]
+    write.give()
+    return write
+
+
+def _take_all(lanes: int) -> Procedure:
+    """Rows, and their dates, from the one of number `first` on, into all lanes; every `stride` counts, and the last goes on."""
+    given = {"s": "ptr", "rows": "ptr", **dict.fromkeys(("first", "last", "stride", "width"), "i64")}
+    write = Procedure("take_rows", given, internal=True)
+    record, x = Record(write["s"], FIELDS), Wide(Record(write["s"], FIELDS).get("x"), lanes)
+    places = [least(write, write["first"] + write["stride"] * lane, write["last"]) for lane in range(lanes)]
+    rows = [write["rows"].at(place * write["width"]) for place in places]
+    for lane, place in enumerate(places):
+        record.get("t")[lane] = record.get("dates")[place]
+    with write.loop(write["width"]) as i:
+        x[i] = Abreast([row[i] for row in rows])
+    write.give()
+    return write
+
+
+def _present(lanes: int) -> Procedure:
+    """Parameters and modes of a run into all lanes."""
+    write = Procedure("present_run", {"s": "ptr", "c": "ptr"}, internal=True)
+    record, integrator = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR)
+    for name, count in (("p", "parameters"), ("m", "modes")):
+        with every(write, record.get(count), lanes) as (k, _, i):
+            record.get(name)[i] = integrator.get(name)[k]
+    if lanes > 1:
+        with write.loop((integrator.get("width") + record.get("values")) * lanes) as i:
+            record.get("spoilt")[i] = 0.0
+    write.give()
+    return write
+
+
+def _spoil() -> Procedure:
+    """Let so many numbers be no longer zero where a value is not finite. Each has its own, for none to wait for another."""
+    write = Procedure("spoil", {"spoilt": "ptr noalias", "values": "ptr", "count": "i64"}, internal=True)
+    with write.loop(write["count"]) as i:
+        write["spoilt"][i] = write["spoilt"][i] + write["values"][i] * 0.0
+    write.give()
+    return write
+
+
+def _evaluated(lanes: int) -> Procedure:
+    """What follows from the rows in the lanes, with `entries` among it; with several lanes values that are not finite spoil."""
+    write = Procedure("evaluated", {"s": "ptr", "width": "i64"}, internal=True)
+    record, width = Record(write["s"], FIELDS), write["width"] * lanes
+    x, out, spoilt = (record.get(name) for name in ("x", "out", "spoilt"))
+    write.call(record.get("kernel"), [record.get("t"), x, record.get("p"), record.get("m"), out])
+    if lanes > 1:
+        write.call("spoil", [spoilt, x, width])
+        write.call("spoil", [spoilt.at(width), out, record.get("values") * lanes])
+    write.give()
+    return write
+
+
+def _see(lanes: int) -> Procedure:
+    """Every `stride`-th sample, from the one of number `first` on, of a run that is present: what is not finite spoils."""
+    write = Procedure("see_samples", {**dict.fromkeys(("s", "c", "samples"), "ptr"), "first": "i64"}, internal=True)
+    record, width = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR).get("width")
+    count, stride = record.get("samples"), record.get("stride")
+    with groups(write, count, stride * lanes, write["first"]) as first:
+        write.call("take_rows", [write["s"], write["samples"], first, count - 1, stride, width])
+        write.call("evaluated", [write["s"], width])
+    write.give()
+    return write
+
+
+def _spoilt(lanes: int) -> Procedure:
+    """1 where a value was not finite at a sample that was looked at: states, integrated powers, rates, powers, energies."""
+    write = Procedure("any_spoilt", {"s": "ptr", "c": "ptr"}, "i64", internal=True)
+    record, width = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR).get("width")
+    with write.loop((width + record.get("values")) * lanes) as i, write.when(~record.get("spoilt")[i].equals(0.0)):
+        write.give(1)
+    write.give(0)
+    return write
+
+
+def least(write: Procedure, a: Temporary, b: Temporary) -> Temporary:
+    """The lesser of two whole numbers."""
+    return write.select(a < b, a, b, "i64")

@@ -1,0 +1,217 @@
+"""Many runs of a program in chunks, by threads and in the lanes of vectors: their numbers in; the ends of all out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from numbers import Integral
+from threading import Event
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondgraph.emit.kernel import LANES, MANY
+from bondgraph.errors import Problem, RunError
+from bondgraph.output.progress import Progress
+from bondgraph.run.batch.collect import Collected, Made, RunBatch
+from bondgraph.run.batch.fields import UNBEGUN
+from bondgraph.run.batch.results import RunEnds, kept_of
+from bondgraph.run.batch.validity.rank_screen import screens
+from bondgraph.run.program import Program
+from bondgraph.run.results.result import Result
+from bondgraph.run.settings import Settings
+from bondgraph.run.steppers.segment import Selection
+from bondgraph.run.validation.judge import is_watched
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import LaneKernels
+    from bondgraph.run.batch.workspace import Workspace
+
+
+HEARD = 0.3
+"""How long a call may take, s: nothing else is heard during it."""
+CALL, THREAD = 1e-3, 5e-3
+"""How long a call should take at least, s, and the work of a thread: many times what Python does around them."""
+_SHARES = 4
+"""Calls of each thread, for what is left: none waits for long at the end."""
+
+
+class Pace:
+    """How long a run takes, s, as far as is known from those before, else 0; threads may share it."""
+
+    def __init__(self) -> None:
+        self.each = 0.0
+
+
+class Claims:
+    """So many runs, of which threads take piece after piece, `least` runs in each where there are as many; none once all is
+    `called_off`."""
+
+    def __init__(self, runs: int, least: int, pace: Pace, called_off: threading.Event):
+        self.begun, self._runs, self._least, self._pace, self._called_off = 0, runs, least, pace, called_off
+        self._threads, self._lock = 1, threading.Lock()
+
+    def shared_by(self, threads: int) -> int:
+        """Let so many threads share what is left, or as many as that is worth; how many these are."""
+        worth = (self._runs - self.begun) * self._pace.each / THREAD
+        self._threads = max(1, min(threads, int(worth)) if self._pace.each else threads)
+        return self._threads
+
+    def first(self) -> Iterator[slice]:
+        """Ever more runs, from one on, until it is known how long they take; with the first, things are made that stay."""
+        count, enough = 1, HEARD
+        while not self._pace.each and (piece := self._taken(count)):
+            begin = perf_counter()
+            yield piece
+            seconds = perf_counter() - begin
+            if seconds > enough:
+                self._pace.each = seconds / count
+            count, enough = (2 * count if enough == CALL else 1), CALL
+
+    def pieces(self) -> Iterator[slice]:
+        """Those that one thread takes."""
+        while piece := self._taken():
+            begin = perf_counter()
+            yield piece
+            self._pace.each = (perf_counter() - begin) / (piece.stop - piece.start)
+
+    def _taken(self, count: int | None = None) -> slice | None:
+        """The runs that follow, so many or as many as are to be done in a call; None for none."""
+        with self._lock:
+            first = self.begun
+            if first >= self._runs or self._called_off.is_set():
+                return None
+            self.begun = min(first + (count or self._fitting()), self._runs)
+            return slice(first, self.begun)
+
+    def _fitting(self) -> int:
+        each, left = self._pace.each, self._runs - self.begun
+        if not each:
+            return self._least
+        share = left if self._threads == 1 else max(left // (_SHARES * self._threads), int(CALL / each))
+        return max(self._least, min(share, int(HEARD / each)))
+
+
+FOR_EACH = 4
+"""Runs for each lane in a call, at least: few lanes are idle while the last ones end."""
+
+
+@dataclass(frozen=True)
+class Crew:
+    """So many threads may work at runs, with so many side by side in each (None for as many as the processor's vectors hold), at
+    a pace that they share."""
+
+    threads: int
+    lanes: int | None
+    pace: Pace
+
+    @contextmanager
+    def at_work(self, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
+        """What does something for each of many, which an exception or an interrupt calls off."""
+        if self.threads == 1:
+            yield map
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            try:
+                with ending(called_off):
+                    yield pool.map
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+@contextmanager
+def ending(called_off: Event) -> Iterator[None]:
+    """An exception or an interrupt in here calls off what others do."""
+    try:
+        yield
+    except BaseException:
+        called_off.set()
+        raise
+
+
+@dataclass(frozen=True, eq=False)
+class Chunks:
+    """How runs are made of which there are many.
+
+    `wanted` are the sample times that are asked for, since the start and as dates; `ended` makes the result of a single run and
+    says where it ended, and `workspace` gives one that nobody else has.
+    """
+
+    program: Program
+    settings: Settings
+    choice: Selection
+    wanted: tuple[np.ndarray, np.ndarray]
+    ended: Callable[..., tuple[Result, Made]]
+    workspace: Callable[[], AbstractContextManager[Workspace]]
+
+    def ends(
+        self,
+        blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
+        keep: Mapping[str, tuple[str, str]],
+        machine: bool,
+        crew: Crew,
+        watch: bool,
+        progress: bool,
+    ) -> RunEnds:
+        """Ends of runs of p, x and m (runs or 1, numbers), in machine code if that is there (`machine`), else one by one; those
+        that cannot be ended there, too."""
+        p, x0, m0 = blocks
+        runs, width = max(map(len, blocks)), self.program.states
+        kept, outputs = kept_of(self.program, keep)
+        watched = watch and is_watched(self.program)
+        collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
+        machine = machine and (outputs is None or outputs.address is not None)
+        machine = machine and (not watched or screens(self.program))
+        beside = self._in_lanes(crew.lanes, runs) if machine else None
+        left: Sequence[int] = range(runs)
+        called_off = Event()
+        with Progress(self.program.name, runs, progress) as bar, crew.at_work(called_off) as each:
+            if machine:
+                counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
+                batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
+                claims = Claims(runs, 1 if beside is None else FOR_EACH * beside.lanes, crew.pace, called_off)
+
+                def work(pieces: Iterator[slice], beside: LaneKernels | None) -> None:
+                    with self.workspace() as space, ending(called_off):
+                        for piece in pieces:
+                            space.many(blocks, piece, watched, batch, kept, outputs, beside, called_off)
+                            bar.show(claims.begun)
+
+                if crew.threads > 1:
+                    work(claims.first(), None)
+                if (hands := claims.shared_by(crew.threads)) == 1:
+                    work(claims.pieces(), beside)
+                else:
+                    for _ in each(work, [claims.pieces() for _ in range(hands)], [beside] * hands):
+                        continue
+                for block in blocks:  # what is not finite is refused, even where nothing comes of it
+                    batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = UNBEGUN
+                collected.take(batch)
+                left = np.flatnonzero(batch.status).tolist()
+            for done, _ in enumerate(each(collected.single, left)):
+                bar.show(runs - len(left) + done)
+        return collected.ends()
+
+    def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
+        """The kernels by which runs go side by side; None where each goes alone, as those with events, clocks, breaks of time or
+        loops to be solved do."""
+        if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
+            told = ", ".join(map(str, (1, *LANES)))
+            raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {told}",)))
+        program = self.program
+        alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.method != "dop853"
+        if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):
+            return None
+        from bondgraph.emit.machine import vector_width
+
+        wide = vector_width() if lanes is None else lanes
+        return program.in_lanes(wide) if 2 * runs > wide else None
+
+    @property
+    def _powers(self) -> int:
+        return 0 if self.program.powers is None else int(self.program.powers.n_out)

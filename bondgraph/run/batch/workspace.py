@@ -1,0 +1,296 @@
+"""One thread's room for runs: a program and settings in; run after run in the same tables and arrays, out."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from threading import Event
+
+import numpy as np
+
+from bondgraph.emit.cached_build import Last
+from bondgraph.emit.kernel import AT_SAMPLE, Kernel, LaneKernels, address_of
+from bondgraph.errors import RunError
+from bondgraph.output.progress import Progress
+from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.batch import loop
+from bondgraph.run.batch.clock_tables import Schedules
+from bondgraph.run.batch.collect import RunBatch
+from bondgraph.run.batch.fields import UNBEGUN
+from bondgraph.run.batch.native_run import MachineRun, Spent
+from bondgraph.run.batch.results import KeptOfRun
+from bondgraph.run.batch.simd import lane_loop
+from bondgraph.run.batch.simd.tables import UNDER_WAY, emptied, lane_table
+from bondgraph.run.batch.tables import put_runs, table_of
+from bondgraph.run.batch.validity.rank_screen import screens
+from bondgraph.run.batch.validity.sample_check import row_table
+from bondgraph.run.bound import Bound
+from bondgraph.run.events.guard_history import Courses
+from bondgraph.run.events.handler import Settler
+from bondgraph.run.events.loop import ROOM
+from bondgraph.run.events.reference.accumulation import Watch
+from bondgraph.run.hybrid import Underway
+from bondgraph.run.program import Program
+from bondgraph.run.python_callbacks import check_each
+from bondgraph.run.results.result import Result
+from bondgraph.run.samples import SampleRows
+from bondgraph.run.settings import Settings
+from bondgraph.run.steppers.choose import in_machine_code, tolerances
+from bondgraph.run.steppers.segment import Selection, endless
+from bondgraph.run.steppers.step_control import PAUSE, STOP
+from bondgraph.run.table import FieldTable
+
+STEPS, LARGE = 4_000, 100
+"""After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is; after fewer where a
+model has more states than that."""
+
+
+class Workspace:
+    """Tables and arrays of runs by a method in machine code; for one thread at a time.
+
+    `wanted` are the sample times that are asked for, since the start and as dates; `settings` may have more, between which
+    constraints are watched.
+    """
+
+    def __init__(self, program: Program, settings: Settings, choice: Selection, wanted: tuple[np.ndarray, np.ndarray]):
+        self.settings, self.wanted = settings, wanted
+        self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
+        self.weights = SharedWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
+        self.settler = None
+        if program.transitions or program.loops:
+            watch = Watch(len(program.transitions), settings.span, settings.rtol)
+            self.settler = Settler(self.bound, settings, Courses(self.bound, settings.span), watch)
+        self.integrator = in_machine_code(self.bound, settings, choice, self.weights, None, self.settler)
+        self.schedules = Schedules(self.bound, settings, self.integrator.share)
+        self.table = self.integrator.table
+        self.table["stop"] = settings.span
+        library, name = self.integrator.library, self.integrator.method.name
+        pointer, whole = ctypes.c_void_p, ctypes.c_int64
+        begin, advance = library.address(f"{name}_begin"), library.address(f"{name}_advance" if self.settler is None else "run")
+        self._begin = ctypes.CFUNCTYPE(whole, *[pointer] * 5, whole)(begin)
+        self._advance = ctypes.CFUNCTYPE(whole, pointer)(advance)
+        judging = loop.machine_code()
+        self._many = ctypes.CFUNCTYPE(whole, pointer)(judging.address("run_many"))
+        self._judge = ctypes.CFUNCTYPE(whole, pointer, pointer)(judging.address("judge"))
+        self._addresses, self._open = (begin, advance), library.address(f"{name}_open")
+        self._width = program.states + self.bound.quadratures
+        self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
+        self._place = self.table.address
+        self._choice, self._local = choice, tolerances(settings, choice.method).relative
+        self._beside: list[Workspace] = []
+        self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
+        self._last_many, self._last_lanes = Last[FieldTable](), Last[FieldTable]()
+
+    def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, times: np.ndarray, bar: Progress | None = None) -> MachineRun:
+        """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), sampled at these times since its start
+        (samples,), all contiguous arrays of floats. Raises `RunError` E330 for a clock that cannot run."""
+        settings, table, settler, n = self.settings, self.table, self.settler, self.bound.program.states
+        samples = len(times)
+        self.bound.p[:] = p
+        self.schedules.follow(b"" if self.schedules.fixed else self.schedules.keys(p[None])[0])
+        rows, pieces = np.empty((samples, self._width)), list[np.ndarray]()
+        modes = np.empty((samples, len(m)))
+        if settler is not None:
+            settler.ready()
+            settler.table.point("all_held", address_of(modes))
+        table["budget"] = self._budget
+        start = time.perf_counter()
+        given = *map(address_of, (x, m, times, rows)), samples
+        begun = self._begin(self._place, *given)
+        while not begun and settler is not None and settler.ready():
+            begun = self._begin(self._place, *given)
+        status = self._advanced() if begun else UNBEGUN
+        while status in (PAUSE, ROOM):
+            if status == ROOM:
+                assert settler is not None
+                pieces.append(settler.emptied())
+            elif endless(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
+                break
+            table["tried"] = 0
+            if bar is not None:
+                happened = "" if settler is None else f", {sum(map(len, pieces)) + int(settler.table['logged'])} events"
+                bar.show(table["t"], f"t = {table['t']:.6g} s{happened}")
+            status = self._advanced()
+        seconds = time.perf_counter() - start
+        self.integrator.seconds = seconds
+        y, last = table.arrays["y"].copy(), table.arrays["m"].copy()
+        if settler is None:
+            modes[:] = last
+        elif status == STOP:
+            pieces.append(settler.finished(last, modes))
+        ticks = self.schedules.ticks.count
+        return MachineRun(
+            status, float(table["t"]), y[:n], y[n:], last, rows, modes, tuple(pieces), ticks, self.integrator.effort()
+        )
+
+    def _advanced(self) -> int:
+        """The status after a piece of a run."""
+        status = int(self._advance(self._place))
+        self.weights.check()
+        return status
+
+    def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
+        """Of the last run, which is done, with the numbers of these settings; `begin` as `time.perf_counter` says it, s."""
+        rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
+        spent = Spent(self._choice, self._local, rounding, time.perf_counter() - begin)
+        return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
+
+    def underway(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> Underway:
+        """The last run, which had parameters p and began in the modes m, for Python to go on with."""
+        samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
+        own = self.integrator, self.weights, self.settler
+        return Underway(*own, course.status, samples, course.logged, self.start_energies(p, m))
+
+    def take_back(self) -> None:
+        """Python has gone on with a run, perhaps with another integrator: events are those of this one again."""
+        if self.settler is not None:
+            self.settler.share(self.table.arrays)
+
+    def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
+        """Whether the last run, which has reached its end from the modes m, is beyond doubt: its values are finite at the
+        samples, its loops solved, its account closes by far, and its constraints have kept their rank, if machine code can
+        tell. Where that is not seen at once, Python has to look."""
+        if len(course.logged) > 1:
+            return False
+        table = self._judging
+        table.point("rows", address_of(course.rows))
+        if self.settler is not None:
+            table.point("modes", address_of(course.modes))
+            self.settler.table["logged"] = len(course.logged[0])
+        return not self._judge(table.address, address_of(m))
+
+    @cached_property
+    def _judging(self) -> FieldTable:
+        """A table of the loop over many runs, for a single one."""
+        own = self.settings.times, self.settings.dates
+        table = self._table_of_many(own, (), None)
+        table.point("event_counts", np.zeros(1, dtype=np.int64))
+        if screens(self.bound.program):
+            table.point("look", self._look(True, None, *own).address)
+        return table
+
+    def _table_of_many(
+        self, samples: tuple[np.ndarray, np.ndarray], kept: Sequence[KeptOfRun], outputs: Kernel | None
+    ) -> FieldTable:
+        table = table_of(self.bound, self.settings, samples, self.wanted[0], kept, outputs)
+        table.point("table", self._place)
+        for name, address in zip(("begin", "advance"), self._addresses, strict=True):
+            table.point(name, address)
+        if self.settler is None:
+            table.point("modes", self.table.arrays["m"])
+            table["mode_stride"] = 0
+        return table
+
+    def start_energies(self, p: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Energy per storage when the last run began, with parameters p in the modes m, before anything happened, J."""
+        if self._energies is None:
+            return np.zeros(0)
+        call, own_p, own_m, out = self._energies
+        own_p[:], own_m[:] = p, m
+        call()
+        return out.copy()
+
+    @cached_property
+    def _energies(self) -> tuple[Callable[[], object], np.ndarray, np.ndarray, np.ndarray] | None:
+        """What finds the energies at the start of the last run, its parameters, its modes, and what comes out."""
+        program = self.bound.program
+        if program.energies is None:
+            return None
+        start, p, m = np.array([self.settings.t_start]), np.zeros(program.parameters), np.zeros(program.modes)
+        out = np.zeros(program.energies.n_out)
+        return program.energies.bind(start, self.table.arrays["y_begun"][: program.states], p, m, out=out), p, m, out
+
+    def many(
+        self,
+        blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
+        runs: slice,
+        watch: bool,
+        batch: RunBatch,
+        kept: Sequence[KeptOfRun],
+        outputs: Kernel | None,
+        lanes: LaneKernels | None,
+        called_off: Event,
+    ) -> None:
+        """Those runs of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in calls that let go of
+        the interpreter's lock: one for each stretch of them that have the same clocks, or more, so that an interrupt is heard.
+        What is kept is that at the samples that are wanted; constraints are looked at along a run if `watch`. With kernels in
+        `lanes` so many go side by side. Once all is `called_off`, what is under way is left."""
+        own = (self.settings.times, self.settings.dates) if watch else self.wanted
+        kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
+        table = self._last_many.made(kind, lambda: self._table_for(own, *kind))
+        if self.settler is not None:
+            self.settler.ready()
+            self.settler.table.point("all_held", address_of(table.arrays["modes"]))
+        self.table["budget"] = self._budget
+        keys = self.schedules.keys(p[runs] if len(p) > 1 else p)
+        first = runs.start
+        for key, alike in itertools.groupby(keys):
+            stop = first + len(list(alike)) if len(p) > 1 else runs.stop
+            self.bound.p[:] = p[first if len(p) > 1 else 0]
+            try:
+                self.schedules.follow(key)
+            except RunError:
+                batch.status[first:stop] = UNBEGUN
+            else:
+                put_runs(table, blocks, slice(first, stop), batch)
+                go_on = self._alone if lanes is None else self._side_by_side(lanes, key, len(own[0]))
+                while go_on(table.address) and not called_off.is_set():
+                    continue
+            first = stop
+
+    def _alone(self, many: int) -> int:
+        """Whether runs are left, one after the other, by the address of the table of all."""
+        more = int(self._many(many))
+        self.weights.check()
+        return more
+
+    def _table_for(
+        self,
+        samples: tuple[np.ndarray, np.ndarray],
+        watch: bool,
+        kept: Sequence[KeptOfRun],
+        outputs: Kernel | None,
+        lanes: LaneKernels | None,
+    ) -> FieldTable:
+        """The table of many runs with rows at these samples, but for their numbers."""
+        table, count = self._table_of_many(samples, kept, outputs), len(samples[0])
+        if lanes is not None:
+            table.point("begin", self._open)
+        table.point("look", self._look(watch, lanes, *samples).address if watch or lanes is not None else 0)
+        modes = {} if self.settler is None else {"modes": count * len(self.table.arrays["m"])}
+        table.lay({"rows": count * self._width, **modes})
+        return table
+
+    def _side_by_side(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
+        """What goes through several runs at once, with the clocks of this key, by the address of the table of all runs."""
+        others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
+        while len(self._beside) < others:
+            self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))
+        spaces = [self, *self._beside[:others]]
+        for space in spaces:
+            space.weights.side_by_side(lanes)
+            space.schedules.follow(key)
+            space.table["budget"] = self._budget
+        tables, weights = [space.table for space in spaces], [space.weights.table for space in spaces]
+        own = self._last_lanes.made((lanes, samples), lambda: lane_table(lanes, self.bound.program, tables, weights, samples))
+        code = lane_loop.machine_code(lanes.lanes).address("run_side_by_side")
+        run, place = ctypes.CFUNCTYPE(ctypes.c_int64, address, address)(code), emptied(own).address
+
+        def go_on(many: int) -> int:
+            more = int(run(many, place))
+            check_each(space.weights.check for space in spaces)
+            return more
+
+        return go_on
+
+    def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
+        """The table of the look at finished runs."""
+        if (watch, lanes) not in self._looks:
+            program, matrix = self.bound.program, self.bound.program.closing_matrix if watch else None
+            alone = 0 if matrix is None else matrix.address or 0
+            count, kernel = (1, alone) if lanes is None else (lanes.lanes, lanes.addresses[AT_SAMPLE])
+            self._looks[watch, lanes] = row_table(program, kernel, count, times, dates, watch, self.settings.span)
+        return self._looks[watch, lanes]

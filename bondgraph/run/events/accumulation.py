@@ -1,0 +1,225 @@
+"""`accumulation.Watch` and `settling.rest` in machine code: times of events of each transition in; whether they chatter or
+accumulate, and rows of the log that lead to states of rest, out."""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.run.codegen_helpers import clock_time, larger, size_of
+from bondgraph.run.events.log import SCALARS
+from bondgraph.run.events.reference.accumulation import ALIKE, BRIEF, NEAR, RATIOS, ROUNDING, SHRUNK, STEADY, WINDOW
+from bondgraph.run.events.state import flag, record_of
+from bondgraph.run.events.transitions import NONE, needs_row, row_of
+
+
+def procedures() -> list[Procedure]:
+    """All of them, those that are called before those that call."""
+    return [_steady(), _geometric(), _watch(), _note(), _forget(), _watch_all(), _limit(), _rest_one(), _rest()]
+
+
+def _time_of(write: Procedure, ring: Temporary, number: Temporary) -> Temporary:
+    """The time with a number in the sequence of a ring."""
+    return ring[_place(write, number)]
+
+
+def _place(write: Procedure, number: Temporary) -> Temporary:
+    """Where it stands there."""
+    return write.select(number < STEADY, number, number - STEADY, "i64")
+
+
+def _steady() -> Procedure:
+    """1 if times apart have not shrunk from the first `WINDOW` that are remembered to the last, of `count` times."""
+    write = Procedure("steady", {"ring": "ptr", "count": "i64"}, "i64", internal=True)
+    ring, count = write["ring"], write["count"]
+    sums = []
+    for start in (count - STEADY, count - 1 - WINDOW):
+        total, before = write.local(0.0), write.local(_time_of(write, ring, start))
+        with write.loop(WINDOW) as k:
+            time = _time_of(write, ring, start + k + 1)
+            total.set(total.get() + (time - before.get()))
+            before.set(time)
+        sums.append(total)
+    write.give(write.select(sums[1].get() >= SHRUNK * sums[0].get(), 1, 0, "i64"))
+    return write
+
+
+def _geometric() -> Procedure:
+    """1 if the times apart of the last `RATIOS` + 2 of `count` events shrink as a geometric series whose rest is nothing."""
+    write = Procedure("geometric", {"s": "ptr", "ring": "ptr", "count": "i64"}, "i64", internal=True)
+    record, ring, first = record_of(write), write["ring"], write["count"] - (RATIOS + 2)
+    before = write.local(_time_of(write, ring, first + 1))
+    step = write.local(before.get() - _time_of(write, ring, first))
+    total, most, least = write.local(0.0), write.local(0.0), write.local(float("inf"))
+    with write.when(~(step.get() > 0.0)):
+        write.give(0)
+    with write.loop(RATIOS) as k:
+        time = _time_of(write, ring, first + k + 2)
+        following = time - before.get()
+        with write.when(~((following > 0.0) & (following < step.get()))):
+            write.give(0)
+        ratio = following / step.get()
+        total.set(total.get() + ratio)
+        most.set(larger(write, most.get(), ratio))
+        least.set(write.intrinsic("minnum", least.get(), ratio))
+        before.set(time)
+        step.set(following)
+    ratio = total.get() / float(RATIOS)
+    left = step.get() * ratio / (1.0 - ratio)
+    alike = most.get() - least.get() < ALIKE * ratio
+    write.give(write.select(alike & (left < record.get("rtol") * record.get("span")), 1, 0, "i64"))
+    return write
+
+
+def _watch() -> Procedure:
+    """`Watch.add`: 1 if there is no pattern in the times of transition i."""
+    write = Procedure("watch", {"s": "ptr", "t": "double", "i": "i64"}, "i64", internal=True)
+    record, t, i = record_of(write), write["t"], write["i"]
+    ring, counts = record.get("times").at(i * STEADY), record.get("counts")
+    following = counts.load(i, "i64") + 1
+    count = write.select(following < 2 * STEADY, following, following - STEADY, "i64")
+    counts.store(i, count, "i64")
+    brief = larger(write, NEAR * record.get("span"), ROUNDING * size_of(write, t))
+    with write.when(count >= WINDOW), write.when(t - _time_of(write, ring, count - WINDOW) <= brief):
+        write.give(0)
+    with write.when(flag(record.get("may_rest"), i) & (count >= STEADY)):
+        brief = t - _time_of(write, ring, count - STEADY) <= BRIEF * record.get("span")
+        with write.when(brief), write.when(write.call("steady", [ring, count], "i64").equals(1)):
+            write.give(0)
+    with write.when(count >= RATIOS + 2), write.when(write.call("geometric", [write["s"], ring, count], "i64").equals(1)):
+        write.give(0)
+    write.give(1)
+    return write
+
+
+def _note() -> Procedure:
+    """Keep how often a transition has happened, and the time that the next one will overwrite, for `forget`."""
+    write = Procedure("note", {"s": "ptr", "i": "i64"}, internal=True)
+    record, i, k = record_of(write), write["i"], record_of(write).get("noted")
+    count = record.get("counts").load(i, "i64")
+    record.get("noted_of").store(k, i, "i64")
+    record.get("counted").store(k, count, "i64")
+    record.get("overwritten")[k] = record.get("times").at(i * STEADY)[_place(write, count)]
+    record.set("noted", k + 1)
+    write.give()
+    return write
+
+
+def _forget() -> Procedure:
+    """Put back all that was noted, the last first."""
+    write = Procedure("forget", {"s": "ptr"}, internal=True)
+    record, count = record_of(write), record_of(write).get("noted")
+    with write.loop(count) as back:
+        k = count - 1 - back
+        i, before = record.get("noted_of").load(k, "i64"), record.get("counted").load(k, "i64")
+        record.get("counts").store(i, before, "i64")
+        record.get("times").at(i * STEADY)[_place(write, before)] = record.get("overwritten")[k]
+    write.give()
+    return write
+
+
+def _watch_all() -> Procedure:
+    """Note `count` events at t of the transitions `watched`: how many go to rest, which stand in `resting`, the `stuck` one
+    first; -1 where one cannot that should."""
+    write = Procedure("watch_all", {"s": "ptr", "t": "double", "count": "i64"}, "i64", internal=True)
+    record, s, t, found = record_of(write), write["s"], write["t"], write.local(0, "i64")
+    marked, resting, may_rest = (record.get(name) for name in ("marked", "resting", "may_rest"))
+    with write.loop(record.get("transitions")) as i:
+        marked.store(i, 0, "i64")
+
+    def rests(i: Temporary) -> None:
+        with write.when(~flag(may_rest, i)):
+            write.give(-1)
+        with write.when(~flag(marked, i)):
+            marked.store(i, 1, "i64")
+            resting.store(found.get(), i, "i64")
+            found.set(found.get() + 1)
+
+    stuck = record.get("stuck")
+    with write.when(stuck >= 0):
+        rests(stuck)
+    with write.loop(write["count"]) as k:
+        i = record.get("watched").load(k, "i64")
+        write.call("note", [s, i])
+        record.get("times").at(i * STEADY)[_place(write, record.get("counts").load(i, "i64"))] = t
+        with write.when(write.call("watch", [s, t, i], "i64").equals(0)):
+            rests(i)
+    write.give(found.get())
+    return write
+
+
+def _limit() -> Procedure:
+    """`Watch.limit` of transition i."""
+    write = Procedure("limit_of", {"s": "ptr", "i": "i64"}, "double", internal=True)
+    record, i = record_of(write), write["i"]
+    ring, count = record.get("times").at(i * STEADY), record.get("counts").load(i, "i64")
+    write.call("note", [write["s"], i])
+    record.get("counts").store(i, 0, "i64")
+    with write.when(count.equals(0)):
+        write.give(0.0)
+    last = write.local(_time_of(write, ring, count - 1))
+    first = write.select(count > RATIOS + 2, count - (RATIOS + 2), 0, "i64")
+    steps = count - 1 - first
+    with write.when(steps < 2):
+        write.give(last.get())
+    before, step = write.local(_time_of(write, ring, first)), write.local(0.0)
+    opening = write.local(_time_of(write, ring, first + 1) - before.get())
+    with write.loop(steps) as k:
+        time = _time_of(write, ring, first + k + 1)
+        step.set(time - before.get())
+        before.set(time)
+        with write.when(~(step.get() > 0.0)):
+            write.give(last.get())
+    ratio = write.intrinsic("pow", step.get() / opening.get(), 1.0 / write.real(steps - 1))
+    rest = write.select(ratio < 1.0, step.get() * ratio / (1.0 - ratio), 0.0)
+    write.give(last.get() + rest)
+    return write
+
+
+def _rest_one() -> Procedure:
+    """`settling.rest` of transition i with its limit, into a row: 1 if there is one, 0 if there is no state to rest in, -1 for
+    Python."""
+    write = Procedure("rest_one", {"s": "ptr", "t": "double", "i": "i64", "limit": "double", "row": "ptr"}, "i64", internal=True)
+    record, s, t, i, row = record_of(write), write["s"], write["t"], write["i"], write["row"]
+    slot, edge = record.get("slots").load(i, "i64"), record.get("rest_edges").load(i, "i64")
+    with write.when(~record.get("m_here")[slot].equals(record.get("targets")[i])):
+        write.give(0)
+    taken = write.select(edge.equals(NONE), i, edge, "i64")
+    write.call("begin_row", [s, t, taken, row])
+    row[SCALARS.index("limit")] = write["limit"]
+    row[SCALARS.index("said")] = record.get("rest_said")[i]
+    with write.when(edge >= 0):
+        with write.when(~flag(record.get("ready"), edge)):
+            write.give(-1)
+        kernel = record.get("resets").load(edge, "ptr")
+        with write.when(kernel.is_given()):
+            at = [clock_time(write, record, t), record.get("x_here"), record.get("p"), record.get("m_here")]
+            write.call(kernel, [*at, record.get("x_after")])
+    record.get("m_after")[slot] = record.get("rest_modes")[i]
+    with write.when(write.call("consistent", [s, t, record.get("x_after")], "i64").equals(0)):
+        write.give(-1)
+    write.call("taken", [s, row])
+    write.give(1)
+    return write
+
+
+def _rest() -> Procedure:
+    """Go to rest from the first `count` of `resting`, in rows from `row` on: how many those are, negative for Python."""
+    write = Procedure("rest", {"s": "ptr", "t": "double", "count": "i64", "row": "i64"}, "i64", internal=True)
+    record, s, t = record_of(write), write["s"], write["t"]
+    made, news = write.local(0, "i64"), write.local(0, "i64")
+    with write.loop(write["count"]) as k:
+        i = record.get("resting").load(k, "i64")
+        with write.when(~flag(record.get("rested"), i)):
+            news.set(1)
+            record.get("rested").store(i, 1, "i64")
+    with write.when(news.get().equals(0)):
+        write.give(-1)
+    with write.loop(write["count"]) as k:
+        i = record.get("resting").load(k, "i64")
+        needs_row(write, write["row"] + made.get())
+        limit = write.call("limit_of", [s, i], "double")
+        own = write.call("rest_one", [s, t, i, limit, row_of(write, write["row"] + made.get())], "i64")
+        with write.when(own < 0):
+            write.give(-1)
+        made.set(made.get() + own)
+    write.give(made.get())
+    return write

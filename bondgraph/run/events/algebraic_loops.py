@@ -1,0 +1,104 @@
+"""`Bound.consistent` in machine code: states in; the same with the unknowns of nonlinear algebraic loops found, in place."""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Local, Procedure, Temporary
+from bondgraph.run.bound import CLOSE, NEWTON_STEPS, ROUNDED, SHORTEST, SMALL
+from bondgraph.run.codegen_helpers import clock_time, finite, size_of
+from bondgraph.run.events.state import record_of, truth
+
+
+def procedures() -> list[Procedure]:
+    """All of them, those that are called before those that call."""
+    return [_largest(), _finite(), _solved(), _consistent()]
+
+
+def _largest() -> Procedure:
+    """The largest size of `count` numbers; no number where one is none."""
+    write = Procedure("largest", {"values": "ptr", "count": "i64"}, "double", internal=True)
+    top = write.local(0.0)
+    with write.loop(write["count"]) as i:
+        size = size_of(write, write["values"][i])
+        top.set(write.select((size > top.get()) | ~size.equals(size), size, top.get()))
+    write.give(top.get())
+    return write
+
+
+def _finite() -> Procedure:
+    """1 if `count` numbers are finite."""
+    write = Procedure("all_finite", {"values": "ptr", "count": "i64"}, "i64", internal=True)
+    with write.loop(write["count"]) as i, write.when(~finite(write["values"][i])):
+        write.give(0)
+    write.give(1)
+    return write
+
+
+def _largest_of(write: Procedure, values: Temporary, count: Temporary) -> Temporary:
+    return write.call("largest", [values, count], "double")
+
+
+def _solved() -> Procedure:
+    """One loop, its kernel and the places of its unknowns given: 1 if Newton's method has solved it, into x."""
+    arguments = {"s": "ptr", "t": "double", "x": "ptr", "kernel": "ptr", "places": "ptr", "count": "i64"}
+    write = Procedure("solved", arguments, "i64", internal=True)
+    record, x, count, places = record_of(write), write["x"], write["count"], write["places"]
+    out, step, start = (record.get(name) for name in ("newton", "newton_step", "newton_start"))
+    further = out.at(count)
+
+    def evaluate() -> None:
+        given = [clock_time(write, record, write["t"]), x, record.get("p"), record.get("m_after"), out]
+        write.call(write["kernel"], given)
+
+    def unknown() -> Temporary:
+        top = write.local(0.0)
+        with write.loop(count) as i:
+            size = size_of(write, x[places.load(i, "i64")])
+            top.set(write.select((size > top.get()) | ~size.equals(size), size, top.get()))
+        return top.get()
+
+    def place(part: Local | None) -> None:
+        with write.loop(count) as i:
+            x[places.load(i, "i64")] = start[i] if part is None else start[i] + part.get() * step[i]
+        evaluate()
+
+    evaluate()
+    going, part = write.local(1, "i64"), write.local(1.0)
+    with write.loop(NEWTON_STEPS), write.when(going.get().equals(1)):
+        size, longest = _largest_of(write, out, count), _largest_of(write, further, count)
+        near = longest <= ROUNDED * (SMALL + unknown())
+        going.set(truth(write, ~(size.equals(0.0) | near)))
+        with write.when(going.get().equals(1)):
+            with write.loop(count) as i:
+                step[i] = further[i]
+                start[i] = x[places.load(i, "i64")]
+            part.set(1.0)
+            with write.repeat() as (_, done):
+                with write.when(~(part.get() > SHORTEST)):
+                    place(None)  # no smaller residual to be had: converged to rounding, or stuck
+                    going.set(0)
+                    write.jump(done)
+                place(part)
+                good = write.call("all_finite", [out, count * 2], "i64").equals(1)
+                with write.when(good & (_largest_of(write, out, count) < size)):
+                    write.jump(done)
+                part.set(part.get() * 0.5)
+    good = write.call("all_finite", [out, count * 2], "i64").equals(1)
+    far = _largest_of(write, further, count) > CLOSE * (CLOSE + unknown())
+    write.give(truth(write, good & ~far))
+    return write
+
+
+def _consistent() -> Procedure:
+    """`Bound.consistent` at (t, x) in the modes m_after, in place: 1 if all loops are solved."""
+    write = Procedure("consistent", {"s": "ptr", "t": "double", "x": "ptr"}, "i64", internal=True)
+    record = record_of(write)
+    places = write.local(0, "i64")
+    with write.loop(record.get("loops")) as k:
+        count, at = record.get("loop_counts").load(k, "i64"), record.get("loop_places").at(places.get(), "i64")
+        kernel = record.get("loop_kernels").load(k, "ptr")
+        found = write.call("solved", [write["s"], write["t"], write["x"], kernel, at, count], "i64")
+        with write.when(found.equals(0)):
+            write.give(0)
+        places.set(places.get() + count)
+    write.give(1)
+    return write

@@ -1,0 +1,47 @@
+"""The loop over events in machine code: an integrator that ends its legs at events in; the same, going on over them, out.
+
+What it cannot settle it hands back at the end of a leg, as the integrator alone does at every event: there `hybrid.Hybrid` is its
+reference.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Procedure, Record
+from bondgraph.run.events import accumulation, algebraic_loops, guards, iteration, mode_search, transitions
+from bondgraph.run.events.state import FIELDS
+from bondgraph.run.table import Fields
+
+ROOM = 16
+"""The answer of a loop whose log is full: it goes on when it is called again."""
+
+
+def procedures(fields: Fields, advance: str, event: int) -> list[Procedure]:
+    """The loop `run` around an integrator's procedure `advance` (c), whose answer at an event is `event`; `fields` are those
+    behind c."""
+    parts = [*guards.procedures(), *algebraic_loops.procedures(), *transitions.procedures(), *mode_search.procedures()]
+    parts += [*accumulation.procedures(), *iteration.procedures(), *iteration.start_procedures()]
+    return [*parts, _run(fields, advance, event)]
+
+
+def _run(fields: Fields, advance: str, event: int) -> Procedure:
+    write = Procedure("run", {"c": "ptr"}, "i64")
+    record = Record(write["c"], fields)
+    s = record.get("instants")
+    own = Record(s, FIELDS)
+    with write.repeat():
+        status = write.call(advance, [write["c"]], "i64")
+        with write.when(~status.equals(event)):
+            write.give(status)
+        own.set("t", record.get("t"))
+        own.set("written", record.get("written"))
+        with write.when(write.call("settle", [s], "i64").equals(0)):
+            write.give(event)
+        record.set("fresh", 1)
+        record.set("tried", 0)
+        y = record.get("y")
+        at = [record.get("weights"), record.get("t"), y, y.at(record.get("n")), record.get("m")]
+        write.call(record.get("weights_begin"), at)
+        with write.when(own.get("logged") + own.get("reserve") > own.get("log_room")):
+            write.give(ROOM)
+    write.give(event)
+    return write

@@ -1,1 +1,0 @@
-"""Kept: names, and perhaps a sink, in; a run that keeps their values alone, and is judged as any other, out."""

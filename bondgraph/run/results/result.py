@@ -1,0 +1,299 @@
+"""Results of a run by name, its events, its energy account, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondgraph.output.components import component_names
+from bondgraph.output.extras import required
+from bondgraph.output.lookup import unknown
+from bondgraph.run.accuracy.reference.error_weights import Rounding
+from bondgraph.run.events.records import Event, Events
+from bondgraph.run.program import Program, Slot
+from bondgraph.run.program.bonds import BondValues, BondVariables
+from bondgraph.run.program.start_values import start_values
+from bondgraph.run.results.curves import curves
+from bondgraph.run.results.energy_account import Ledger, account
+from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.outputs import Outputs
+from bondgraph.run.results.result_cell import result_cell
+from bondgraph.run_arguments import StartValues
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a run cost.
+
+    Parameters
+    ----------
+    solver, method : "machine code", "dop853"; after a change of method "dop853, bdf".
+    steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
+    events : count of transitions; handed_back : instants of events that Python settled, and not machine code.
+    ticks : count of clock ticks; programs : of quadratic programs, in steps with rigid contacts.
+    wall_time : of the whole call, s; integration_time : spent inside the integrator, s.
+    local_rtol : relative tolerance per step that the integrator used.
+    rounding : steps whose tolerance lay below the rounding of the rates, the rtol that these reached, and of which states.
+    """
+
+    solver: str
+    method: str
+    steps: int
+    rejected: int
+    rates: int
+    jacobians: int
+    guards: int
+    events: int
+    wall_time: float
+    integration_time: float
+    local_rtol: float
+    ticks: int = 0
+    programs: int = 0
+    handed_back: int = 0
+    rounding: Rounding = field(default_factory=Rounding)
+
+    @property
+    def time_per_rate(self) -> float:
+        """Seconds inside the integrator per evaluation of the rates: all overhead included."""
+        return self.integration_time / max(self.rates, 1)
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """A finished run.
+
+    Parameters
+    ----------
+    t, since : sample times (k,), and the same since the start of the run, s.
+    x : states (k, n); m : modes (k, modes); integrals : integrated powers (k, powers), J.
+    events : transitions in order, as a frozen sequence (`Events`).
+    failure : None, or why the run ended before its time.
+    doubts : why it cannot be trusted though it reached its end.
+    statistics : what it cost.
+    """
+
+    program: Program
+    p: np.ndarray
+    t: np.ndarray
+    since: np.ndarray
+    x: np.ndarray
+    m: np.ndarray
+    integrals: np.ndarray
+    start_energies: np.ndarray
+    events: Events
+    failure: Failure | None
+    statistics: Statistics
+    doubts: tuple[Doubt, ...] = ()
+
+    def __repr__(self) -> str:
+        end = "in doubt" if self.doubts else "ok"
+        end = end if self.failure is None else f"ended early: {self.failure.reason}"
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no samples"
+        return f'Result("{self.program.name}", {span}, {len(self.t)} samples, {len(self.events)} events, {end})'
+
+    def _repr_html_(self) -> str:
+        return result_cell(self)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run reached its end and can be trusted: there is no failure and no doubt."""
+        return self.failure is None and not self.doubts
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Course of a named quantity, (k, *shape), or of a component, "body.pose[3]"; a parameter is constant, (*shape)."""
+        slot = self.program.layout[name]
+        if slot.block == "p":
+            return self.p[slot.start : slot.stop].reshape(slot.shape)
+        if slot.block == "out":
+            return _shaped(self._outputs[slot], slot)
+        return _cut(self.x if slot.block == "x" else self.m, slot)
+
+    @cached_property
+    def indeterminate(self) -> dict[str, np.ndarray]:
+        """Efforts and flows that the equations leave open in some mode of the run, by name, with the samples (k,) at which they
+        are: shares by least norm of what is decided together, as two clutches side by side have while they stick."""
+        found: dict[str, np.ndarray] = {}
+        for places, names in self.program.indeterminate:
+            here = np.all([self.m[:, slot] == state for slot, state in places.items()], axis=0)
+            for name in names if np.any(here) else ():
+                found[name] = found.get(name, np.zeros(len(self.t), dtype=bool)) | here
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.program.layout
+
+    def names(self) -> tuple[str, ...]:
+        """All quantities that can be asked for."""
+        return self.program.layout.names()
+
+    @property
+    def bonds(self) -> tuple[BondVariables, ...]:
+        """Every bond, with its ends and the names, units and dimension of its effort and flow."""
+        return tuple(self.program.bonds)
+
+    def bond_values(self, bond: str) -> BondValues:
+        """Effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name is a KeyError that lists
+        similar ones."""
+        known = {own.name: own for own in self.bonds}
+        if bond not in known:
+            raise unknown("bond", bond, known)
+        return BondValues(self[known[bond].effort], self[known[bond].flow])
+
+    @cached_property
+    def _outputs(self) -> Outputs:
+        return Outputs(self.program, self.p, self.t, self.x, self.m)
+
+    def _find(self, names: Sequence[str]) -> None:
+        """Compute what is asked for together."""
+        self._outputs.find(slot for slot in map(self.program.layout.__getitem__, names) if slot.block == "out")
+
+    def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """A quantity just before and just after every event, (events, *shape) each."""
+        slot = self.program.layout[name]
+        if slot.block == "p":
+            same = np.broadcast_to(self[name], (len(self.events), *slot.shape))
+            return same, same
+        before, after = (
+            _shaped(outputs[slot], slot) if slot.block == "out" else _cut(x if slot.block == "x" else m, slot)
+            for x, m, outputs in self._sides
+        )
+        return before, after
+
+    @cached_property
+    def _sides(self) -> tuple[tuple[np.ndarray, np.ndarray, Outputs], ...]:
+        """States, modes and outputs just before and just after every event."""
+        t, own = self.events.times, zip(self.events.x, self.events.m, strict=True)
+        return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in own)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All samples, evaluated, and the names: what a copy in another process gets in place of the code."""
+        evaluated = {"_outputs": self._outputs, "_sides": self._sides, "ledger": self.ledger}
+        return {**self.__dict__, **evaluated, "program": self.program.described()}
+
+    def at_event(self, event: Event | int, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """A quantity just before and just after one event (or the event of this number), (*shape) each."""
+        if isinstance(event, int):
+            own: int | None = event
+        elif (own := self.events.place(event)) is None:
+            return replace(self, events=Events.alone(self.program, self.p, event)).at_event(0, name)
+        before, after = self.at_events(name)
+        return before[own], after[own]
+
+    def peak(self, name: str) -> tuple[float, float]:
+        """Time and value of the largest value of a scalar quantity: among its samples and its values just before and just
+        after events. A sample is refined by the parabola through its neighbours where the next ones lie on it too, so that
+        the peak of a signal that is clipped, or that jumps, is a value that it has."""
+        values = np.asarray(self[name], dtype=float)
+        if values.ndim != 1:
+            raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
+        time, value = refined_peak(self.t, values, self.events.times)
+        for side in self.at_events(name) if self.events else ():
+            top = int(np.argmax(side))
+            if (side[top], -self.events.times[top]) > (value, -time):
+                time, value = float(self.events.times[top]), float(side[top])
+        return time, value
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The energy account."""
+        return self.account()
+
+    def account(self) -> Ledger:
+        """The energy account, drawn up anew."""
+        kernel = self.program.energies
+        energies = np.zeros((len(self.t), 0)) if kernel is None else kernel.many(self.t, self.x, self.p, self.m)
+        return account(self.program, self.t, self.since, energies, self.integrals, self.events, self.start_energies)
+
+    @property
+    def final(self) -> StartValues:
+        """States and modes at the end, by name: a start for another run, `simulate(5.0, initial=result.final)`.
+
+        Time begins at 0 s there as everywhere; what depends on time goes on with `t_start=result.t[-1]`.
+        """
+        return start_values(self.program, self.x[-1], self.m[-1])
+
+    def plot(self, *names: str | Sequence[str], axes: Any = None) -> np.ndarray:
+        """Courses over time, a panel for each name (or for several, in a list), one below the other: Matplotlib's axes (panels,).
+
+        All states where there is no name. Units stand on the axes; a tick at the upper edge is an event; a shade says that an
+        automaton is in another mode than at the start. No window is opened; `axes[0].figure.savefig("run.png")` writes a file.
+
+        Parameters
+        ----------
+        names : quantities, "mass.p", or components, "body.pose[3]".
+        axes : of a figure of your own, as many as there are names.
+
+        Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for axes that are too few, or more
+        than 12 states of which nobody chose; KeyError for an unknown name.
+        """
+        return curves(self, names, axes)
+
+    def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
+        """Quantities over "t" as arrays with their units (`attrs["units"]`); parameters as they are. E416, an ImportError too,
+        where xarray is not installed."""
+        required("a data set", "xarray")
+        import xarray
+
+        layout = self.program.layout
+        names = self.names() if names is None else names
+        self._find(names)
+        found: dict[str, Any] = {}
+        for name in names:
+            slot = layout[name]
+            over = () if slot.block == "p" else ("t",)
+            axes = (*over, *(f"{name} {k}" for k in range(len(slot.shape))))
+            found[name] = (axes, self[name], {"units": slot.unit})
+        return xarray.Dataset(found, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
+
+    def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
+        """Quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". E416, an ImportError too, where
+        pandas is not installed."""
+        required("a data frame", "pandas")
+        import pandas
+
+        layout, columns = self.program.layout, dict[str, Any]()
+        names = self.names() if names is None else names
+        self._find(names)
+        for name in names:
+            slot = layout[name]
+            if slot.block == "p":
+                continue
+            columns |= zip(component_names(name, slot.shape), self[name].reshape(len(self.t), -1).T, strict=True)
+        return pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))
+
+
+_OFF = 0.25
+"""Distance from the parabola, in its second differences, from which it is not trusted: a sine with ten samples a turn has 0.2."""
+
+
+def refined_peak(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
+    """Time and value of the largest sample, or of the top of the parabola through it and its neighbours."""
+    top = int(np.argmax(values))
+    sample = float(t[top]), float(values[top])
+    first, last = max(top - 2, 0), min(top + 2, len(t) - 1)
+    if not 0 < top < len(t) - 1 or last - first < 3 or np.any((t[first] < events) & (events <= t[last])):
+        return sample
+    at, v = t[first : last + 1] - t[top], values[first : last + 1] - values[top]
+    inner = slice(top - 1 - first, top + 2 - first)
+    bend, slope, _ = np.polyfit(at[inner], v[inner], 2)
+    width = float(np.max(np.abs(at[inner])))
+    if not bend < 0.0 or np.max(np.abs(bend * at**2 + slope * at - v)) > -_OFF * 2.0 * bend * width**2:
+        return sample
+    shift = float(-slope / (2.0 * bend))
+    return sample[0] + shift, float(sample[1] + slope * shift + bend * shift**2)
+
+
+def _cut(block: np.ndarray, slot: Slot) -> np.ndarray:
+    return _shaped(block[:, slot.start : slot.stop], slot)
+
+
+def _shaped(numbers: np.ndarray, slot: Slot) -> np.ndarray:
+    return numbers.reshape(len(numbers), *slot.shape)

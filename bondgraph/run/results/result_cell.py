@@ -1,0 +1,76 @@
+"""A result in; what a notebook shows of it out: how it ended, its states, what can be plotted, events, energy account."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from bondgraph.output.cells import ROWS, cell, code, folded, items, line, plural, table
+from bondgraph.run.results.curves import Plottable
+from bondgraph.run.results.energy_account import Ledger
+
+_NAMES = 12
+"""Quantities of one part that are named."""
+
+
+class Finished(Plottable, Protocol):
+    """A finished run."""
+
+    @property
+    def failure(self) -> Any:
+        """Why it ended before its time, if it did."""
+
+    @property
+    def doubts(self) -> Sequence[Any]:
+        """Why it cannot be trusted, if so."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The energy account."""
+
+
+def result_cell(result: Finished) -> str:
+    """HTML."""
+    if not len(result.t):
+        return cell(line(result.program.name, "no samples"))
+    end = "ok" if result.failure is None and not result.doubts else "in doubt" if result.failure is None else "ended early"
+    span = f"{result.t[0]:g} to {result.t[-1]:g} s, {plural(len(result.t), 'sample')}, {end}"
+    notes = [code(str(note)) for note in (*([result.failure] if result.failure else []), *result.doubts)]
+    blocks = [line(result.program.name, span), *notes, _states(result), _quantities(result), _events(result)]
+    if len(result.ledger.elements):
+        blocks.append(folded(f"energy account, residual {result.ledger.relative_residual:.1e}", result.ledger.tables()))
+    return cell(*blocks)
+
+
+def _states(result: Finished) -> str:
+    layout, rows = result.program.layout, []
+    own = [name for name in layout.names("x") if name in result]
+    for name in own[: ROWS + 1]:
+        course, slot = result[name], layout[name]
+        rows.append((name, slot.unit, course[0], course[-1], *((course.min(), course.max()) if course.ndim == 1 else ("", ""))))
+    more = [line(f"and {len(own) - len(rows)} more")] if len(own) > len(rows) else []
+    return folded(
+        f"states ({len(own)})", table(("", "unit", "start", "end", "least", "most"), rows, None), *more, opened=len(own) < 7
+    )
+
+
+def _quantities(result: Finished) -> str:
+    """Names and units by the part that they belong to."""
+    layout, parts = result.program.layout, dict[str, list[str]]()
+    for name in layout.names():
+        if layout[name].block != "p" and name in result:
+            size = f" ({' × '.join(map(str, layout[name].shape))})" if layout[name].shape else ""
+            unit = f", {layout[name].unit}" if layout[name].unit else ""
+            part, _, rest = name.partition("." if "." in name else ":")
+            parts.setdefault(part, []).append(f"{rest or part}{size}{unit}")
+    count = sum(map(len, parts.values()))
+    lists = (folded(f"{part} ({len(names)})", items(names, _NAMES)) for part, names in parts.items())
+    return folded(f"quantities ({count}): result[name], result.plot(name)", *lists)
+
+
+def _events(result: Finished) -> str:
+    told = result.events.where(~result.events.internal)
+    if not len(told):
+        return ""
+    rows = [(f"{time:.6g} s", kind, lost) for time, kind, lost in zip(told.times, told.kinds, told.lost, strict=True)]
+    return folded(f"events ({len(told)})", table(("time", "event", "energy lost (J)"), rows), opened=len(told) <= 6)

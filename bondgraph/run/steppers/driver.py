@@ -1,0 +1,242 @@
+"""The loop around the steps of a method: samples, events and ticks until the stop time, in machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
+from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
+from bondgraph.run.accuracy.reference.error_weights import NEVER, RENEWALS
+from bondgraph.run.events import loop, root_finding
+from bondgraph.run.events.root_finding import EPSILON, POINTS, Within
+from bondgraph.run.steppers import initial_step, sample_clocks, step_control
+from bondgraph.run.steppers.method import Method, derivative, permitted
+from bondgraph.run.steppers.shared_fields import guard_values, note_rounding, rows_until
+from bondgraph.run.steppers.step_control import AGAIN, ATTEMPT, DOUBT, EVENT, GOOD, GROW, RENEW, STOP
+
+# An event within this part of a step is looked at twice.
+_SOON = 1e-2
+
+
+def ready(method: Method) -> Procedure:
+    """Where a leg begins anew: rates, guards and the length of the first step."""
+    write = Procedure("ready", {"c": "ptr"})
+    record = method.record(write)
+    k, g = record.get("k"), record.get("g")
+    with write.when(record.get("fresh").equals(1)):
+        record.set("fresh", 0)
+        write.call("derivative", [write["c"], record.get("t"), record.get("y"), k, write.value(1, "i64")])
+        with write.when(record.get("guard_count") > 0):
+            write.call("guard_values", [write["c"], record.get("t"), record.get("y"), g])
+        record.set("h", write.call("first_step", [write["c"]], "double"))
+        record.set("grow", GROW)
+        record.set("is_landing", 0)
+        record.set("moved", 1)
+    write.give()
+    return write
+
+
+def samples(method: Method) -> Procedure:
+    """Rows for all sample times up to t_new."""
+    write = Procedure("samples", {"c": "ptr", "h": "double", "t_new": "double"}, internal=True)
+    record, prepared = method.record(write), write.local(0, "i64")
+
+    def prepare() -> None:
+        with write.when(prepared.get().equals(0)):
+            write.call("prepare_dense", [write["c"], write["h"]])
+            prepared.set(1)
+
+    _rows(write, record, prepare)
+    return write
+
+
+def dense_samples(method: Method) -> Procedure:
+    """The same where the dense output is there already."""
+    write = Procedure("dense_samples", {"c": "ptr", "h": "double", "t_new": "double"})
+    _rows(write, method.record(write), lambda: None)
+    return write
+
+
+def _rows(write: Procedure, record: Record, prepare: Callable[[], None]) -> None:
+    width, y_new, h, t = record.get("width"), record.get("y_new"), write["h"], record.get("t")
+    with rows_until(write, record, write["t_new"], width) as (time, row, again):
+        with write.when((time >= write["t_new"]) | (h <= 0.0)):
+            with write.loop(width) as i:
+                row[i] = y_new[i]
+            write.jump(again)
+        prepare()
+        write.call("dense", [write["c"], (time - t) / h, row])
+    write.give()
+
+
+def noisy_step(method: Method) -> Procedure:
+    """Note whether rounding has decided over a step that is accepted, and by how much it exceeds the tolerance."""
+    write = Procedure("noisy_step", {"c": "ptr", "h": "double"})
+    record = method.record(write)
+    used = write.local(0, "i64")
+    with write.loop(record.get("n")) as i:
+        allowed = permitted(write, record, i, write.intrinsic("fabs", record.get("y_new")[i]))
+        with write.when(note_rounding(write, record, i, method.rounding(record, i, write["h"]), allowed)):
+            used.set(1)
+    record.count("noisy_steps", used.get())
+    record.count("noisy", 1)
+    write.give()
+    return write
+
+
+def _accept(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary) -> None:
+    """Let the state be that at the end of the step."""
+    y, y_new, k, width, size = (record.get(name) for name in ("y", "y_new", "k", "width", "size"))
+    with write.when(record.get("noisy") > 0):
+        write.call("noisy_step", [write["c"], h])
+    with write.loop(record.get("n")) as i:
+        size[i] = write.intrinsic("maxnum", size[i], write.intrinsic("fabs", y_new[i]))
+    record.set("cornered", 0)
+    with write.loop(width) as i:
+        y[i] = y_new[i]
+        k[i] = k[width * method.last + i]
+    last = record.get("g").at(record.get("guard_count") * (POINTS - 1))
+    root_finding.settle_levels(write, record, last, record.get("levels"))
+    record.set("t", t_new)
+    record.set("moved", 1)
+    record.count("steps")
+
+
+def advance(method: Method) -> Procedure:
+    """Integrate from t to the stop time, the next event, the end of the budget of steps or of all steps of a run, or a failure;
+    ticks are done on the way, and weights are looked at anew where that is due."""
+    write = Procedure(f"{method.name}_advance", {"c": "ptr"}, "i64")
+    with write.repeat():
+        status = write.call("steps", [write["c"]], "i64")
+        with write.when(~(status.equals(DOUBT) | status.equals(RENEW))):
+            write.give(status)
+        write.call("weigh", [write["c"], status])
+    write.give(0)
+    return write
+
+
+def weigh(method: Method) -> Procedure:
+    """Between two attempts: look at the weights anew."""
+    write = Procedure("weigh", {"c": "ptr", "status": "i64"})
+    record = method.record(write)
+    weights, implicit = record.get("weights"), write.value(int(not method.explicit), "i64")
+    at = [weights, record.get("t"), record.get("y"), record.get("m")]
+    step = [*at, record.get("h"), record.get("rtol"), implicit]
+    doubt, due = write["status"].equals(DOUBT), record.get("steps") >= record.get("renewal")
+    with write.when(doubt):
+        write.call(record.get("weights_question"), step)
+        record.set("patience", Record(weights, ERROR_CONTROL).get("patience"))
+    with write.when(~doubt & due):
+        write.call(record.get("weights_renew"), at)
+        following = write.local(RENEWALS[0], "i64")
+        with write.repeat() as (_, done):
+            with write.when(~(following.get() <= record.get("steps"))):
+                write.jump(done)
+            following.set(write.select(following.get().equals(RENEWALS[-1]), NEVER, following.get() * 2, "i64"))
+        record.set("renewal", following.get())
+    with write.when(~doubt & ~due):
+        write.call(record.get("weights_relax"), step)
+    record.set("noisy", 0)
+    with write.loop(record.get("width")) as i, write.when(~record.get("noise")[i].equals(0.0)):
+        record.set("noisy", 1)
+    write.give()
+    return write
+
+
+def attempts(method: Method) -> Procedure:
+    """Steps until something ends them, or the weights are to be looked at anew."""
+    write = Procedure("steps", {"c": "ptr"}, "i64", internal=True)
+    record = method.record(write)
+    c = write["c"]
+    write.call("ready", [c])
+    with write.repeat() as (again, _):
+        due = write.call("proposed", [c], "i64")
+        with write.when(due.equals(AGAIN)):
+            write.jump(again)
+        with write.when(~due.equals(ATTEMPT)):
+            with write.when(due.equals(STOP)):
+                write.call("flush", [c, record.get("t")])
+            write.give(due)
+        h, t_new, land = record.get("trial"), record.get("target"), record.get("is_landing").equals(1)
+        error = write.call("attempt", [c, h, t_new], "double")
+        found = write.call("judged", [c, error], "i64")
+        with write.when(found.equals(AGAIN)):
+            write.jump(again)
+        with write.when(~found.equals(GOOD)):
+            write.give(found)
+        with write.when(record.get("guard_count") > 0):
+            with write.when(land):
+                _land(method, write, record, h, t_new, again)
+            suspect = write.call("suspicion", [c, h, t_new], "i64")
+            with write.when(suspect.equals(1)):
+                write.call("prepare_dense", [c, h])
+                place = write.call("locate", [c, h], "double")
+                with write.when(place <= 1.0):
+                    record.set("is_landing", 1)
+                    record.set("landings", 0)
+                    record.set("landing", place * h)
+                    write.jump(again)
+        write.call("samples", [c, h, t_new])
+        stiff = write.local(0, "i64")
+        if method.explicit:
+            with write.when(record.get("watch").equals(1)):
+                stiff.set(write.call("stiffness", [c, h], "i64"))
+        _accept(method, write, record, h, t_new)
+        following = write.call("lengthened", [c, error, stiff.get()], "i64")
+        with write.when(~following.equals(AGAIN)):
+            write.give(following)
+    write.give(0)
+    return write
+
+
+def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary, again: str) -> None:
+    """After the step to the event: correct its length by Newton's rule until the guard is zero, then end the leg.
+
+    The dense output carries the rounding of the whole step, beside which a guard can be nothing at its beginning, after a start
+    from zero for instance. Where it is not near zero after all, and no other has risen, shorter steps go on from here.
+    """
+    g = record.get("g").at(record.get("guard_count") * (POINTS - 1))
+    write.call("guard_values", [write["c"], t_new, record.get("y_new"), g])
+    value, slope = g[record.get("first")], record.get("slope")
+    shift = value / slope
+    size = write.intrinsic("fabs", shift)
+    worth = size > 2.0 * EPSILON * (write.intrinsic("fabs", t_new) + h)
+    trusted = (size < 0.05 * h) & (slope > 0.0)
+    with write.when(worth & trusted & (record.get("landings") < 3)):
+        record.count("landings")
+        record.set("landing", h - shift)
+        write.jump(again)
+    write.call("samples", [write["c"], h, t_new])
+    before, risen = record.get("g"), write.local(1, "i64")
+    with write.when((h < record.get("h") * _SOON) & (value < before[record.get("first")] * 0.5)):
+        risen.set(0)
+        with write.loop(record.get("guard_count")) as i:
+            here = write.select((before[i] < 0.0) & (g[i] >= 0.0), 1, 0, "i64")
+            record.get("fired").store(i, here, "i64")
+            risen.set(write.select(here.equals(1), 1, risen.get(), "i64"))
+    _accept(method, write, record, h, t_new)
+    with write.when(risen.get().equals(0)):
+        record.set("is_landing", 0)
+        record.set("h", h * GROW)
+        write.jump(again)
+    write.give(EVENT)
+
+
+def procedures(method: Method) -> list[Procedure]:
+    """All of a method, with the loop over events around it."""
+    within = Within(method.fields, exact="dense", cubic=method.cubic)
+    parts = [derivative(method.fields), *method.procedures()]
+    parts += [part(method) for part in (step_control.proposed, step_control.judged, step_control.lengthened, attempts)]
+    rest = [initial_step.first_step(method), guard_values(method.fields)]
+    rest += [part(method) for part in (ready, samples, dense_samples, noisy_step, weigh, advance)]
+    rest += [part(within) for part in (root_finding.suspicion, root_finding.crest, root_finding.root, root_finding.locate)]
+    rest += [
+        part(method)
+        for part in (sample_clocks.due, sample_clocks.flush, sample_clocks.carried_out, sample_clocks.tick, sample_clocks.started)
+    ]
+    rest += [
+        *loop.procedures(method.fields, f"{method.name}_advance", EVENT),
+        initial_step.opened(method),
+        initial_step.begin(method),
+    ]
+    return [*parts, *seldom(rest)]

@@ -1,0 +1,94 @@
+"""What the loop around the steps of a method must know of it, and the table of fields that all such methods have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.accuracy.reference.natural_scales import UNDRIVEN
+from bondgraph.run.codegen_helpers import clock_time
+from bondgraph.run.steppers.shared_fields import Fields, with_shared
+
+# y, y_new, y_stage: state at the start and end of a step and argument of the last stage; y_begun: states (n,) with which the run
+# began, before anything happened; k: rates, those at the start first.
+# moved: whether the state has changed since the last attempt; most: steps of a run.
+# weights ...: the table of the error control, and its procedures (`error_control.weighing`).
+# doubts: rejections since the last question; noisy: whether there is noise, and in how many steps it was used; cornered: asked
+# already at the smallest step; grow ... landing: what the loop must find as it was when it is entered again; trial, target,
+# is_last: length and end of the step that is attempted, and whether the horizon is there.
+# periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
+COMMON = with_shared(
+    "rates_and_powers y y_new y_stage y_begun k periods tick_offsets following tick_index tick_kernels breaks"
+    " instants weights weights_reset weights_begin weights_renew weights_question weights_relax",
+    "width budget watch stiff mild rate_count jacobian_count rejected clock_count doubts renewal noisy is_landing landings tried"
+    " once cornered mode_count moved most is_last",
+    "span horizon h_max grow landing trial target",
+)
+"""Fields that lie at the same place in the table of every method."""
+
+
+def with_own(pointers: str, wholes: str = "") -> Fields:
+    """Those fields, and behind them a method's own."""
+    own = [(name, kind) for kind, names in (("ptr", pointers), ("i64", wholes)) for name in names.split()]
+    if double := COMMON.keys() & {name for name, _ in own}:
+        raise ValueError(f"fields of the method that all have: {sorted(double)}")
+    return dict(COMMON) | {name: (len(COMMON) + k, kind) for k, (name, kind) in enumerate(own)}
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A method of one step.
+
+    Its procedures are attempt (c, h, t_new): a step from y to y_new, with what `k` holds at its end, and its error over the
+    tolerance; prepare_dense (c, h) and dense (c, theta, out): the state at a fraction of the step just attempted; `cubic`
+    (c, theta, h, out): the same for a first look; stiffness (c, h), where it is `explicit`: 1 where another method is called for.
+
+    Parameters
+    ----------
+    name : of its procedures to begin a run and to go on (`<name>_begin`, `<name>_advance`).
+    fields : its table.
+    last : which of the rates in `k` are those at the end of a step.
+    explicit : whether it is not for stiff models, and tells where one is.
+    root : of an error over the tolerance, what the length of a step must be divided by.
+    rounding : what rounding makes of state i in a step of length h.
+    procedures : makes those, in an order in which none calls a later one.
+    """
+
+    name: str
+    fields: Fields
+    last: int
+    cubic: str
+    explicit: bool
+    root: Callable[[Procedure, Temporary], Temporary]
+    rounding: Callable[[Record, Temporary, Temporary], Temporary]
+    procedures: Callable[[], list[Procedure]]
+
+    def record(self, write: Procedure) -> Record:
+        """The table behind the argument c."""
+        return Record(write["c"], self.fields)
+
+
+def derivative(fields: Fields) -> Procedure:
+    """Rates, and powers where the stage counts for them (`full`), at (t, y) into k."""
+    write = Procedure("derivative", {"c": "ptr", "t": "double", "y": "ptr", "k": "ptr", "full": "i64"}, internal=True)
+    record = Record(write["c"], fields)
+    t, y, k = clock_time(write, record, write["t"]), write["y"], write["k"]
+    p, m = record.get("p"), record.get("m")
+    record.count("rate_count")
+    quadratures, fused = record.get("quadratures"), record.get("rates_and_powers")
+    with write.when(fused.is_given() & write["full"].equals(1)):
+        write.call(fused, [t, y, p, m, k])
+        write.give()
+    write.call(record.get("rates"), [t, y, p, m, k])
+    with write.when((quadratures > 0) & write["full"].equals(1)):
+        write.call(record.get("powers"), [t, y, p, m, k.at(record.get("n"))])
+    write.give()
+    return write
+
+
+def permitted(write: Procedure, record: Record, i: Temporary, own: Temporary) -> Temporary:
+    """What the error of component i may be where it is of size `own`, without noise; of what nothing drives, or drives by next to
+    nothing far from where it began, no less than `UNDRIVEN`."""
+    size = write.intrinsic("maxnum", record.get("size")[i], record.get("floor")[i])
+    return write.intrinsic("maxnum", record.get("rtol") * write.intrinsic("maxnum", size, own), UNDRIVEN)

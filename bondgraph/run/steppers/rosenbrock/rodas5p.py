@@ -1,0 +1,74 @@
+"""Rodas5P as the loop around its steps, and a run, take it."""
+
+from __future__ import annotations
+
+from bondgraph.emit.cached_build import once
+from bondgraph.emit.llvm import Library, compile_written
+from bondgraph.emit.procedure import Procedure
+from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.bound import Bound
+from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.events.handler import Settler
+from bondgraph.run.linear import system
+from bondgraph.run.steppers.driver import procedures
+from bondgraph.run.steppers.integrator import OneStep
+from bondgraph.run.steppers.method import Method
+from bondgraph.run.steppers.rosenbrock import coefficients, quadratures, steps
+from bondgraph.run.steppers.rosenbrock.fields import FIELDS
+from bondgraph.run.steppers.segment import Tolerances
+
+
+def _procedures() -> list[Procedure]:
+    stages = [steps.combination(stage) for stage in range(1, coefficients.STAGES)]
+    inside = [steps.prepare_dense(), steps.inside(), quadratures.inside(), steps.dense(), steps.look()]
+    whole = [quadratures.integrals(), steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns(), steps.attempt()]
+    return [*system.procedures(), *stages, *inside, *whole]
+
+
+RODAS5P = Method(
+    name="rodas5p",
+    fields=FIELDS,
+    last=steps.LAST,
+    cubic="look_inside",
+    explicit=False,
+    root=steps.fifth_root,
+    rounding=steps.rounding,
+    procedures=_procedures,
+)
+
+
+def written() -> list[Procedure]:
+    """All procedures of the method, with the loops around its steps."""
+    return procedures(RODAS5P)
+
+
+@once
+def machine_code() -> Library:
+    """The method as machine code."""
+    return compile_written(written)
+
+
+class Rodas5P(OneStep):
+    """Rosenbrock method of order 5 with dense output of order 4 for stiff models, in machine code.
+
+    `linear` is a kind of algebra, or "auto" for the cheapest (`linear.layout`).
+    """
+
+    def __init__(
+        self,
+        bound: Bound,
+        tolerances: Tolerances,
+        weights: SharedWeights,
+        linear: str,
+        ticks: Ticks | None,
+        settler: Settler | None = None,
+    ):
+        program = bound.program
+        n, powered = program.states, bound.quadratures
+        self._system = system.table_of(program.matrix_layout(linear))
+        lengths = dict.fromkeys(("rate", "drift", "ahead", "beyond", "rest"), n)
+        lengths |= {"k": 2 * (n + powered), "u": coefficients.STAGES * n, "f": steps.DENSE * n}
+        lengths |= {"flows": len(quadratures.NODES) * powered, "nonzeros": int(self._system["count"])}
+        super().__init__(RODAS5P, machine_code(), bound, tolerances, weights, lengths, ticks, settler)
+        self.table.point("system", self._system.address)
+        self.table["nonzero_count"] = self._system["count"]

@@ -1,0 +1,223 @@
+"""One step of Rodas5P: the stages, the error, and the state inside of the step.
+
+The Jacobian is that of the tape; derivatives of the rates by time are differences within a small part of the step.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.codegen_helpers import clock_time
+from bondgraph.run.linear.system import FIELDS as SYSTEM
+from bondgraph.run.steppers.method import permitted
+from bondgraph.run.steppers.rosenbrock import coefficients as table
+from bondgraph.run.steppers.rosenbrock.fields import record_of
+
+LAST = 1
+"""Which of the rates in k are those at the end of a step."""
+DENSE = len(table.H)
+_ADDED = len(table.A)
+"""From this stage on the argument is that of the stage before, and its u."""
+_AHEAD = 2.0**-12
+"""Part of a step after which rates are looked at for their derivative by time."""
+
+
+def fifth_root(write: Procedure, value: Temporary) -> Temporary:
+    """value ** (1/5)."""
+    return write.intrinsic("pow", value, 0.2)
+
+
+def rounding(record: Record, i: Temporary, h: Temporary) -> Temporary:
+    """What rounding of a rate makes of state i, which an implicit method holds: h / (1 + h |J_ii|) of it."""
+    return h * record.get("noise")[i] / (h * record.get("speed")[i] + 1.0)
+
+
+def combination(stage: int) -> Procedure:
+    """Argument of a stage, and what the stages before add to its right side."""
+    write = Procedure(f"stage{stage}", {"out": "ptr", "rest": "ptr noalias", "y": "ptr", "u": "ptr", "n": "i64"}, internal=True)
+    out, rest, y, n = (write[name] for name in ("out", "rest", "y", "n"))
+    before = [write["u"].at(n * j) for j in range(stage)]
+    with write.loop(n) as i:
+        values = [u[i] for u in before]
+        if stage < _ADDED:
+            out[i] = y[i] + _weighted(values, table.A[stage])
+        else:
+            out[i] = out[i] + values[-1]
+        rest[i] = _weighted(values, tuple(table.GAMMA * weight for weight in table.C[stage]))
+    write.give()
+    return write
+
+
+def _weighted(values: list[Temporary], weights: tuple[float, ...]) -> Temporary:
+    total = values[0] * weights[0]
+    for value, weight in zip(values[1:], weights[1:], strict=True):
+        total = total + value * weight
+    return total
+
+
+def drift() -> Procedure:
+    """Derivative of the rates by time at (t, y) into `drift`: by the parabola through three times, zero where the first two have
+    the same rates, or the clock of the formulas cannot tell them apart."""
+    write = Procedure("time_drift", {"c": "ptr", "h": "double"}, internal=True)
+    record, c, t, y = record_of(write), write["c"], record_of(write).get("t"), record_of(write).get("y")
+    n, k, found, ahead, beyond = (record.get(name) for name in ("n", "k", "drift", "ahead", "beyond"))
+    times = [t, t + write["h"] * _AHEAD, t + write["h"] * (2.0 * _AHEAD)]
+    now, soon, later = (clock_time(write, record, time)[0] for time in times)
+    one, two = soon - now, later - now
+    with write.loop(n) as i:
+        found[i] = 0.0
+    with write.when(~((one > 0.0) & (two > one))):
+        write.give()
+    write.call("derivative", [c, times[1], y, ahead, write.value(0, "i64")])
+    differs = write.local(0, "i64")
+    with write.loop(n) as i, write.when(~ahead[i].equals(k[i])):
+        differs.set(1)
+    with write.when(differs.get().equals(0)):
+        write.give()
+    write.call("derivative", [c, times[2], y, beyond, write.value(0, "i64")])
+    near, far = two / (one * (two - one)), one / (two * (two - one))
+    with write.loop(n) as i:
+        found[i] = near * (ahead[i] - k[i]) - far * (beyond[i] - k[i])
+    write.give()
+    return write
+
+
+def factors() -> Procedure:
+    """Factors of 1 - h GAMMA J; 1 where it has none."""
+    write = Procedure("factors", {"c": "ptr", "h": "double"}, "i64", internal=True)
+    record = record_of(write)
+    system = Record(record.get("system"), SYSTEM)
+    write.call("fill_system", [system.pointer, record.get("nonzeros"), write["h"] * table.GAMMA])
+    with write.loop(record.get("n")) as i:
+        own = system.get("order").load(i, "i64")
+        size = write.intrinsic("maxnum", record.get("size")[own], record.get("floor")[own])
+        system.get("worth")[i] = write.select(size > 0.0, 1.0 / size, 1.0)
+    write.give(write.call("factor_system", [system.pointer], "i64"))
+    return write
+
+
+def unknowns() -> Procedure:
+    """u of a stage, from its rates k, `rest` of the stages before, and the derivatives by time, `later` times."""
+    write = Procedure("unknowns", {"c": "ptr", "h": "double", "k": "ptr", "later": "double", "u": "ptr"}, internal=True)
+    record, h = record_of(write), write["h"]
+    system = Record(record.get("system"), SYSTEM)
+    n, right, order = record.get("n"), system.get("right"), system.get("order")
+    reach, later = h * table.GAMMA, h * h * write["later"]
+    with write.loop(n) as i:
+        own = order.load(i, "i64")
+        right[i] = reach * write["k"][own] + record.get("rest")[own] + later * record.get("drift")[own]
+    write.call("solve_system", [system.pointer])
+    with write.loop(n) as i:
+        write["u"][order.load(i, "i64")] = right[i]
+    write.give()
+    return write
+
+
+def jacobian() -> Procedure:
+    """Derivatives of the rates by the states at (t, y); where one of them is infinite, as that of a root at zero is, those where
+    the step leads, which are looked for anew in a shorter one."""
+    write = Procedure("differentiate", {"c": "ptr", "h": "double"}, internal=True)
+    record, h, t = record_of(write), write["h"], record_of(write).get("t")
+    y, ahead, k, found = (record.get(name) for name in ("y", "y_stage", "k", "nonzeros"))
+    record.set("moved", 0)
+    with write.when(record.get("nonzero_count").equals(0)):
+        write.give()
+    p, m, total = record.get("p"), record.get("m"), write.local(0.0)
+    write.call(record.get("jacobian"), [clock_time(write, record, t), y, p, m, found])
+    record.count("jacobian_count")
+    with write.loop(record.get("nonzero_count")) as i:
+        total.set(total.get() + found[i] * 0.0)
+    with write.when(~total.get().equals(0.0)):
+        record.set("moved", 1)
+        with write.loop(record.get("n")) as i:
+            ahead[i] = y[i] + h * k[i]
+        write.call(record.get("jacobian"), [clock_time(write, record, t + h), ahead, p, m, found])
+    write.give()
+    return write
+
+
+def attempt() -> Procedure:
+    """All stages of a step of length h from (t, y) into u, y_new and k; returns error over tolerance."""
+    write = Procedure("attempt", {"c": "ptr", "h": "double", "t_new": "double"}, "double", internal=True)
+    record, c, h = record_of(write), write["c"], write["h"]
+    n, t, quadratures = record.get("n"), record.get("t"), record.get("quadratures")
+    y, y_new, argument, k, u, rest, rate = (record.get(name) for name in ("y", "y_new", "y_stage", "k", "u", "rest", "rate"))
+    with write.when(record.get("moved").equals(1)):
+        write.call("differentiate", [c, h])
+    write.call("time_drift", [c, h])
+    with write.when(write.call("factors", [c, h], "i64").equals(1)):
+        write.give(float("inf"))
+    with write.loop(n) as i:
+        rest[i] = 0.0
+    for stage in range(table.STAGES):
+        if stage:
+            write.call(f"stage{stage}", [argument, rest, y, u, n])
+            write.call("derivative", [c, t + h * table.ALPHA[stage], argument, rate, write.value(0, "i64")])
+        later = write.value(table.GAMMA * table.SLOPES[stage], "double")
+        write.call("unknowns", [c, h, rate if stage else k, later, u.at(n * stage)])
+    total, error = write.local(0.0), u.at(n * (table.STAGES - 1))
+    with write.loop(n) as i:
+        y_new[i] = argument[i] + error[i]
+        own = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
+        scale = permitted(write, record, i, own) + rounding(record, i, h)
+        part = error[i] / scale
+        total.set(total.get() + part * part)
+    found = write.intrinsic("sqrt", total.get())
+    with write.when(~((found <= 1.0) | record.get("is_landing").equals(1))):
+        write.give(found)
+    width = record.get("width")
+    write.call("derivative", [c, write["t_new"], y_new, k.at(width * LAST), write.value(1, "i64")])
+    with write.when((quadratures > 0) | (record.get("guard_count") > 0)):
+        write.call("prepare_dense", [c, h])
+    with write.when(quadratures.equals(0)):
+        write.give(found)
+    powers = write.call("power_integrals", [c, h], "double")
+    write.give(write.intrinsic("sqrt", total.get() + powers))
+    return write
+
+
+def prepare_dense() -> Procedure:
+    """Coefficients of the polynomial of the states over the step just attempted."""
+    write = Procedure("prepare_dense", {"c": "ptr", "h": "double"}, internal=True)
+    record = record_of(write)
+    n, u, f = record.get("n"), record.get("u"), record.get("f")
+    before = [u.at(n * j) for j in range(table.STAGES)]
+    with write.loop(n) as i:
+        values = [u[i] for u in before]
+        for row, weights in enumerate(table.H):
+            f[n * row + i] = _weighted(values, weights)
+    write.give()
+    return write
+
+
+def inside() -> Procedure:
+    """States at the fraction theta of the step."""
+    write = Procedure("states_inside", {"c": "ptr", "theta": "double", "out": "ptr noalias"}, internal=True)
+    record, theta = record_of(write), write["theta"]
+    n, y, y_new, f = (record.get(name) for name in ("n", "y", "y_new", "f"))
+    rest = 1.0 - theta
+    with write.loop(n) as i:
+        bend = f[n * (DENSE - 1) + i]
+        for row in range(DENSE - 2, -1, -1):
+            bend = bend * theta + f[n * row + i]
+        write["out"][i] = rest * y[i] + theta * (y_new[i] + rest * bend)
+    write.give()
+    return write
+
+
+def dense() -> Procedure:
+    """States and integrated powers at the fraction theta of the step."""
+    write = Procedure("dense", {"c": "ptr", "theta": "double", "out": "ptr noalias"}, internal=True)
+    given = [write[name] for name in ("c", "theta", "out")]
+    write.call("states_inside", given)
+    with write.when(record_of(write).get("quadratures") > 0):
+        write.call("powers_inside", given)
+    write.give()
+    return write
+
+
+def look() -> Procedure:
+    """The same for a first look: stiff rates at the ends of a step say little of what is between."""
+    write = Procedure("look_inside", {"c": "ptr", "theta": "double", "h": "double", "out": "ptr noalias"}, internal=True)
+    write.call("states_inside", [write["c"], write["theta"], write["out"]])
+    write.give()
+    return write

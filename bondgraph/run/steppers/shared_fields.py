@@ -1,0 +1,111 @@
+"""What integrators in machine code share: a table of fields with the arrays of a run, the time of formulas, guards.
+
+Every procedure finds all it needs behind one pointer, c, so that the code is the same for all models and threads and is compiled
+once per machine. Vectors hold states, then integrated powers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.accuracy.reference.error_weights import Weights
+from bondgraph.run.bound import Bound
+from bondgraph.run.codegen_helpers import clock_time
+from bondgraph.run.events.root_finding import POINTS
+from bondgraph.run.steppers.segment import Tolerances
+from bondgraph.run.table import FieldTable, fields_of
+
+# p, m, levels: parameters, modes, and as in `leg.Integrator`; y_dense ... fired, first, slope: as in `crossings.Within`.
+# size, floor, noise, exceeded: as in `weights`; patience: failures after which these are questioned; times, rows: samples, of
+# which there is room for so many; drain: what makes room for more, if anything does.
+# origin, window: as in `bound.Bound`; t is the time since the start of the run.
+_POINTERS = "rates powers guards p m levels size floor noise exceeded window times rows drain g g_dense y_dense theta fired"
+_WHOLES = "n quadratures guard_count samples written guard_calls steps patience noisy_steps first fresh"
+_REALS = "t origin stop rtol h slope"
+
+Fields = Mapping[str, tuple[int, str]]
+
+# A state that has never been this much larger than the rounding of a step is rounding.
+_MERE = 1e3
+
+
+def with_shared(pointers: str, wholes: str, reals: str) -> Fields:
+    """The fields of an integrator, with those that all have."""
+    return fields_of(f"{_POINTERS} {pointers}".split(), f"{_WHOLES} {wholes}".split(), f"{_REALS} {reals}".split())
+
+
+def table_of(fields: Fields, bound: Bound, tolerances: Tolerances, weights: Weights, **lengths: int) -> FieldTable:
+    """The table of a run, with arrays of these lengths for fields of the integrator's own."""
+    table, program = FieldTable(fields), bound.program
+    guards, width = 0 if program.guards is None else program.guards.n_out, program.states + bound.quadratures
+    shared = {"m": program.modes, "levels": guards, "g": POINTS * guards, "g_dense": guards, "theta": guards, "y_dense": width}
+    for name, length in {**shared, **lengths}.items():
+        table.point(name, np.zeros(length))
+    table.point("fired", np.zeros(guards, dtype=np.int64))
+    table.point("p", bound.p)
+    table.point("window", bound.window)
+    for name in fields.keys() & {"rates", "powers", "guards", "rates_and_powers", "jacobian"}:
+        kernel = getattr(program, name)
+        table.point(name, 0 if kernel is None else kernel.address or 0)
+    for name in fields.keys() & {"size", "floor", "noise", "speed", "exceeded"}:
+        table.point(name, getattr(weights, name))
+    table["origin"], table["rtol"], table["patience"] = bound.origin, tolerances.relative, weights.patience
+    table["n"], table["quadratures"], table["guard_count"] = program.states, bound.quadratures, guards
+    return table
+
+
+def fired(table: FieldTable) -> tuple[int, ...]:
+    """The guards that are marked."""
+    return tuple(int(i) for i in np.flatnonzero(table.arrays["fired"]))
+
+
+def guard_values(fields: Fields) -> Procedure:
+    """Guards less their levels at (t, y) into g."""
+    write = Procedure("guard_values", {"c": "ptr", "t": "double", "y": "ptr", "g": "ptr"}, internal=True)
+    record = Record(write["c"], fields)
+    t = clock_time(write, record, write["t"])
+    write.call(record.get("guards"), [t, write["y"], record.get("p"), record.get("m"), write["g"]])
+    record.count("guard_calls")
+    with write.loop(record.get("guard_count")) as i:
+        write["g"][i] = write["g"][i] - record.get("levels")[i]
+    write.give()
+    return write
+
+
+@contextmanager
+def rows_until(
+    write: Procedure, record: Record, until: Temporary, width: Temporary
+) -> Iterator[tuple[Temporary, Temporary, str]]:
+    """Over the sample times that are left and not later than `until`: the time, its row to be filled, the label of the next.
+
+    Where there is room for no more rows, `drain` takes those that are written.
+    """
+    with write.repeat() as (again, done):
+        k = record.get("written")
+        with write.when(k >= record.get("samples")):
+            drain = record.get("drain")
+            with write.when(~drain.is_given()):
+                write.jump(done)
+            write.call(drain, [])
+            write.jump(again)
+        time = record.get("times")[k]
+        with write.when(time > until):
+            write.jump(done)
+        record.set("written", k + 1)
+        yield time, record.get("rows").at(k * width), again
+
+
+def note_rounding(write: Procedure, record: Record, i: Temporary, rounding: Temporary, allowed: Temporary) -> Temporary:
+    """Whether the rounding of a step decides over state i, rather than the error that is allowed; it is kept where it has.
+
+    A state that is rounding only (the difference of two equal ones) is no news.
+    """
+    exceeded = record.get("exceeded")
+    decides = (rounding / allowed > 1.0) & (record.get("size")[i] > rounding * _MERE)
+    with write.when(decides):
+        exceeded[i] = write.intrinsic("maxnum", exceeded[i], rounding)
+    return decides

@@ -1,0 +1,126 @@
+"""Between the steps of a method: how long the next is, whether one was good, and what must be looked at first.
+
+None of it touches a state, so that runs side by side share it with runs alone.
+"""
+
+from __future__ import annotations
+
+from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.run.clock_schedule import TOGETHER
+from bondgraph.run.events.root_finding import EPSILON
+from bondgraph.run.steppers.method import Method
+from bondgraph.run.steppers.segment import HOPELESS, PATIENCE
+
+# What the loop answers.
+STOP, EVENT, PAUSE, STIFF, DOUBT, RENEW, SMALL, NOT_FINITE = 0, 1, 2, 3, 4, 5, -1, -2
+# What its parts answer besides: a step is to be attempted, was good, or the next is to be looked for.
+ATTEMPT, GOOD, AGAIN = 20, 21, 22
+
+GROW = 6.0
+"""Factor by which a step grows at most."""
+_SAFE, _SHRINK = 0.9, 0.2
+# At the smallest step the weights are looked at anew once, and a step so many times as long is tried.
+_ANOTHER = 1e3
+# Noise is measured anew after so many steps in which it was counted.
+_STALE = 100
+
+
+def _tick(write: Procedure, record: Record) -> None:
+    """If a tick is due at t and the end is not: carry it out and begin anew, or end the leg where a guard jumps."""
+    following = write.call("due", [write["c"]], "double")
+    t, stop = record.get("t"), record.get("stop")
+    size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", following))
+    inside = following < stop - write.intrinsic("fabs", stop) * TOGETHER
+    with write.when((following - t <= size * TOGETHER) & inside):
+        record.set("is_landing", 0)
+        jumped = write.call("tick", [write["c"], following], "i64")
+        with write.when(jumped.equals(1)):
+            write.give(EVENT)
+        write.give(AGAIN)
+
+
+def _endless(write: Procedure, record: Record) -> None:
+    """Pause where there are, or will be, too many steps: `leg.endless`, at every step, so that it is the same whenever else the
+    loop pauses."""
+    steps, most = record.get("steps"), record.get("most")
+    with write.when(steps > most):
+        write.give(PAUSE)
+    with write.when(steps >= PATIENCE):
+        way = record.get("t") / record.get("span") * write.real(most) * HOPELESS
+        with write.when(way <= write.real(steps)):
+            write.give(PAUSE)
+
+
+def proposed(method: Method) -> Procedure:
+    """What comes next: a step of length `trial` to the time `target`, or an end."""
+    write = Procedure("proposed", {"c": "ptr"}, "i64")
+    record = method.record(write)
+    t, stop = record.get("t"), record.get("stop")
+    with write.when(stop - t <= write.select(record.get("steps") > 0, tiny_of(write, t), 0.0)):
+        record.set("t", stop)
+        write.give(STOP)
+    with write.when(record.get("tried") >= record.get("budget")):
+        write.give(PAUSE)
+    _endless(write, record)
+    record.count("tried")
+    record.set("horizon", stop)
+    with write.when(record.get("clock_count") > 0):
+        _tick(write, record)
+    horizon = record.get("horizon")
+    h = write.intrinsic("minnum", record.get("h"), record.get("h_max"))
+    last = t + h * 1.01 >= horizon
+    land = record.get("is_landing").equals(1)
+    h = write.select(land, record.get("landing"), write.select(last, horizon - t, h))
+    record.set("trial", h)
+    record.set("target", write.select(land, t + h, write.select(last, horizon, t + h)))
+    record.set("is_last", write.select(last, 1, 0, "i64"))
+    write.give(ATTEMPT)
+    return write
+
+
+def judged(method: Method) -> Procedure:
+    """Whether a step with this error over tolerance is good; else a shorter one, a question, or the end."""
+    write = Procedure("judged", {"c": "ptr", "error": "double"}, "i64")
+    record, error = method.record(write), write["error"]
+    h, finite, tiny = record.get("trial"), (error * 0.0).equals(0.0), tiny_of(write, record.get("t"))
+    with write.when((error <= 1.0) | (record.get("is_landing").equals(1) & finite)):
+        write.give(GOOD)
+    record.set("is_landing", 0)
+    factor = write.intrinsic("maxnum", _SHRINK, _SAFE / method.root(write, error))
+    record.set("h", h * write.select(finite, factor, _SHRINK))
+    record.count("rejected")
+    record.set("grow", 1.0)
+    record.count("doubts")
+    with write.when(~(record.get("h") > tiny + 1e-300)):
+        with write.when(record.get("cornered").equals(1)):
+            write.give(write.select(finite, SMALL, NOT_FINITE, "i64"))
+        record.set("cornered", 1)
+        record.set("h", record.get("h") * _ANOTHER)
+        record.set("doubts", record.get("patience"))
+    with write.when(record.get("doubts") >= record.get("patience")):
+        record.set("doubts", 0)
+        write.give(DOUBT)
+    write.give(AGAIN)
+    return write
+
+
+def lengthened(method: Method) -> Procedure:
+    """After a step that was taken: the length of the next, and whether the method or the weights are to be looked at first."""
+    write = Procedure("lengthened", {"c": "ptr", "error": "double", "stiff": "i64"}, "i64")
+    record = method.record(write)
+    h, wish = record.get("trial"), _SAFE / method.root(write, write.intrinsic("maxnum", write["error"], 1e-30))
+    factor = write.intrinsic("minnum", record.get("grow"), write.intrinsic("maxnum", _SHRINK, wish))
+    record.set("grow", GROW)
+    longer = write.intrinsic("maxnum", record.get("h"), h * factor)
+    record.set("h", write.select(record.get("is_last").equals(1), longer, h * factor))
+    with write.when(write["stiff"].equals(1)):
+        write.give(STIFF)
+    with write.when((record.get("steps") >= record.get("renewal")) | (record.get("noisy") > _STALE)):
+        write.give(RENEW)
+    write.give(AGAIN)
+    return write
+
+
+def tiny_of(write: Procedure, t: Temporary) -> Temporary:
+    """What is rounding of a time."""
+    return 16.0 * EPSILON * write.intrinsic("fabs", t)

@@ -1,0 +1,119 @@
+"""Samples of a run as they come, a page at a time: what is asked for of them kept or sent on, all else judged and forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from bondgraph.run.hybrid import Hybrid
+from bondgraph.run.program import Program
+from bondgraph.run.streaming.energy_account import RunningAccount
+from bondgraph.run.streaming.quantities import ChosenQuantities
+from bondgraph.run.validation.judge import stride_of
+from bondgraph.run.validation.lost_solution import LossSearch, energies_at
+
+PROBES = 16
+"""Samples whose states stay, for what is to be said of a run that cannot be trusted."""
+
+
+class Taking:
+    """Takes the samples of one run, which is told by `begin`.
+
+    Parameters
+    ----------
+    chosen : what is asked for.
+    wanted : times since the start and dates of the samples that are asked for, (k,) s; there may be more, where constraints are
+        watched.
+    send : is given dates (k,) and values by name of samples that hold.
+    """
+
+    def __init__(
+        self,
+        chosen: ChosenQuantities,
+        wanted: tuple[np.ndarray, np.ndarray],
+        send: Callable[[np.ndarray, Mapping[str, np.ndarray]], object],
+    ):
+        self._chosen, self._wanted, self._send = chosen, wanted, send
+        self.seen = self.sent = 0
+        self.last: tuple[np.ndarray, np.ndarray] | None = None
+        self._stays = list[tuple[np.ndarray, ...]]()
+
+    def begin(self, run: Hybrid) -> None:
+        """Before the first sample."""
+        self._run, program, settings, (since, _) = run, run.bound.program, run.settings, self._wanted
+        self._own = np.isin(settings.times, since)
+        self._all = bool(self._own.all())
+        self._stay = _staying(program, self._own)
+        self._search = LossSearch(program, settings.p, settings.rtol)
+        self.account = RunningAccount(program, settings.p, run.log, run.start_energies, len(since))
+
+    def take(self, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
+        """States (k, n), integrated powers (k, powers) and modes (k, modes) of the samples that follow."""
+        program, settings, first = self._run.bound.program, self._run.settings, self.seen
+        rows = slice(first, first + len(x))
+        self.seen = rows.stop
+        energies = energies_at(program, settings.dates[rows], settings.p, x, m)
+        broken = self._search.see(settings.dates[rows], x, m, q, energies)
+        # The first sample is always there, whatever its values.
+        holding = rows.stop if broken is None else max(broken.sample, 1)
+        if holding <= first:
+            return
+        count = min(holding - first, len(x))
+        stays = np.flatnonzero(self._stay[rows][:count])
+        if len(stays):
+            self._stays.append((first + stays, x[stays], m[stays], q[stays]))
+        own = self._own[rows][:count]
+        since, dates = (times[self.sent : self.sent + int(own.sum())] for times in self._wanted)
+        if self._all:
+            self._keep(since, dates, x[:count], q[:count], m[:count], energies[:count])
+        elif len(dates):
+            x, q, m = x[:count][own], q[:count][own], m[:count][own]
+            self._keep(since, dates, x, q, m, energies_at(program, dates, settings.p, x, m))
+
+    def _keep(
+        self, since: np.ndarray, dates: np.ndarray, x: np.ndarray, q: np.ndarray, m: np.ndarray, energies: np.ndarray
+    ) -> None:
+        """Samples that are asked for, and hold."""
+        p = self._run.settings.p
+        self.sent += len(x)
+        self.account.take(dates, since, energies, q)
+        self.last = x[-1].copy(), m[-1].copy()
+        self._send(dates.copy(), self._chosen.values(dates, x, p, m))
+
+    def finish(self) -> int:
+        """After the last sample: end the run before what is lost, if anything is; so many of the samples hold."""
+        lost = self._search.found()
+        if lost is None:
+            return self.seen
+        self._run.end_before(lost)
+        return max(lost.sample, 1)
+
+    def staying(self, holding: int) -> tuple[np.ndarray, ...]:
+        """Numbers (k,), states (k, n), modes (k, modes) and integrated powers (k, powers) of those that stay of the first so many
+        samples."""
+        numbers, x, m, q = (np.concatenate(parts) for parts in zip(*self._stays, strict=True))
+        own = numbers < holding
+        return numbers[own], np.ascontiguousarray(x[own]), m[own], np.ascontiguousarray(q[own])
+
+    def times(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Times since the start and dates of the first so many samples that are asked for, (count,) s each, which are nobody
+        else's."""
+        settings, (since, dates) = self._run.settings, self._wanted
+        if self._all:
+            return settings.times[:count], settings.dates[:count]
+        return since[:count].copy(), dates[:count].copy()
+
+    def asked(self, holding: int) -> int:
+        """How many of the first so many samples are asked for."""
+        return int(self._own[:holding].sum())
+
+
+def _staying(program: Program, own: np.ndarray) -> np.ndarray:
+    """Which samples (k,) stay: a few of those that are asked for (`own`, (k,)), and, where there are constraints, those at which
+    these are looked at."""
+    stay, asked = np.zeros(len(own), dtype=bool), np.flatnonzero(own)
+    stay[asked[np.linspace(0, len(asked) - 1, PROBES).astype(int)]] = True
+    if program.closing is not None and program.closing.owners:
+        stay[:: stride_of(len(own))] = True
+    return stay

@@ -1,0 +1,102 @@
+"""Results of runs that keep some names alone: what was kept in; a `Result` that answers for these, and refuses others, out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from bondgraph.errors import Problem, RunError
+from bondgraph.run.program import Slot
+from bondgraph.run.program.start_values import start_values
+from bondgraph.run.results.energy_account import Ledger
+from bondgraph.run.results.result import Result
+from bondgraph.run_arguments import StartValues
+
+
+def not_kept(what: str, names: Sequence[str], sunk: bool) -> RunError:
+    """E347."""
+    told = ", ".join(f'"{name}"' for name in names[:8]) + (", ..." if len(names) > 8 else "")
+    where = "in its sink" if sunk else "kept"
+    cures = ("its name in keep=[...], without sink=", "no keep=: a result then holds everything")
+    return RunError(Problem("E347", f"{what} was not kept of this run", (f"{where}: {told}",), cures=cures))
+
+
+class NotKept:
+    """Samples that a run did not keep, in the place of an array: nothing can be done with them."""
+
+    def __init__(self, what: str, names: Sequence[str], sunk: bool):
+        self._of = what, tuple(names), sunk
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise not_kept(*self._of)
+
+    __getitem__ = __array__ = __len__ = __iter__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._refuse()
+
+    def __repr__(self) -> str:
+        return "<not kept>"
+
+
+@dataclass(frozen=True, repr=False)
+class KeptResult(Result):
+    """A finished run of which some names were kept: a `Result` for these, its parameters and its events.
+
+    Parameters
+    ----------
+    slots, values : of each name its slot, and its values (k, *shape); values only where they did not go to a sink.
+    totals : the energy account, of 5000 samples at most, without the courses of elements.
+    last : states (n,) and modes (modes,) at the last sample; None where the run was cut off at one whose states are gone.
+    """
+
+    slots: Mapping[str, Slot] = field(kw_only=True)
+    values: Mapping[str, np.ndarray] | None = field(kw_only=True)
+    totals: Ledger = field(kw_only=True)
+    last: tuple[np.ndarray, np.ndarray] | None = field(kw_only=True)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Course of a quantity that was kept, (k, *shape); a parameter is constant, (*shape). E347 for any other quantity."""
+        if self.values is not None and name in self.values:
+            return self.values[name]
+        slot = self.program.layout[name]
+        if slot.block == "p":
+            return self.p[slot.start : slot.stop].reshape(slot.shape)
+        whole, bracket, _ = name.partition("[")
+        if bracket and self.values is not None and whole in self.values:
+            return self.values[whole].reshape(len(self.t), -1)[:, slot.start - self.slots[whole].start]
+        raise not_kept(f'"{name}"', tuple(self.slots), self.values is None)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names()
+
+    def names(self) -> tuple[str, ...]:
+        """What was kept, unless it went to a sink, and the parameters."""
+        return (*(self.values or ()), *self.program.layout.names("p"))
+
+    def _find(self, names: Sequence[str]) -> None:
+        """All is there."""
+
+    def account(self) -> Ledger:
+        """The energy account, in totals, as it was drawn up along the run."""
+        return self.totals
+
+    @property
+    def final(self) -> StartValues:
+        """States and modes at the end, by name: a start for another run. E347 of a run that was cut off where they are gone."""
+        if self.last is None:
+            raise not_kept("the state at the last sample", tuple(self.slots), self.values is None)
+        return start_values(self.program, *self.last)
+
+    def plot(self, *names: str | Sequence[str], axes: Any = None) -> np.ndarray:
+        """As of any result; what was kept where there is no name."""
+        return super().plot(*(names or tuple(self.values or ())), axes=axes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was kept, and the names: what a copy in another process gets in place of the code."""
+        return {**self.__dict__, "_sides": self._sides, "program": self.program.described()}

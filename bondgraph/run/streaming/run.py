@@ -1,0 +1,139 @@
+"""A run that keeps some names alone: a bound program, settings and what to keep in; a judged `KeptResult` out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bondgraph.errors import Problem, RunError
+from bondgraph.output.progress import Progress
+from bondgraph.run.bound import Bound
+from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.events.records import Events
+from bondgraph.run.hybrid import Hybrid, statistics_of
+from bondgraph.run.program import Program
+from bondgraph.run.results.result import Result
+from bondgraph.run.samples import SampleRows
+from bondgraph.run.settings import Settings
+from bondgraph.run.steppers.segment import Selection
+from bondgraph.run.streaming.consume import Taking
+from bondgraph.run.streaming.memory import Memory
+from bondgraph.run.streaming.partial_result import KeptResult, NotKept
+from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of
+from bondgraph.run.validation.doubts import doubts_of
+from bondgraph.run.validation.judge import judged
+from bondgraph.run_arguments import KeepAsked, Sink, Sinkable
+from bondgraph.sinks.choose import sink_for
+
+PAGE = 2**18
+"""Numbers of samples that are in memory at once, or one sample where that has more: 2 MB, which a processor has near."""
+
+Wanted = tuple[np.ndarray, np.ndarray]
+"""Sample times that are asked for, since the start and as dates, (k,) s."""
+
+
+@dataclass(frozen=True)
+class KeptRuns:
+    """What runs of a program with these settings keep: the quantities, and where they go; None for the result itself."""
+
+    program: Program
+    choice: Selection
+    wanted: Wanted
+    chosen: ChosenQuantities
+    sink: Sinkable | None
+
+    def result(self, settings: Settings, bar: Progress, begun: float) -> KeptResult:
+        """A run with the numbers in its settings, judged; its wall time counts from `begun` (`time.perf_counter`)."""
+        sink: Sink = Memory(len(self.wanted[0])) if self.sink is None else sink_for(self.sink)
+        try:
+            sink.begin(self.program.name, self.chosen.quantities)
+            result = self._result(settings, sink, bar, begun)
+            wrong = [*([] if result.failure is None else [result.failure]), *result.doubts]
+            sink.end("\n".join(map(str, wrong)), len(result.t))
+        except BaseException:
+            sink.abandon()
+            raise
+        return replace(result, values=sink.values) if isinstance(sink, Memory) else result
+
+    def _result(self, settings: Settings, sink: Sink, bar: Progress, begun: float) -> KeptResult:
+        """The result without values, which go to a sink."""
+        program, (since, dates) = self.program, self.wanted
+        taking = Taking(self.chosen, self.wanted, sink.take)
+        run = _begun(program, settings, taking, bar)
+        run.go(self.choice)
+        run.samples.turn()
+        holding = taking.finish()
+        statistics = statistics_of(run, self.choice, time.perf_counter() - begun)
+        numbers, x, m, q = taking.staying(holding)
+        events = Events.of(program, settings.p, settings.t_start, run.log)
+        own = np.isin(settings.times[numbers], since)
+        asked = np.searchsorted(since, settings.times[numbers][own])
+        few = Result(
+            program=program,
+            p=settings.p,
+            t=settings.dates[numbers],
+            since=settings.times[numbers],
+            x=x,
+            m=m,
+            integrals=q,
+            start_energies=run.start_energies,
+            events=events,
+            failure=run.failure,
+            statistics=statistics,
+        )
+        few = judged(few, settings.t_start, (since[asked], dates[asked]), (run.t, run.x))
+        count = taking.asked(holding)
+        if few.failure is not run.failure:
+            count = min(count, int(np.searchsorted(since, few.since[-1], side="right")))
+        totals = taking.account.ledger(float(dates[count - 1]))
+        last = taking.last if taking.sent == count else None
+        if last is None and few.since[-1] == since[count - 1]:
+            last = few.x[-1], few.m[-1]
+        own_since, own_dates = taking.times(count)
+        names, sunk = tuple(self.chosen.slots), not isinstance(sink, Memory)
+        return KeptResult(
+            program=program,
+            p=settings.p,
+            t=own_dates,
+            since=own_since,
+            x=NotKept("x, the states at all samples,", names, sunk),  # type: ignore[arg-type]
+            m=NotKept("m, the modes at all samples,", names, sunk),  # type: ignore[arg-type]
+            integrals=NotKept("what powers integrate to at all samples", names, sunk),  # type: ignore[arg-type]
+            start_energies=run.start_energies,
+            events=few.events,
+            failure=few.failure,
+            statistics=statistics,
+            doubts=() if few.failure is not None else doubts_of(few, totals, settings.rtol),
+            slots=self.chosen.slots,
+            values=None,
+            totals=totals,
+            last=last,
+        )
+
+
+def _begun(program: Program, settings: Settings, taking: Taking, bar: Progress) -> Hybrid:
+    """A run whose samples are taken a page at a time."""
+    bound = Bound(program, settings.p, settings.t_start, settings.span)
+    ticks = Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
+    widths = program.states, bound.quadratures, program.modes
+    room = min(len(settings.times), max(1, PAGE // max(sum(widths), 1)))
+    run = Hybrid(bound, settings, ticks, bar, samples=SampleRows(room, *widths, taken=taking.take))
+    taking.begin(run)
+    return run
+
+
+def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepAsked) -> KeptRuns | None:
+    """What runs are to keep, None for everything.
+
+    Raises `RunError` E346 for names, E348 for a sink that is none or that nothing is to go to; `FileError` E415 for an ending.
+    """
+    if asked.sink is not None:
+        sink_for(asked.sink)
+    if asked.keep is None and asked.sink is None:
+        return None
+    if asked.keep is None:
+        title, why = "what is to go to the sink?", "a sink takes what is kept, by name"
+        raise RunError(Problem("E348", title, (why,), cures=('keep=["rotor.flow"], sink="run.parquet"',)))
+    return KeptRuns(program, choice, wanted, chosen_of(program, asked.keep, len(wanted[0])), asked.sink)

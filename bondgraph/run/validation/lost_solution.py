@@ -1,0 +1,140 @@
+"""What a run has lost on its way: samples in, all at once or bit by bit; the first at which a value is not finite, or solves its
+equations no more, out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondgraph.run.program import NewtonLoop, Program
+from bondgraph.run.validation.doubts import FAR
+
+if TYPE_CHECKING:
+    from bondgraph.emit.kernel import Kernel
+
+FLAT = 1e-6
+"""Part of an unknown to which rounding leaves Newton's method where a curve is flat."""
+
+ZERO = 1e-6
+"""Part of the guess for an unknown below which it is zero, and what is left of it is rounding of the formulas."""
+
+
+@dataclass(frozen=True)
+class LostSolution:
+    """The first sample at which a value is not finite, or solves its equations no more: kind of failure, in words, suspect, and
+    the states there (n,)."""
+
+    sample: int
+    kind: str
+    reason: str
+    suspect: str
+    x: np.ndarray
+
+
+def first_lost(
+    program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, rtol: float
+) -> LostSolution | None:
+    """The first of the samples at t (k,) at which states x (k, n), integrated powers q (k, powers), energies, powers or rates
+    are not finite, or Newton's method has not reached the solution of an algebraic loop; None if there is none."""
+    search = LossSearch(program, p, rtol)
+    search.see(t, x, m, q, energies_at(program, t, p, x, m))
+    return search.found()
+
+
+def energies_at(program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """Energy per storage (k, storages), J, whatever it is."""
+    with np.errstate(all="ignore"):
+        return _computed(program.energies, t, p, x, m)
+
+
+def _computed(kernel: Kernel | None, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+    return np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, p, m)
+
+
+def _is_finite(values: np.ndarray) -> bool:
+    """Whether all are: then their sum mostly is, which is soon told."""
+    return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
+
+
+class LossSearch:
+    """`first_lost` of samples that come bit by bit."""
+
+    def __init__(self, program: Program, p: np.ndarray, rtol: float):
+        self._program, self._p, self._seen = program, p, 0
+        self._broken: LostSolution | None = None
+        self._loops = [_Astray(loop, max(FAR * rtol, FLAT)) for loop in program.loops]
+
+    def see(self, t: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, energies: np.ndarray) -> LostSolution | None:
+        """The samples that follow: as for `first_lost`, with their energies (k, storages), J.
+
+        Returns the first of all at which a value is not finite, if it is known by now."""
+        if len(t):
+            self._broken = self._broken or self._not_finite(t, x, m, q, energies)
+            for loop in self._loops:
+                loop.see(self._seen, t, self._p, x, m)
+        self._seen += len(t)
+        return self._broken
+
+    def found(self) -> LostSolution | None:
+        """The first that is lost; None if there is none."""
+        lost = [self._broken, *(loop.found() for loop in self._loops)]
+        return min((one for one in lost if one is not None), key=lambda one: one.sample, default=None)
+
+    def _not_finite(
+        self, t: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, energies: np.ndarray
+    ) -> LostSolution | None:
+        program, found = self._program, list[LostSolution]()
+
+        def look(values: np.ndarray, what: str, names: tuple[str, ...]) -> None:
+            if not _is_finite(values):
+                k, i = np.argwhere(~np.isfinite(values))[0]
+                name = names[i] if i < len(names) else program.layout.label("x", int(i))
+                of = f'{what} of "{name}"' if name else what
+                found.append(LostSolution(self._seen + int(k), "not finite", f"{of} is not finite", name, x[k].copy()))
+
+        with np.errstate(all="ignore"):
+            look(x, "the state", ())
+            look(energies, "the energy", program.energy_names)
+            look(_computed(program.powers, t, self._p, x, m), "the power", program.power_names)
+            look(q, "the work", program.power_names)
+            look(_computed(program.rates, t, self._p, x, m), "the rate", ())
+        return min(found, key=lambda lost: lost.sample, default=None)
+
+
+class _Astray:
+    """Samples at which the steps that are taken at every evaluation of a loop leave a further one, of a part of the largest
+    unknown that the `tolerance` does not allow; one that is zero has no part."""
+
+    def __init__(self, loop: NewtonLoop, tolerance: float):
+        self._loop, self._tolerance = loop, tolerance
+        self._sizes = np.zeros(len(loop.states))
+        self._furthest = np.zeros(len(loop.states))
+        self._suspects: list[tuple[int, np.ndarray, np.ndarray]] = []
+
+    def _allowed(self) -> np.ndarray:
+        return self._tolerance * np.fmax(self._sizes, ZERO * np.array(self._loop.near))
+
+    def see(self, first: int, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
+        """Samples from the number `first` on. Unknowns may grow, and excuse what is suspect now; but a sample that is further off
+        in no unknown than those before it is excused with them."""
+        loop, places, before = self._loop, list(self._loop.states), x
+        x = x.copy()
+        for _ in range(loop.steps):
+            with np.errstate(all="ignore"):
+                x[:, places] += loop.kernel.many(t, x, p, m)[:, len(places) :]
+                further = np.abs(loop.kernel.many(t, x, p, m)[:, len(places) :])
+        self._sizes = np.fmax(self._sizes, np.fmax.reduce(np.abs(x[:, places]), axis=0, initial=0.0))
+        ahead = np.fmax.accumulate(np.vstack([self._furthest, further]), axis=0)
+        self._furthest = ahead[-1]
+        suspect = np.any(further > self._allowed(), axis=1) & np.any(further > ahead[:-1], axis=1)
+        self._suspects += [(first + int(k), further[k], before[k].copy()) for k in np.flatnonzero(suspect)]
+
+    def found(self) -> LostSolution | None:
+        """The first of them, with what the unknowns have grown to; None if there is none."""
+        allowed, named = self._allowed(), ", ".join(self._loop.elements)
+        reason = f"Newton's method has lost the solution of the algebraic loop through {named}"
+        lost = ((sample, x) for sample, further, x in self._suspects if np.any(further > allowed))
+        return next((LostSolution(sample, "algebraic loop", reason, named, x) for sample, x in lost), None)

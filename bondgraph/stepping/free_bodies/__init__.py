@@ -1,0 +1,8 @@
+"""Many free bodies that touch anywhere: a graph with shapes in; steps of time with impact and Coulomb friction out.
+
+For few contacts with laws of their own, and for what is jointed, see `bondgraph.compile_model` and `bondgraph.stepping`.
+"""
+
+from bondgraph.stepping.free_bodies.run import Pile, PileResult, pile
+
+__all__ = ["Pile", "PileResult", "pile"]
