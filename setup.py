@@ -1,22 +1,35 @@
-"""What setup.cfg cannot say: the scripts of examples/ go into the wheel as data of `models`, for `screwbond examples`."""
+"""What setup.cfg cannot say: the folder models/ is the package `screwbond.models`, with the scripts of examples/ in the wheel."""
 
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
 
+MODELS = [f"screwbond.{name}" for name in find_packages(include=["models", "models.*"])]
 
-class WithExamples(build_py):
-    """Copies examples/ to models/examples; not for an editable install, which has them in their place."""
+
+class Installed(build_py):
+    """Copies examples/ to screwbond/models/examples, and models/alias.py, by which `from models import ...` works, to models.py.
+
+    An editable install has the examples in their place, and for the alias the folder models/.
+    """
+
+    def find_modules(self):
+        return [("", "models", "models/alias.py")]
 
     def run(self):
         super().run()
         if not self.editable_mode:
-            target = Path(self.build_lib) / "models" / "examples"
+            target = Path(self.build_lib) / "screwbond" / "models" / "examples"
             target.mkdir(parents=True, exist_ok=True)
             for path in sorted(Path("examples").glob("[!_.]*")):
                 if path.is_file():
                     self.copy_file(str(path), str(target / path.name))
 
 
-setup(cmdclass={"build_py": WithExamples})
+setup(
+    packages=[*find_packages(include=["bondgraph", "bondgraph.*", "screws", "screws.*", "screwbond"]), *MODELS],
+    package_dir={"screwbond.models": "models"},
+    py_modules=["models"],
+    cmdclass={"build_py": Installed},
+)

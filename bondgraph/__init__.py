@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from bondgraph.stepping import quasistatic
     from bondgraph.sweeps import sweep
 
+__distribution__ = "screwbond"
+"""Who installs this package: where it is missing, another distribution has overwritten these files."""
+
 __all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY", "EulerJunction", "J0", "J1", "X0", "X1"]
 __all__ += ["Constraint", "Diode", "Friction", "Switch", "Block", "multiport", "signals"]
 __all__ += ["Graph", "Model", "Bond", "Element", "Port", "Parameter", "StateSpec", "Op", "Domain", "DOMAINS"]

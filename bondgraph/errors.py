@@ -34,10 +34,10 @@ def _cell(file: str) -> str:
     return "" if found is None else str(found[1])
 
 
-_PACKAGES = tuple(
-    os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), package) + os.sep
-    for package in ("bondgraph", "models", "screwbond", "screws")
-)
+_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_IN_A_CHECKOUT = () if os.path.exists(os.path.join(_HOME, "screwbond", "models")) else ("models",)
+"""Elsewhere a folder `models` beside these packages is the user's."""
+_PACKAGES = tuple(os.path.join(_HOME, package) + os.sep for package in ("bondgraph", "screwbond", "screws", *_IN_A_CHECKOUT))
 
 
 @functools.cache
@@ -136,10 +136,6 @@ class FileError(_InOneLine, OSError):
 
 class ExtraError(_InOneLine, ImportError):
     """What is asked for needs a package that is not installed."""
-
-
-class ShadowError(_InOneLine, ImportError):
-    """A file of the user's has the name of a package of this project, and is found in its place."""
 
 
 class RunEndedWarning(UserWarning):

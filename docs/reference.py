@@ -18,7 +18,7 @@ from pathlib import Path
 
 from docs.docstrings import inline, restructured
 
-PACKAGES = ("bondgraph", "models", "screws")
+PACKAGES = ("bondgraph", "screwbond.models", "screws")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def rooms() -> tuple[Room, ...]:
         inner = [i.name for i in pkgutil.iter_modules(outer.__path__) if i.ispkg or i.name in exported]
         for name in (package, *(f"{package}.{each}" for each in inner)):
             module = importlib.import_module(name)
-            if name == package or hasattr(module, "__all__") or name.partition(".")[2] in exported:
+            if name == package or hasattr(module, "__all__") or name.removeprefix(f"{package}.") in exported:
                 found[name] = Room(name, public(module))
     return tuple(found.values())
 
@@ -141,7 +141,7 @@ def pages() -> Iterator[tuple[str, str]]:
         yield room.name, page_of(room)
     lines = ["Reference", "=========", "", "Every public name, with shapes, units and errors.", ""]
     for package in PACKAGES:
-        inside = [room for room in rooms() if room.name.partition(".")[0] == package]
+        inside = [room for room in rooms() if f"{room.name}.".startswith(f"{package}.")]
         rows = [(f":doc:`{room.name}`", inline((inspect.getdoc(room.module) or "").splitlines()[0])) for room in inside]
         lines += [package, "-" * len(package), "", *table(("import from", "what is there"), rows, widths=(26, 74))]
         lines += [".. toctree::", "   :hidden:", "", *(f"   {room.name}" for room in inside), ""]

@@ -1,5 +1,10 @@
 """Systems built from the language: bodies, joints, chains, springs, contact of curved bodies; runs from files; pictures."""
 
+from screwbond.models.alias import make_alias
+
+if __name__ in ("models", "screwbond.models"):
+    make_alias()
+
 from models.bodies import Body, ground, prescribed_body, rigid_body
 from models.chains import BodyInertia, Chain, Link, Mimic, Tree, ball_inertia, chain_graph, cylinder_inertia
 from models.contacts import (

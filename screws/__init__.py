@@ -35,6 +35,9 @@ from screws.twists import (
     wrench_of_force,
 )
 
+__distribution__ = "screwbond"
+"""Who installs this package: where it is missing, another distribution has overwritten these files."""
+
 __all__ = [
     # modules
     "contact",

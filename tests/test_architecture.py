@@ -15,8 +15,10 @@ import pytest
 from tests.conftest import LONGEST
 
 ROOT = Path(__file__).parents[1]
-LAYERS = ("screws", "bondgraph", "models", "screwbond", "examples")
-PACKAGES = LAYERS[:3]
+LAYERS = ("screws", "bondgraph", "screwbond.models", "screwbond", "examples")
+PACKAGES = ("screws", "bondgraph", "screwbond.models")
+FOLDERS = {"screwbond.models": "models"}
+"""Packages that lie in another folder than their name says."""
 
 ROOMS = {
     "screws": (
@@ -38,8 +40,8 @@ ROOMS = {
         ("analysis", "estimation", "export", "interchange", "prepared", "stepping"),
         ("sweeps", "warming"),
     ),
-    "models": (
-        ("connections", "studies", "visuals"),
+    "screwbond.models": (
+        ("alias", "connections", "studies", "visuals"),
         ("bodies", "planar_looks"),
         ("chains", "contacts", "gravity", "joints", "planar", "springs"),
         ("pictures",),
@@ -104,16 +106,21 @@ HEAVY = (
 
 
 @functools.cache
-def modules(folder):
-    """Dotted name -> path of every module below a top-level folder."""
-    names = {}
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+def modules(package):
+    """Dotted name -> path of every module of a package, or below a folder at the top."""
+    folder, names = ROOT / FOLDERS.get(package, package.replace(".", "/")), {}
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        names[".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts)))] = path
     return names
 
 
 SOURCES = {name: path for layer in LAYERS for name, path in modules(layer).items()}
+
+
+def layer_of(name):
+    """The layer of a module, by its name."""
+    return next((layer for layer in PACKAGES if f"{name}.".startswith(f"{layer}.")), name.partition(".")[0])
 
 
 @functools.cache
@@ -146,7 +153,7 @@ def imports(tree, importer):
 def test_imports_never_point_upward(layer):
     forbidden = {*LAYERS[LAYERS.index(layer) + 1 :], "tests", "benchmarks"}
     for name in modules(layer):
-        upward = [target for target in imports(tree_of(name), name) if target.partition(".")[0] in forbidden]
+        upward = [target for target in imports(tree_of(name), name) if layer_of(target) in forbidden]
         assert not upward, f"{name} imports {upward}"
 
 
@@ -158,7 +165,7 @@ def room(name, package):
 @functools.cache
 def inside(package):
     """Imports between modules of a package, as pairs, but for shortcuts: those of functions and of type checkers too."""
-    own = modules(package.replace(".", "/"))
+    own = modules(package)
     found = ((name, to) for name in own for to in imports(tree_of(name), name) if to in own)
     return {(name, to) for name, to in found if to != name and to not in SHORTCUTS.get(name, ())}
 
@@ -190,7 +197,7 @@ def circles(pairs):
 def test_a_room_knows_only_the_floors_below(package):
     floors = ROOMS[package]
     floor = {name: number for number, rooms in enumerate(floors) for name in rooms} | {"": len(floors)}
-    assert {room(name, package) for name in modules(package.replace(".", "/"))} == set(floor)
+    assert {room(name, package) for name in modules(package)} == set(floor)
     assert len(floors) <= 12
     pairs = ((name, to, room(name, package), room(to, package)) for name, to in inside(package))
     assert not {f"{name} imports {to}" for name, to, own, other in pairs if own != other and floor[other] >= floor[own]}
@@ -212,8 +219,7 @@ def test_no_circles_of_files_or_folders(package):
     """Imports wherever they stand in a file; at every depth, folders counted as one."""
     pairs = {(name, to) for name, to in inside(package) if SOURCES[to].name != "__init__.py" or not name.startswith(f"{to}.")}
     assert not circles(pairs)
-    for path in {path.parent for path in modules(package).values()}:
-        prefix = ".".join(path.relative_to(ROOT).parts) + "."
+    for prefix in {f"{name}." for name, path in modules(package).items() if path.name == "__init__.py"}:
         here = {(a, b) for a, b in pairs if a.startswith(prefix) and b.startswith(prefix)}
         children = {tuple(prefix + name.removeprefix(prefix).split(".")[0] for name in pair) for pair in here}
         assert not circles((a, b) for a, b in children if a != b), prefix
@@ -233,7 +239,7 @@ def test_files_are_short(folder):
 
 
 def test_functions_take_few_arguments_by_place():
-    """Formulas of `models` and `screws` may take as many as their equation has."""
+    """Formulas of `screwbond.models` and `screws` may take as many as their equation has."""
     for name in modules("bondgraph"):
         for node in ast.walk(tree_of(name)):
             if isinstance(node, ast.FunctionDef):
@@ -243,7 +249,7 @@ def test_functions_take_few_arguments_by_place():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_says_what_goes_in_and_what_comes_out(package):
-    packages = [name for name, path in modules(package).items() if path.name == "__init__.py" and "." in name]
+    packages = [name for name, path in modules(package).items() if path.name == "__init__.py" and name != package]
     said = {name: ast.get_docstring(tree_of(name)) or "" for name in packages}
     assert not [f"{name}: {text}" for name, text in said.items() if not re.search(r"\bin[;,.].*\bout\b", text, re.DOTALL)]
 
@@ -294,7 +300,7 @@ def test_text_is_never_evaluated_as_code():
 def public():
     """Every name that a package or sub-package lists in its `__all__`."""
     for name, path in SOURCES.items():
-        if path.name == "__init__.py" and name.partition(".")[0] in PACKAGES:
+        if path.name == "__init__.py" and layer_of(name) in PACKAGES:
             package = importlib.import_module(name)
             for item in getattr(package, "__all__", ()):
                 yield pytest.param(package, item, id=f"{name}.{item}")
@@ -315,7 +321,7 @@ def test_public_name_is_typed_and_documented(package, name):
         assert item.__doc__ and not item.__doc__.startswith(f"{name}("), f"{name} has no docstring of its own"
         for key, member in vars(item).items():
             function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
-            if inspect.isfunction(function) and function.__module__.partition(".")[0] in PACKAGES and key[0] != "_":
+            if inspect.isfunction(function) and layer_of(function.__module__) in PACKAGES and key[0] != "_":
                 assert inspect.getdoc(getattr(item, key)), f"{name}.{key} has no docstring"  # or that of what it overrides
                 assert is_typed(function, not isinstance(member, staticmethod)), f"{name}.{key} is not typed"
     elif inspect.isfunction(item):

@@ -188,10 +188,11 @@ class Kept:
 
     @property
     def described(self) -> str:
-        """What it is, for comparing: a function of the user's is known by its name."""
+        """What it is, for comparing: a function is known by its name, one of `screwbond.models` by that in older files."""
         if isinstance(self.take, Measure):
             return repr(self.take)
-        return f"{self.take.__module__}:{getattr(self.take, '__qualname__', type(self.take).__qualname__)}"
+        module = self.take.__module__.removeprefix("screwbond.")
+        return f"{module}:{getattr(self.take, '__qualname__', type(self.take).__qualname__)}"
 
     def __call__(self, result: Measurable) -> np.ndarray:
         """The numbers of a finished run, which is a `Result` for functions of the user's.

@@ -26,7 +26,7 @@ from tests.browser import PATIENCE, browser, needs_chromium
 
 PAGES = dict(reference.pages())
 DESCRIBED = re.compile(r"^\.\. (?:autoclass|autofunction|py:data):: (\w+)$", re.MULTILINE)
-PACKAGES = {"bondgraph": bondgraph, "models": models, "screws": screws}
+PACKAGES = {"bondgraph": bondgraph, "screwbond.models": models, "screws": screws}
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -20,7 +20,7 @@ from bondgraph import compile_model
 from bondgraph.emit import llvm, machine
 from bondgraph.emit.interpreter import lanes
 from bondgraph.emit.kernel import LANES
-from bondgraph.run.batch.simd import side_by_side
+from bondgraph.run.batch.simd import lane_loop
 from bondgraph.warming import PARTS
 
 texts, object_code = [], machine.object_code
@@ -38,7 +38,7 @@ compiled = compile_model(chain(200), progress=False)
 compiled.program.rates.address
 loops = sum(passes for _, passes, _ in texts)
 llvm.compile_ir = written
-side = [lambda part=part, n=n: part.machine_code(n) for part in (lanes, side_by_side) for n in LANES]
+side = [lambda part=part, n=n: part.machine_code(n) for part in (lanes, lane_loop) for n in LANES]
 for make in (*PARTS.values(), *side):
     make()
 print(loops, len(texts), flush=True)

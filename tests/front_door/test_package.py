@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import bondgraph
 import models
 import screwbond
@@ -22,7 +24,7 @@ def python(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_all_public_names() -> None:
     assert screwbond.__version__
     names = {name for package in (bondgraph, screws, models) for name in package.__all__}
-    assert names | {"__version__", "bondgraph", "screws", "models"} == set(screwbond.__all__) == set(dir(screwbond))
+    assert names | {"__version__", "bondgraph", "screws"} == set(screwbond.__all__) == set(dir(screwbond)) - {"models"}
     assert len(set(screwbond.__all__)) == len(screwbond.__all__)
     for package in (bondgraph, screws, models):
         own = {name for name in package.__all__ if getattr(screwbond, name) is not getattr(package, name)}
@@ -34,14 +36,17 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0 and done.stdout.startswith("screwbond "), done.stderr
 
 
-def test_a_file_that_hides_a_package(tmp_path: Path) -> None:
-    (tmp_path / "models.py").write_text("mass = 1.0\n")
+@pytest.mark.parametrize("package", ["bondgraph", "screws"])
+@pytest.mark.parametrize(("file", "word"), [("{}.py", "file"), ("{}/__init__.py", "folder")])
+def test_a_file_that_hides_a_package(tmp_path: Path, package: str, file: str, word: str) -> None:
+    path = tmp_path / file.format(package)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("mass = 1.0\n")
     done = python("info", folder=tmp_path)
     last = done.stderr.splitlines()[-1]
+    found = path if word == "file" else path.parent
     assert done.returncode != 0
-    assert last.endswith(
-        f'E561 "{tmp_path / "models.py"}" hides the package "models" of screwbond; try: another name for that file'
-    )
+    assert last.endswith(f'E561 "{found}" hides the package "{package}" of screwbond; try: another name for that {word}')
 
 
 def test_rooms_are_there_after_an_import() -> None:

@@ -32,7 +32,7 @@ from models.delta import DeltaParameters, DeltaRobot, delta_graph
 from models.hand import Hand
 
 MOST = 500
-PACKAGES = ("screws", "bondgraph", "models")
+PACKAGES = ("screws", "bondgraph", "screwbond")
 LEAVES = (str, bytes, int, float, complex, np.ndarray, type, types.FunctionType, types.MethodType, types.ModuleType, type(None))
 
 

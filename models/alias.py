@@ -1,0 +1,48 @@
+"""`models`, the old name of `screwbond.models`: an alias in; the same modules under both names out.
+
+A checkout makes the alias where its folder is imported by the old name; a wheel has this file as its module `models` too.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import CodeType, ModuleType
+from typing import Any
+
+
+class _SameModules:
+    """Finds and loads `models.NAME`, which is the module `screwbond.models.NAME`."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if not fullname.startswith("models.") or sys.modules.get("models") is not sys.modules["screwbond.models"]:
+            return None  # a `models` of somebody else's
+        spec = find_spec(f"screwbond.{fullname}")
+        return None if spec is None else ModuleSpec(fullname, self, origin=spec.origin)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(f"screwbond.{spec.name}")
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module its own spec back, for which the import has put that of the alias."""
+        module.__spec__ = module.__spec__.loader_state  # type: ignore[union-attr]
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """For `python -m models.NAME`."""
+        spec = find_spec(f"screwbond.{fullname}")
+        return spec.loader.get_code(spec.name)  # type: ignore
+
+
+def make_alias() -> None:
+    """Make `models` another name of `screwbond.models`, and of each module in it."""
+    sys.modules["models"] = import_module("screwbond.models")
+    if not any(isinstance(finder, _SameModules) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _SameModules())  # type: ignore[arg-type]
+
+
+if __name__ == "models":
+    make_alias()

@@ -1,0 +1,77 @@
+"""Which files an import of our packages takes: a check that they are ours, and a finder for `screwbond.models` in a checkout.
+
+It runs before any other module of ours, and needs none of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+MARK = '__distribution__ = "screwbond"'
+"""A line of the `__init__.py` of each package of ours: no other distribution has it."""
+
+
+class ShadowError(ImportError):
+    """A file or a distribution of somebody else's has taken the place of one of our packages."""
+
+    def __init__(self, code: str, title: str, cure: str) -> None:
+        super().__init__(f"{code} {title}; try: {cure}")
+
+
+def need_own(*packages: str) -> None:
+    """Raise `ShadowError` E561 unless an import of each package takes the one that was installed with this file."""
+    for package in packages:
+        spec = find_spec(package)
+        if spec is None or spec.origin is None or spec.loader is None:
+            title = f'the package "{package}" of screwbond has lost its file __init__.py'
+            raise ShadowError("E561", title, "pip install --force-reinstall --no-deps screwbond")
+        file, own = Path(spec.origin), HERE.parent / package / "__init__.py"
+        if file != own and not (own.exists() and file.samefile(own)):
+            raise _hidden(package, file)
+        if MARK not in (spec.loader.get_source(package) or MARK):  # type: ignore[attr-defined]
+            raise _overwritten(package, file)
+
+
+def _hidden(package: str, file: Path) -> ShadowError:
+    """The error where an import finds another file before ours."""
+    found, word = (file.parent, "folder") if file.name == "__init__.py" else (file, "file")
+    for name in _others(package):
+        if metadata.distribution(name).locate_file(f"{package}/__init__.py") == file:
+            title = f'the package "{found}" of the distribution "{name}" hides the package "{package}" of screwbond'
+            return ShadowError("E561", title, f"pip uninstall {name}, or an environment for each of the two")
+    return ShadowError("E561", f'"{found}" hides the package "{package}" of screwbond', f"another name for that {word}")
+
+
+def _overwritten(package: str, file: Path) -> ShadowError:
+    """The error where another distribution was installed into the same folder as ours."""
+    names = _others(package)
+    who = f'the distribution "{names[0]}"' if names else "another distribution"
+    title = f'{who} has overwritten the package "{package}" of screwbond in "{file.parent}"'
+    first = f"pip uninstall {names[0]}" if names else "pip uninstall that distribution"
+    return ShadowError("E561", title, f"{first}, then pip install --force-reinstall --no-deps screwbond")
+
+
+def _others(package: str) -> list[str]:
+    """Other distributions that install a package of this name."""
+    return [name for name in metadata.packages_distributions().get(package, []) if name.lower() != "screwbond"]
+
+
+class _ModelsOfCheckout:
+    """Finds `screwbond.models` in the folder models/ beside this package."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if fullname != "screwbond.models":
+            return None
+        return spec_from_file_location(fullname, HERE.parent / "models" / "__init__.py")
+
+
+def find_models() -> None:
+    """Let Python find `screwbond.models`: an installation has it in this package, a checkout in the folder models/ beside it."""
+    if not (HERE / "models" / "__init__.py").is_file():
+        sys.meta_path.insert(0, _ModelsOfCheckout())  # before the finder of an editable installation, of another checkout perhaps

@@ -1,0 +1,46 @@
+"""mypy, told that the folder models/ is the package `screwbond.models`: `python -m tests.typed`, with mypy's own arguments.
+
+mypy finds modules by their paths. Here the files come first, and each with its name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from mypy.build import build
+from mypy.errors import CompileError
+from mypy.fscache import FileSystemCache
+from mypy.main import process_options
+
+ALL = ("screws", "bondgraph", "models", "screwbond")
+"""A check of some files needs the names of all."""
+
+
+def check(arguments: Sequence[str]) -> int:
+    """Print what mypy has to say of the files that are asked for, by default of all packages; returns the exit status."""
+    cache = FileSystemCache()
+    asked, options = process_options([*arguments], fscache=cache)
+    others, _ = process_options([*ALL], fscache=cache)
+    sources = {source.path: source for source in (*others, *asked)}
+    for source in sources.values():
+        if source.module.partition(".")[0] == "models":
+            source.module = f"screwbond.{source.module}"
+    wanted, count = {source.path for source in asked}, 0
+
+    def show(path: str | None, lines: list[str], serious: bool) -> None:
+        nonlocal count
+        if serious or path is None or path in wanted:
+            count += len(lines)
+            print(*lines, sep="\n", flush=True)
+
+    try:
+        build([*sources.values()], options, flush_errors=show, fscache=cache)
+    except CompileError as error:
+        count += 1
+        print(*([] if error.use_stdout else error.messages), sep="\n")
+    return min(count, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(check(sys.argv[1:]))
