@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta import DeltaParameters, DeltaRobot, delta_graph
 
 from benchmarks.command import run_command
 from benchmarks.delta_c import delta_c, in_theta, random_states
@@ -26,7 +27,6 @@ from benchmarks.timing import interleaved, median, processor, ratio, table
 from bondgraph import compile_model
 from bondgraph.tape.routine import Routine, listing
 from bondgraph.tracing.routines import trace
-from models.delta import DeltaParameters, DeltaRobot, delta_graph
 
 STATES = 500
 TOLERANCES = (1e-3, 1e-4, 1e-6, 1e-8, 1e-10)
@@ -98,7 +98,7 @@ def _coordinates() -> np.ndarray:
 
 def _momenta(p: DeltaParameters, x: np.ndarray) -> np.ndarray:
     """States (q, p) from states (q, v)."""
-    from models.delta.kinematics.arm import inertia
+    from screwbond.models.delta.kinematics.arm import inertia
 
     out = x.copy().reshape(-1, 3, 2, 3)
     for row in out:

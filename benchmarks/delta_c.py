@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.kinematics.angles import theta_of, theta_rate
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 from benchmarks.hand_written import compiler
-from models.delta.kinematics.angles import theta_of, theta_rate
-from models.delta.kinematics.parameters import DeltaParameters
 
 SOURCE = Path(__file__).with_name("delta.c")
 
@@ -74,7 +74,8 @@ def random_states(n: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_theta(x: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """States and rates (n, 18) of the C, in phi and phi', as those of `models.delta.kinematics.arm`, in theta and theta'.
+    """States and rates (n, 18) of the C, in phi and phi', as those of `screwbond.models.delta.kinematics.arm`, in theta and
+    theta'.
 
     theta'' is the derivative of theta' along phi' and phi'', by a complex step, which is exact.
     """

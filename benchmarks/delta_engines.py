@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta import DeltaParameters, DeltaRobot
 
 from benchmarks.delta_joints import hinges, undamped
 from benchmarks.timing import interleaved, median, table
-from models.delta import DeltaParameters, DeltaRobot
 
 START = (0.6, 0.8, 0.95)
 

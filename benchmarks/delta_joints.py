@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-
-from models.delta.kinematics.formulas import ROTATIONS
-from models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 
 @dataclass(frozen=True)

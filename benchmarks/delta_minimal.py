@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.kinematics import arm
+from screwbond.models.delta.kinematics.arm import Constants
+from screwbond.models.delta.kinematics.formulas import closed, newton
+from screwbond.models.delta.kinematics.parameters import UNITS, DeltaParameters
 
 from bondgraph import IC, J1, Graph, Parameter, R, Se
 from bondgraph.model.domains import ROTATION
-from models.delta.kinematics import arm
-from models.delta.kinematics.arm import Constants
-from models.delta.kinematics.formulas import closed, newton
-from models.delta.kinematics.parameters import UNITS, DeltaParameters
 
 NUMBERS = tuple(name for name in UNITS if name != "DAMPING")
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 from benchmarks.delta_joints import angles_of, hinges, rods, shafts
-from models.delta.kinematics.parameters import DeltaParameters
 
 IMPEDANCE = 0.9999
 AXIAL = 1e-10

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 from benchmarks.delta_joints import angles_of, hinges, rods, shafts
-from models.delta.kinematics.parameters import DeltaParameters
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from screwbond.models.control.task import task_force
+from screwbond.models.delta.graphs.control import FILTER_TIME, model_terms, task_control
+from screwbond.models.delta.kinematics.angles import theta_of
+from screwbond.models.delta.kinematics.arm import tip
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.studies.robot import DeltaRobot
+from screwbond.models.motion import Motion
+from screwbond.models.motion.blocks import DERIVATIVES, motion_parameters
 
 from benchmarks.delta_joints import angles_of, hinges, undamped
 from benchmarks.delta_mujoco import DeltaMujoco
@@ -21,14 +29,6 @@ from bondgraph import compile_model
 from bondgraph.emit.llvm import compile_routines
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
-from models.control.task import task_force
-from models.delta.graphs.control import FILTER_TIME, model_terms, task_control
-from models.delta.kinematics.angles import theta_of
-from models.delta.kinematics.arm import tip
-from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.studies.robot import DeltaRobot
-from models.motion import Motion
-from models.motion.blocks import DERIVATIVES, motion_parameters
 
 PERIOD = 1e-3
 

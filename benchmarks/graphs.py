@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from screwbond.models.bodies import rigid_body
+from screwbond.models.contacts import attach_contact, contact
 
 from bondgraph import Graph
 from examples import rolling_eggs
-from models.bodies import rigid_body
-from models.contacts import attach_contact, contact
 from screws.surfaces import egg
 
 END = {"s2a": 2.0, "s1a": 0.3}  # s

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from screwbond.models.hand import SCENARIOS, Hand, HandScenario, initial_posture
+from screwbond.models.hand.graphs.whole_hand import OBJECT, contact_name, finger_name
+from screwbond.models.hand.graphs.whole_hand import VIRTUAL as VIRTUAL_OBJECT
+from screwbond.models.hand.grasping.posture import in_last_link, virtual_points_in_object
 
 from benchmarks import timing
 from benchmarks.command import run_command
 from benchmarks.hand_written import FLAGS, Disagreement, compiler, compiler_version
 from bondgraph import Compiled, compile_model
-from models.hand import SCENARIOS, Hand, HandScenario, initial_posture
-from models.hand.graphs.whole_hand import OBJECT, contact_name, finger_name
-from models.hand.graphs.whole_hand import VIRTUAL as VIRTUAL_OBJECT
-from models.hand.grasping.posture import in_last_link, virtual_points_in_object
 
 SOURCE = Path(__file__).with_name("hand.c")
 FINGERS, STATES, MODES, PARAMETERS = 3, 80, 9, 80
@@ -113,9 +113,9 @@ RTOL = 1e-8
 SAMPLES = 250
 START = """
 import time, json
-import models.hand, bondgraph.emit.llvm
+import screwbond.models.hand, bondgraph.emit.llvm
 from bondgraph import compile_model
-from models.hand import SCENARIOS, Hand
+from screwbond.models.hand import SCENARIOS, Hand
 begin = time.perf_counter()
 graph = Hand.of(SCENARIOS["main"]).graph()
 built = time.perf_counter()

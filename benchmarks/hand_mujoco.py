@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.hand import SCENARIOS, HandParameters, HandScenario, Posture, initial_posture, reference_motion
+from screwbond.models.hand.grasping.posture import in_last_link, virtual_points_in_object
 
 from benchmarks import timing
 from benchmarks.command import run_command
-from models.hand import SCENARIOS, HandParameters, HandScenario, Posture, initial_posture, reference_motion
-from models.hand.grasping.posture import in_last_link, virtual_points_in_object
 
 IMPEDANCE, STICKS = 0.95, 5.0
 """MuJoCo's d, and the coefficient of friction that stands for contact without a limit."""

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.contacts import attach_contact, contact
+from screwbond.models.gravity import attach_central_gravity, central_gravity
 
 from benchmarks import timing
 from benchmarks.command import run_command
 from bondgraph import Compiled, Graph, compile_model
-from models.bodies import ground, rigid_body
-from models.contacts import attach_contact, contact
-from models.gravity import attach_central_gravity, central_gravity
 from screws import Ad, pose_state
 from screws.contact import relative_pose
 from screws.surfaces import ellipsoid

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models import collisions, ground, rigid_body
 
 from benchmarks import timing
 from benchmarks.command import run_command
 from bondgraph import Graph
 from bondgraph.stepping.free_bodies import Pile, pile
-from models import collisions, ground, rigid_body
 from screws import quaternion, rotations
 from screws.shapes import Ball, Box, HalfSpace
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta import DeltaParameters, DeltaRobot
 
 from benchmarks.chain import chain
 from benchmarks.command import run_command
@@ -22,7 +23,6 @@ from benchmarks.tree import construction, oblique, rods
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from bondgraph.compile.compiled import Compiled
 from examples.bouncing_ball import with_restitution
-from models.delta import DeltaParameters, DeltaRobot
 
 SECTIONS = (1, 10, 100, 1000)
 RATIOS = {

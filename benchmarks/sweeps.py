@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta import DeltaParameters, delta_graph
 
 from benchmarks.command import run_command
 from benchmarks.hand_written import Disagreement
@@ -24,7 +25,6 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.sweeps import Measure, Runs, last
 from examples.bouncing_ball import with_restitution
 from examples.tolerances import motor
-from models.delta import DeltaParameters, delta_graph
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains import BodyInertia, Chain, Link, bias, chain_graph, forward_dynamics, mass_matrix, potential
+from screwbond.models.chains.dynamics import inertia_numbers
 
 from benchmarks.command import run_command
 from benchmarks.hand_written import Disagreement
 from benchmarks.timing import interleaved, median, processor, ratio, table
 from bondgraph import Compiled, Graph, Se, compile_formula, compile_model, count_operations
 from bondgraph.model.gradient import partials
-from models.chains import BodyInertia, Chain, Link, bias, chain_graph, forward_dynamics, mass_matrix, potential
-from models.chains.dynamics import inertia_numbers
 from screws import joints, pose
 from screws.linear import solve_spd
 

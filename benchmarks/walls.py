@@ -13,6 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models import attach_contact, contact, ground, rigid_body
+from screwbond.models.bodies import Body
+from screwbond.models.joints import attach_joint, joint_graph
 
 from benchmarks.command import run_command
 from benchmarks.timing import processor, table
@@ -22,9 +25,6 @@ from bondgraph.schedule.size import is_large
 from bondgraph.tape.preset import Preset
 from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import trace_for_runs
-from models import attach_contact, contact, ground, rigid_body
-from models.bodies import Body
-from models.joints import attach_joint, joint_graph
 from screws import joints, pose
 from screws.scalars import sin
 from screws.surfaces import plane, sphere

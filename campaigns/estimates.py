@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta import DeltaParameters, DeltaRobot
 
 from bondgraph import GY, J1, Compiled, Graph, I, R, Se, compile_model
 from bondgraph.estimation import Experiment, estimate, run_sensitivities
 from campaigns.processes import each
 from examples.bouncing_ball import with_restitution
-from models.delta import DeltaParameters, DeltaRobot
 
 
 @dataclass(frozen=True)

@@ -24,15 +24,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from screwbond.models.delta.command.tasks import TASKS
+from screwbond.models.delta.kinematics.parameters import DeltaParameters, read_parameters
+from screwbond.models.hand import SCENARIOS, read_scenario, to_json
+from screwbond.models.hand.command import TASK as HAND
+from screwbond.models.two_bodies.command import TASK as CONTACT
+from screwbond.models.two_bodies.scenario import read_scenario as read_contact
+
 from bondgraph.errors import ScrewbondError
 from campaigns.mutations import mutated
 from campaigns.processes import limit_addresses
-from models.delta.command.tasks import TASKS
-from models.delta.kinematics.parameters import DeltaParameters, read_parameters
-from models.hand import SCENARIOS, read_scenario, to_json
-from models.hand.command import TASK as HAND
-from models.two_bodies.command import TASK as CONTACT
-from models.two_bodies.scenario import read_scenario as read_contact
 
 PICTURES = (".png", ".html", ".mp4", ".gif")
 LONGEST_READ, LONGEST_RUN, LONGEST_END = 10.0, 60.0, 60.0
@@ -124,7 +125,7 @@ def read_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str, Any]:
 def run_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
     """Run the command on a file, in this process: ("done" | "ended" | "refused" | "interrupted" | "wrong", what
     happened)."""
-    from models.cli import main
+    from screwbond.models.cli import main
 
     path, out = folder / "given.json", folder / "out"
     path.write_bytes(data)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from docs.pages import DOCS, FRONT, run_page
 
 if TYPE_CHECKING:
-    from models.hand import HandRun
-    from models.impact import ImpactStudy
+    from screwbond.models.hand import HandRun
+    from screwbond.models.impact import ImpactStudy
 
 PICTURES = DOCS / "pictures"
 
@@ -44,9 +44,10 @@ def _contact(path: Path) -> None:
 
 def _delta(folded: str | Sequence[str]) -> Callable[[Path], None]:
     def draw(path: Path) -> None:
+        from screwbond.models.delta import DeltaParameters, delta_graph
+
         from bondgraph import compile_model
         from bondgraph.render.diagram import diagram
-        from models.delta import DeltaParameters, delta_graph
 
         diagram(compile_model(delta_graph(DeltaParameters.fit()), backend="numpy"), folded=folded).write(path)
 
@@ -54,61 +55,66 @@ def _delta(folded: str | Sequence[str]) -> Callable[[Path], None]:
 
 
 def _hand(path: Path) -> None:
+    from screwbond.models.hand import Hand
+    from screwbond.models.hand.graphs.whole_hand import parts_of
+
     from bondgraph import compile_model
     from bondgraph.render.diagram import diagram
-    from models.hand import Hand
-    from models.hand.graphs.whole_hand import parts_of
 
     diagram(compile_model(Hand().graph(), backend="numpy"), folded=parts_of(3)).write(path)
 
 
 def _rolling_eggs(path: Path) -> None:
+    from screwbond.models.pictures import poster
+    from screwbond.models.two_bodies.pictures import contact_scene
+
     from examples.rolling_eggs import simulate
-    from models.pictures import poster
-    from models.two_bodies.pictures import contact_scene
 
     poster(contact_scene(simulate()), path)
 
 
 def _delta_robot(path: Path) -> None:
+    from screwbond.models.delta.pictures.scene_pictures import poster
+
     from examples.delta_pick_and_place import simulate
-    from models.delta.pictures.scene_pictures import poster
 
     tracking = simulate()
     poster(tracking, path, cargo=(0.0, 0.5 * tracking.motion.duration - 0.1))
 
 
 def _delta_poles(path: Path) -> None:
+    from screwbond.models.delta.pictures.figures import pole_zero_plot
+
     from examples.delta_poles import maps
-    from models.delta.pictures.figures import pole_zero_plot
 
     pole_zero_plot(maps(), path, title="Delta robot: poles and zeros")
 
 
 def _delta_workspace(path: Path) -> None:
-    from models.delta import DeltaParameters
-    from models.delta.pictures.workspace_figure import plot_workspace
+    from screwbond.models.delta import DeltaParameters
+    from screwbond.models.delta.pictures.workspace_figure import plot_workspace
 
     plot_workspace(DeltaParameters.fit(), path)
 
 
 def _delta_soft_touch(path: Path) -> None:
+    from screwbond.models.delta.pictures.touch_figure import plot_touch
+
     from examples.delta_soft_touch import simulate
-    from models.delta.pictures.touch_figure import plot_touch
 
     plot_touch(simulate(), path)
 
 
 @cache
 def _struck() -> ImpactStudy:
-    from models.impact import study_impact
+    from screwbond.models.impact import study_impact
 
     return study_impact()
 
 
 def _impact(figure: str) -> Callable[[Path], None]:
     def draw(path: Path) -> None:
-        from models.impact.figures import FIGURES
+        from screwbond.models.impact.figures import FIGURES
 
         FIGURES[figure](_struck(), path)
 
@@ -116,16 +122,17 @@ def _impact(figure: str) -> Callable[[Path], None]:
 
 
 def _impact_arm(path: Path) -> None:
-    from models.impact.arm_scene import plot_arm
+    from screwbond.models.impact.arm_scene import plot_arm
 
     plot_arm(_struck(), path)
 
 
 def _impact_graph(path: Path) -> None:
+    from screwbond.models.impact import default_striker, striking_point
+    from screwbond.models.impact.variants import impact_graph
+
     from bondgraph import compile_model
     from bondgraph.render.diagram import diagram
-    from models.impact import default_striker, striking_point
-    from models.impact.variants import impact_graph
 
     arm = default_striker()
     graph = impact_graph(striking_point(*arm.arguments[:3]), arm.normal, "momentum").graph
@@ -134,27 +141,28 @@ def _impact_graph(path: Path) -> None:
 
 @cache
 def _moved() -> HandRun:
-    from models.hand import run_hand
+    from screwbond.models.hand import run_hand
 
     return run_hand("main", progress=False)
 
 
 def _hand_figure6(path: Path) -> None:
-    from models.hand.pictures.files import figure6
+    from screwbond.models.hand.pictures.files import figure6
 
     figure6(_moved(), path)
 
 
 def _hand_figure7(path: Path) -> None:
-    from models.hand.pictures.plots import figure7
+    from screwbond.models.hand.pictures.plots import figure7
 
     figure7(_moved(), path)
 
 
 def _maze(path: Path) -> None:
+    from screwbond.models.maze import maze_graph
+
     from bondgraph import compile_model
     from bondgraph.render.diagram import diagram
-    from models.maze import maze_graph
 
     diagram(compile_model(maze_graph(), backend="numpy")).write(path)
 
@@ -163,8 +171,9 @@ def _maze_figure(name: str) -> Callable[[Path], None]:
     """Of the run: figure10, figure11 or path_figure; of the maze: figure5, figure7."""
 
     def draw(path: Path) -> None:
+        from screwbond.models.maze.pictures import figures
+
         from examples.ball_maze import MAZE, simulate
-        from models.maze.pictures import figures
 
         getattr(figures, name)(MAZE if name in ("figure5", "figure7") else simulate(), path)
 
@@ -172,24 +181,25 @@ def _maze_figure(name: str) -> Callable[[Path], None]:
 
 
 def _maze_gains(path: Path) -> None:
+    from screwbond.models.maze import robustness
+    from screwbond.models.maze.command import GainGrid
+    from screwbond.models.maze.pictures.figures import robustness_figure
+
     from examples.ball_maze import MAZE
-    from models.maze import robustness
-    from models.maze.command import GainGrid
-    from models.maze.pictures.figures import robustness_figure
 
     grid = GainGrid(points=11)
     robustness_figure(robustness(MAZE, grid.around(MAZE.k1), grid.around(MAZE.k2), t_end=grid.until), path)
 
 
 def _satellite(path: Path) -> None:
-    from models.pictures import poster, scene_of
+    from screwbond.models.pictures import poster, scene_of
 
     page = run_page("mechanisms.md")[0]
     poster(scene_of(page.flight, "A satellite reaches out"), path, t=4.0)
 
 
 def _rounded_cube(path: Path) -> None:
-    from models.pictures import poster, scene_of
+    from screwbond.models.pictures import poster, scene_of
 
     page = run_page("surfaces.md")[0]
     poster(scene_of(page.tumbling, "A rounded cube tumbles"), path, t=0.35)
@@ -198,10 +208,11 @@ def _rounded_cube(path: Path) -> None:
 def _crane(path: Path) -> None:
     from dataclasses import replace
 
+    from screwbond.models.pictures import Trail, still
+    from screwbond.models.pictures.shapes.tubes import free_normals
+    from screwbond.models.urdf import robot_scene
+
     from examples.urdf_robot import read, run
-    from models.pictures import Trail, still
-    from models.pictures.shapes.tubes import free_normals
-    from models.urdf import robot_scene
 
     result = run(1.1)
     scene = robot_scene(read(), result["crane.q"], result.t, "A crane whose motors fail", frames=("hand",))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from models.impact import KINDS, ImpactStudy, Measured, ViscoelasticImpact, study_impact
+from screwbond.models.impact import KINDS, ImpactStudy, Measured, ViscoelasticImpact, study_impact
 
 MEASURED = Measured(v0=0.1754, impulse=0.6662, duration=10.4e-3, e=0.1, poses=100)
 """Speed, impulse and duration of the paper's Fig. 1; restitution as it is estimated there."""
@@ -38,7 +38,7 @@ def report(found: ImpactStudy) -> str:
 
 
 if __name__ == "__main__":
-    from models.impact.figures import FIGURES
+    from screwbond.models.impact.figures import FIGURES
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/arm_impact"))

@@ -16,7 +16,7 @@ import argparse
 from functools import cache
 from pathlib import Path
 
-from models.maze import MazeParameters, MazeRun, analyse, run_maze
+from screwbond.models.maze import MazeParameters, MazeRun, analyse, run_maze
 
 MAZE = MazeParameters()
 
@@ -49,7 +49,7 @@ def report() -> str:
 
 
 if __name__ == "__main__":
-    from models.maze import save_maze
+    from screwbond.models.maze import save_maze
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/ball_maze"))

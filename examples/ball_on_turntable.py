@@ -11,9 +11,9 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from screwbond.models import ContactRun, attach_contact, contact, prescribed_body, rigid_body, run_contact
 
 from bondgraph import Graph
-from models import ContactRun, attach_contact, contact, prescribed_body, rigid_body, run_contact
 from screws.surfaces import plane, sphere
 
 RADIUS, MASS, STIFFNESS = 0.02, 0.1, 2e5  # m, kg, N/m
@@ -60,8 +60,8 @@ def circling_rate(run: ContactRun) -> float:
 
 
 if __name__ == "__main__":
-    from models import save_run
-    from models.two_bodies.command import overview
+    from screwbond.models import save_run
+    from screwbond.models.two_bodies.command import overview
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/ball_on_turntable"))

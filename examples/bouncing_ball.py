@@ -10,9 +10,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from screwbond.models.contacts.laws.three_state import contact_states
+
 from bondgraph import J1, Automaton, Constraint, Graph, I, Se, Transition, simulate
 from bondgraph.run.results.result import Result
-from models.contacts.laws.three_state import contact_states
 
 GRAVITY, HEIGHT = 9.81, 1.0  # m/s^2, m
 
@@ -49,7 +50,7 @@ def runs(t_end: float = 6.0) -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from models.pictures.courses import courses
+    from screwbond.models.pictures.courses import courses
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/bouncing_ball"))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from screwbond.models import ContactRun, attach_contact, contact, rigid_body, run_contact
+
 from bondgraph import Graph
-from models import ContactRun, attach_contact, contact, rigid_body, run_contact
 from screws.surfaces import egg
 
 MASS = 0.06  # kg
@@ -46,8 +47,8 @@ def simulate(t_end: float = 0.3, rtol: float = 1e-10) -> ContactRun:
 
 
 if __name__ == "__main__":
-    from models import save_run
-    from models.two_bodies.command import overview
+    from screwbond.models import save_run
+    from screwbond.models.two_bodies.command import overview
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/colliding_eggs"))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from models.delta import DeltaParameters
-from models.delta.studies.pick_and_place import Tracking, track, transfer
+from screwbond.models.delta import DeltaParameters
+from screwbond.models.delta.studies.pick_and_place import Tracking, track, transfer
 
 PICK, PLACE = (-0.12, -0.05, 0.5), (0.12, 0.06, 0.5)
 
@@ -23,8 +23,8 @@ def simulate() -> Tracking:
 
 
 if __name__ == "__main__":
-    from models.delta.pictures.scene_pictures import film, plot_tracking, poster
-    from models.pictures import rendering
+    from screwbond.models.delta.pictures.scene_pictures import film, plot_tracking, poster
+    from screwbond.models.pictures import rendering
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/delta_pick_and_place"))

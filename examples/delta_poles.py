@@ -16,8 +16,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-
-from models.delta import DeltaParameters, DeltaRobot, PoleZeroMap, crossing, pole_zero_map, sweep
+from screwbond.models.delta import DeltaParameters, DeltaRobot, PoleZeroMap, crossing, pole_zero_map, sweep
 
 ROBOT = DeltaRobot(DeltaParameters.fit())
 ANGLES = {r"$y_i = \pi/4$": 0.25 * np.pi, r"$y_i = 0$": 0.0}
@@ -46,7 +45,7 @@ def report() -> str:
 
 
 if __name__ == "__main__":
-    from models.delta.pictures.figures import pole_zero_plot, sweep_plot
+    from screwbond.models.delta.pictures.figures import pole_zero_plot, sweep_plot
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo"))

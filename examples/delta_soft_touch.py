@@ -12,8 +12,8 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from models.delta import DeltaParameters
-from models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
+from screwbond.models.delta import DeltaParameters
+from screwbond.models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
 
 
 def simulate(t_end: float = 16.0) -> dict[str, Touch]:
@@ -24,7 +24,7 @@ def simulate(t_end: float = 16.0) -> dict[str, Touch]:
 
 
 if __name__ == "__main__":
-    from models.delta.pictures.touch_figure import plot_touch
+    from screwbond.models.delta.pictures.touch_figure import plot_touch
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/delta_soft_touch"))

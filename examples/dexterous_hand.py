@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from models.hand import Hand, HandParameters, HandRun, HandScenario, Step, run_hand
+from screwbond.models.hand import Hand, HandParameters, HandRun, HandScenario, Step, run_hand
 
 UP_AND_ASIDE = (
     Step(0.5, 2.5, shift=(0.012, 0.0, 0.0)),  # m: to the side
@@ -36,7 +36,7 @@ def simulate(friction: float | None = None) -> HandRun:
 
 
 if __name__ == "__main__":
-    from models.hand import save_hand
+    from screwbond.models.hand import save_hand
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--friction", type=float, help="coefficient; without it nothing slips")

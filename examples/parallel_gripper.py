@@ -14,11 +14,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from screwbond.models import mark_planar_body, mark_planar_touch, planar_contact
+
 from bondgraph import J0, J1, C, Graph, I, Se, Sf
 from bondgraph.run.results.result import Result
 from bondgraph.signals import integrator
 from bondgraph.stepping import stepper
-from models import mark_planar_body, mark_planar_touch, planar_contact
 from screws.scalars import where
 
 RADIUS, STIFFNESS, FRICTION, WEIGHT = 0.1, 1000.0, 0.8, 9.81  # m, N/m, -, N
@@ -69,7 +70,7 @@ def runs(step: float = 0.01) -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from models.pictures.courses import courses
+    from screwbond.models.pictures.courses import courses
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/parallel_gripper"))

@@ -10,10 +10,10 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from screwbond.models import Body, collisions, ground, rigid_body
 
 from bondgraph import Graph
 from bondgraph.stepping.free_bodies import PileResult, pile
-from models import Body, collisions, ground, rigid_body
 from screws import quaternion, rotations
 from screws.shapes import Ball, Box, HalfSpace
 
@@ -69,7 +69,7 @@ def simulate(graph: Graph, t_end: float) -> PileResult:
 
 
 if __name__ == "__main__":
-    from models.pictures import scene_of, still
+    from screwbond.models.pictures import scene_of, still
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/pile"))

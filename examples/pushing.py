@@ -9,12 +9,12 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from screwbond.models import ground, planar_body, rigid_body, touch_planar
+from screwbond.models.contacts.many import collisions
 
 from bondgraph import J0, C, Graph, Sf
 from bondgraph.run.results.result import Result
 from bondgraph.stepping import stepper
-from models import ground, planar_body, rigid_body, touch_planar
-from models.contacts.many import collisions
 from screws.shapes import Ball, Box, HalfSpace
 
 MASS, GRAVITY, FRICTION, SPEED, STIFFNESS = 1.0, 9.81, 0.5, 0.1, 1000.0  # kg, m/s^2, -, m/s, N/m
@@ -60,7 +60,7 @@ def runs() -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from models.pictures.courses import courses
+    from screwbond.models.pictures.courses import courses
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/pushing"))

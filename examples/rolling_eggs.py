@@ -14,9 +14,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-
-from bondgraph import Graph
-from models import (
+from screwbond.models import (
     Body,
     ContactRun,
     attach_central_gravity,
@@ -27,6 +25,8 @@ from models import (
     rigid_body,
     run_contact,
 )
+
+from bondgraph import Graph
 from screws import Ad, pose_state
 from screws.contact import relative_pose
 from screws.surfaces import egg
@@ -84,8 +84,8 @@ def simulate(t_end: float = 2.0, rtol: float = 1e-10) -> ContactRun:
 
 
 if __name__ == "__main__":
-    from models import save_run
-    from models.two_bodies.command import overview
+    from screwbond.models import save_run
+    from screwbond.models.two_bodies.command import overview
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo"))

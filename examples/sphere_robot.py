@@ -13,11 +13,11 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from screwbond.models import planar_body, touch_planar
 
 from bondgraph import J0, C, Graph, Sf
 from bondgraph.run.results.result import Result
 from bondgraph.stepping import stepper
-from models import planar_body, touch_planar
 from screws.scalars import array, cos
 
 RADIUS, STIFFNESS, PRESSED, FRICTION = 0.1, 1000.0, 0.01, 0.5  # m, N/m, m, -
@@ -44,7 +44,7 @@ def runs() -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from models.pictures.courses import courses
+    from screwbond.models.pictures.courses import courses
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/sphere_robot"))

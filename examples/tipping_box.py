@@ -9,11 +9,11 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from screwbond.models import planar_body, touch_planar
 
 from bondgraph import J0, J1, C, Graph, R, Sf
 from bondgraph.run.results.result import Result
 from bondgraph.stepping import stepper
-from models import planar_body, touch_planar
 from screws.scalars import array, where
 
 HALF, MASS, GRAVITY, FRICTION, SLIDING = 0.5, 1.0, 9.81, 0.8, 0.1  # m, kg, m/s^2, - at the floor, - at the finger
@@ -50,7 +50,7 @@ def runs() -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from models.pictures.courses import courses
+    from screwbond.models.pictures.courses import courses
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/tipping_box"))

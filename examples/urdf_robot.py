@@ -10,11 +10,11 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from screwbond.models.chains import chain_graph, gravity_forces
+from screwbond.models.urdf import Robot, read_urdf, robot_scene
 
 from bondgraph import Graph, Op, Se, simulate
 from bondgraph.run.results.result import Result
-from models.chains import chain_graph, gravity_forces
-from models.urdf import Robot, read_urdf, robot_scene
 from screws.scalars import where
 
 FILE = Path(__file__).with_suffix(".urdf")
@@ -47,7 +47,7 @@ def run(t_end: float = 3.0) -> Result:
 
 
 if __name__ == "__main__":
-    from models.pictures import movie, rendering, still
+    from screwbond.models.pictures import movie, rendering, still
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/urdf_robot"))

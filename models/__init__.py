@@ -2,12 +2,12 @@
 
 from screwbond.models.alias import make_alias
 
-if __name__ in ("models", "screwbond.models"):
+if __name__ == "models":  # the old name, in a checkout
     make_alias()
 
-from models.bodies import Body, ground, prescribed_body, rigid_body
-from models.chains import BodyInertia, Chain, Link, Mimic, Tree, ball_inertia, chain_graph, cylinder_inertia
-from models.contacts import (
+from screwbond.models.bodies import Body, ground, prescribed_body, rigid_body
+from screwbond.models.chains import BodyInertia, Chain, Link, Mimic, Tree, ball_inertia, chain_graph, cylinder_inertia
+from screwbond.models.contacts import (
     Compliant,
     Impact,
     Maxwell,
@@ -19,13 +19,13 @@ from models.contacts import (
     collisions,
     contact,
 )
-from models.gravity import attach_central_gravity, central_gravity
-from models.joints import attach_joint, joint_graph
-from models.pictures import movie, page, plots, poster, show, still
-from models.planar import PlanarBody, planar_body, planar_contact, touch_planar
-from models.planar_looks import mark_planar_body, mark_planar_touch
-from models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
-from models.two_bodies import (
+from screwbond.models.gravity import attach_central_gravity, central_gravity
+from screwbond.models.joints import attach_joint, joint_graph
+from screwbond.models.pictures import movie, page, plots, poster, show, still
+from screwbond.models.planar import PlanarBody, planar_body, planar_contact, touch_planar
+from screwbond.models.planar_looks import mark_planar_body, mark_planar_touch
+from screwbond.models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
+from screwbond.models.two_bodies import (
     ContactRun,
     Scenario,
     contact_trajectory,
@@ -35,7 +35,7 @@ from models.two_bodies import (
     save_run,
     two_body_graph,
 )
-from models.visuals import Visual
+from screwbond.models.visuals import Visual
 
 __all__ = [
     "Body",

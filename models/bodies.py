@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.connections import AD, BY_AD, OF_AD, screw_transformer
+from screwbond.models.visuals import Appearance, Visual, visuals_of
 
 from bondgraph import J1, Block, EulerJunction, Graph, I, Op, Sf, StateSpec
 from bondgraph.elements import Element, Port
@@ -20,8 +22,6 @@ from bondgraph.model.element import PortRef
 from bondgraph.model.laws import Parameter, Storage
 from bondgraph.model.model import Visible
 from bondgraph.model.ops import IDENTITY, zeros
-from models.connections import AD, BY_AD, OF_AD, screw_transformer
-from models.visuals import Appearance, Visual, visuals_of
 from screws.given import reals
 from screws.inertia import check_inertia, spatial_inertia
 from screws.joints import Vector

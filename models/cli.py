@@ -10,18 +10,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.command.tasks import DELTA
+from screwbond.models.hand.command import HAND
+from screwbond.models.impact.command import IMPACT
+from screwbond.models.maze.command import MAZE
+from screwbond.models.studies.commands import Command, parser_of
+from screwbond.models.studies.drawing import DIAGRAM
+from screwbond.models.studies.saved import RUN_SAVED, SHOW_SAVED
+from screwbond.models.studies.scripts import EXAMPLES
+from screwbond.models.sweeping.command import SWEEP
+from screwbond.models.two_bodies.command import CONTACT
 
 from bondgraph.errors import RunEndedWarning, ScrewbondError
-from models.delta.command.tasks import DELTA
-from models.hand.command import HAND
-from models.impact.command import IMPACT
-from models.maze.command import MAZE
-from models.studies.commands import Command, parser_of
-from models.studies.drawing import DIAGRAM
-from models.studies.saved import RUN_SAVED, SHOW_SAVED
-from models.studies.scripts import EXAMPLES
-from models.sweeping.command import SWEEP
-from models.two_bodies.command import CONTACT
 
 
 def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | None = None) -> int:
@@ -67,8 +67,9 @@ def info() -> str:
     """Versions of everything that takes part, solvers and rendering."""
     import platform
 
+    from screwbond.models.pictures.probe import rendering
+
     from bondgraph.run.steppers.external import library
-    from models.pictures.probe import rendering
 
     lines = [f"screwbond {_version('screwbond')}, Python {platform.python_version()}, {platform.platform()}"]
     for package in ("numpy", "scipy", "sympy", "networkx", "llvmlite", "scikit-sundae", "pyvista", "matplotlib", "pandas"):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from screwbond.models.bodies import Body
+from screwbond.models.connections import connect_bodies, point_transformer, velocity_at
 
 from bondgraph import J0, C, Graph, Op, Parameter
 from bondgraph.model.domains import TRANSLATION
-from models.bodies import Body
-from models.connections import connect_bodies, point_transformer, velocity_at
 from screws.poses import pose_from_state
 from screws.vectors import length
 

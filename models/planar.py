@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.planar_looks import Outline, PlanarLooks, checked_outline, mark_planar_touch
+from screwbond.models.visuals import Visual, visuals_of
 
 from bondgraph import J0, J1, MTF, Block, Graph, I, Op, Parameter, Se, StateSpec
 from bondgraph.errors import refusal
@@ -24,8 +26,6 @@ from bondgraph.model.element import PortRef
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
 from bondgraph.quantities import real
 from bondgraph.signals import integrator
-from models.planar_looks import Outline, PlanarLooks, checked_outline, mark_planar_touch
-from models.visuals import Visual, visuals_of
 from screws.joints import Vector
 from screws.scalars import array, cos, sin
 

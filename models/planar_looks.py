@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.visuals import Visual, visuals_of
 
 from bondgraph import Graph
 from bondgraph.errors import refusal
 from bondgraph.model.model import Visible
-from models.visuals import Visual, visuals_of
 from screws.given import floats
 from screws.joints import Vector
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from models.cli import main
+from screwbond.models.cli import main
 
 __all__ = ["main"]
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from screwbond.models.delta import DeltaParameters, DeltaRobot, rigid_delta_graph, task_control
+from screwbond.models.delta.studies.soft_touch import touch_graph
+from screwbond.models.hand import Hand
+from screwbond.models.maze import maze_graph
+from screwbond.models.motion import axes, quintic
+from screwbond.models.two_bodies.graph import two_body_graph
+from screwbond.models.two_bodies.scenario import read_scenario
+
 from bondgraph import Graph
 from examples import rolling_eggs
-from models.delta import DeltaParameters, DeltaRobot, rigid_delta_graph, task_control
-from models.delta.studies.soft_touch import touch_graph
-from models.hand import Hand
-from models.maze import maze_graph
-from models.motion import axes, quintic
-from models.two_bodies.graph import two_body_graph
-from models.two_bodies.scenario import read_scenario
 
 ROBOT = DeltaParameters.fit()
 

@@ -248,13 +248,6 @@ def test_functions_take_few_arguments_by_place():
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_says_what_goes_in_and_what_comes_out(package):
-    packages = [name for name, path in modules(package).items() if path.name == "__init__.py" and name != package]
-    said = {name: ast.get_docstring(tree_of(name)) or "" for name in packages}
-    assert not [f"{name}: {text}" for name, text in said.items() if not re.search(r"\bin[;,.].*\bout\b", text, re.DOTALL)]
-
-
-@pytest.mark.parametrize("package", PACKAGES)
 def test_a_module_is_not_called_as_what_its_package_exports(package):
     """Else `import package.name` would give the module, and `package.name` something else."""
     for name, path in modules(package).items():
@@ -269,8 +262,9 @@ def test_a_module_is_not_called_as_what_its_package_exports(package):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_class_name_has_one_meaning(package):
+    """Private classes may share a name: nobody meets two of them in one place."""
     found = [(node.name, name) for name in modules(package) for node in ast.walk(tree_of(name)) if isinstance(node, ast.ClassDef)]
-    names = [name for name, _ in found]
+    names = [name for name, _ in found if not name.startswith("_")]
     assert not [pair for pair in found if names.count(pair[0]) > 1]
 
 

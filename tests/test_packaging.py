@@ -18,7 +18,6 @@ from docs.pages import FRONT, program_of
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("bondgraph", "screwbond", "screws")
-RENAMED = pytest.mark.xfail(strict=True, reason="the code of models/ imports itself by its old name")
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +144,6 @@ def test_a_module_runs_by_both_names(environment, tmp_path):
         assert run(environment[0], "-m", name, "info", folder=tmp_path).startswith("screwbond ")
 
 
-@RENAMED
 @pytest.mark.parametrize("file", ["models.py", "models/__init__.py"])
 def test_works_beside_models_of_the_user(environment, tmp_path, file):
     """The scripts of the first page, and the user's own import before and after them."""

@@ -1,12 +1,12 @@
 """Trees and chains: screws and inertias of links in; kinematics by products of exponentials, and all as one IC field, out."""
 
-from models.chains.dynamics import bias, gravity_forces, kinetic_energy, mass_matrix, potential
-from models.chains.graph import ChainGraph, LinkBody, chain_graph
-from models.chains.inertias import BodyInertia, ball_inertia, cylinder_inertia, welded
-from models.chains.kinematics import body_jacobian, body_twists, link_pose, link_pose_state, space_jacobian
-from models.chains.links import BEFORE, Link, Mimic
-from models.chains.recursion import forward_dynamics
-from models.chains.trees import Chain, Tree
+from screwbond.models.chains.dynamics import bias, gravity_forces, kinetic_energy, mass_matrix, potential
+from screwbond.models.chains.graph import ChainGraph, LinkBody, chain_graph
+from screwbond.models.chains.inertias import BodyInertia, ball_inertia, cylinder_inertia, welded
+from screwbond.models.chains.kinematics import body_jacobian, body_twists, link_pose, link_pose_state, space_jacobian
+from screwbond.models.chains.links import BEFORE, Link, Mimic
+from screwbond.models.chains.recursion import forward_dynamics
+from screwbond.models.chains.trees import Chain, Tree
 
 __all__ = [
     "BEFORE",

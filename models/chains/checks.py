@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from screwbond.models.chains.inertias import BodyInertia
+from screwbond.models.chains.links import BEFORE, Link, Mimic
 
 from bondgraph.model.names import is_name
-from models.chains.inertias import BodyInertia
-from models.chains.links import BEFORE, Link, Mimic
 from screws.given import floats, real
 from screws.joints import Joint
 from screws.poses import is_pose

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-
-from models.chains.sections import Section
-from models.chains.trees import Tree
+from screwbond.models.chains.sections import Section
+from screwbond.models.chains.trees import Tree
 
 KEPT = 1.25
 """Factor that the mass matrix may cost over the recursion: with M(q) the equations can be written down."""

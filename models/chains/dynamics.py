@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains.inertias import Vector
+from screwbond.models.chains.kinematics import Frame, section_twists, step, steps
+from screwbond.models.chains.sections import SNAP
+from screwbond.models.chains.trees import Tree
 
-from models.chains.inertias import Vector
-from models.chains.kinematics import Frame, section_twists, step, steps
-from models.chains.sections import SNAP
-from models.chains.trees import Tree
 from screws.scalars import array
 from screws.vectors import cross
 

@@ -16,6 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.bodies import BODY_TWIST, Body, finished, upright, world_junction
+from screwbond.models.chains import limits as stops
+from screwbond.models.chains.checks import as_floats
+from screwbond.models.chains.inertias import Vector
+from screwbond.models.chains.kinematics import link_pose, link_pose_state, space_jacobian
+from screwbond.models.chains.mechanism import joint_domain, mechanism
+from screwbond.models.chains.options import ChainOptions, problems_of
+from screwbond.models.chains.trees import Tree
 
 from bondgraph import J1, MTF, TF, Block, Graph, Op, Parameter, R
 from bondgraph.errors import Place, raise_if_any, refusal
@@ -24,14 +32,6 @@ from bondgraph.model.element import PortRef
 from bondgraph.model.model import Visible
 from bondgraph.model.names import names_of
 from bondgraph.model.units import quotient
-from models.bodies import BODY_TWIST, Body, finished, upright, world_junction
-from models.chains import limits as stops
-from models.chains.checks import as_floats
-from models.chains.inertias import Vector
-from models.chains.kinematics import link_pose, link_pose_state, space_jacobian
-from models.chains.mechanism import joint_domain, mechanism
-from models.chains.options import ChainOptions, problems_of
-from models.chains.trees import Tree
 from screws.scalars import array
 from screws.surfaces import Surface
 

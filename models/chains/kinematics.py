@@ -1,8 +1,8 @@
 """Kinematics of a tree: products of exponentials, Jacobians and twists, as plain formulas over any scalar.
 
 H_0_k(q) = H_0_base exp(S_1 q_1) ... exp(S_k q_k) H_base_k(0) along the joints from the base to link k, with the exponentials of
-unit screws in closed form. They are evaluated in frames on the joints' own axes (`models.chains.sections`), which gives the
-same poses with fewer products.
+unit screws in closed form. They are evaluated in frames on the joints' own axes (`screwbond.models.chains.sections`), which gives
+the same poses with fewer products.
 
 Source: Brockett 1984 (product of exponentials); Murray, Li, Sastry 1994, section 3.2 and 3.4.
 """
@@ -14,15 +14,15 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from screwbond.models.chains.sections import Section
 
-from models.chains.sections import Section
 from screws.poses import pose
 from screws.rotations import quaternion, quaternion_product
 from screws.scalars import array, cos, sin
 from screws.vectors import cross
 
 if TYPE_CHECKING:
-    from models.chains.trees import Tree
+    from screwbond.models.chains.trees import Tree
 
 Frame = tuple[np.ndarray, np.ndarray]
 """Rotation (3, 3) and origin (3,)."""

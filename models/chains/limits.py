@@ -10,7 +10,7 @@ from bondgraph import Automaton, Element, Graph, Op, Parameter, R, Transition
 from screws.scalars import array, maximum
 
 if TYPE_CHECKING:
-    from models.chains.trees import Tree
+    from screwbond.models.chains.trees import Tree
 
 WAYS = ("report", "end", "stop", "ignore")
 """What may happen at a limit."""

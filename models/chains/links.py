@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains.inertias import BodyInertia, Vector
+from screwbond.models.visuals import Visual, visuals_of
 
 from bondgraph.output.short_repr import brief
-from models.chains.inertias import BodyInertia, Vector
-from models.visuals import Visual, visuals_of
 from screws.joints import Joint
 from screws.surfaces import Surface
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from screwbond.models.bodies import upright
+from screwbond.models.chains import limits as stops
+from screwbond.models.chains.costs import articulated_is_shorter, recursion_is_shorter
+from screwbond.models.chains.dynamics import bias, inertia_numbers, kinetic_energy, mass_matrix, potential
+from screwbond.models.chains.options import ChainOptions
+from screwbond.models.chains.recursion import forward_dynamics
+from screwbond.models.chains.trees import Tree
 
 from bondgraph import IC, Element, Op, Parameter
 from bondgraph.model.domains import Domain, motions
 from bondgraph.model.units import quotient
-from models.bodies import upright
-from models.chains import limits as stops
-from models.chains.costs import articulated_is_shorter, recursion_is_shorter
-from models.chains.dynamics import bias, inertia_numbers, kinetic_energy, mass_matrix, potential
-from models.chains.options import ChainOptions
-from models.chains.recursion import forward_dynamics
-from models.chains.trees import Tree
 
 DYNAMICS = "Featherstone 2008"
 """Source of the formulas of `dynamics`."""

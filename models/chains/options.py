@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains import limits as stops
+from screwbond.models.chains.dynamics import mass_matrix, massless
+from screwbond.models.chains.trees import Tree
 
 from bondgraph.errors import Place, Problem, caller_place
-from models.chains import limits as stops
-from models.chains.dynamics import mass_matrix, massless
-from models.chains.trees import Tree
 from screws.given import floats, real
 
 SINGULAR = 1e-13

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains.dynamics import ENTRIES, Moments, bias, gravity_forces, mass_matrix, section_moments
+from screwbond.models.chains.inertias import Vector
+from screwbond.models.chains.kinematics import section_twists, steps
+from screwbond.models.chains.sections import Section
+from screwbond.models.chains.trees import Tree
 
-from models.chains.dynamics import ENTRIES, Moments, bias, gravity_forces, mass_matrix, section_moments
-from models.chains.inertias import Vector
-from models.chains.kinematics import section_twists, steps
-from models.chains.sections import Section
-from models.chains.trees import Tree
 from screws.linear import solve_spd
 from screws.rotations import tilde
 from screws.scalars import array

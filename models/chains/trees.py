@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains.checks import Finding, closed_limits, coordinates_of, findings, forks
+from screwbond.models.chains.links import BEFORE, Link
+from screwbond.models.chains.sections import Drive, Sections, sections_of
 
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import brief
-from models.chains.checks import Finding, closed_limits, coordinates_of, findings, forks
-from models.chains.links import BEFORE, Link
-from models.chains.sections import Drive, Sections, sections_of
 from screws.given import fixed_floats
 
 

@@ -1,10 +1,20 @@
 """Contact of two curved bodies (Visser 2002, figure 3): surfaces and a law in; the contact as a graph out."""
 
-from models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_components
-from models.contacts.graph import attach_contact, contact
-from models.contacts.laws import LAWS, Compliant, ContactLaw, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
-from models.contacts.many import collisions
-from models.contacts.places import ContactWarning, Untracked, untracked_place
+from screwbond.models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_components
+from screwbond.models.contacts.graph import attach_contact, contact
+from screwbond.models.contacts.laws import (
+    LAWS,
+    Compliant,
+    ContactLaw,
+    Impact,
+    Maxwell,
+    Rigid,
+    ThreeState,
+    VirtualSpring,
+    Viscoelastic,
+)
+from screwbond.models.contacts.many import collisions
+from screwbond.models.contacts.places import ContactWarning, Untracked, untracked_place
 
 __all__ = [
     "COMPONENTS",

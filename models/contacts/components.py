@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.connections import Touchable
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.model.domains import Domain, motions
-from models.connections import Touchable
 from screws.given import real, reals
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")

@@ -31,13 +31,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from screwbond.models.contacts.components import domain_of
 
 from bondgraph import TF, Automaton, Block, Element, Graph, Op, Parameter, R, Transition
 from bondgraph.errors import Problem, caller_place
 from bondgraph.model.domains import Domain
 from bondgraph.model.ops import IDENTITY, NEGATE
 from bondgraph.model.units import quotient
-from models.contacts.components import domain_of
 from screws.given import real
 from screws.scalars import absolute, array, equal, maximum, sqrt, where
 

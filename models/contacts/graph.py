@@ -14,7 +14,7 @@
       Se 0
 ```
 
-This is the head, one for all; the tails are in `models.contacts.laws`.
+This is the head, one for all; the tails are in `screwbond.models.contacts.laws`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
-from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Se
-from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
-from bondgraph.model.arguments import spelled_out
-from bondgraph.model.domains import SCREW
-from bondgraph.model.laws import Action
-from bondgraph.model.model import ContactPoint, SignalEntry, Visible
-from models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
-from models.contacts.components import (
+from screwbond.models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
+from screwbond.models.contacts.components import (
     COMPONENTS,
     body_problems,
     component_problems,
@@ -38,13 +32,20 @@ from models.contacts.components import (
     near_problems,
     selection,
 )
-from models.contacts.kinematics import contact_kinematics
-from models.contacts.laws import LAWS, Compliant, ContactLaw, Head
-from models.contacts.laws.compliant import Compliance
-from models.contacts.laws.tails import Tail
-from models.contacts.start import start_parameters, start_results, start_values
-from models.contacts.switches import chart_switch
-from models.contacts.transport import TWIST_2, transport_problems, turns
+from screwbond.models.contacts.kinematics import contact_kinematics
+from screwbond.models.contacts.laws import LAWS, Compliant, ContactLaw, Head
+from screwbond.models.contacts.laws.compliant import Compliance
+from screwbond.models.contacts.laws.tails import Tail
+from screwbond.models.contacts.start import start_parameters, start_results, start_values
+from screwbond.models.contacts.switches import chart_switch
+from screwbond.models.contacts.transport import TWIST_2, transport_problems, turns
+
+from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Se
+from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
+from bondgraph.model.arguments import spelled_out
+from bondgraph.model.domains import SCREW
+from bondgraph.model.laws import Action
+from bondgraph.model.model import ContactPoint, SignalEntry, Visible
 from screws.given import reals
 from screws.joints import Vector
 from screws.poses import Ad_of_inverse

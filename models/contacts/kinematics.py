@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from screwbond.models.bodies import upright
+from screwbond.models.contacts.transport import TWIST_2, turning_equation
 
 from bondgraph import Block, Element, Op, Parameter, StateSpec
 from bondgraph.model.units import matrix
-from models.bodies import upright
-from models.contacts.transport import TWIST_2, turning_equation
 from screws.contact import contact_rates, drift, motion_rate, relative_curvature
 from screws.poses import pose_from_state
 from screws.scalars import absolute, array, minimum

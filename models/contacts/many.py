@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.bodies import Body
 
 from bondgraph import Graph
 from bondgraph.errors import refusal
 from bondgraph.model import laws
 from bondgraph.model.element import Element
 from bondgraph.model.model import Collider, CollisionSet
-from models.bodies import Body
 from screws.given import real, shown
 
 __all__ = ["collisions"]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from screwbond.models.contacts.trajectory import contact_of, over_time
 
 from bondgraph.run.results.result import Result
-from models.contacts.trajectory import contact_of, over_time
 from screws.contact import contact_places, is_convex
 from screws.contact.starts import Bodies, common_samples
 from screws.errors import GeometryError

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from screwbond.models.contacts.components import unpaired
+from screwbond.models.contacts.switches import POLE
 
 from bondgraph.errors import refusal
-from models.contacts.components import unpaired
-from models.contacts.switches import POLE
 from screws.contact import ContactCoordinates, closest_points, contact_places, is_convex
 from screws.errors import GeometryError
 from screws.poses import inverse, pose_from_state

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from screwbond.models.contacts.components import pairs, unpaired
+from screwbond.models.contacts.transport import turned, turned_pair
+
 from bondgraph import Automaton, Op, Transition
 from bondgraph.model.ops import IDENTITY, NEGATE
-from models.contacts.components import pairs, unpaired
-from models.contacts.transport import turned, turned_pair
 from screws.scalars import array
 from screws.surfaces import Surface
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from screwbond.models.contacts.components import COMPONENTS, constrained_components
+from screwbond.models.contacts.transport import turned_pair
 
 from bondgraph.errors import refusal
 from bondgraph.run.program import RunContact
 from bondgraph.run.results.result import Result
-from models.contacts.components import COMPONENTS, constrained_components
-from models.contacts.transport import turned_pair
 from screws.poses import pose_from_state
 from screws.surfaces import Surface
 

@@ -22,13 +22,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.contacts.components import domain_of, pairs
 
 from bondgraph import C, Element, Op, Parameter, StateSpec
 from bondgraph.errors import Problem, caller_place
 from bondgraph.model.element import one_port
 from bondgraph.model.laws import Storage
 from bondgraph.model.units import quotient
-from models.contacts.components import domain_of, pairs
 from screws.scalars import array, cos, equal, sin, sqrt, where
 
 TRANSPORTS = ("parallel", "bodies", "gauss")

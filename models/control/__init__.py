@@ -1,8 +1,8 @@
 """Controllers of mechanisms with n axes: a motion and gains in; joint PID or task-space PD as signal blocks out."""
 
-from models.control.gains import SoftTouch, check_gains, fading, soft_touch_gains
-from models.control.joint import joint_pid
-from models.control.task import operational_torque, pd_feedforward, task_force, task_inertia
+from screwbond.models.control.gains import SoftTouch, check_gains, fading, soft_touch_gains
+from screwbond.models.control.joint import joint_pid
+from screwbond.models.control.task import operational_torque, pd_feedforward, task_force, task_inertia
 
 __all__ = [
     "SoftTouch",

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from screwbond.models.control import paths
+from screwbond.models.control.paths import ModelTerm
+from screwbond.models.motion.polynomials import Motion
+from screwbond.models.motion.refusals import numbers, refuse
 
 from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import IDENTITY
 from bondgraph.model.units import per_second, quotient
-from models.control import paths
-from models.control.paths import ModelTerm
-from models.motion.polynomials import Motion
-from models.motion.refusals import numbers, refuse
 from screws.scalars import maximum, minimum
 
 PD_TERMS = Op("PD", lambda kp, kd, e, de: kp * e + kd * de, r"#1\,#3 + #2\,#4")
@@ -50,7 +50,8 @@ def joint_pid(
 
     Parameters
     ----------
-    reference : name of a `models.motion.reference` block, or a mapping of "position" and, unless zero, "velocity" to paths.
+    reference : name of a `screwbond.models.motion.reference` block, or a mapping of "position" and, unless zero, "velocity" to
+        paths.
     position, velocity : paths of q and q', () or (joints,). Without a velocity, q is differentiated through a filter.
     kp, kd, ki : numbers or (joints,), in N m/rad, N m s/rad, N m/(rad s); kp also a function of time.
     dimension : count of joints, where all gains are numbers for several joints.

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from screwbond.models.motion.blocks import DERIVATIVES, motion_parameters, motion_symbols
+from screwbond.models.motion.polynomials import QUANTITIES, Motion
+from screwbond.models.motion.refusals import numbers, refuse
 
 from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import as_op
 from bondgraph.model.units import per_second
 from bondgraph.signals.formulas import LAG
 from bondgraph.signals.wiring import Wiring
-from models.motion.blocks import DERIVATIVES, motion_parameters, motion_symbols
-from models.motion.polynomials import QUANTITIES, Motion
-from models.motion.refusals import numbers, refuse
 
 ModelTerm = Callable[..., Any] | Op | str
 """A function of signals, or the path of a signal that another block computes."""

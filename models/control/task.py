@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from screwbond.models.control import paths
+from screwbond.models.control.gains import check_gains
+from screwbond.models.control.paths import ModelTerm
+from screwbond.models.motion.polynomials import Motion
+from screwbond.models.motion.refusals import refuse
 
 from bondgraph import Element, Op
 from bondgraph.model.units import per_second
-from models.control import paths
-from models.control.gains import check_gains
-from models.control.paths import ModelTerm
-from models.motion.polynomials import Motion
-from models.motion.refusals import refuse
 from screws.linear import solve_spd
 from screws.scalars import array
 
@@ -42,7 +42,7 @@ def pd_feedforward(
 
     Parameters
     ----------
-    reference : name of a `models.motion.reference` block, or a mapping of "position" and, unless zero, "velocity" and
+    reference : name of a `screwbond.models.motion.reference` block, or a mapping of "position" and, unless zero, "velocity" and
         "acceleration" to paths.
     position, velocity : paths of y and y'. Without a velocity, y is differentiated: y' = filtered' = (y - filtered) / T.
     kp, kd : numbers or (axes,), 1/s^2 and 1/s; kp also a function of time (`fading`).

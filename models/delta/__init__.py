@@ -1,11 +1,11 @@
 """The delta robot: parameters in; kinematics, graphs, linear analysis, runs and their files out."""
 
-from models.delta.graphs.control import Control, gravity_compensation, joint_control, linearising_control, task_control
-from models.delta.graphs.rigid_bodies import rigid_delta_graph
-from models.delta.graphs.three_arms import delta_arm, delta_graph, tie_arms
-from models.delta.kinematics.parameters import DeltaParameters, read_parameters
-from models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
-from models.delta.studies.analysis import (
+from screwbond.models.delta.graphs.control import Control, gravity_compensation, joint_control, linearising_control, task_control
+from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph
+from screwbond.models.delta.graphs.three_arms import delta_arm, delta_graph, tie_arms
+from screwbond.models.delta.kinematics.parameters import DeltaParameters, read_parameters
+from screwbond.models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
+from screwbond.models.delta.studies.analysis import (
     Equilibrium,
     PoleZeroMap,
     Sweep,
@@ -16,10 +16,10 @@ from models.delta.studies.analysis import (
     reduced,
     sweep,
 )
-from models.delta.studies.pick_and_place import Tracking, track, transfer
-from models.delta.studies.robot import DeltaRobot
-from models.delta.studies.run import DeltaRun, Passage
-from models.delta.studies.soft_touch import Touch, TouchPlan, soft_touch
+from screwbond.models.delta.studies.pick_and_place import Tracking, track, transfer
+from screwbond.models.delta.studies.robot import DeltaRobot
+from screwbond.models.delta.studies.run import DeltaRun, Passage
+from screwbond.models.delta.studies.soft_touch import Touch, TouchPlan, soft_touch
 
 __all__ = [
     "Configuration",

@@ -1,9 +1,9 @@
 """The dexterous hand: parameters and motions in; start posture, the hand as one bond graph, runs and grasp analysis out."""
 
-from models.hand.command import save_hand
-from models.hand.graphs.controller import VirtualObject, passive_controller, reference_motion
-from models.hand.graphs.whole_hand import Hand, equilibrium
-from models.hand.grasping.grasp import (
+from screwbond.models.hand.command import save_hand
+from screwbond.models.hand.graphs.controller import VirtualObject, passive_controller, reference_motion
+from screwbond.models.hand.graphs.whole_hand import Hand, equilibrium
+from screwbond.models.hand.grasping.grasp import (
     Manipulability,
     finger_jacobian,
     finger_place,
@@ -17,11 +17,11 @@ from models.hand.grasping.grasp import (
     squeezing,
     stretch,
 )
-from models.hand.grasping.posture import Posture, initial_posture, joint_torques, spring_deflections
-from models.hand.parameters import HandParameters
-from models.hand.scenarios import SCENARIOS, HandScenario, Step, read_scenario, to_json
-from models.hand.studies.course import Study, study
-from models.hand.studies.run import HandRun, run_hand
+from screwbond.models.hand.grasping.posture import Posture, initial_posture, joint_torques, spring_deflections
+from screwbond.models.hand.parameters import HandParameters
+from screwbond.models.hand.scenarios import SCENARIOS, HandScenario, Step, read_scenario, to_json
+from screwbond.models.hand.studies.course import Study, study
+from screwbond.models.hand.studies.run import HandRun, run_hand
 
 __all__ = [
     "SCENARIOS",

@@ -7,16 +7,16 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from models.hand.graphs.whole_hand import parts_of
-from models.hand.parameters import HandParameters
-from models.hand.pictures.files import pictures_of
-from models.hand.scenarios import HandScenario, Step, as_json, read_scenario
-from models.hand.studies.course import study
-from models.hand.studies.run import HandRun, run_hand
-from models.studies.commands import add_solver, study_command
-from models.studies.files import graph_files
-from models.studies.reading import made
-from models.studies.tasks import Outcome, Task
+from screwbond.models.hand.graphs.whole_hand import parts_of
+from screwbond.models.hand.parameters import HandParameters
+from screwbond.models.hand.pictures.files import pictures_of
+from screwbond.models.hand.scenarios import HandScenario, Step, as_json, read_scenario
+from screwbond.models.hand.studies.course import study
+from screwbond.models.hand.studies.run import HandRun, run_hand
+from screwbond.models.studies.commands import add_solver, study_command
+from screwbond.models.studies.files import graph_files
+from screwbond.models.studies.reading import made
+from screwbond.models.studies.tasks import Outcome, Task
 
 
 def save_hand(run: HandRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:

@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from screwbond.models.hand.shapes import SHAPES
+from screwbond.models.studies.fields import check_record, number, vector, word
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.output.short_repr import brief
-from models.hand.shapes import SHAPES
-from models.studies.fields import check_record, number, vector, word
 from screws.errors import GeometryError
 from screws.surfaces import Surface
 

@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from screwbond.models.hand.parameters import HandParameters
+from screwbond.models.studies.fields import changed_values, check_record, field_problems, number, vector
+from screwbond.models.studies.reading import JsonSection, read_file
+from screwbond.models.studies.runs import MOST_SAMPLES
+
 from bondgraph.errors import Problem, caller_place
 from bondgraph.output.files import json_text
-from models.hand.parameters import HandParameters
-from models.studies.fields import changed_values, check_record, field_problems, number, vector
-from models.studies.reading import JsonSection, read_file
-from models.studies.runs import MOST_SAMPLES
 
 COMMENTS = ("description", "note", "notes", "units")
 """Keys of a file that are only read by people."""

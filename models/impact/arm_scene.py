@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 
 import numpy as np
-
-from models.impact.robot import Striker
-from models.impact.striking import Strike
-from models.impact.study import ImpactStudy
-from models.pictures import Curve, Force, Happening, Look, Panel, Scene, Solid, still
-from models.pictures.filling.linkages import Bones, link_courses
-from models.pictures.interpolation import Array
-from models.pictures.shapes.meshes import along, lofted
-from models.pictures.style import AMBER, BLUE, FORCE, MUTED
-from models.urdf import skinned
+from screwbond.models.impact.robot import Striker
+from screwbond.models.impact.striking import Strike
+from screwbond.models.impact.study import ImpactStudy
+from screwbond.models.pictures import Curve, Force, Happening, Look, Panel, Scene, Solid, still
+from screwbond.models.pictures.filling.linkages import Bones, link_courses
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.shapes.meshes import along, lofted
+from screwbond.models.pictures.style import AMBER, BLUE, FORCE, MUTED
+from screwbond.models.urdf import skinned
 
 WALL = "#c9cfd9"
 BONES = (AMBER[0], BLUE[0])

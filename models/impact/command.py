@@ -8,19 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from screwbond.models.impact.arm_scene import plot_arm
+from screwbond.models.impact.figures import FIGURES
+from screwbond.models.impact.mobility import KINDS, direction
+from screwbond.models.impact.robot import Striker, default_striker, striker_from_urdf
+from screwbond.models.impact.study import ImpactStudy, Measured, study_impact
+from screwbond.models.pictures.probe import unrendered
+from screwbond.models.studies.artefacts import Picture, plot
+from screwbond.models.studies.commands import add_fields, record_of, study_command
+from screwbond.models.studies.files import Table
+from screwbond.models.studies.reading import made
+from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph.errors import refusal
-from models.impact.arm_scene import plot_arm
-from models.impact.figures import FIGURES
-from models.impact.mobility import KINDS, direction
-from models.impact.robot import Striker, default_striker, striker_from_urdf
-from models.impact.study import ImpactStudy, Measured, study_impact
-from models.pictures.probe import unrendered
-from models.studies.artefacts import Picture, plot
-from models.studies.commands import add_fields, record_of, study_command
-from models.studies.files import Table
-from models.studies.reading import made
-from models.studies.tasks import Outcome, Task
 
 FLAGS = {"--v0": "v0", "--impulse": "impulse", "--duration": "duration", "--e": "e", "--poses": "poses", "--seed": "seed"}
 ARM = "arm.png"

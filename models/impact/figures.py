@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from screwbond.models.impact.mobility import KINDS
+from screwbond.models.impact.study import ImpactStudy
+from screwbond.models.impact.viscoelastic import ViscoelasticImpact
+from screwbond.models.pictures.figures import legend_above, plain_numbers, plot_file
+from screwbond.models.pictures.style import blend
 
 from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL
-from models.impact.mobility import KINDS
-from models.impact.study import ImpactStudy
-from models.impact.viscoelastic import ViscoelasticImpact
-from models.pictures.figures import legend_above, plain_numbers, plot_file
-from models.pictures.style import blend
 
 Path = str | os.PathLike[str]
 LAWS = dict(zip(("viscoelastic", "virtual spring", "Maxwell"), zip(CYCLE, DASHES, strict=False), strict=True))

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from screwbond.models.impact.viscoelastic import ForceCourse, ViscoelasticImpact, identify, need_positive
 
 from bondgraph.errors import refusal
-from models.impact.viscoelastic import ForceCourse, ViscoelasticImpact, identify, need_positive
 from screws.given import real
 
 

@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains import BodyInertia, Tree, body_jacobian, link_pose, mass_matrix, welded
 
 from bondgraph.errors import ModelError, refusal
-from models.chains import BodyInertia, Tree, body_jacobian, link_pose, mass_matrix, welded
 from screws.given import reals
 from screws.inertia import spatial_inertia
 from screws.poses import Ad, inverse

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from screwbond.models.chains import Tree
+from screwbond.models.impact.mobility import KINDS, mass_at, striking_point
 
 from bondgraph.errors import refusal
 from bondgraph.output.progress import counted
 from bondgraph.output.short_repr import brief
-from models.chains import Tree
-from models.impact.mobility import KINDS, mass_at, striking_point
 
 Vector = Sequence[float] | np.ndarray
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains import Chain, Link, Tree, cylinder_inertia
+from screwbond.models.impact.mobility import StrikingPoint, striking_point
+from screwbond.models.urdf import Skin, read_urdf
 
 from bondgraph.output.short_repr import brief
-from models.chains import Chain, Link, Tree, cylinder_inertia
-from models.impact.mobility import StrikingPoint, striking_point
-from models.urdf import Skin, read_urdf
 from screws.joints import revolute
 
 Vector = Sequence[float] | np.ndarray

@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from screwbond.models.bodies import ground
+from screwbond.models.chains import Link, Tree, chain_graph
+from screwbond.models.contacts import Maxwell, VirtualSpring, Viscoelastic, attach_contact, contact
+from screwbond.models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, alike
+from screwbond.models.impact.mobility import direction, mass_at, need_mobile
+from screwbond.models.impact.robot import Striker
+from screwbond.models.impact.viscoelastic import ViscoelasticImpact
+from screwbond.models.pictures.shapes.meshes import along
 
 from bondgraph import Graph, signals, simulate
 from bondgraph.errors import refusal
 from bondgraph.run.results.result import Result
-from models.bodies import ground
-from models.chains import Link, Tree, chain_graph
-from models.contacts import Maxwell, VirtualSpring, Viscoelastic, attach_contact, contact
-from models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, alike
-from models.impact.mobility import direction, mass_at, need_mobile
-from models.impact.robot import Striker
-from models.impact.viscoelastic import ViscoelasticImpact
-from models.pictures.shapes.meshes import along
 from screws.joints import fixed
 from screws.rotations import quaternion
 from screws.surfaces import plane, sphere

@@ -6,16 +6,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.impact.force_laws import ForceLaw, alike
+from screwbond.models.impact.mobility import KINDS, locked_ratio, mass_at
+from screwbond.models.impact.poses import PoseStudy, over_poses
+from screwbond.models.impact.robot import Striker, default_striker
+from screwbond.models.impact.striking import Strike, strikes
+from screwbond.models.impact.variants import MAKERS, Blow, blow
+from screwbond.models.studies.fields import check_record, number, vector
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.output.short_repr import brief
-from models.impact.force_laws import ForceLaw, alike
-from models.impact.mobility import KINDS, locked_ratio, mass_at
-from models.impact.poses import PoseStudy, over_poses
-from models.impact.robot import Striker, default_striker
-from models.impact.striking import Strike, strikes
-from models.impact.variants import MAKERS, Blow, blow
-from models.studies.fields import check_record, number, vector
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.bodies import Body, rigid_body
+from screwbond.models.chains import ChainGraph, LinkBody, chain_graph
+from screwbond.models.impact.mobility import StrikingPoint, direction, kind_of, need_mobile, striking_point
+from screwbond.models.impact.viscoelastic import need_positive
 
 from bondgraph import J1, MTF, Automaton, Constraint, Graph, Op, Transition, simulate
 from bondgraph.errors import refusal
 from bondgraph.model.domains import SCREW, TRANSLATION
-from models.bodies import Body, rigid_body
-from models.chains import ChainGraph, LinkBody, chain_graph
-from models.impact.mobility import StrikingPoint, direction, kind_of, need_mobile, striking_point
-from models.impact.viscoelastic import need_positive
 from screws.poses import Ad_of_inverse, pose_from_state
 from screws.rotations import quaternion
 

@@ -20,14 +20,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from screwbond.models.connections import AD, BY_AD, Touchable, between, connect_bodies, screw_transformer
+from screwbond.models.joints.kinds import KINDS, missed
 
 from bondgraph import J1, MTF, Block, Constraint, Element, Graph, Op, Parameter, Se
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import SCREW, motions
 from bondgraph.model.model import Visible
 from bondgraph.model.ops import NEGATE
-from models.connections import AD, BY_AD, Touchable, between, connect_bodies, screw_transformer
-from models.joints.kinds import KINDS, missed
 from screws.given import real
 from screws.joints import Joint
 from screws.poses import inverse, is_pose, pose_from_state, pose_state, product

@@ -1,12 +1,12 @@
 """The ball maze: its parameters in; the graph with its course and loops, runs, linear analysis of each ring, map of gains out."""
 
-from models.maze.analysis import Margins, RingAnalysis, analyse, closed_poles, linearised, margins, root_locus
-from models.maze.command import save_maze
-from models.maze.gain_map import RobustnessMap, robustness
-from models.maze.graph import maze_graph
-from models.maze.machine import course
-from models.maze.parameters import MazeParameters, read_maze
-from models.maze.run import MazeRun, run_maze
+from screwbond.models.maze.analysis import Margins, RingAnalysis, analyse, closed_poles, linearised, margins, root_locus
+from screwbond.models.maze.command import save_maze
+from screwbond.models.maze.gain_map import RobustnessMap, robustness
+from screwbond.models.maze.graph import maze_graph
+from screwbond.models.maze.machine import course
+from screwbond.models.maze.parameters import MazeParameters, read_maze
+from screwbond.models.maze.run import MazeRun, run_maze
 
 __all__ = [
     "Margins",

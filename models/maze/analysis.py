@@ -14,14 +14,14 @@ import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
+from screwbond.models.maze.graph import maze_graph
+from screwbond.models.maze.machine import COURSE
+from screwbond.models.maze.parameters import MazeParameters, ring
 
 from bondgraph import Compiled, compile_model
 from bondgraph.analysis import Linear, TransferFunction, differentiate, point_of
 from bondgraph.analysis.derivatives import Derivatives
 from bondgraph.errors import refusal
-from models.maze.graph import maze_graph
-from models.maze.machine import COURSE
-from models.maze.parameters import MazeParameters, ring
 
 PUSH = "motor.push"
 BALL, MAZE, HOLD, TURN = "aside.y", "q.maze", "lead 1.y", "lead 2.y"

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from models.maze.analysis import Margins, analyse
-from models.maze.gain_map import robustness
-from models.maze.parameters import MazeParameters, read_maze
-from models.maze.pictures.figures import robustness_figure
-from models.maze.pictures.files import MOVIES, PICTURES, pictures_of
-from models.maze.run import T_END, MazeRun, run_maze
-from models.studies.artefacts import plot
-from models.studies.commands import add_fields, add_solver, record_of, study_command
-from models.studies.fields import check_record, number
-from models.studies.files import Table, graph_files
-from models.studies.reading import made
-from models.studies.tasks import Outcome, Task
+from screwbond.models.maze.analysis import Margins, analyse
+from screwbond.models.maze.gain_map import robustness
+from screwbond.models.maze.parameters import MazeParameters, read_maze
+from screwbond.models.maze.pictures.figures import robustness_figure
+from screwbond.models.maze.pictures.files import MOVIES, PICTURES, pictures_of
+from screwbond.models.maze.run import T_END, MazeRun, run_maze
+from screwbond.models.studies.artefacts import plot
+from screwbond.models.studies.commands import add_fields, add_solver, record_of, study_command
+from screwbond.models.studies.fields import check_record, number
+from screwbond.models.studies.files import Table, graph_files
+from screwbond.models.studies.reading import made
+from screwbond.models.studies.tasks import Outcome, Task
 
 
 def save_maze(run: MazeRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from screwbond.models.maze.analysis import rightmost
+from screwbond.models.maze.parameters import MazeParameters
+from screwbond.models.maze.run import T_END, run_maze
 
 from bondgraph.errors import RunEndedWarning, refusal
 from bondgraph.output.progress import counted
-from models.maze.analysis import rightmost
-from models.maze.parameters import MazeParameters
-from models.maze.run import T_END, run_maze
 
 
 @dataclass(frozen=True, eq=False)

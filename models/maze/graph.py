@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from screwbond.models.maze.machine import COURSE, course
+from screwbond.models.maze.parameters import CENTRE, MazeParameters
+
 from bondgraph import J1, Block, Constraint, Graph, I, Op, Parameter, Se, StateSpec, by_mode, signals
-from models.maze.machine import COURSE, course
-from models.maze.parameters import CENTRE, MazeParameters
 from screws.scalars import atan2
 
 DISTANCE = Op(

@@ -9,8 +9,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from screwbond.models.maze.parameters import CENTRE, MazeParameters
+
 from bondgraph import Automaton, Op, Transition
-from models.maze.parameters import CENTRE, MazeParameters
 from screws.scalars import absolute, atan2, floor, minimum
 
 COURSE = "course"

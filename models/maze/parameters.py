@@ -8,9 +8,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from screwbond.models.studies.fields import check_record, declarations, number, vector
+from screwbond.models.studies.reading import read_file, read_text
+
 from bondgraph.errors import Problem
-from models.studies.fields import check_record, declarations, number, vector
-from models.studies.reading import read_file, read_text
 
 QUARTER = 0.5 * math.pi
 FALLING, CENTRE = "falling", "centre"

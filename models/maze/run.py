@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from screwbond.models.maze.analysis import GAINS, closed_poles, compiled_maze
+from screwbond.models.maze.parameters import MazeParameters
+from screwbond.models.studies.runs import account, ending, wall_times
 
 from bondgraph import Compiled
 from bondgraph.errors import refusal
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
-from models.maze.analysis import GAINS, closed_poles, compiled_maze
-from models.maze.parameters import MazeParameters
-from models.studies.runs import account, ending, wall_times
 from screws.given import reals, shown
 
 T_END = 45.0

@@ -1,11 +1,11 @@
 """Reference motions: points, limits and durations in; smooth motions, splines and turning, as signals and sources, out."""
 
-from models.motion.blocks import flow_source, reference
-from models.motion.joining import axes, hold
-from models.motion.polynomials import Motion, sequence
-from models.motion.profiles import pick_and_place, quintic, s_curve
-from models.motion.rotations import PoseMotion, Turning, following_body, pose_motion, pose_reference, turning
-from models.motion.splines import cubic_spline
+from screwbond.models.motion.blocks import flow_source, reference
+from screwbond.models.motion.joining import axes, hold
+from screwbond.models.motion.polynomials import Motion, sequence
+from screwbond.models.motion.profiles import pick_and_place, quintic, s_curve
+from screwbond.models.motion.rotations import PoseMotion, Turning, following_body, pose_motion, pose_reference, turning
+from screwbond.models.motion.splines import cubic_spline
 
 __all__ = [
     "Motion",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from screwbond.models.motion.polynomials import QUANTITIES, Motion, bases, horner, pieces, select
+
 from bondgraph import Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import OnePort
 from bondgraph.model.units import per_second
-from models.motion.polynomials import QUANTITIES, Motion, bases, horner, pieces, select
 
 
 def _value(order: int) -> Op:

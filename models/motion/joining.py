@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import factorial
 
 import numpy as np
-
-from models.motion.polynomials import Array, Motion, bases, horner, padded, pieces
-from models.motion.refusals import numbers, refuse
+from screwbond.models.motion.polynomials import Array, Motion, bases, horner, padded, pieces
+from screwbond.models.motion.refusals import numbers, refuse
 
 
 def axes(*motions: Motion) -> Motion:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from models.motion.polynomials import QUANTITIES, Array, Motion
-from models.motion.refusals import numbers, refuse
+from screwbond.models.motion.polynomials import QUANTITIES, Array, Motion
+from screwbond.models.motion.refusals import numbers, refuse
 
 SLACK = 1e-9
 """A limit counts as held when it is exceeded by no more than this part of it."""

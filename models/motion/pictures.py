@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.motion.polynomials import QUANTITIES, Motion
+from screwbond.models.pictures.figures import HEADING, plot_file
 
 from bondgraph.model.units import per_second
 from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, SMALL
-from models.motion.polynomials import QUANTITIES, Motion
-from models.pictures.figures import HEADING, plot_file
 
 SYMBOLS = ("$r$", r"$\dot r$", r"$\ddot r$", r"$\dddot r$")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from screwbond.models.motion.refusals import numbers, refuse
 
-from models.motion.refusals import numbers, refuse
 from screws.scalars import array, less, where
 
 Array = NDArray[np.float64]

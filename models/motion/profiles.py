@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from screwbond.models.motion.limits import check_limits, limit_values
+from screwbond.models.motion.polynomials import Array, Motion, check_times, sequence
+from screwbond.models.motion.refusals import numbers, refuse
 
 from bondgraph.signals.formulas import SMOOTH
-from models.motion.limits import check_limits, limit_values
-from models.motion.polynomials import Array, Motion, check_times, sequence
-from models.motion.refusals import numbers, refuse
 
 
 def quintic(start: ArrayLike, end: ArrayLike, t0: float, t1: float) -> Motion:

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from screwbond.models.bodies import BODY_TWIST, IDENTITY_QUATERNION, Body, finished, start_pose, world_junction
+from screwbond.models.motion.blocks import DERIVATIVES, motion_parameters, motion_symbols
+from screwbond.models.motion.joining import axes, hold
+from screwbond.models.motion.polynomials import Array, Motion
+from screwbond.models.motion.refusals import numbers, refuse
 
 from bondgraph import Block, Element, Op, Parameter, Sf
 from bondgraph.model.domains import SCREW
 from bondgraph.model.ops import IDENTITY
 from bondgraph.model.units import per_second
-from models.bodies import BODY_TWIST, IDENTITY_QUATERNION, Body, finished, start_pose, world_junction
-from models.motion.blocks import DERIVATIVES, motion_parameters, motion_symbols
-from models.motion.joining import axes, hold
-from models.motion.polynomials import Array, Motion
-from models.motion.refusals import numbers, refuse
 from screws.rotations import quaternion_product
 from screws.scalars import array, cos, sin
 from screws.surfaces import Surface
@@ -227,7 +227,7 @@ def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Elem
 def following_body(name: str, motion: PoseMotion, *, surface: Surface | None = None, time: str = "time") -> Body:
     """A body that follows a motion exactly: Sf of its twist, and its pose from the motion itself, not integrated.
 
-    `models.prescribed_body` integrates a twist instead.
+    `screwbond.models.prescribed_body` integrates a twist instead.
     """
     body = Body(name, surface)
     world = world_junction(name)

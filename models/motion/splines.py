@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from models.motion.limits import SLACK, check_limits, excess, limit_values, slow_down, violations
-from models.motion.polynomials import Array, Motion, check_times
-from models.motion.refusals import numbers, refuse
+from screwbond.models.motion.limits import SLACK, check_limits, excess, limit_values, slow_down, violations
+from screwbond.models.motion.polynomials import Array, Motion, check_times
+from screwbond.models.motion.refusals import numbers, refuse
 
 ENOUGH = 1e-7
 """Part of a duration that a search must still win to go on."""

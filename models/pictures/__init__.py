@@ -3,17 +3,17 @@
 Nothing here loads VTK, matplotlib or Pillow before a picture is made.
 """
 
-from models.pictures.archives import from_archive, gauss_frames
-from models.pictures.filling.scenes import scene_of
-from models.pictures.parts import Coil, Curve, Force, Frame, Happening, Look, Panel, Solid, Touching, Trail
-from models.pictures.plotting import plots
-from models.pictures.probe import rendering
-from models.pictures.scene import Scene
-from models.pictures.stage.movies import movie
-from models.pictures.stage.posters import poster
-from models.pictures.stage.stills import still
-from models.pictures.stage.views import View, show
-from models.pictures.web.pages import Page, page
+from screwbond.models.pictures.archives import from_archive, gauss_frames
+from screwbond.models.pictures.filling.scenes import scene_of
+from screwbond.models.pictures.parts import Coil, Curve, Force, Frame, Happening, Look, Panel, Solid, Touching, Trail
+from screwbond.models.pictures.plotting import plots
+from screwbond.models.pictures.probe import rendering
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.stage.movies import movie
+from screwbond.models.pictures.stage.posters import poster
+from screwbond.models.pictures.stage.stills import still
+from screwbond.models.pictures.stage.views import View, show
+from screwbond.models.pictures.web.pages import Page, page
 
 __all__ = [
     "Coil",

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from screwbond.models.pictures.filling.balances import balance_panels
+from screwbond.models.pictures.filling.bodies import BODY_AXES, solid_of
+from screwbond.models.pictures.filling.touches import contact_panels, coordinate_panel
+from screwbond.models.pictures.interpolation import Array, poses
+from screwbond.models.pictures.parts import Curve, Frame, Spans, Touching, negative
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.style import FORCE, INK, PATHS, SOLIDS
 
-from models.pictures.filling.balances import balance_panels
-from models.pictures.filling.bodies import BODY_AXES, solid_of
-from models.pictures.filling.touches import contact_panels, coordinate_panel
-from models.pictures.interpolation import Array, poses
-from models.pictures.parts import Curve, Frame, Spans, Touching, negative
-from models.pictures.scene import Scene
-from models.pictures.style import FORCE, INK, PATHS, SOLIDS
 from screws.surfaces import Surface
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from models.pictures.interpolation import Array
-from models.pictures.scene import Scene
-from models.pictures.shapes.meshes import directions
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.shapes.meshes import directions
 
 
 @dataclass(frozen=True)

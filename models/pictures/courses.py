@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from screwbond.models.pictures.figures import plot_file
 
 from bondgraph.output.sheet import CYCLE, DASHES, MUTED, calm
 from bondgraph.run.results.result import Result
-from models.pictures.figures import plot_file
 
 
 def courses(

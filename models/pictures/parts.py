@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.shapes.meshes import Mesh
+from screwbond.models.pictures.style import AMBER, INK, MUTED, blend
 
-from models.pictures.interpolation import Array
-from models.pictures.shapes.meshes import Mesh
-from models.pictures.style import AMBER, INK, MUTED, blend
 from screws.surfaces import Surface
 
 Spans = tuple[tuple[float, float], ...]

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from screwbond.models.pictures.figures import EDGE, legend_above, plot_file
+from screwbond.models.pictures.filling.scenes import as_scene
+from screwbond.models.pictures.parts import Panel
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.timing import close_up
 
 from bondgraph.output.sheet import DASHES, MUTED, SHADE, calm, styled
 from bondgraph.run.results.result import Result
-from models.pictures.figures import EDGE, legend_above, plot_file
-from models.pictures.filling.scenes import as_scene
-from models.pictures.parts import Panel
-from models.pictures.scene import Scene
-from models.pictures.timing import close_up
 
 FINER = {"m": ((1e-3, 1e6, "µm"), (0.3, 1e3, "mm")), "J": ((1.0, 1e3, "mJ"),)}
 """SI unit -> (values below, factor, unit that is shown)."""

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from screwbond.models.pictures.interpolation import Array, Between, seen_from
+from screwbond.models.pictures.parts import Coil, Force, Frame, Happening, Panel, Solid, Spans, Touching, Trail, inside
+from screwbond.models.pictures.shapes.meshes import Mesh
+from screwbond.models.pictures.shapes.surfaces import surface_mesh
+from screwbond.models.pictures.style import force_scale
 
 from bondgraph.errors import refusal
 from bondgraph.run.results.result import Result
-from models.pictures.interpolation import Array, Between, seen_from
-from models.pictures.parts import Coil, Force, Frame, Happening, Panel, Solid, Spans, Touching, Trail, inside
-from models.pictures.shapes.meshes import Mesh
-from models.pictures.shapes.surfaces import surface_mesh
-from models.pictures.style import force_scale
 
 THIN = 0.4
 """Thickness of a contact path where the bodies are apart, over that where they touch."""

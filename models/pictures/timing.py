@@ -4,10 +4,9 @@ the pace."""
 from __future__ import annotations
 
 import numpy as np
-
-from models.pictures.interpolation import Array
-from models.pictures.parts import Touching, inside
-from models.pictures.scene import Scene
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.parts import Touching, inside
+from screwbond.models.pictures.scene import Scene
 
 SPACING = 0.95
 """Travel between two ghosts, over the size of the largest solid."""

@@ -1,8 +1,8 @@
 """Springs and dampers in space: stiffnesses and their frames in; 6-D ones with a centre of stiffness, and point springs, out."""
 
-from models.springs.point import point_spring
-from models.springs.ports import attach_between
-from models.springs.spatial import spatial_damper, spatial_spring
-from models.springs.stiffness import centre_of_stiffness
+from screwbond.models.springs.point import point_spring
+from screwbond.models.springs.ports import attach_between
+from screwbond.models.springs.spatial import spatial_damper, spatial_spring
+from screwbond.models.springs.stiffness import centre_of_stiffness
 
 __all__ = ["attach_between", "centre_of_stiffness", "point_spring", "spatial_damper", "spatial_spring"]

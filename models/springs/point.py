@@ -12,14 +12,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from screwbond.models.connections import point_transformer, velocity_at
+from screwbond.models.springs.formulas import point_energy, point_force
+from screwbond.models.springs.ports import spring_of_signal
+from screwbond.models.springs.stiffness import wrong
 
 from bondgraph import J0, Block, Element, Graph, Op, Parameter
 from bondgraph.model.domains import TRANSLATION
 from bondgraph.model.model import Visible
-from models.connections import point_transformer, velocity_at
-from models.springs.formulas import point_energy, point_force
-from models.springs.ports import spring_of_signal
-from models.springs.stiffness import wrong
 from screws.given import floats, real
 from screws.poses import pose_from_state
 from screws.vectors import dot

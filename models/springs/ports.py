@@ -6,13 +6,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from screwbond.models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
+from screwbond.models.springs.formulas import frame_pose
 
 from bondgraph import Element, Graph, Op, Parameter
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Port
 from bondgraph.model.laws import Action, StateSpec, Storage
-from models.connections import OF_AD, Touchable, connect_bodies, screw_transformer
-from models.springs.formulas import frame_pose
 from screws.poses import Ad_of_inverse
 from screws.twists import transform_twist_back, transform_wrench
 

@@ -15,13 +15,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-
-from bondgraph import Automaton, Block, Graph, Op, Parameter, R, Transition
-from bondgraph.model.domains import SCREW
-from bondgraph.model.model import Visible
-from models.bodies import as_diagonal
-from models.connections import between
-from models.springs.formulas import (
+from screwbond.models.bodies import as_diagonal
+from screwbond.models.connections import between
+from screwbond.models.springs.formulas import (
     FORMS,
     energy_latex,
     relative_pose,
@@ -30,8 +26,12 @@ from models.springs.formulas import (
     spring_wrench,
     wrench_latex,
 )
-from models.springs.ports import into_frame, spring_of_signal
-from models.springs.stiffness import blocks, damping_matrix, frame, wrong
+from screwbond.models.springs.ports import into_frame, spring_of_signal
+from screwbond.models.springs.stiffness import blocks, damping_matrix, frame, wrong
+
+from bondgraph import Automaton, Block, Graph, Op, Parameter, R, Transition
+from bondgraph.model.domains import SCREW
+from bondgraph.model.model import Visible
 
 NEAR_PI = 1e-2
 """cos(angle / 2) below which a run with the rotation vector ends: 0.02 rad before pi."""

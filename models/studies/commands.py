@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from models.studies.fields import REQUIRED, declarations, described, shown_value
-from models.studies.reading import made
-from models.studies.tasks import Task
+from screwbond.models.studies.fields import REQUIRED, declarations, described, shown_value
+from screwbond.models.studies.reading import made
+from screwbond.models.studies.tasks import Task
 
 Made = TypeVar("Made")
 

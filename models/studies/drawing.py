@@ -11,12 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from screwbond.models.studies.commands import Command
+
 from bondgraph.errors import Problem, ProblemError, ScrewbondError
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.render.diagram import Analysed, Drawable, diagram
 from bondgraph.render.palette import PALETTES
-from models.studies.commands import Command
 
 
 def found_graph(where: str) -> Drawable:

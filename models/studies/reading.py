@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from screwbond.models.studies.documents import Document, kind_of, parse_json
+from screwbond.models.studies.fields import Declared, declarations
+
 from bondgraph.errors import ModelError, raise_if_any
-from models.studies.documents import Document, kind_of, parse_json
-from models.studies.fields import Declared, declarations
 
 Made = TypeVar("Made")
 

@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from screwbond.models.studies.commands import add_solver, study_command
+from screwbond.models.studies.files import graph_files
+from screwbond.models.studies.runs import account, ending, wall_times
+from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph import Compiled, compile_model, load_model
 from bondgraph.errors import refusal
@@ -17,10 +21,6 @@ from bondgraph.interchange.formulas import Unsound, number_of
 from bondgraph.interchange.strict import DEEPEST, depth
 from bondgraph.output.files import shown
 from bondgraph.run.results.result import Result
-from models.studies.commands import add_solver, study_command
-from models.studies.files import graph_files
-from models.studies.runs import account, ending, wall_times
-from models.studies.tasks import Outcome, Task
 
 
 @dataclass(frozen=True)

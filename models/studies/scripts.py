@@ -6,10 +6,11 @@ import argparse
 import shutil
 from pathlib import Path
 
+from screwbond.models.studies.commands import Command
+
 from bondgraph.errors import FileError, Problem
 from bondgraph.output.files import shown
 from bondgraph.output.folders import write_all
-from models.studies.commands import Command
 
 PACKAGE = Path(__file__).resolve().parents[1]
 

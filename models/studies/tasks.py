@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from screwbond.models.studies.artefacts import Picture, chosen, draw_pictures
+from screwbond.models.studies.fields import Declared
+from screwbond.models.studies.files import write_files
+
 from bondgraph.output.folders import check_directory, write_all
 from bondgraph.run.results.failure import Failure
-from models.studies.artefacts import Picture, chosen, draw_pictures
-from models.studies.fields import Declared
-from models.studies.files import write_files
 
 SUMMARY = "summary.json"
 """The file that every task writes."""
@@ -26,7 +27,7 @@ class Outcome:
     Parameters
     ----------
     summary : its main figures, the content of summary.json.
-    files : contents of the other files by name (`models.studies.files`), or functions that give them.
+    files : contents of the other files by name (`screwbond.models.studies.files`), or functions that give them.
     overview : the figures as lines, for reading.
     pictures : by the names of their files, in the order in which they are drawn.
     notes : what was put right, or is likely a mistake.

@@ -10,16 +10,17 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from pathlib import Path
 
+from screwbond.models.pictures.figures import PLOTS
+from screwbond.models.studies.commands import Command
+from screwbond.models.studies.fields import described
+from screwbond.models.studies.reading import made
+from screwbond.models.sweeping.plan import SweepPlan, read_plan
+
 from bondgraph.interchange import load_model
 from bondgraph.output.cells import plural
 from bondgraph.output.extras import required
 from bondgraph.output.files import known_ending, shown, whole_file
 from bondgraph.sweeps import Runs, sweep
-from models.pictures.figures import PLOTS
-from models.studies.commands import Command
-from models.studies.fields import described
-from models.studies.reading import made
-from models.sweeping.plan import SweepPlan, read_plan
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

@@ -25,15 +25,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.studies.documents import kind_of
+from screwbond.models.studies.fields import number
+from screwbond.models.studies.reading import JsonSection, read_file
 
 from bondgraph.errors import ModelError
 from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import loguniform, normal, uniform
 from bondgraph.sweeps.interface import OWN
 from bondgraph.sweeps.keep import MEASURES, Keepable, Measure
-from models.studies.documents import kind_of
-from models.studies.fields import number
-from models.studies.reading import JsonSection, read_file
 
 DRAWN = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
 """Distributions by their names in files, each of two numbers."""

@@ -1,10 +1,10 @@
 """Two bodies in contact: a scenario file or a graph in; its run, trajectory, files and pictures out."""
 
-from models.contacts.trajectory import contact_trajectory
-from models.two_bodies.command import save_run
-from models.two_bodies.graph import two_body_graph
-from models.two_bodies.run import ContactRun, run_contact, run_scenario
-from models.two_bodies.scenario import Scenario, read_scenario
+from screwbond.models.contacts.trajectory import contact_trajectory
+from screwbond.models.two_bodies.command import save_run
+from screwbond.models.two_bodies.graph import two_body_graph
+from screwbond.models.two_bodies.run import ContactRun, run_contact, run_scenario
+from screwbond.models.two_bodies.scenario import Scenario, read_scenario
 
 __all__ = [
     "ContactRun",

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from models.bodies import Body, ground, prescribed_body, rigid_body
-from models.studies.fields import number, vector, word
-from models.studies.reading import JsonSection
-from models.two_bodies.surfaces import read_surface
+from screwbond.models.bodies import Body, ground, prescribed_body, rigid_body
+from screwbond.models.studies.fields import number, vector, word
+from screwbond.models.studies.reading import JsonSection
+from screwbond.models.two_bodies.surfaces import read_surface
 
 UNIT_TOLERANCE = 1e-3
 """A quaternion whose norm is off by less is normalised, with a note; by more, it is refused."""

@@ -6,14 +6,14 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from models.pictures import page
-from models.studies.commands import add_solver, study_command
-from models.studies.files import graph_files
-from models.studies.tasks import Outcome, Task
-from models.two_bodies.pictures import contact_scene, pictures_of
-from models.two_bodies.run import ContactRun, run_scenario
-from models.two_bodies.scenario import BodySpec, ContactSpec, GravitySpec, Scenario, read_scenario
-from models.two_bodies.surfaces import SURFACES
+from screwbond.models.pictures import page
+from screwbond.models.studies.commands import add_solver, study_command
+from screwbond.models.studies.files import graph_files
+from screwbond.models.studies.tasks import Outcome, Task
+from screwbond.models.two_bodies.pictures import contact_scene, pictures_of
+from screwbond.models.two_bodies.run import ContactRun, run_scenario
+from screwbond.models.two_bodies.scenario import BodySpec, ContactSpec, GravitySpec, Scenario, read_scenario
+from screwbond.models.two_bodies.surfaces import SURFACES
 
 
 def overview(summary: dict[str, Any], out: Path) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.contacts import COMPONENTS
-from models.contacts.transport import TRANSPORTS
-from models.studies.fields import number, word, words
-from models.studies.reading import JsonSection
+from screwbond.models.contacts import COMPONENTS
+from screwbond.models.contacts.transport import TRANSPORTS
+from screwbond.models.studies.fields import number, word, words
+from screwbond.models.studies.reading import JsonSection
 
 STIFFNESS = {"v_z": "k_n", "v_x": "k_t", "v_y": "k_t", "omega_x": "k_w", "omega_y": "k_w", "omega_z": "k_w"}
 """Component of the twist T_{O2}^{C2,O1} that a contact can constrain -> the stiffness that this needs."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from screwbond.models.contacts import attach_contact, contact
+from screwbond.models.gravity import attach_central_gravity, central_gravity
+from screwbond.models.two_bodies.body_fields import MOTIONS
+from screwbond.models.two_bodies.scenario import Scenario
+
 from bondgraph import Graph
-from models.contacts import attach_contact, contact
-from models.gravity import attach_central_gravity, central_gravity
-from models.two_bodies.body_fields import MOTIONS
-from models.two_bodies.scenario import Scenario
 
 CONTACT = "contact"
 """Name of the contact in the graph."""

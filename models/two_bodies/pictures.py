@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from models.pictures import Scene, from_archive, movie, page, plots, poster
-from models.pictures.filling.balances import energies_of, happenings_of
-from models.pictures.probe import unrendered
-from models.studies.artefacts import Picture, plot
-from models.two_bodies.run import ContactRun
+from screwbond.models.pictures import Scene, from_archive, movie, page, plots, poster
+from screwbond.models.pictures.filling.balances import energies_of, happenings_of
+from screwbond.models.pictures.probe import unrendered
+from screwbond.models.studies.artefacts import Picture, plot
+from screwbond.models.two_bodies.run import ContactRun
 
 
 def pictures_of(run: ContactRun) -> dict[str, Picture]:

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.bodies import Body
+from screwbond.models.contacts import ContactWarning, Untracked, untracked_place
+from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
+from screwbond.models.studies.runs import account, ending, sample_times, wall_times
+from screwbond.models.two_bodies.graph import CONTACT, body_names, two_body_graph
+from screwbond.models.two_bodies.scenario import Scenario
 
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any
 from bondgraph.output.short_repr import brief
 from bondgraph.run.results.result import Result
-from models.bodies import Body
-from models.contacts import ContactWarning, Untracked, untracked_place
-from models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
-from models.studies.runs import account, ending, sample_times, wall_times
-from models.two_bodies.graph import CONTACT, body_names, two_body_graph
-from models.two_bodies.scenario import Scenario
 from screws.surfaces import Surface
 
 FINE = 400

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.studies.fields import number, vector, word
-from models.studies.reading import JsonSection, read_file
-from models.studies.runs import MOST_SAMPLES
-from models.two_bodies.body_fields import MOTIONS, ZERO, BodySpec, body_fields
-from models.two_bodies.contact_fields import ContactSpec, contact_fields
-from models.two_bodies.surfaces import SURFACES
+from screwbond.models.studies.fields import number, vector, word
+from screwbond.models.studies.reading import JsonSection, read_file
+from screwbond.models.studies.runs import MOST_SAMPLES
+from screwbond.models.two_bodies.body_fields import MOTIONS, ZERO, BodySpec, body_fields
+from screwbond.models.two_bodies.contact_fields import ContactSpec, contact_fields
+from screwbond.models.two_bodies.surfaces import SURFACES
 
 __all__ = ["COMMENTS", "BodySpec", "ContactSpec", "GravitySpec", "Scenario", "read_scenario"]
 

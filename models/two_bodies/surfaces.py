@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from models.studies.fields import Declared
-from models.studies.reading import JsonSection
+from screwbond.models.studies.fields import Declared
+from screwbond.models.studies.reading import JsonSection
+
 from screws.errors import GeometryError
 from screws.surfaces import Surface, egg, ellipsoid, plane, sphere
 

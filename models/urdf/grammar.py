@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from screwbond.models.urdf.document import place
+
 from bondgraph.errors import Problem
-from models.urdf.document import place
 
 Reader = Callable[[str], bool]
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains import BodyInertia
+from screwbond.models.urdf.document import place
+from screwbond.models.urdf.skeleton import Kept
 
 from bondgraph.errors import Problem
-from models.chains import BodyInertia
-from models.urdf.document import place
-from models.urdf.skeleton import Kept
 from screws.errors import GeometryError
 from screws.poses import inverse
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains import Link, Mimic
+from screwbond.models.urdf.document import place
+from screwbond.models.urdf.grammar import Ignored
+from screwbond.models.urdf.skeleton import Branch, Kept
 
 from bondgraph.errors import Problem
-from models.chains import Link, Mimic
-from models.urdf.document import place
-from models.urdf.grammar import Ignored
-from models.urdf.skeleton import Branch, Kept
 from screws.joints import Joint, fixed, free, planar, prismatic, revolute
 
 Screws = Callable[[Sequence[float]], Joint]

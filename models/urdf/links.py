@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains import BEFORE, Link
+from screwbond.models.urdf.grammar import Ignored
+from screwbond.models.urdf.inertias import inertias_of, pose_of
+from screwbond.models.urdf.joints import RobotJoint, bounds_of, closed, mimic_of, moving, screws_of, unused
+from screwbond.models.urdf.skeleton import Kept
 
 from bondgraph.errors import Problem
-from models.chains import BEFORE, Link
-from models.urdf.grammar import Ignored
-from models.urdf.inertias import inertias_of, pose_of
-from models.urdf.joints import RobotJoint, bounds_of, closed, mimic_of, moving, screws_of, unused
-from models.urdf.skeleton import Kept
 from screws.joints import fixed, free
 
 

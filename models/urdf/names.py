@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from models.urdf.grammar import Ignored
+from screwbond.models.urdf.grammar import Ignored
 
 
 def plain(name: str) -> str:

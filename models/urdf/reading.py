@@ -9,16 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from screwbond.models.chains import Chain, Tree
+from screwbond.models.urdf.document import place, read_document
+from screwbond.models.urdf.grammar import Ignored, check
+from screwbond.models.urdf.links import Made, links_of
+from screwbond.models.urdf.names import plain, rename
+from screwbond.models.urdf.robot import Robot
+from screwbond.models.urdf.skeleton import Kept, between, mimic_problems, skeleton_of, tree_problems
+from screwbond.models.urdf.skins import Packages, looks_of, skins_of
+
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
 from bondgraph.output.extras import required
-from models.chains import Chain, Tree
-from models.urdf.document import place, read_document
-from models.urdf.grammar import Ignored, check
-from models.urdf.links import Made, links_of
-from models.urdf.names import plain, rename
-from models.urdf.robot import Robot
-from models.urdf.skeleton import Kept, between, mimic_problems, skeleton_of, tree_problems
-from models.urdf.skins import Packages, looks_of, skins_of
 
 KINDS = ("collision", "visual", False)
 

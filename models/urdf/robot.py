@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from screwbond.models.chains import Tree
+from screwbond.models.urdf.grammar import Ignored
+from screwbond.models.urdf.joints import RobotJoint
+from screwbond.models.urdf.skins import Skin
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import brief
-from models.chains import Tree
-from models.urdf.grammar import Ignored
-from models.urdf.joints import RobotJoint
-from models.urdf.skins import Skin
 from screws.given import floats
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from screwbond.models.chains import Tree
+from screwbond.models.chains.checks import as_floats
+from screwbond.models.pictures import Frame, Look, Scene, Solid
+from screwbond.models.pictures.filling.linkages import LINKS, link_courses
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.shapes.meshes import Mesh, joined
+from screwbond.models.urdf.robot import Robot
+from screwbond.models.urdf.skins import Skin
 
 from bondgraph.errors import caller_place, refusal
-from models.chains import Tree
-from models.chains.checks import as_floats
-from models.pictures import Frame, Look, Scene, Solid
-from models.pictures.filling.linkages import LINKS, link_courses
-from models.pictures.interpolation import Array
-from models.pictures.shapes.meshes import Mesh, joined
-from models.urdf.robot import Robot
-from models.urdf.skins import Skin
 
 VIEW = (0.72, -0.62, 0.32)
 

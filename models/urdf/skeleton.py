@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from screwbond.models.urdf.document import place
+
 from bondgraph.errors import Problem
-from models.urdf.document import place
 
 FIXED = "fixed"
 
@@ -177,7 +178,7 @@ def tree_problems(bones: Skeleton) -> list[Problem]:
         if joint.child in carried:
             first = carried[joint.child]
             title = f'link "{joint.child}" hangs on two joints, "{first.name}" and "{joint.name}"'
-            cure = "one of them: a URDF is a tree; close loops in the graph around it, with models.joints.joint_graph"
+            cure = "one of them: a URDF is a tree; close loops in the graph around it, with screwbond.models.joints.joint_graph"
             problem(title, cure, first.line, joint.line)
         carried.setdefault(joint.child, joint)
     if found:

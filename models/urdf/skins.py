@@ -11,13 +11,13 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
+from screwbond.models.pictures.shapes.files import read_mesh
+from screwbond.models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe
+from screwbond.models.urdf.document import place, refuse_document_types
+from screwbond.models.visuals import Visual
 
 from bondgraph.errors import ModelError, Problem, refusal
 from bondgraph.output.short_repr import brief
-from models.pictures.shapes.files import read_mesh
-from models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe
-from models.urdf.document import place, refuse_document_types
-from models.visuals import Visual
 from screws import quaternion
 
 FORMATS = ("stl", "obj", "ply", "dae")

@@ -55,7 +55,7 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
     compiled = compile_model(rolling_eggs.build()[0])
     whole, _ = compiled.initial()
     searches = []
-    from models.contacts import start
+    from screwbond.models.contacts import start
 
     search = start.closest_points
     monkeypatch.setattr(start, "closest_points", lambda *given, **more: (searches.append(given), search(*given, **more))[1])

@@ -14,18 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import bondgraph
-from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
-from bondgraph.analysis import linearise, linearise_sampled, operating_point, passivity, sensitivities, steady_state
-from bondgraph.export import c_source, document, linear_equations, mechanical_equations, port_hamiltonian, state_equations
-from bondgraph.render.diagram import diagram
-from bondgraph.run.simulate import simulate as run_program
-from docs.pages import DOCS, FRONT, program_of, run_page, text_of
-from models import Impact, Rigid, Viscoelastic, Visual, attach_contact, contact, ground, planar_body, rigid_body
-from models.cli import main
-from models.contacts import ContactLaw
-from models.impact import (
+from screwbond.models import Impact, Rigid, Viscoelastic, Visual, attach_contact, contact, ground, planar_body, rigid_body
+from screwbond.models.cli import main
+from screwbond.models.contacts import ContactLaw
+from screwbond.models.impact import (
     SpringImpact,
     default_striker,
     effective_mass,
@@ -34,9 +26,17 @@ from models.impact import (
     seven_joint_arm,
     strike,
 )
-from models.maze import MazeParameters, analyse, robustness
-from models.pictures import Scene, page, scene_of
-from models.studies.artefacts import chosen
+from screwbond.models.maze import MazeParameters, analyse, robustness
+from screwbond.models.pictures import Scene, page, scene_of
+from screwbond.models.studies.artefacts import chosen
+
+import bondgraph
+from bondgraph import J1, C, Compiled, Constraint, Graph, I, R, ScrewbondError, Se, compile_model, signals
+from bondgraph.analysis import linearise, linearise_sampled, operating_point, passivity, sensitivities, steady_state
+from bondgraph.export import c_source, document, linear_equations, mechanical_equations, port_hamiltonian, state_equations
+from bondgraph.render.diagram import diagram
+from bondgraph.run.simulate import simulate as run_program
+from docs.pages import DOCS, FRONT, program_of, run_page, text_of
 from screwbond.imports import ShadowError, need_own
 from screws.contact import closest_points
 from screws.scalars import sqrt

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.pictures import rendering
 
 from docs.gallery import DIAGRAMS, PICTURES, PLOTS, SCENES, draw
 from docs.pages import DOCS
-from models.pictures import rendering
 
 NOTE = "README.md"
 """Says what each picture shows."""

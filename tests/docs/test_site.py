@@ -16,12 +16,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import bondgraph
-import models
 import screws
 from docs import contents, reference, scripts, thumbnails
 from docs.docstrings import restructured
 from docs.notebooks import notebooks
 from docs.pages import DOCS
+from screwbond import models
 from tests.browser import PATIENCE, browser, needs_chromium
 
 PAGES = dict(reference.pages())

@@ -7,13 +7,13 @@ import functools
 
 import numpy as np
 import pytest
+from screwbond.models import attach_contact, ground, rigid_body
+from screwbond.models import contact as contact_of
+from screwbond.models.contacts.laws import Impact
 
 from bondgraph import IC, J0, J1, MTF, TF, Automaton, Constraint, Friction, Graph, I, Se, Transition, compile_model
 from bondgraph.errors import RunError
 from bondgraph.estimation import Experiment, estimate, run_sensitivities
-from models import attach_contact, ground, rigid_body
-from models import contact as contact_of
-from models.contacts.laws import Impact
 from screws.scalars import array, cos, sin
 from screws.surfaces import plane, sphere
 from tests.estimation.differences import differences, extrapolated

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import expm
+from screwbond.models.delta import DeltaParameters, DeltaRobot
 
 from bondgraph import J0, J1, Automaton, C, Constraint, Diode, Friction, Graph, I, R, Se, Transition, compile_model, signals
 from bondgraph.errors import ModelError, RunError
@@ -12,7 +13,6 @@ from bondgraph.estimation import run_sensitivities
 from bondgraph.estimation.error_weights import Allowances
 from bondgraph.run.steppers.external.library import available
 from examples.bouncing_ball import with_restitution
-from models.delta import DeltaParameters, DeltaRobot
 from screws.scalars import sin
 from tests.analysis.models import diode as diode_loop
 from tests.analysis.models import motor

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models import attach_contact, contact, rigid_body
 
 from bondgraph import J0, J1, Automaton, Block, Friction, Graph, I, R, Se, StateSpec, Transition, compile_model
 from bondgraph.errors import ModelError, RunError
 from bondgraph.estimation import run_sensitivities
 from bondgraph.estimation.free_parameters import start_slopes, varied_by
-from models import attach_contact, contact, rigid_body
 from screws.scalars import sqrt
 from screws.surfaces import egg
 

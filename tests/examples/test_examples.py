@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.chains import gravity_forces
 
 from bondgraph import simulate
 from examples import (
@@ -28,7 +29,6 @@ from examples import (
     tolerances,
     urdf_robot,
 )
-from models.chains import gravity_forces
 
 rolling_run = cache(rolling_eggs.simulate)
 colliding_run = cache(colliding_eggs.simulate)

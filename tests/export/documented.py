@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+from screwbond.models.delta import DeltaRobot, linearising_control, task_control
+from screwbond.models.maze import maze_graph
+from screwbond.models.motion import hold
+
 from bondgraph import J1, TF, Automaton, Block, C, Compiled, Graph, I, Op, R, Se, StateSpec, Transition, compile_model
 from bondgraph.export.paper.markup.content import Paper
 from bondgraph.export.paper.sections import paper_of
 from bondgraph.signals import sampled_pid
 from examples import bouncing_ball
-from models.delta import DeltaRobot, linearising_control, task_control
-from models.maze import maze_graph
-from models.motion import hold
 from tests.export import test_indices, test_text
 from tests.systems import ROBOT
 

@@ -7,6 +7,7 @@ import functools
 import numpy as np
 import pytest
 import sympy
+from screwbond.models.delta import DeltaParameters, delta_graph
 
 from bondgraph import Compiled, ModelError, compile_model
 from bondgraph.compile.state_names import labels_of
@@ -15,7 +16,6 @@ from bondgraph.export.forms.algebra.through_tape import _WRITTEN
 from bondgraph.tape import opcodes
 from examples.dexterous_hand import hand
 from examples.rolling_eggs import build as build_eggs
-from models.delta import DeltaParameters, delta_graph
 from tests.export.numeric import Numbers, point_of, rates_of, start_of
 
 MODELS = {"eggs": lambda: build_eggs()[0], "hand": lambda: hand().graph(), "delta": lambda: delta_graph(DeltaParameters.fit())}

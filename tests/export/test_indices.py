@@ -3,12 +3,12 @@
 import re
 
 import pytest
+from screwbond.models.chains import Chain, Link, ball_inertia, chain_graph
 
 from bondgraph import J1, C, Graph, I, R, assign_causality
 from bondgraph.compile.pipeline import equations
 from bondgraph.export.latex_lines import _aligned
 from bondgraph.model.ops import Op
-from models.chains import Chain, Link, ball_inertia, chain_graph
 from screws.joints import prismatic, revolute
 from tests.systems import SYSTEMS
 

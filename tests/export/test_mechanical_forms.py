@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
+from screwbond.models import rigid_body
+from screwbond.models.delta import DeltaParameters, delta_graph
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 from bondgraph import IC, J0, J1, MTF, TF, C, Compiled, Constraint, EulerJunction, Graph, I, ModelError, R, Se, Sf, compile_model
 from bondgraph.export import MechanicalEquations, hamilton_equations, lagrange_equations, mechanical_equations, port_hamiltonian
 from bondgraph.output.cells import typeset
-from models import rigid_body
-from models.delta import DeltaParameters, delta_graph
 from screws.scalars import absolute, array, cos, sin
 from tests.export.numeric import point_of, rates_of, start_of, value_of
 

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from screwbond.models import attach_contact, contact, ground, rigid_body
 
 import bondgraph
 from bondgraph import J1, C, Friction, Graph, I, R, Se, compile_model, signals, simulate
@@ -15,7 +16,6 @@ from bondgraph.errors import ModelError, RunError
 from bondgraph.render.diagram import diagram
 from bondgraph.run.simulate import simulate as run_program
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, RunSettings, StartValues
-from models import attach_contact, contact, ground, rigid_body
 from screws import plane, sphere
 from screws.scalars import sin
 

@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 import pytest
+from screwbond.models import collisions, rigid_body
 
 from bondgraph import Graph, ScrewbondError, dump_model, parse_model
 from bondgraph.stepping import stepper
-from models import collisions, rigid_body
 from screws import GeometryError, sphere
 from screws.shapes import Hull
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import bondgraph
-import models
 import screwbond
 import screws
+from screwbond import models
 
 ROOT = Path(__file__).parents[2]
 

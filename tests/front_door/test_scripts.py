@@ -8,8 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 from scipy.linalg import expm, solve_continuous_are
-
-from models.pictures import rendering
+from screwbond.models.pictures import rendering
 
 SCRIPTS = Path(__file__).parent / "scripts"
 LINES = 25

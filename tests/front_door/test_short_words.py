@@ -10,6 +10,8 @@ import warnings
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaParameters, DeltaRobot, delta_graph
+from screwbond.models.hand import Hand
 
 from bondgraph import IC, J1, C, Graph, I, R, Se, compile_model
 from bondgraph.analysis import differentiate, linearise, operating_point, passivity, sensitivities
@@ -28,8 +30,6 @@ from bondgraph.export import (
     sympy_model,
 )
 from examples import arm_impact, ball_on_turntable, bouncing_ball, pushing, rolling_eggs, urdf_robot
-from models.delta import DeltaParameters, DeltaRobot, delta_graph
-from models.hand import Hand
 
 MOST = 500
 PACKAGES = ("screws", "bondgraph", "screwbond")

@@ -27,7 +27,7 @@ def test_packages_idioms_and_scripts_pass_and_slips_are_found():
     pytest.importorskip("mypy")
     assert {"bondgraph", "models", "screwbond", "screws"} == set(packages())
     users = [RIGHT, WRONG, *sorted((HERE / "scripts").glob("*.py"))]
-    command = [sys.executable, "-m", "mypy", "--hide-error-context", "--no-error-summary", "--scripts-are-modules"]
+    command = [sys.executable, "-m", "tests.typed", "--hide-error-context", "--no-error-summary", "--scripts-are-modules"]
     said = subprocess.run([*command, *packages(), *map(str, users)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert not said.stderr
     told = re.findall(r"^(.*?):(\d+): error: .*\[([a-z-]+)\]$", said.stdout, flags=re.MULTILINE)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models import attach_between, attach_contact, collisions, contact, ground, point_spring, rigid_body
 
 from bondgraph import (
     Compiled,
@@ -47,7 +48,6 @@ from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import trace_for_runs
 from campaigns.small_models import SMALL
 from examples import rolling_eggs
-from models import attach_between, attach_contact, collisions, contact, ground, point_spring, rigid_body
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 from screws.surfaces import closed_surface, parametric
 from tests.schedule.graphs import chain

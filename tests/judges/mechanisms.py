@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from screwbond.models import planar_contact
 
 from bondgraph import IC, J1, TF, Automaton, Block, C, Constraint, Graph, I, Se, StateSpec, Transition
-from models import planar_contact
 from screws.scalars import array, cos, sin
 
 

@@ -7,10 +7,10 @@ BouncingBallNETS-WITHPROJ.ref; steps of 0.1 ms and 5 ms of their scheme, whose e
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from screwbond.models import collisions, ground, rigid_body
 
 from bondgraph import Graph
 from bondgraph.stepping.free_bodies import pile
-from models import collisions, ground, rigid_body
 from screws.shapes import Ball, Box, HalfSpace
 
 STICK = np.array(

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models import read_scenario, two_body_graph
+from screwbond.models.delta import DeltaParameters, DeltaRobot
+from screwbond.models.hand import Hand
 
 from bondgraph import Compiled, Graph, ModelError, compile_model
 from bondgraph.run.results.result import Result
 from campaigns.graphs.equivalents import dual, split, with_units
 from campaigns.graphs.rewritten import Rewritten, boxed, measured, renamed, reordered, turned
-from models import read_scenario, two_body_graph
-from models.delta import DeltaParameters, DeltaRobot
-from models.hand import Hand
 from tests.acceptance import entries
 from tests.acceptance.suite import SUITE
 

@@ -1,4 +1,4 @@
-"""Scenarios for tests, as records of `models.two_bodies.scenario` made through its own reader."""
+"""Scenarios for tests, as records of `screwbond.models.two_bodies.scenario` made through its own reader."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from screwbond.models.two_bodies.scenario import Scenario, read_scenario
 
-from models.two_bodies.scenario import Scenario, read_scenario
 from tests.models.independent import Simulator, rotation
 
 EGG = {"type": "egg", "f": 0.035, "S": 0.084, "zB": 0.010425531914893621}

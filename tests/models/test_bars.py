@@ -9,18 +9,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaParameters
+from screwbond.models.delta.kinematics.workspace import workspace
+from screwbond.models.delta.studies.analysis import sweep
+from screwbond.models.delta.studies.robot import DeltaRobot
+from screwbond.models.hand import Hand
+from screwbond.models.impact import default_striker
+from screwbond.models.impact.poses import over_poses
+from screwbond.models.maze import MazeParameters, robustness
+from screwbond.models.studies.artefacts import Picture, draw_pictures
 
 from bondgraph import compile_model
 from bondgraph.output import progress
-from models.delta import DeltaParameters
-from models.delta.kinematics.workspace import workspace
-from models.delta.studies.analysis import sweep
-from models.delta.studies.robot import DeltaRobot
-from models.hand import Hand
-from models.impact import default_striker
-from models.impact.poses import over_poses
-from models.maze import MazeParameters, robustness
-from models.studies.artefacts import Picture, draw_pictures
 
 FIT = DeltaParameters.fit()
 GRID = np.linspace(-0.3, 0.3, 3)

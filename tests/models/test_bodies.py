@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import ellipj, ellipk
+from screwbond.models.bodies import ground, prescribed_body, rigid_body
+from screwbond.models.gravity import attach_central_gravity, central_gravity
 
 from bondgraph import Graph, ModelError, Se, compile_model
-from models.bodies import ground, prescribed_body, rigid_body
-from models.gravity import attach_central_gravity, central_gravity
 from screws import GeometryError, pose_from_state, quaternion_product, rotation
 from tests.models.independent import rotation as plain_rotation
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from bondgraph import ModelError
-from bondgraph.model.mechanics import Mechanics
-from models.chains import (
+from screwbond.models.chains import (
     BodyInertia,
     Chain,
     Link,
@@ -25,7 +22,10 @@ from models.chains import (
     space_jacobian,
     welded,
 )
-from models.chains.costs import recursion_is_shorter
+from screwbond.models.chains.costs import recursion_is_shorter
+
+from bondgraph import ModelError
+from bondgraph.model.mechanics import Mechanics
 from screws import GeometryError, joints, pose, pose_from_state, spatial_inertia
 from screws.poses import Ad, exp, inverse, unhat
 from screws.surfaces import sphere

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from bondgraph import MTF, Constraint, Graph, ModelError, Se, compile_model
-from models.bodies import ground, rigid_body
-from models.chains import (
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.chains import (
     Chain,
     Link,
     ball_inertia,
@@ -20,9 +18,11 @@ from models.chains import (
     mass_matrix,
     space_jacobian,
 )
-from models.contacts import attach_contact, contact
-from models.joints import attach_joint, joint_graph
-from models.two_bodies.run import run_contact
+from screwbond.models.contacts import attach_contact, contact
+from screwbond.models.joints import attach_joint, joint_graph
+from screwbond.models.two_bodies.run import run_contact
+
+from bondgraph import MTF, Constraint, Graph, ModelError, Se, compile_model
 from screws import joints, pose, pose_from_state, sphere, tilde
 from screws.poses import Ad, inverse
 from screws.scalars import array

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import expm
-
-from bondgraph import J0, J1, Block, C, Constraint, Graph, I, ModelError, R, Se, compile_model, signals
-from models.control import (
+from screwbond.models.control import (
     check_gains,
     fading,
     joint_pid,
@@ -17,7 +15,9 @@ from models.control import (
     task_force,
     task_inertia,
 )
-from models.motion import axes, cubic_spline, quintic, reference
+from screwbond.models.motion import axes, cubic_spline, quintic, reference
+
+from bondgraph import J0, J1, Block, C, Constraint, Graph, I, ModelError, R, Se, compile_model, signals
 from screws.scalars import array, sin
 
 M1, M2, STIFFNESS = 2.0, 0.5, 30.0

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.chains import BodyInertia, Link, Tree, ball_inertia, chain_graph, link_pose, mass_matrix, space_jacobian
+from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import Graph, ModelError, Se, compile_model
-from models.bodies import ground, rigid_body
-from models.chains import BodyInertia, Link, Tree, ball_inertia, chain_graph, link_pose, mass_matrix, space_jacobian
-from models.joints import attach_joint, joint_graph
 from screws import joints, pose_from_state, spatial_inertia
 from screws.poses import Ad, inverse
 

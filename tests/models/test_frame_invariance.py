@@ -6,12 +6,12 @@ import dataclasses
 
 import numpy as np
 import pytest
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.contacts import attach_contact, contact
+from screwbond.models.two_bodies.run import ContactRun, run_contact, run_scenario
+from screwbond.models.two_bodies.scenario import BodySpec, GravitySpec, Scenario, read_scenario
 
 from bondgraph import Graph
-from models.bodies import ground, rigid_body
-from models.contacts import attach_contact, contact
-from models.two_bodies.run import ContactRun, run_contact, run_scenario
-from models.two_bodies.scenario import BodySpec, GravitySpec, Scenario, read_scenario
 from screws import quaternion_product
 from screws.surfaces import egg, plane
 from tests.models.cases import DATA, EGG_INERTIA

@@ -7,12 +7,12 @@ import warnings
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import IC, J1, Constraint, Graph, ModelError, compile_model
 from bondgraph.errors import RoundingWarning, RunEndedWarning
 from bondgraph.run.validation.constraint_matrix import ClosingMatrix
-from models.bodies import ground, rigid_body
-from models.joints import attach_joint, joint_graph
 from screws import joints, poses
 from screws.rotations import quaternion
 from screws.scalars import array, cos, sin

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 from scipy.spatial.transform import Rotation
-
-from bondgraph import J1, Graph, I, ModelError, compile_model, signals
-from models import prescribed_body
-from models.motion import (
+from screwbond.models import prescribed_body
+from screwbond.models.motion import (
     Motion,
     axes,
     cubic_spline,
@@ -25,7 +23,9 @@ from models.motion import (
     sequence,
     turning,
 )
-from models.motion.polynomials import QUANTITIES
+from screwbond.models.motion.polynomials import QUANTITIES
+
+from bondgraph import J1, Graph, I, ModelError, compile_model, signals
 from screws.poses import pose_from_state, unhat
 
 LIMITS = {"velocity": 0.8, "acceleration": (3.0, 2.0, 4.0), "jerk": 40.0}
@@ -303,7 +303,7 @@ def test_the_jump_is_named() -> None:
 
 def test_profiles_are_drawn(tmp_path) -> None:
     matplotlib = pytest.importorskip("matplotlib.image")
-    from models.motion.pictures import profiles
+    from screwbond.models.motion.pictures import profiles
 
     limits = {"velocity": 1.0, "acceleration": 5.0, "jerk": 100.0}
     profiles(MOTIONS["pick"], tmp_path / "pick.png", limits=limits, phases=[(0.0, "up")], title="Pick and place", dpi=60)

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.joints import attach_joint, joint_graph
+from screwbond.models.joints.kinds import KINDS, Kind, parallel, shift
+from screwbond.models.pictures.shapes.surfaces import body_points
 
 from bondgraph import Graph, compile_model
-from models.bodies import ground, rigid_body
-from models.joints import attach_joint, joint_graph
-from models.joints.kinds import KINDS, Kind, parallel, shift
-from models.pictures.shapes.surfaces import body_points
 from screws import pose
 from screws.joints import Joint
 from screws.scalars import array, atan2, cos, sin

@@ -6,15 +6,15 @@ import re
 
 import numpy as np
 import pytest
+from screwbond.models import attach_between, ground, rigid_body, spatial_spring
+from screwbond.models.bodies import GRAVITY, POTENTIAL
+from screwbond.models.contacts.kinematics import UNIQUENESS
+from screwbond.models.joints.graph import LETTERS
+from screwbond.models.joints.kinds import KINDS
+from screwbond.models.springs.spatial import _laws
 
 from bondgraph import Graph, Op
 from bondgraph.export import latex
-from models import attach_between, ground, rigid_body, spatial_spring
-from models.bodies import GRAVITY, POTENTIAL
-from models.contacts.kinematics import UNIQUENESS
-from models.joints.graph import LETTERS
-from models.joints.kinds import KINDS
-from models.springs.spatial import _laws
 from screws import Ad, inverse, joints, pose_from_state, pose_state
 from screws.contact import contact_pose
 from screws.poses import exp

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from bondgraph import MTF, Constraint, Graph, Parameter, Se, Sf, compile_model, count_operations
-from bondgraph.model.gradient import partials
-from models import attach_between
-from models.bodies import ground
-from models.chains import (
+from screwbond.models import attach_between
+from screwbond.models.bodies import ground
+from screwbond.models.chains import (
     Chain,
     Link,
     Tree,
@@ -23,9 +20,12 @@ from models.chains import (
     potential,
     space_jacobian,
 )
-from models.chains.costs import articulated_is_shorter, operations, recursion_is_shorter
-from models.chains.dynamics import inertia_numbers
-from models.springs import point_spring
+from screwbond.models.chains.costs import articulated_is_shorter, operations, recursion_is_shorter
+from screwbond.models.chains.dynamics import inertia_numbers
+from screwbond.models.springs import point_spring
+
+from bondgraph import MTF, Constraint, Graph, Parameter, Se, Sf, compile_model, count_operations
+from bondgraph.model.gradient import partials
 from screws import joints, pose, tilde
 from screws.linear import solve_spd
 from screws.scalars import array, sin
@@ -170,7 +170,7 @@ def test_energy_of_a_long_chain():
 
 def matrix_twin(tree: Tree, monkeypatch, **options):
     """The same graph with M(q)."""
-    monkeypatch.setattr("models.chains.mechanism.articulated_is_shorter", lambda tree: False)
+    monkeypatch.setattr("screwbond.models.chains.mechanism.articulated_is_shorter", lambda tree: False)
     part = chain_graph(tree, **options)
     monkeypatch.undo()
     assert part.parts["mechanism"].law.mechanics.solution is None

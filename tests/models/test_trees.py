@@ -6,9 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from bondgraph import Constraint, Graph, ModelError, Se, compile_model
-from models.chains import (
+from screwbond.models.chains import (
     BodyInertia,
     Chain,
     Link,
@@ -27,6 +25,8 @@ from models.chains import (
     potential,
     space_jacobian,
 )
+
+from bondgraph import Constraint, Graph, ModelError, Se, compile_model
 from screws import joints, pose, pose_from_state, spatial_inertia
 from screws.poses import Ad, exp, inverse, unhat
 from tests.models.test_chains import anything, difference

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from screwbond.models.cli import COMMANDS
+from screwbond.models.delta.command.tasks import TASKS
 
 from bondgraph import J1, C, Graph, R, simulate
 from bondgraph.errors import ExtraError
-from models.cli import COMMANDS
-from models.delta.command.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = ROOT / "tests" / "models" / "data" / "S1a.json"
@@ -28,7 +28,7 @@ class Blocked(importlib.abc.MetaPathFinder):
         return None
 
 sys.meta_path.insert(0, Blocked())
-from models.cli import main
+from screwbond.models.cli import main
 for arguments in json.loads(sys.argv[1]):
     print("\\n#", *arguments, file=sys.stderr)
     print("status", main(arguments), flush=True)
@@ -101,7 +101,7 @@ def discharge():
 
 
 def test_what_needs_an_extra_says_which(no_extras, tmp_path):
-    from models.pictures.courses import courses
+    from screwbond.models.pictures.courses import courses
 
     result = discharge()
     with pytest.raises(ExtraError, match=r'E416 .*pandas is not installed; try: pip install "screwbond\[tables\]"') as caught:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.pictures.style import AXES, rgb
 
 from bondgraph.output.sheet import CYCLE, INK, PAPER, SHEET, calm, styled
-from models.pictures.style import AXES, rgb
 
 ROOT = Path(__file__).parents[2]
 BESIDE = {"bondgraph/output/sheet.py", "bondgraph/render/paint.py", "models/pictures/style.py"}

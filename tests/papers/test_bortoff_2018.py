@@ -9,11 +9,11 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaParameters, DeltaRobot
+from screwbond.models.delta.graphs.control import model_terms
+from screwbond.models.delta.kinematics import arm as formulas
+from screwbond.models.delta.kinematics.formulas import ROTATIONS
 
-from models.delta import DeltaParameters, DeltaRobot
-from models.delta.graphs.control import model_terms
-from models.delta.kinematics import arm as formulas
-from models.delta.kinematics.formulas import ROTATIONS
 from tests.models.delta import delta_appendix as appendix
 from tests.models.delta import delta_independent as independent
 

@@ -6,14 +6,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from screwbond.models.delta import TouchPlan
+from screwbond.models.maze import MazeParameters, analyse, maze_graph
+from screwbond.models.maze.graph import DISTANCE, ROLLING
+from screwbond.models.maze.machine import AT_GATE
 
 from bondgraph import R, compile_model, simulate
 from bondgraph.analysis import linearise
 from examples.bouncing_ball import on_constraint
-from models.delta import TouchPlan
-from models.maze import MazeParameters, analyse, maze_graph
-from models.maze.graph import DISTANCE, ROLLING
-from models.maze.machine import AT_GATE
 
 MASS, GRAVITY = 1.0, 9.81
 A0, A2 = 100.0, 1e6

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models.contacts.kinematics import GAUSS, geometry_op
+from screwbond.models.delta import DeltaParameters
+from screwbond.models.delta.graphs.three_arms import delta_graph
+from screwbond.models.delta.kinematics import arm, notation
+from screwbond.models.delta.kinematics.angles import phi_of
+from screwbond.models.delta.kinematics.formulas import ROTATIONS, closure, closure_jacobian
 
 from bondgraph import compile_model
 from bondgraph.export import document
 from examples import bouncing_ball
-from models.contacts.kinematics import GAUSS, geometry_op
-from models.delta import DeltaParameters
-from models.delta.graphs.three_arms import delta_graph
-from models.delta.kinematics import arm, notation
-from models.delta.kinematics.angles import phi_of
-from models.delta.kinematics.formulas import ROTATIONS, closure, closure_jacobian
 from screws import surfaces
 from screws.surfaces import Surface
 from tests.export.formula import value_of

@@ -13,9 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models import attach_between, attach_contact, contact, ground, point_spring, rigid_body, spatial_spring
+from screwbond.models.control import fading
+from screwbond.models.delta import DeltaParameters
+from screwbond.models.delta.graphs.control import linearising_control, task_control
+from screwbond.models.delta.graphs.three_arms import delta_graph
+from screwbond.models.delta.graphs.touch_graph import add_brick
+from screwbond.models.hand import Hand, HandParameters
+from screwbond.models.maze import maze_graph
+from screwbond.models.motion import hold
 
 import bondgraph
-import models
 from bondgraph import IC, J1, C, Graph, Op
 from bondgraph.assembly.system import System
 from bondgraph.compile.pipeline import equations
@@ -23,15 +31,7 @@ from bondgraph.model.gradient import gradient
 from bondgraph.model.laws import Action
 from bondgraph.model.ops import as_op, entries, sources_of
 from docs.pages import text_of
-from models import attach_between, attach_contact, contact, ground, point_spring, rigid_body, spatial_spring
-from models.control import fading
-from models.delta import DeltaParameters
-from models.delta.graphs.control import linearising_control, task_control
-from models.delta.graphs.three_arms import delta_graph
-from models.delta.graphs.touch_graph import add_brick
-from models.hand import Hand, HandParameters
-from models.maze import maze_graph
-from models.motion import hold
+from screwbond import models
 from screws.surfaces import egg, sphere
 
 ROOT = Path(bondgraph.__file__).parents[1]

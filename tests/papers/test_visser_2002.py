@@ -11,9 +11,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from screwbond.models import attach_contact, contact, ground, rigid_body
 
 from bondgraph import Graph, simulate
-from models import attach_contact, contact, ground, rigid_body
 from screws import poses
 from screws.surfaces import plane, sphere
 

@@ -9,12 +9,19 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.special import lambertw
+from screwbond.models import attach_contact, contact, ground, rigid_body
+from screwbond.models.contacts import Viscoelastic
+from screwbond.models.impact import (
+    default_striker,
+    effective_mass,
+    graph_effective_mass,
+    inverse_inertia,
+    over_poses,
+    restitution,
+)
+from screwbond.models.impact.mobility import striking_point
 
 from bondgraph import Graph, simulate
-from models import attach_contact, contact, ground, rigid_body
-from models.contacts import Viscoelastic
-from models.impact import default_striker, effective_mass, graph_effective_mass, inverse_inertia, over_poses, restitution
-from models.impact.mobility import striking_point
 from screws.inertia import spatial_inertia
 from screws.poses import Ad, pose
 from screws.rotations import exp

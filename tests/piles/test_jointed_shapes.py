@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from screwbond.models import collisions, ground, rigid_body
+from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import Graph
 from bondgraph.errors import ModelError, RunEndedWarning
 from bondgraph.stepping import stepper
 from bondgraph.stepping.free_bodies import pile
-from models import collisions, ground, rigid_body
-from models.joints import attach_joint, joint_graph
 from screws import pose, quaternion, rotations
 from screws.joints import revolute
 from screws.shapes import Ball, Box, Capsule, HalfSpace

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 from scipy.spatial.transform import Rotation
+from screwbond.models import collisions, ground, prescribed_body, rigid_body
+from screwbond.models.joints import attach_joint, joint_graph
+from screwbond.models.springs import attach_between, point_spring
 
 from bondgraph import Graph
 from bondgraph.errors import ModelError, RunEndedWarning
 from bondgraph.stepping.free_bodies import pile
 from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, settle
-from models import collisions, ground, prescribed_body, rigid_body
-from models.joints import attach_joint, joint_graph
-from models.springs import attach_between, point_spring
 from screws.joints import revolute
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 

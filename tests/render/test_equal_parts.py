@@ -23,7 +23,7 @@ def car(wheels):
 
 
 def delta():
-    from models.delta import DeltaParameters, delta_graph
+    from screwbond.models.delta import DeltaParameters, delta_graph
 
     return delta_graph(DeltaParameters.fit()).freeze()
 

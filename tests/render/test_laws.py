@@ -60,19 +60,19 @@ def test_diagrams_of_scripts_can_be_read(script, fresh):
 
 
 def delta():
-    from models.delta import DeltaParameters, delta_graph
+    from screwbond.models.delta import DeltaParameters, delta_graph
 
     return delta_graph(DeltaParameters.fit()).freeze()
 
 
 def hand():
-    from models.hand import Hand
+    from screwbond.models.hand import Hand
 
     return Hand().graph().freeze()
 
 
 def maze():
-    from models.maze import maze_graph
+    from screwbond.models.maze import maze_graph
 
     return maze_graph().freeze()
 

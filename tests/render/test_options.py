@@ -164,7 +164,7 @@ def test_values_have_their_units():
 
 
 def test_many_values_are_counted():
-    from models.delta import DeltaParameters, delta_graph
+    from screwbond.models.delta import DeltaParameters, delta_graph
 
     found = texts(diagram(delta_graph(DeltaParameters.fit()), values=True, folded=("arm 2", "arm 3")), "value")
     assert "and 7 more" in found and "L1 = 0.24 m" in found

@@ -9,6 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from scipy.integrate import cumulative_simpson
+from screwbond.models import read_scenario, two_body_graph
+from screwbond.models.delta import DeltaParameters, DeltaRobot
+from screwbond.models.hand import Hand
 
 from bondgraph import GY, J1, TF, C, Compiled, Graph, I, ModelError, R, Se, compile_model, quasistatic
 from bondgraph.model.laws import Junction
@@ -16,9 +19,6 @@ from bondgraph.render.diagram import diagram
 from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run.results.result import Result
 from examples.pushing import in_a_plane
-from models import read_scenario, two_body_graph
-from models.delta import DeltaParameters, DeltaRobot
-from models.hand import Hand
 from tests.acceptance.suite import SUITE
 from tests.laws.test_acceptance_models import shown_by
 

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaParameters, DeltaRobot
 
 from bondgraph import RunEndedWarning, compile_model
 from bondgraph.run.batch import prepared
@@ -14,7 +15,6 @@ from bondgraph.run.batch.validity.bounds import bounds
 from bondgraph.run.batch.validity.sample_check import envelope
 from bondgraph.run.validation.constraint_rank import _suspects
 from bondgraph.run.validation.judge import GRID, judged, watched_times
-from models.delta import DeltaParameters, DeltaRobot
 from tests.models.test_loops import cranks
 
 

@@ -9,6 +9,7 @@ import ctypes
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaParameters, DeltaRobot
 
 from bondgraph import J0, J1, C, Graph, I, R, compile_model
 from bondgraph.emit.interpreter.steps import STRIP
@@ -20,7 +21,6 @@ from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.batch.validity import sample_check
 from bondgraph.run.steppers.method import COMMON as INTEGRATOR
 from bondgraph.run.table import FieldTable
-from models.delta import DeltaParameters, DeltaRobot
 from screws import scalars as s
 from tests.run.problems import oscillator, program, top
 from tests.run.test_prepared import KEEP, fails, pushed

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from screwbond.models import attach_contact, contact, ground, rigid_body
 
 from bondgraph import Graph, compile_model, equations
 from bondgraph.emit.kernel import DeferredKernel
 from bondgraph.schedule.build import kernels_in_loops, scheduled
 from bondgraph.schedule.interpret import numpy_kernel
 from bondgraph.schedule.machine_code.shared_schedules import alike_text, kernels_alike
-from models import attach_contact, contact, ground, rigid_body
 from screws.surfaces import plane, sphere
 from tests.schedule.graphs import blocks, bouncing
 

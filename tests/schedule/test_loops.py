@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from screwbond.models import attach_contact, contact, ground, rigid_body
 
 from benchmarks.front_end import uneven
 from bondgraph import J1, C, Graph, I, ModelError, R, compile_model, equations
@@ -21,7 +22,6 @@ from bondgraph.schedule.size import is_large
 from bondgraph.schedule.statements import numbered
 from campaigns.graphs.drawn import random_graph
 from examples import rolling_eggs
-from models import attach_contact, contact, ground, rigid_body
 from screws.surfaces import plane, sphere
 from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, in_loops
 

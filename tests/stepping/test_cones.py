@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
+from screwbond.models.contacts.many import collisions
 
 from bondgraph import J0, C, Graph, Sf
 from bondgraph.stepping import stepper
 from bondgraph.stepping.quadratic.cone import directions
-from models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
-from models.contacts.many import collisions
 from screws.scalars import array
 from screws.shapes import Ball, Box, HalfSpace
 from screws.surfaces import plane, sphere

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
 
 from bondgraph import Graph, simulate
 from bondgraph.stepping import WORLD, Pairs, TouchingBody, stepper
-from models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
 from screws.surfaces import plane, sphere
 
 RADIUS, MU, SPEED, GRAVITY = 0.1, 0.5, 1.0, 9.81

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models import planar_body, planar_contact
 
 from bondgraph import IC, J0, J1, MTF, C, Constraint, Element, Graph, I, R, Se, Sf, simulate
 from bondgraph.stepping import stepper
 from examples.parallel_gripper import T_END, gripper
-from models import planar_body, planar_contact
 from screws.scalars import array, cos
 
 GRAVITY = 9.81

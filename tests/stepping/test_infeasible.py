@@ -7,12 +7,12 @@ import warnings
 
 import numpy as np
 import pytest
+from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, planar_contact, rigid_body, touch_planar
+from screwbond.models.contacts.many import collisions
 
 from bondgraph import J0, J1, C, Graph, I, RunEndedWarning, Se, Sf
 from bondgraph.run.results.result import Result
 from bondgraph.stepping import stepper
-from models import Rigid, attach_contact, contact, ground, planar_body, planar_contact, rigid_body, touch_planar
-from models.contacts.many import collisions
 from screws.shapes import Box, HalfSpace
 from screws.surfaces import plane, sphere
 

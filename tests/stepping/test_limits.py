@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models import Compliant, Rigid, attach_contact, contact, ground, rigid_body
 
 from bondgraph import J0, J1, C, Graph, R, Sf, simulate
 from bondgraph.stepping import stepper
-from models import Compliant, Rigid, attach_contact, contact, ground, rigid_body
 from screws.surfaces import plane, sphere
 
 MU, WEIGHT, SPEED, STIFFNESS, T_END = 0.5, 9.81, 0.1, 200.0, 0.5

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models import planar_body, touch_planar
 
 from bondgraph import J0, C, Graph, ModelError, Sf
 from bondgraph.stepping import Stepper, stepper
-from models import planar_body, touch_planar
 
 ANGLE = 0.2
 POINTS = ((-0.2, -0.1), (0.25, -0.1), (0.2, 0.15))

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 
 import pytest
+from screwbond.models import planar_contact
 
 from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, RunEndedWarning, Se, Sf, Switch
 from bondgraph.model.automata import Automaton
 from bondgraph.run.results.result import Result
 from bondgraph.stepping import Stepper, stepper
-from models import planar_contact
 from screws.scalars import sqrt
 
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
 
 from bondgraph import J0, C, Graph, Se, Sf
 from bondgraph.stepping import stepper
-from models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
 from screws.scalars import array
 from screws.surfaces import plane, sphere
 

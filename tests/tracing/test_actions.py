@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models.connections import AD, BY_AD
+from screwbond.models.contacts.graph import AD_CONTACT, TO_CONTACT
+from screwbond.models.springs.ports import AD_FRAME, TO_FRAME
 
 from bondgraph import J1, MTF, C, Graph, I, Op, compile_model
 from bondgraph.model.laws import Action
-from models.connections import AD, BY_AD
-from models.contacts.graph import AD_CONTACT, TO_CONTACT
-from models.springs.ports import AD_FRAME, TO_FRAME
 from screws import poses
 
 RANDOM = np.random.default_rng(3)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from screwbond.models.bodies import rigid_body
 
 from bondgraph import (
     J0,
@@ -37,7 +38,6 @@ from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.linear import modewise
 from bondgraph.tracing.linear.solve import solve_pivoted
-from models.bodies import rigid_body
 from screws.inertia import spatial_inertia
 from screws.poses import Ad, pose_from_state
 from screws.scalars import exp, log, sqrt

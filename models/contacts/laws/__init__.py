@@ -1,13 +1,14 @@
-"""Laws of contact: numbers in; what acts behind the head of a contact out. `models.contacts.contact(..., law=...)` takes one."""
+"""Laws of contact: numbers in; what acts behind the head of a contact out. `screwbond.models.contacts.contact(..., law=...)`
+takes one."""
 
-from models.contacts.laws.compliant import Compliant
-from models.contacts.laws.impact import Impact
-from models.contacts.laws.maxwell import Maxwell
-from models.contacts.laws.rigid import Rigid
-from models.contacts.laws.tails import ContactLaw, Head, Tail
-from models.contacts.laws.three_state import ThreeState
-from models.contacts.laws.virtual_spring import VirtualSpring
-from models.contacts.laws.viscoelastic import Viscoelastic
+from screwbond.models.contacts.laws.compliant import Compliant
+from screwbond.models.contacts.laws.impact import Impact
+from screwbond.models.contacts.laws.maxwell import Maxwell
+from screwbond.models.contacts.laws.rigid import Rigid
+from screwbond.models.contacts.laws.tails import ContactLaw, Head, Tail
+from screwbond.models.contacts.laws.three_state import ThreeState
+from screwbond.models.contacts.laws.virtual_spring import VirtualSpring
+from screwbond.models.contacts.laws.viscoelastic import Viscoelastic
 
 __all__ = [
     "LAWS",

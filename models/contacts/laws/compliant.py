@@ -18,18 +18,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypedDict
 
 import numpy as np
+from screwbond.models.contacts.components import COMPONENTS, by_component, domain_of, selection, stiffness_problems
+from screwbond.models.contacts.friction import STATES as FRICTION_STATES
+from screwbond.models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
+from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
+from screwbond.models.contacts.transport import contact_spring
 
 from bondgraph import J0, J1, TF, Block, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Problem
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
 from bondgraph.model.units import quotient
-from models.contacts.components import COMPONENTS, by_component, domain_of, selection, stiffness_problems
-from models.contacts.friction import STATES as FRICTION_STATES
-from models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
-from models.contacts.laws.tails import Head, Tail
-from models.contacts.switches import FREE, TOUCHING, gap_switch
-from models.contacts.transport import contact_spring
 from screws.given import real
 from screws.scalars import array, maximum
 

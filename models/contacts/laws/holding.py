@@ -15,13 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bondgraph import TF, Automaton, Constraint, Element, Graph, Op
-from bondgraph.errors import Problem
-from bondgraph.model.domains import SCREW
-from bondgraph.model.model import SignalEntry
-from models.contacts.components import COMPONENTS, domain_of, selection
-from models.contacts.laws.numbers import component_problem
-from models.contacts.laws.rubbing import (
+from screwbond.models.contacts.components import COMPONENTS, domain_of, selection
+from screwbond.models.contacts.laws.numbers import component_problem
+from screwbond.models.contacts.laws.rubbing import (
     COEFFICIENT,
     HEADING,
     begins_with,
@@ -30,8 +26,13 @@ from models.contacts.laws.rubbing import (
     rubbing_off,
     rubbing_problems,
 )
-from models.contacts.laws.tails import Tail
-from models.contacts.switches import TOUCHING
+from screwbond.models.contacts.laws.tails import Tail
+from screwbond.models.contacts.switches import TOUCHING
+
+from bondgraph import TF, Automaton, Constraint, Element, Graph, Op
+from bondgraph.errors import Problem
+from bondgraph.model.domains import SCREW
+from bondgraph.model.model import SignalEntry
 
 GAP = Op("gap", lambda d: d, "#1")
 NORMAL, HELD = "normal", "held"

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from screwbond.models.contacts.laws.holding import FORCE, NORMAL, connect_held, connect_normal, held_problems, ideal_tail
+from screwbond.models.contacts.laws.numbers import number_problems
+from screwbond.models.contacts.laws.rubbing import Follows, components_with, connect_rubbing
+from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.three_state import CLOSED, PULLS
+from screwbond.models.contacts.switches import ENDS, FREE, STATES, TOUCHING, limits
+
 from bondgraph import Automaton, Element, Graph, Transition
 from bondgraph.errors import Problem, refusal
-from models.contacts.laws.holding import FORCE, NORMAL, connect_held, connect_normal, held_problems, ideal_tail
-from models.contacts.laws.numbers import number_problems
-from models.contacts.laws.rubbing import Follows, components_with, connect_rubbing
-from models.contacts.laws.tails import Head, Tail
-from models.contacts.laws.three_state import CLOSED, PULLS
-from models.contacts.switches import ENDS, FREE, STATES, TOUCHING, limits
 
 BOUNCE = "impact"
 """Kind of the event of an impact."""

@@ -18,13 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from screwbond.models.contacts.laws.numbers import number_problems
+from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.three_state import BALLISTIC, LASTING, STATES, contact_states
+from screwbond.models.contacts.laws.viscoelastic import ALONG, FORCE, normal_only, normal_row, normal_spring
+from screwbond.models.contacts.switches import FREE, RELEASE, TOUCHING, limits
+
 from bondgraph import J0, Element, Graph, R
 from bondgraph.errors import Problem
-from models.contacts.laws.numbers import number_problems
-from models.contacts.laws.tails import Head, Tail
-from models.contacts.laws.three_state import BALLISTIC, LASTING, STATES, contact_states
-from models.contacts.laws.viscoelastic import ALONG, FORCE, normal_only, normal_row, normal_spring
-from models.contacts.switches import FREE, RELEASE, TOUCHING, limits
 
 
 @dataclass(frozen=True)

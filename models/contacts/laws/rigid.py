@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from screwbond.models.contacts.components import COMPONENTS
+from screwbond.models.contacts.laws.numbers import component_problem
+from screwbond.models.contacts.laws.rubbing import COEFFICIENT, EXCESS, components_with, rubbing_problems
+from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.switches import FREE, STATES, TOUCHING, limits
+
 from bondgraph import Automaton, Block, Element, Graph, Op, Parameter
 from bondgraph.errors import Problem
 from bondgraph.model.ops import zeros
-from models.contacts.components import COMPONENTS
-from models.contacts.laws.numbers import component_problem
-from models.contacts.laws.rubbing import COEFFICIENT, EXCESS, components_with, rubbing_problems
-from models.contacts.laws.tails import Head, Tail
-from models.contacts.switches import FREE, STATES, TOUCHING, limits
 
 
 @dataclass(frozen=True)

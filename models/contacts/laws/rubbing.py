@@ -18,12 +18,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from screwbond.models.contacts.components import domain_of, selection
+from screwbond.models.contacts.friction import friction_cones, friction_problems
+
 from bondgraph import TF, Automaton, Block, Element, Friction, Graph, Op, Parameter, Transition
 from bondgraph.elements.friction import SLIP, STICK, direction, length
 from bondgraph.errors import Problem
 from bondgraph.model.domains import SCREW
-from models.contacts.components import domain_of, selection
-from models.contacts.friction import friction_cones, friction_problems
 from screws.scalars import equal, where
 
 FRICTION, OFF = "friction", "off"

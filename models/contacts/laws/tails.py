@@ -1,8 +1,8 @@
 """What every law of contact is asked: the head of its contact in; the elements that act in it, by the same names for all, out.
 
 A contact is one head, whatever acts in it: the relative twist in the Gauss frame, the contact coordinates, charts and start
-values (`models.contacts.graph`). A law is its tail: a frozen record of numbers that says what it needs, puts elements behind the
-1-junction of the contact twist, and names what they offer.
+values (`screwbond.models.contacts.graph`). A law is its tail: a frozen record of numbers that says what it needs, puts elements
+behind the 1-junction of the contact twist, and names what they offer.
 """
 
 from __future__ import annotations

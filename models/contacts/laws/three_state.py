@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from screwbond.models.contacts.laws.holding import FORCE, connect_held, connect_normal, held_problems, ideal_tail
+from screwbond.models.contacts.laws.numbers import number_problems
+from screwbond.models.contacts.laws.rubbing import Follows, components_with, connect_rubbing
+from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.switches import BEGINS, ENDS, FREE, TOUCHING, limits
+
 from bondgraph import Automaton, Element, Graph, Op, Transition
 from bondgraph.errors import Problem
-from models.contacts.laws.holding import FORCE, connect_held, connect_normal, held_problems, ideal_tail
-from models.contacts.laws.numbers import number_problems
-from models.contacts.laws.rubbing import Follows, components_with, connect_rubbing
-from models.contacts.laws.tails import Head, Tail
-from models.contacts.switches import BEGINS, ENDS, FREE, TOUCHING, limits
 from screws.scalars import minimum
 
 BALLISTIC = "ballistic"

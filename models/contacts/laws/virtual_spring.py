@@ -11,14 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from screwbond.models.contacts.laws.numbers import number_problems
+from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.three_state import APART, BALLISTIC, CLOSED, INWARDS, OPEN, PULLS
+from screwbond.models.contacts.laws.viscoelastic import ALONG, FORCE, normal_only, normal_row
+from screwbond.models.contacts.switches import BEGINS, ENDS, FREE, RELEASE, limits
+
 from bondgraph import Automaton, C, Element, Graph, Op, Parameter, Transition
 from bondgraph.errors import Problem
 from bondgraph.model.ops import NEGATE
-from models.contacts.laws.numbers import number_problems
-from models.contacts.laws.tails import Head, Tail
-from models.contacts.laws.three_state import APART, BALLISTIC, CLOSED, INWARDS, OPEN, PULLS
-from models.contacts.laws.viscoelastic import ALONG, FORCE, normal_only, normal_row
-from models.contacts.switches import BEGINS, ENDS, FREE, RELEASE, limits
 from screws.scalars import equal, where
 
 COMPRESSION, RESTITUTION = "compression", "restitution"

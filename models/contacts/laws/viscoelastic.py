@@ -18,14 +18,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from screwbond.models.contacts.components import domain_of, selection
+from screwbond.models.contacts.laws.numbers import component_problem, number_problems
+from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
+
 from bondgraph import J1, TF, C, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Problem
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
-from models.contacts.components import domain_of, selection
-from models.contacts.laws.numbers import component_problem, number_problems
-from models.contacts.laws.tails import Head, Tail
-from models.contacts.switches import FREE, TOUCHING, gap_switch
 from screws.scalars import maximum
 
 ALONG = ("v_z",)

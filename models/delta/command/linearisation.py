@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.command.robots import ROBOT_FIELDS, read_robot, robot_files, row
+from screwbond.models.delta.pictures import figures
+from screwbond.models.delta.pictures.bode import bode_plot
+from screwbond.models.delta.studies import analysis
+from screwbond.models.delta.studies.robot import DeltaRobot
+from screwbond.models.studies.artefacts import Picture, plot
+from screwbond.models.studies.files import Table
+from screwbond.models.studies.runs import compile_times
+from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph.errors import ModelError
-from models.delta.command.robots import ROBOT_FIELDS, read_robot, robot_files, row
-from models.delta.pictures import figures
-from models.delta.pictures.bode import bode_plot
-from models.delta.studies import analysis
-from models.delta.studies.robot import DeltaRobot
-from models.studies.artefacts import Picture, plot
-from models.studies.files import Table
-from models.studies.runs import compile_times
-from models.studies.tasks import Outcome, Task
 
 SWEEP = (-10.0, 60.0)
 """Common motor angles of the sweep, degrees."""

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from models.delta.command.robots import ROBOT_FIELDS, read_robot
-from models.delta.kinematics.workspace import Workspace, workspace
-from models.delta.pictures.workspace_figure import plot_workspace
-from models.delta.studies.robot import DeltaRobot
-from models.studies.artefacts import plot
-from models.studies.commands import add_fields, record_of
-from models.studies.fields import check_record, number, word
-from models.studies.tasks import Outcome, Task
+from screwbond.models.delta.command.robots import ROBOT_FIELDS, read_robot
+from screwbond.models.delta.kinematics.workspace import Workspace, workspace
+from screwbond.models.delta.pictures.workspace_figure import plot_workspace
+from screwbond.models.delta.studies.robot import DeltaRobot
+from screwbond.models.studies.artefacts import plot
+from screwbond.models.studies.commands import add_fields, record_of
+from screwbond.models.studies.fields import check_record, number, word
+from screwbond.models.studies.tasks import Outcome, Task
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
+from screwbond.models.delta.kinematics.parameters import DeltaParameters, read_parameters
+from screwbond.models.delta.studies.robot import VELOCITY, DeltaRobot
+from screwbond.models.studies.files import graph_files
+
 from bondgraph.compile.compiled import Compiled
 from bondgraph.render.diagram import diagram
-from models.delta.kinematics.parameters import DeltaParameters, read_parameters
-from models.delta.studies.robot import VELOCITY, DeltaRobot
-from models.studies.files import graph_files
 
 SETS = {"fit": DeltaParameters.fit, "lab": DeltaParameters.lab}
 """Parameters that have a name."""

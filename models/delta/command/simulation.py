@@ -7,15 +7,14 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-
-from models.delta.command.robots import ROBOT_FIELDS, read_robot, robot_files, row
-from models.delta.pictures.figures import course_plot
-from models.delta.studies.robot import DeltaRobot
-from models.delta.studies.run import DeltaRun
-from models.studies.artefacts import plot
-from models.studies.files import Table
-from models.studies.runs import ending, wall_times
-from models.studies.tasks import Outcome, Task
+from screwbond.models.delta.command.robots import ROBOT_FIELDS, read_robot, robot_files, row
+from screwbond.models.delta.pictures.figures import course_plot
+from screwbond.models.delta.studies.robot import DeltaRobot
+from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.studies.artefacts import plot
+from screwbond.models.studies.files import Table
+from screwbond.models.studies.runs import ending, wall_times
+from screwbond.models.studies.tasks import Outcome, Task
 
 _ANGLES = [f"phi{k}_arm{i}" for i in (1, 2, 3) for k in (1, 2, 3)]
 _THREE = [f"{name}{k}" for name in ("y", "w", "v", "u") for k in ("123" if name in "yu" else "xyz")]

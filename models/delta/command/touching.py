@@ -6,16 +6,16 @@ from argparse import Namespace
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.command.robots import ROBOT_FIELDS, read_robot
+from screwbond.models.delta.pictures.touch_figure import plot_touch
+from screwbond.models.delta.studies.robot import DeltaRobot
+from screwbond.models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
+from screwbond.models.studies.artefacts import plot
+from screwbond.models.studies.commands import add_fields, record_of
+from screwbond.models.studies.files import Table
+from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph.render.diagram import diagram
-from models.delta.command.robots import ROBOT_FIELDS, read_robot
-from models.delta.pictures.touch_figure import plot_touch
-from models.delta.studies.robot import DeltaRobot
-from models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
-from models.studies.artefacts import plot
-from models.studies.commands import add_fields, record_of
-from models.studies.files import Table
-from models.studies.tasks import Outcome, Task
 
 COLUMNS = {
     "t": ("t",),

@@ -20,17 +20,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from screwbond.models.control import joint_pid, operational_torque, pd_feedforward
+from screwbond.models.delta.graphs.linearisation import linearising
+from screwbond.models.delta.kinematics import arm
+from screwbond.models.delta.kinematics.arm import ArmParameters, Constants
+from screwbond.models.delta.kinematics.formulas import closed, newton
+from screwbond.models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
+from screwbond.models.delta.kinematics.refusals import error
+from screwbond.models.motion import Motion, reference
 
 from bondgraph import Block, Element, Op, Parameter
 from bondgraph.model.units import per_second
-from models.control import joint_pid, operational_torque, pd_feedforward
-from models.delta.graphs.linearisation import linearising
-from models.delta.kinematics import arm
-from models.delta.kinematics.arm import ArmParameters, Constants
-from models.delta.kinematics.formulas import closed, newton
-from models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
-from models.delta.kinematics.refusals import error
-from models.motion import Motion, reference
 
 FILTER_TIME = 2e-3
 """Of the filtered difference that sampled controllers take for a velocity, s. Source: Bortoff 2020, section 4."""
@@ -112,7 +112,7 @@ def joint_control(
 
     Parameters
     ----------
-    kp, kd, ki, limit : as in `models.control.joint_pid`: N m/rad, N m s/rad, N m/(rad s), N m.
+    kp, kd, ki, limit : as in `screwbond.models.control.joint_pid`: N m/rad, N m s/rad, N m/(rad s), N m.
     period, filter_time : s between samples, and of the filtered difference then; None: continuous, with measured velocities.
 
     Raises `ModelError` E440 for a motion that has not three axes; E478 from the controller.
@@ -154,7 +154,7 @@ def task_control(
 
     Parameters
     ----------
-    kp, kd : numbers or (3,), 1/s^2 and 1/s; kp also a function of time (`models.control.fading`).
+    kp, kd : numbers or (3,), 1/s^2 and 1/s; kp also a function of time (`screwbond.models.control.fading`).
     gravity : whether its torques are added.
     extra : path of an acceleration (3,) that is added to u.
     period, filter_time : s between samples, and of the filtered difference w' then; None: continuous, with w' = J y'.

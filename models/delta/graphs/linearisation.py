@@ -15,13 +15,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.kinematics import arm
+from screwbond.models.delta.kinematics.arm import ArmParameters, Constants
+from screwbond.models.delta.kinematics.formulas import ROTATIONS, closure, closure_jacobian
+from screwbond.models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
+from screwbond.models.delta.kinematics.refusals import error
 
 from bondgraph import Block, Element, Op, Parameter
-from models.delta.kinematics import arm
-from models.delta.kinematics.arm import ArmParameters, Constants
-from models.delta.kinematics.formulas import ROTATIONS, closure, closure_jacobian
-from models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
-from models.delta.kinematics.refusals import error
 from screws.linear import solve_spd
 from screws.scalars import array, cos, sin
 from screws.vectors import cross, dot

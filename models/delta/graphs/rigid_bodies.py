@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from screwbond.models.bodies import Body, ground, rigid_body
+from screwbond.models.delta.kinematics.arm import CONE, direction
+from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta.kinematics.parameters import LETTERS, DeltaParameters
+from screwbond.models.delta.kinematics.whole_robot import DeltaKinematics
+from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import MTF, Block, Graph, Op, Parameter, R
 from bondgraph.model.domains import ROTATION, SCREW
-from models.bodies import Body, ground, rigid_body
-from models.delta.kinematics.arm import CONE, direction
-from models.delta.kinematics.formulas import ROTATIONS
-from models.delta.kinematics.parameters import LETTERS, DeltaParameters
-from models.delta.kinematics.whole_robot import DeltaKinematics
-from models.joints import attach_joint, joint_graph
 from screws.joints import revolute, universal
 from screws.poses import pose, pose_from_state
 from screws.rotations import quaternion, tilde
@@ -53,7 +53,7 @@ def rigid_delta_graph(
     alpha1, alpha0 : stabilisation of all joints.
 
     Ports `motor 1`, `motor 2`, `motor 3` take the torques. Signals: `phi 1`, `phi 2`, `phi 3`, the angles (3,) of each arm as in
-    `models.delta.kinematics.arm`, and `tool` (3,), m. Damping acts on these nine angles.
+    `screwbond.models.delta.kinematics.arm`, and `tool` (3,), m. Damping acts on these nine angles.
 
     Raises `ModelError` E463 to E466 for motor angles at which the robot cannot be assembled; `GeometryError` for parameters
     without mass or inertia of some body.

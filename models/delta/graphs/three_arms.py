@@ -18,15 +18,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.kinematics import arm, notation
+from screwbond.models.delta.kinematics.angles import phi_of, phi_rate, theta_of, theta_rate
+from screwbond.models.delta.kinematics.arm import Constants
+from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
+from screwbond.models.delta.kinematics.whole_robot import DeltaKinematics
 
 from bondgraph import IC, J0, J1, MTF, TF, Block, Constraint, Element, Graph, Op, Parameter, R, Se
 from bondgraph.model.domains import ROTATION, TRANSLATION
-from models.delta.kinematics import arm, notation
-from models.delta.kinematics.angles import phi_of, phi_rate, theta_of, theta_rate
-from models.delta.kinematics.arm import Constants
-from models.delta.kinematics.formulas import ROTATIONS
-from models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
-from models.delta.kinematics.whole_robot import DeltaKinematics
 from screws.scalars import array
 
 INERTIAL = ("L1", "L2", "LC1", "LC2", "M1", "M2", "M3", "J1", "J2", "g")

@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from screwbond.models.contacts.laws.three_state import contact_states
+from screwbond.models.contacts.switches import TOUCHING
 
 from bondgraph import J0, J1, TF, Block, Constraint, Friction, Graph, I, Op, StateSpec
 from bondgraph.graph.builder import nested
 from bondgraph.model.domains import TRANSLATION
-from models.contacts.laws.three_state import contact_states
-from models.contacts.switches import TOUCHING
 from screws.scalars import equal, where
 
 ALONG = np.array([1.0, 0.0, 0.0])

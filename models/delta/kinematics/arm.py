@@ -5,7 +5,7 @@ arm, and its angle out of that plane. theta1 and theta2 are about x1 from x2, so
 motor's shaft, and x3 points down; velocities are v = theta'. They are singular where cos(theta3) = 0 only, a rod along the
 shaft: there the tip is as far out of the arm's plane as it can ever be, the elbow moves across the rod, and the two rods of
 a real arm, side by side along that shaft, lie on one line and do not hold the end effector. The angles phi of Bortoff 2018
-are singular at ordinary poses; `models.delta.kinematics.angles` has them, and their rates, as functions of theta.
+are singular at ordinary poses; `screwbond.models.delta.kinematics.angles` has them, and their rates, as functions of theta.
 
 Every function takes the parameters as a record with the names of `DeltaParameters`: that record itself, or `Constants` of
 any scalars, so that they can stay run-time parameters of compiled code.
@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
-from models.delta.kinematics.parameters import DeltaParameters
 from screws.scalars import Scalar, array, cos, maximum, sin
 
 

@@ -3,7 +3,7 @@
 Newton's step on the six closure equations needs no 6x6 system: with n_i the direction of distal link i, the two columns
 of an arm's Jacobian by its unmeasured angles are perpendicular to n_i and to each other, so that the arm's equation
 A_i dx_i = dw - r_i splits into n_i . (dw - r_i) = 0, three equations for the step dw of the tool, and two projections.
-It is the very step of Bortoff 2018, eq. (28), in the coordinates theta of `models.delta.kinematics.arm`.
+It is the very step of Bortoff 2018, eq. (28), in the coordinates theta of `screwbond.models.delta.kinematics.arm`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import functools
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.kinematics.arm import ArmParameters, Constants, direction, elbow, tip, tip_jacobian
+from screwbond.models.delta.kinematics.parameters import UNITS
 
 from bondgraph import CompiledFormula, compile_formula
-from models.delta.kinematics.arm import ArmParameters, Constants, direction, elbow, tip, tip_jacobian
-from models.delta.kinematics.parameters import UNITS
 from screws.scalars import Scalar, acos, array, atan2, cos, less, sin, sqrt, where
 from screws.vectors import cross, dot
 

@@ -7,9 +7,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from screwbond.models.studies.fields import check_record, declarations, number
+from screwbond.models.studies.reading import read_file, read_text
+
 from bondgraph.errors import Problem
-from models.studies.fields import check_record, declarations, number
-from models.studies.reading import read_file, read_text
 
 SMALLEST, LARGEST = 1e-12, 1e12
 """Sizes, in SI units, beyond which no robot's numbers are; their squares and products stay finite."""

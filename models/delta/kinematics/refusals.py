@@ -35,7 +35,7 @@ def check_reached(w: np.ndarray, reach: np.ndarray) -> None:
     if far:
         title = f"the tool cannot reach w = {text(w, 'm')}"
         why = [f"arm {i + 1} is too short, or cannot fold that far" for i in far]
-        raise error("E463", title, "a point inside the workspace (`models.delta.kinematics.workspace`)", why=why)
+        raise error("E463", title, "a point inside the workspace (`screwbond.models.delta.kinematics.workspace`)", why=why)
 
 
 def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, apart: float, allowed: float) -> None:

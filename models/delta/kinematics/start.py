@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from models.delta.kinematics.angles import by_arms, phi_of, theta_of, theta_rate
-from models.delta.kinematics.arm import direction, tip
-from models.delta.kinematics.formulas import ROTATIONS, closure, closure_jacobian
-from models.delta.kinematics.refusals import check_arms, error, numbers, text
-from models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
+from screwbond.models.delta.kinematics.angles import by_arms, phi_of, theta_of, theta_rate
+from screwbond.models.delta.kinematics.arm import direction, tip
+from screwbond.models.delta.kinematics.formulas import ROTATIONS, closure, closure_jacobian
+from screwbond.models.delta.kinematics.refusals import check_arms, error, numbers, text
+from screwbond.models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
 
 EXACT = 1e-9
 """Closure error (m), and rate of it (m/s), that needs no mention."""
@@ -28,7 +27,8 @@ MEANT = "project=False, if the start is meant to be off the constraint"
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Coordinates theta and their rates v (9,) of the arms, as in `models.delta.kinematics.arm`, and what was done to them."""
+    """Coordinates theta and their rates v (9,) of the arms, as in `screwbond.models.delta.kinematics.arm`, and what was done to
+    them."""
 
     theta: np.ndarray
     v: np.ndarray

@@ -15,11 +15,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from models.delta.kinematics.angles import by_arms, phi_of, phi_rate, theta_of
-from models.delta.kinematics.formulas import compiled
-from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.kinematics.refusals import check_arms, check_assembled, check_mode, check_reached, choice, error, numbers
+from screwbond.models.delta.kinematics.angles import by_arms, phi_of, phi_rate, theta_of
+from screwbond.models.delta.kinematics.formulas import compiled
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.kinematics.refusals import (
+    check_arms,
+    check_assembled,
+    check_mode,
+    check_reached,
+    choice,
+    error,
+    numbers,
+)
 
 MODES = {"below": 1.0, "above": -1.0}
 """Assembly modes: the side of the elbows' plane on which the tool is; x3 points down."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.kinematics.refusals import SINGULAR, error
+from screwbond.models.delta.kinematics.whole_robot import DeltaKinematics
 
 from bondgraph.output.progress import counted
-from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.kinematics.refusals import SINGULAR, error
-from models.delta.kinematics.whole_robot import DeltaKinematics
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.pictures.figures import plot_file
 
 from bondgraph.output.sheet import CYCLE, DASHES, MUTED, SMALL
-from models.pictures.figures import plot_file
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.studies.analysis import PoleZeroMap, Sweep
+from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.pictures.figures import legend_above, plot_file
 
 from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, SMALL
-from models.delta.studies.analysis import PoleZeroMap, Sweep
-from models.delta.studies.run import DeltaRun
-from models.pictures.figures import legend_above, plot_file
 
 Path = str | os.PathLike[str]
 CANCEL = "poles and zeros that cancel"

@@ -6,14 +6,13 @@ Everything is in the world's axes of the robot, x3 down.
 from __future__ import annotations
 
 import numpy as np
-
-from models.delta.kinematics.angles import theta_of
-from models.delta.kinematics.arm import elbow, tip
-from models.delta.kinematics.formulas import ROTATIONS
-from models.delta.kinematics.parameters import DeltaParameters
-from models.pictures.interpolation import Array, level
-from models.pictures.parts import Look, Solid
-from models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined, lofted
+from screwbond.models.delta.kinematics.angles import theta_of
+from screwbond.models.delta.kinematics.arm import elbow, tip
+from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.pictures.interpolation import Array, level
+from screwbond.models.pictures.parts import Look, Solid
+from screwbond.models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined, lofted
 
 BASE, LINK, ROD, TOOL, MOTOR, BALL = "#c9cfd9", "#e6a756", "#8793a6", "#6aa5d8", "#5d6675", "#3d4554"
 """Colours of base, proximal links, rods, end effector, motors and ball joints."""

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-from models.delta.kinematics.formulas import ROTATIONS
-from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.kinematics.workspace import workspace
-from models.delta.pictures.machine import machine
-from models.delta.studies.run import DeltaRun
-from models.pictures.filling.balances import happenings_of
-from models.pictures.interpolation import Array, level
-from models.pictures.parts import Curve, Frame, Look, Panel, Solid, Trail
-from models.pictures.scene import Scene
-from models.pictures.shapes.fields import coloured_part
-from models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
-from models.pictures.shapes.tubes import free_normals
-from models.pictures.style import AXES, PATHS
+from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.kinematics.workspace import workspace
+from screwbond.models.delta.pictures.machine import machine
+from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.pictures.filling.balances import happenings_of
+from screwbond.models.pictures.interpolation import Array, level
+from screwbond.models.pictures.parts import Curve, Frame, Look, Panel, Solid, Trail
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.shapes.fields import coloured_part
+from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
+from screwbond.models.pictures.shapes.tubes import free_normals
+from screwbond.models.pictures.style import AXES, PATHS
 
 VIEW = np.array([0.62, -0.70, -0.36])
 """Direction to the viewer; x3 points down, so that the viewer is a little above the tool."""

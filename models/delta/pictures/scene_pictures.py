@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from models import pictures
-from models.delta.pictures.scene import delta_scene, three_curves
-from models.delta.studies.pick_and_place import Tracking
-from models.delta.studies.run import DeltaRun
-from models.pictures import Curve, Panel, Scene
-from models.pictures.style import INK
+from screwbond.models import pictures
+from screwbond.models.delta.pictures.scene import delta_scene, three_curves
+from screwbond.models.delta.studies.pick_and_place import Tracking
+from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.pictures import Curve, Panel, Scene
+from screwbond.models.pictures.style import INK
 
 TITLE = "Delta robot: pick and place"
 
@@ -66,7 +65,7 @@ def film(
 
     Parameters
     ----------
-    path, fps, size, progress : as of `models.pictures.movie`: GIF where there is no ffmpeg.
+    path, fps, size, progress : as of `screwbond.models.pictures.movie`: GIF where there is no ffmpeg.
     seconds : length of the movie, s.
     options : as of `delta_scene`.
     """

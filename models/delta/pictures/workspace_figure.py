@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.kinematics.whole_robot import DeltaKinematics
+from screwbond.models.delta.kinematics.workspace import Workspace, between, workspace
+from screwbond.models.pictures.figures import plot_file
 
 from bondgraph.output.sheet import DASHES, INK, MUTED, PAPER, SMALL
-from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.kinematics.whole_robot import DeltaKinematics
-from models.delta.kinematics.workspace import Workspace, between, workspace
-from models.pictures.figures import plot_file
 
 LEVELS = (0.1, 0.25, 0.5, 0.75)
 """Of dexterity, at which there are lines; the first lies close to the boundary and has no room for its number."""

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from screwbond.models.delta.kinematics import arm
+from screwbond.models.delta.kinematics.refusals import error
+from screwbond.models.delta.studies.robot import DeltaRobot
 
 from bondgraph.analysis import Linear
 from bondgraph.output.progress import counted
-from models.delta.kinematics import arm
-from models.delta.kinematics.refusals import error
-from models.delta.studies.robot import DeltaRobot
 
 
 @dataclass(frozen=True, eq=False)

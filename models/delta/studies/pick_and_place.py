@@ -8,13 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-
-from models.delta.graphs.control import FILTER_TIME, Control, check_axes, task_control
-from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.kinematics.refusals import SINGULAR, error, text
-from models.delta.studies.robot import DeltaRobot
-from models.delta.studies.run import DeltaRun
-from models.motion import Motion, cubic_spline, hold, sequence
+from screwbond.models.delta.graphs.control import FILTER_TIME, Control, check_axes, task_control
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.kinematics.refusals import SINGULAR, error, text
+from screwbond.models.delta.studies.robot import DeltaRobot
+from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.motion import Motion, cubic_spline, hold, sequence
 
 KD, KP = 160.0, 6400.0
 """Gains of the tool's controller where none are given: a double pole at -80 1/s, and kp = kd^2 / 4."""
@@ -66,7 +65,7 @@ def check_path(robot: DeltaRobot, motion: Motion, *, points: int = 501, branch: 
         k = int(np.argmin(ok))
         why = "passes a singularity" if reached[k] else "leaves the workspace"
         title = f"the motion {why} at {times[k]:.6g} s, w = {text(places[k], 'm')}"
-        raise error("E442", title, "waypoints inside the workspace (`models.delta.kinematics.workspace`)")
+        raise error("E442", title, "waypoints inside the workspace (`screwbond.models.delta.kinematics.workspace`)")
 
 
 def transfer(

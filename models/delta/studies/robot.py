@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.graphs.three_arms import delta_graph
+from screwbond.models.delta.kinematics import arm
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.kinematics.refusals import error, numbers
+from screwbond.models.delta.kinematics.start import Start, assembly_mode, start_of
+from screwbond.models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
+from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.motion import Motion, reference
+from screwbond.models.motion.blocks import motion_parameters
 
 from bondgraph import Compiled, Element, Graph, compile_model
 from bondgraph.analysis import Derivatives, Linear, differentiate, point_of
-from models.delta.graphs.three_arms import delta_graph
-from models.delta.kinematics import arm
-from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.kinematics.refusals import error, numbers
-from models.delta.kinematics.start import Start, assembly_mode, start_of
-from models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
-from models.delta.studies.run import DeltaRun
-from models.motion import Motion, reference
-from models.motion.blocks import motion_parameters
 
 TORQUES = ("motor 1.torque", "motor 2.torque", "motor 3.torque")
 ANGLES = ("y[0]", "y[1]", "y[2]")
@@ -134,7 +134,7 @@ class DeltaRobot:
 
         Parameters
         ----------
-        y, w, q, rates, v, mode, branch, project : the start, as in `models.delta.kinematics.start.start_of`.
+        y, w, q, rates, v, mode, branch, project : the start, as in `screwbond.models.delta.kinematics.start.start_of`.
         torque : of the motors, N m: none is zero, three numbers, "hold" (what holds the start), or a `Motion` of three axes.
         signals, blocks : more torque from signals, as in `delta_graph`, and the blocks that make them; this compiles anew.
         settings : of `bondgraph.run.simulate`: rtol, samples, method ...

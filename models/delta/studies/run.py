@@ -7,14 +7,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.kinematics.angles import by_arms, phi_of
+from screwbond.models.delta.kinematics.refusals import text
+from screwbond.models.delta.kinematics.whole_robot import DeltaKinematics
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.run.results.energy_account import Ledger
 from bondgraph.run.results.failure import Failure
 from bondgraph.run.results.result import Result, Statistics
-from models.delta.kinematics.angles import by_arms, phi_of
-from models.delta.kinematics.refusals import text
-from models.delta.kinematics.whole_robot import DeltaKinematics
 
 TOUCH = 1e-3
 """Sines and determinants of unit vectors below this, at a row of the result, count as a passage."""

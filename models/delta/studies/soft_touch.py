@@ -14,16 +14,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from screwbond.models.contacts.laws.three_state import TOUCHED
+from screwbond.models.delta.graphs.touch_graph import add_brick
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.kinematics.start import start_of
+from screwbond.models.delta.studies.robot import DeltaRobot
+from screwbond.models.delta.studies.run import DeltaRun
+from screwbond.models.delta.studies.touch_plan import BALL, TouchDesign, TouchPlan, design, touch_control
 
 from bondgraph import Compiled, Element, Graph, compile_model
 from bondgraph.run.events.records import Event
-from models.contacts.laws.three_state import TOUCHED
-from models.delta.graphs.touch_graph import add_brick
-from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.kinematics.start import start_of
-from models.delta.studies.robot import DeltaRobot
-from models.delta.studies.run import DeltaRun
-from models.delta.studies.touch_plan import BALL, TouchDesign, TouchPlan, design, touch_control
 
 __all__ = ["BALL", "Touch", "TouchDesign", "TouchPlan", "design", "soft_touch", "touch_graph"]
 

@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from screwbond.models.control import SoftTouch, fading, soft_touch_gains
+from screwbond.models.delta.graphs.control import FILTER_TIME, Control, model_terms, task_control
+from screwbond.models.delta.kinematics.arm import friction_torque
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.studies.robot import DeltaRobot
+from screwbond.models.motion import Motion, axes, cubic_spline, hold
+from screwbond.models.studies.fields import check_record, number, vector
 
 from bondgraph.errors import Problem
-from models.control import SoftTouch, fading, soft_touch_gains
-from models.delta.graphs.control import FILTER_TIME, Control, model_terms, task_control
-from models.delta.kinematics.arm import friction_torque
-from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.studies.robot import DeltaRobot
-from models.motion import Motion, axes, cubic_spline, hold
-from models.studies.fields import check_record, number, vector
 
 BALL = (100.0, 4e5, 0.0)
 """alpha1, alpha0, alpha2 of a contact as hard as a ball's: 1/s, 1/s^2, 1/(m^2 s^2). It bounces."""

@@ -17,15 +17,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from screwbond.models.bodies import Body, rigid_body
+from screwbond.models.chains import ChainGraph
+from screwbond.models.hand.scenarios import Step
+from screwbond.models.motion import PoseMotion, axes, hold, pose_motion, quintic, turning
+from screwbond.models.motion.polynomials import Motion
+from screwbond.models.springs import attach_between, point_spring, spatial_spring
 
 from bondgraph import Element, Graph, R
 from bondgraph.model.domains import SCREW
-from models.bodies import Body, rigid_body
-from models.chains import ChainGraph
-from models.hand.scenarios import Step
-from models.motion import PoseMotion, axes, hold, pose_motion, quintic, turning
-from models.motion.polynomials import Motion
-from models.springs import attach_between, point_spring, spatial_spring
 
 
 @dataclass(frozen=True)

@@ -16,19 +16,25 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from screwbond.models.bodies import Body, rigid_body
+from screwbond.models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, cylinder_inertia, welded
+from screwbond.models.contacts import attach_contact, contact
+from screwbond.models.hand.graphs.controller import VirtualObject, attach_tip, passive_controller, reference_motion
+from screwbond.models.hand.grasping.posture import (
+    Posture,
+    in_last_link,
+    initial_posture,
+    spring_deflections,
+    virtual_points_in_object,
+)
+from screwbond.models.hand.parameters import HandParameters
+from screwbond.models.hand.scenarios import HandScenario, Step
+from screwbond.models.motion import PoseMotion, following_body
 
 from bondgraph import Automaton, Compiled, Graph, Op, Transition
 from bondgraph.analysis import steady_state
 from bondgraph.errors import ModelError, refusal
 from bondgraph.output.short_repr import brief
-from models.bodies import Body, rigid_body
-from models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, cylinder_inertia, welded
-from models.contacts import attach_contact, contact
-from models.hand.graphs.controller import VirtualObject, attach_tip, passive_controller, reference_motion
-from models.hand.grasping.posture import Posture, in_last_link, initial_posture, spring_deflections, virtual_points_in_object
-from models.hand.parameters import HandParameters
-from models.hand.scenarios import HandScenario, Step
-from models.motion import PoseMotion, following_body
 from screws.joints import revolute
 from screws.poses import pose
 from screws.scalars import minimum

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from screwbond.models.hand.parameters import HandParameters
 
-from models.hand.parameters import HandParameters
 from screws.rotations import tilde
 
 

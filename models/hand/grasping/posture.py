@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from screwbond.models.hand.grasping.grasp import finger_jacobian, finger_place, grasp_matrix
+from screwbond.models.hand.parameters import HandParameters
 
 from bondgraph.errors import Problem, raise_if_any, refusal
-from models.hand.grasping.grasp import finger_jacobian, finger_place, grasp_matrix
-from models.hand.parameters import HandParameters
 from screws.contact import closest_points
 from screws.poses import inverse, pose, pose_from_state
 from screws.rotations import rotation

@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from models.hand.pictures.plots import figure7, grasp_plot
-from models.hand.pictures.scene import FRAMES, NAMES, hand_scene, shown_until
-from models.hand.studies.course import Study
-from models.hand.studies.run import HandRun
-from models.pictures import Look, Scene, movie, page, still
-from models.pictures.camera import Camera
-from models.pictures.figures import save_image
-from models.pictures.probe import unrendered
-from models.pictures.stage.stage import Stage
-from models.pictures.stage.stills import camera_of, dress, picture
-from models.pictures.style import INK, PAPER, font
-from models.studies.artefacts import Picture, plot
+from screwbond.models.hand.pictures.plots import figure7, grasp_plot
+from screwbond.models.hand.pictures.scene import FRAMES, NAMES, hand_scene, shown_until
+from screwbond.models.hand.studies.course import Study
+from screwbond.models.hand.studies.run import HandRun
+from screwbond.models.pictures import Look, Scene, movie, page, still
+from screwbond.models.pictures.camera import Camera
+from screwbond.models.pictures.figures import save_image
+from screwbond.models.pictures.probe import unrendered
+from screwbond.models.pictures.stage.stage import Stage
+from screwbond.models.pictures.stage.stills import camera_of, dress, picture
+from screwbond.models.pictures.style import INK, PAPER, font
+from screwbond.models.studies.artefacts import Picture, plot
 
 
 def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:

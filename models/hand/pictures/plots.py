@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 import numpy as np
+from screwbond.models.hand.pictures.scene import NAMES, happenings
+from screwbond.models.hand.studies.course import Study
+from screwbond.models.hand.studies.run import HandRun, turned_by
+from screwbond.models.pictures import Curve, Panel, Scene, plots
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.style import AXES, PATHS
 
 from bondgraph.output.sheet import CYCLE, INK
-from models.hand.pictures.scene import NAMES, happenings
-from models.hand.studies.course import Study
-from models.hand.studies.run import HandRun, turned_by
-from models.pictures import Curve, Panel, Scene, plots
-from models.pictures.interpolation import Array
-from models.pictures.style import AXES, PATHS
 
 LOOKS = {"reference": (INK, 1), "virtual": (PATHS[1], 0), "object": (PATHS[0], 0)}
 """Colour, and how its line is broken, of each frame of the trajectory."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-
-from models.hand.graphs.whole_hand import GRASP, OBJECT, TIP, finger_name
-from models.hand.grasping.grasp import skeleton
-from models.hand.parameters import HandParameters
-from models.hand.studies.run import HandRun
-from models.pictures import Frame, Happening, Look, Scene, Solid, scene_of
-from models.pictures.filling.balances import balance_panels
-from models.pictures.interpolation import Array, level, poses
-from models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined
-from models.pictures.style import AMBER, AXES, BLUE, MUTED
+from screwbond.models.hand.graphs.whole_hand import GRASP, OBJECT, TIP, finger_name
+from screwbond.models.hand.grasping.grasp import skeleton
+from screwbond.models.hand.parameters import HandParameters
+from screwbond.models.hand.studies.run import HandRun
+from screwbond.models.pictures import Frame, Happening, Look, Scene, Solid, scene_of
+from screwbond.models.pictures.filling.balances import balance_panels
+from screwbond.models.pictures.interpolation import Array, level, poses
+from screwbond.models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined
+from screwbond.models.pictures.style import AMBER, AXES, BLUE, MUTED
 
 LINK, JOINT, PALM = "#ccd4df", "#98a5b8", "#eef1f5"
 VIEW, UP = np.array([0.30, -0.88, 0.34]), np.array([0.0, 0.0, 1.0])

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-from bondgraph.output.files import known_ending, whole_file
-from models.hand.grasping.grasp import (
+from screwbond.models.hand.grasping.grasp import (
     friction_margins,
     grasp_matrix,
     internal_forces,
@@ -17,8 +15,10 @@ from models.hand.grasping.grasp import (
     squeezing,
     stretch,
 )
-from models.hand.studies.run import HandRun
-from models.studies.files import Table, write_table
+from screwbond.models.hand.studies.run import HandRun
+from screwbond.models.studies.files import Table, write_table
+
+from bondgraph.output.files import known_ending, whole_file
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from screwbond.models.contacts.trajectory import contact_of
+from screwbond.models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
+from screwbond.models.hand.scenarios import HandScenario, read_scenario
+from screwbond.models.studies.runs import account, ending, sample_times, wall_times
 
 from bondgraph import Compiled, compile_model
 from bondgraph.run.results.result import Result
-from models.contacts.trajectory import contact_of
-from models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
-from models.hand.scenarios import HandScenario, read_scenario
-from models.studies.runs import account, ending, sample_times, wall_times
 
 Arrays = dict[str, np.ndarray]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from screwbond.models.maze.parameters import QUARTER, MazeParameters
+from screwbond.models.pictures.style import AMBER, BLUE, round_number
 
 from bondgraph.output.sheet import INK, MUTED, SMALL
-from models.maze.parameters import QUARTER, MazeParameters
-from models.pictures.style import AMBER, BLUE, round_number
 
 RING, BALL, WAY = BLUE[1], AMBER[0], AMBER[1]
 

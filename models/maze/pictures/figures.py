@@ -10,15 +10,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from screwbond.models.maze.analysis import analyse, rightmost, root_locus
+from screwbond.models.maze.gain_map import RobustnessMap
+from screwbond.models.maze.parameters import MazeParameters
+from screwbond.models.maze.pictures.drawing import WAY, draw_maze
+from screwbond.models.maze.run import MazeRun
+from screwbond.models.pictures.figures import legend_above, plain_numbers, plot_file
+from screwbond.models.pictures.style import AMBER, BLUE, blend
 
 from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL, TITLE
-from models.maze.analysis import analyse, rightmost, root_locus
-from models.maze.gain_map import RobustnessMap
-from models.maze.parameters import MazeParameters
-from models.maze.pictures.drawing import WAY, draw_maze
-from models.maze.run import MazeRun
-from models.pictures.figures import legend_above, plain_numbers, plot_file
-from models.pictures.style import AMBER, BLUE, blend
 
 Path = str | os.PathLike[str]
 

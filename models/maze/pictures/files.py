@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure
-from models.maze.pictures.scene import maze_scene
-from models.maze.run import MazeRun
-from models.pictures import Scene, movie, still
-from models.pictures.probe import unrendered
-from models.studies.artefacts import Picture, plot
+from screwbond.models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure
+from screwbond.models.maze.pictures.scene import maze_scene
+from screwbond.models.maze.run import MazeRun
+from screwbond.models.pictures import Scene, movie, still
+from screwbond.models.pictures.probe import unrendered
+from screwbond.models.studies.artefacts import Picture, plot
 
 PICTURES = ("figure5.png", "figure7.png", "figure9.png", "figure10.png", "figure11.png", "path.png", "maze.png")
 MOVIES = ("movie.mp4", "movie.gif")

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-
-from models.maze.parameters import MazeParameters
-from models.maze.pictures.drawing import arc
-from models.maze.run import MazeRun
-from models.pictures import Curve, Happening, Look, Panel, Scene, Solid, Trail
-from models.pictures.interpolation import Array, level
-from models.pictures.shapes.meshes import Mesh, circle, globe, joined, polyline, sheet
-from models.pictures.shapes.tubes import path_tube
-from models.pictures.style import AMBER, BLUE, FORCE, INK, MUTED, PATHS, rgb
+from screwbond.models.maze.parameters import MazeParameters
+from screwbond.models.maze.pictures.drawing import arc
+from screwbond.models.maze.run import MazeRun
+from screwbond.models.pictures import Curve, Happening, Look, Panel, Scene, Solid, Trail
+from screwbond.models.pictures.interpolation import Array, level
+from screwbond.models.pictures.shapes.meshes import Mesh, circle, globe, joined, polyline, sheet
+from screwbond.models.pictures.shapes.tubes import path_tube
+from screwbond.models.pictures.style import AMBER, BLUE, FORCE, INK, MUTED, PATHS, rgb
 
 VIEW, UP = np.array([0.10, -0.22, 0.97]), np.array([0.0, 1.0, 0.0])
 """To the viewer, in axes to the right, up, and out of the plane of the maze."""

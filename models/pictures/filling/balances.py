@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.parts import Curve, Happening, Panel
+from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, INK
 
 from bondgraph.model.domains import GENERIC
 from bondgraph.model.laws import InertialField, Storing
 from bondgraph.model.model import Model
 from bondgraph.run.results.result import Result
 from bondgraph.stepping.free_bodies import PileResult
-from models.pictures.interpolation import Array
-from models.pictures.parts import Curve, Happening, Panel
-from models.pictures.style import AXES, ENERGIES, FORCE, INK
 
 MECHANISMS = "mechanisms"
 

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from models.pictures.interpolation import Array
-from models.pictures.parts import Look, Solid
-from models.pictures.shapes.looks import box_of_inertia, visuals_mesh
-from models.pictures.shapes.solids import solids_mesh
-from models.visuals import Appearance
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.parts import Look, Solid
+from screwbond.models.pictures.shapes.looks import box_of_inertia, visuals_mesh
+from screwbond.models.pictures.shapes.solids import solids_mesh
+from screwbond.models.visuals import Appearance
+
 from screws.shapes import HalfSpace
 from screws.shapes import Solid as Shaped
 from screws.surfaces import Surface

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-
-from models.chains import Tree
-from models.pictures.interpolation import Array
-from models.pictures.parts import Look, Solid
-from models.pictures.shapes.looks import visuals_mesh
-from models.pictures.shapes.meshes import Mesh, along, globe, joined, rod
-from models.visuals import visuals_of
+from screwbond.models.chains import Tree
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.parts import Look, Solid
+from screwbond.models.pictures.shapes.looks import visuals_mesh
+from screwbond.models.pictures.shapes.meshes import Mesh, along, globe, joined, rod
+from screwbond.models.visuals import visuals_of
 
 JOINT = "#5d6675"
 """Colour of joints."""

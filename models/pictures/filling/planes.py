@@ -10,18 +10,18 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from screwbond.models.contacts.trajectory import over_time, spans_of
+from screwbond.models.pictures.filling.bodies import GROUND
+from screwbond.models.pictures.filling.touches import contact_panels
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.parts import Curve, Look, Panel, Solid, Touching
+from screwbond.models.pictures.shapes.looks import visuals_mesh
+from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
+from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
+from screwbond.models.planar_looks import PlanarLooks, PlanarTouch
 
 from bondgraph.model.model import Visible
 from bondgraph.run.results.result import Result
-from models.contacts.trajectory import over_time, spans_of
-from models.pictures.filling.bodies import GROUND
-from models.pictures.filling.touches import contact_panels
-from models.pictures.interpolation import Array
-from models.pictures.parts import Curve, Look, Panel, Solid, Touching
-from models.pictures.shapes.looks import visuals_mesh
-from models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
-from models.pictures.style import AXES, FORCE, INK, SOLIDS
-from models.planar_looks import PlanarLooks, PlanarTouch
 
 BODY, TOUCH = "planar body", "planar touch"
 """Kinds of visible things."""

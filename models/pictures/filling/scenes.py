@@ -11,23 +11,32 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from screwbond.models.contacts.trajectory import over_time
+from screwbond.models.pictures.filling.balances import balance_panels, energies_of, happenings_of, pile_panels
+from screwbond.models.pictures.filling.bodies import BODY_AXES, FLOOR, body_solid
+from screwbond.models.pictures.filling.linkages import JOINT, linkage_solids
+from screwbond.models.pictures.filling.planes import (
+    BODY,
+    VIEW,
+    grounds,
+    placed_touches,
+    planar_course,
+    planar_size,
+    planar_touches,
+    plate,
+)
+from screwbond.models.pictures.filling.touches import Touched, touches_of
+from screwbond.models.pictures.interpolation import Array, poses
+from screwbond.models.pictures.parts import Coil, Frame, Look, Solid, Touching
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.shapes.joints import joint_mesh
+from screwbond.models.pictures.shapes.meshes import Mesh, grid_sheet
+from screwbond.models.pictures.style import SOLIDS
+from screwbond.models.visuals import Appearance
 
 from bondgraph.errors import refusal
 from bondgraph.model.model import Visible
 from bondgraph.run.results.result import Result
-from models.contacts.trajectory import over_time
-from models.pictures.filling.balances import balance_panels, energies_of, happenings_of, pile_panels
-from models.pictures.filling.bodies import BODY_AXES, FLOOR, body_solid
-from models.pictures.filling.linkages import JOINT, linkage_solids
-from models.pictures.filling.planes import BODY, VIEW, grounds, placed_touches, planar_course, planar_size, planar_touches, plate
-from models.pictures.filling.touches import Touched, touches_of
-from models.pictures.interpolation import Array, poses
-from models.pictures.parts import Coil, Frame, Look, Solid, Touching
-from models.pictures.scene import Scene
-from models.pictures.shapes.joints import joint_mesh
-from models.pictures.shapes.meshes import Mesh, grid_sheet
-from models.pictures.style import SOLIDS
-from models.visuals import Appearance
 from screws.poses import is_pose
 from screws.shapes import HalfSpace
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from screwbond.models.contacts.trajectory import contact_intervals, contact_trajectory
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.parts import Curve, Panel, Solid, Touching
+from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
+
 from bondgraph.run.results.result import Result
-from models.contacts.trajectory import contact_intervals, contact_trajectory
-from models.pictures.interpolation import Array
-from models.pictures.parts import Curve, Panel, Solid, Touching
-from models.pictures.style import AXES, FORCE, INK, SOLIDS
 from screws.surfaces import Surface
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-
-from models.pictures.interpolation import Array
-from models.pictures.shapes.meshes import Mesh, along
-from models.pictures.shapes.tubes import path_tube
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.shapes.meshes import Mesh, along
+from screwbond.models.pictures.shapes.tubes import path_tube
 
 __all__ = ["helix", "stretched"]
 

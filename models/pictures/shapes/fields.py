@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-
-from models.pictures.interpolation import Array
-from models.pictures.shapes.meshes import Mesh
-from models.pictures.shapes.surfaces import grid_faces
-from models.pictures.style import rgb
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.shapes.meshes import Mesh
+from screwbond.models.pictures.shapes.surfaces import grid_faces
+from screwbond.models.pictures.style import rgb
 
 VIRIDIS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
 """Colours from low to high that stay in order for every eye and in print."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
+from screwbond.models.pictures.shapes.meshes import SHARP, Mesh
 
 from bondgraph.output.extras import required
-from models.pictures.shapes.meshes import SHARP, Mesh
 
 
 def read_mesh(file: Path) -> tuple[Mesh | None, str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-
-from models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe, joined, rod
+from screwbond.models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe, joined, rod
 
 __all__ = ["joint_mesh"]
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.shapes.files import read_mesh, shaded
+from screwbond.models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe, joined
+from screwbond.models.pictures.shapes.solids import solids_mesh
+from screwbond.models.visuals import Visual
 
 from bondgraph.errors import refusal
-from models.pictures.interpolation import Array
-from models.pictures.shapes.files import read_mesh, shaded
-from models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe, joined
-from models.pictures.shapes.solids import solids_mesh
-from models.visuals import Visual
 from screws.shapes import Capsule
 
 THINNEST = 0.03

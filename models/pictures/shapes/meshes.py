@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.style import rgb, round_number
 
 from bondgraph.output.short_repr import brief
-from models.pictures.interpolation import Array
-from models.pictures.style import rgb, round_number
 
 Indices = NDArray[np.int64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.shapes.meshes import Indices, Mesh, circle, globe, joined, lofted, sheet
 
-from models.pictures.interpolation import Array
-from models.pictures.shapes.meshes import Indices, Mesh, circle, globe, joined, lofted, sheet
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull, Solid
 
 __all__ = ["solids_mesh"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.shapes.meshes import Mesh
 
-from models.pictures.interpolation import Array
-from models.pictures.shapes.meshes import Mesh
 from screws.surfaces import nearest_coordinates
 
 FIELDS = (8, 12)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from models.pictures.interpolation import Array
+from screwbond.models.pictures.interpolation import Array
 
 SIDES = 8
 """Sides of a path's tube."""

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from models.pictures.interpolation import Array
-from models.pictures.probe import require_opengl
-from models.pictures.shapes.meshes import Mesh, along
-from models.pictures.shapes.tubes import SIDES
-from models.pictures.style import AXES, FORCE, rgb
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.probe import require_opengl
+from screwbond.models.pictures.shapes.meshes import Mesh, along
+from screwbond.models.pictures.shapes.tubes import SIDES
+from screwbond.models.pictures.style import AXES, FORCE, rgb
 
 # Light that falls along the view passes, light that grazes is held: the rim shows the shape, the middle what is inside.
 _GLASS = """//VTK::Light::Impl

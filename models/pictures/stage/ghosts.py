@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-
-from models.pictures.interpolation import Array
+from screwbond.models.pictures.interpolation import Array
 
 COVERS = 0.6
 """Two ghosts that lie less than this part of their spacing apart cover each other."""

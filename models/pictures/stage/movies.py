@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from screwbond.models.pictures.filling.scenes import as_scene
+from screwbond.models.pictures.plotting import key_panels, strip
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.stage.overlay import mark_time, words
+from screwbond.models.pictures.stage.stage import Stage
+from screwbond.models.pictures.stage.stills import camera_of, dress, picture, told
+from screwbond.models.pictures.timing import pace, show_times
 
 from bondgraph.output.files import known_ending, whole_file
 from bondgraph.output.progress import counted
 from bondgraph.run.results.result import Result
-from models.pictures.filling.scenes import as_scene
-from models.pictures.plotting import key_panels, strip
-from models.pictures.scene import Scene
-from models.pictures.stage.overlay import mark_time, words
-from models.pictures.stage.stage import Stage
-from models.pictures.stage.stills import camera_of, dress, picture, told
-from models.pictures.timing import pace, show_times
 
 STRIP = 132
 """Height (pixels at 720) of the plot at the foot of each frame."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-
-from models.pictures.camera import Camera
-from models.pictures.interpolation import Array
-from models.pictures.scene import Scene
-from models.pictures.stage.overlay import Label, words
-from models.pictures.stage.sight import Sight
-from models.pictures.stage.stage import Stage
-from models.pictures.style import MUTED
+from screwbond.models.pictures.camera import Camera
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.stage.overlay import Label, words
+from screwbond.models.pictures.stage.sight import Sight
+from screwbond.models.pictures.stage.stage import Stage
+from screwbond.models.pictures.style import MUTED
 
 
 def frame_labels(

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from models.pictures.style import FORCE, INK, MUTED, font, round_number
+from screwbond.models.pictures.style import FORCE, INK, MUTED, font, round_number
 
 Box = tuple[float, float, float, float]
 

@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from screwbond.models.pictures.camera import direction, upward, zoom
+from screwbond.models.pictures.figures import save_image
+from screwbond.models.pictures.filling.scenes import as_scene
+from screwbond.models.pictures.parts import Touching
+from screwbond.models.pictures.plotting import key_panels, strip
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.stage.naming import arrows_in, axes_in, frame_labels, ghost_labels, pixels_between
+from screwbond.models.pictures.stage.overlay import Label, draw_labels, draw_legend, draw_length, mark_time
+from screwbond.models.pictures.stage.sight import Sight
+from screwbond.models.pictures.stage.stage import GAUSS, Stage
+from screwbond.models.pictures.stage.stills import camera_of, force_bar, picture
+from screwbond.models.pictures.style import AXES, INK, MUTED, PAPER, font
+from screwbond.models.pictures.timing import close_up, leading, telling_time
 
 from bondgraph.run.results.result import Result
-from models.pictures.camera import direction, upward, zoom
-from models.pictures.figures import save_image
-from models.pictures.filling.scenes import as_scene
-from models.pictures.parts import Touching
-from models.pictures.plotting import key_panels, strip
-from models.pictures.scene import Scene
-from models.pictures.stage.naming import arrows_in, axes_in, frame_labels, ghost_labels, pixels_between
-from models.pictures.stage.overlay import Label, draw_labels, draw_legend, draw_length, mark_time
-from models.pictures.stage.sight import Sight
-from models.pictures.stage.stage import GAUSS, Stage
-from models.pictures.stage.stills import camera_of, force_bar, picture
-from models.pictures.style import AXES, INK, MUTED, PAPER, font
-from models.pictures.timing import close_up, leading, telling_time
 
 SCALE = 2.35
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from models.pictures.camera import Camera
-from models.pictures.interpolation import Array
-from models.pictures.parts import Trail
-from models.pictures.scene import Scene
-from models.pictures.stage.stage import TUBE, Stage
+from screwbond.models.pictures.camera import Camera
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.parts import Trail
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.stage.stage import TUBE, Stage
 
 LEAST = 0.03
 """Extent of a path in the picture, over its height, from which a legend explains it."""

@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from models.pictures.camera import Camera
-from models.pictures.interpolation import Array
-from models.pictures.parts import Coil, Force, Frame, Look, Trail
-from models.pictures.scene import Scene
-from models.pictures.shapes.coils import helix, stretched
-from models.pictures.shapes.meshes import polyline
-from models.pictures.shapes.tubes import path_tube
-from models.pictures.stage import actors
-from models.pictures.stage.ghosts import ghost_samples
-from models.pictures.style import INK
-from models.pictures.timing import SPACING
+from screwbond.models.pictures.camera import Camera
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.parts import Coil, Force, Frame, Look, Trail
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.shapes.coils import helix, stretched
+from screwbond.models.pictures.shapes.meshes import polyline
+from screwbond.models.pictures.shapes.tubes import path_tube
+from screwbond.models.pictures.stage import actors
+from screwbond.models.pictures.stage.ghosts import ghost_samples
+from screwbond.models.pictures.style import INK
+from screwbond.models.pictures.timing import SPACING
 
 GAUSS = 0.30
 """Length of a Gauss frame's axes over the scene's unit."""

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from screwbond.models.pictures.camera import Camera, direction, fit, upward
+from screwbond.models.pictures.figures import save_image
+from screwbond.models.pictures.filling.scenes import as_scene
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.stage.naming import frame_labels, ghost_labels
+from screwbond.models.pictures.stage.overlay import Box, draw_heading, draw_labels, draw_legend, draw_length
+from screwbond.models.pictures.stage.sight import Sight
+from screwbond.models.pictures.stage.stage import Stage
+from screwbond.models.pictures.style import font, round_number
+from screwbond.models.pictures.timing import telling_time
 
 from bondgraph.run.results.result import Result
-from models.pictures.camera import Camera, direction, fit, upward
-from models.pictures.figures import save_image
-from models.pictures.filling.scenes import as_scene
-from models.pictures.scene import Scene
-from models.pictures.stage.naming import frame_labels, ghost_labels
-from models.pictures.stage.overlay import Box, draw_heading, draw_labels, draw_legend, draw_length
-from models.pictures.stage.sight import Sight
-from models.pictures.stage.stage import Stage
-from models.pictures.style import font, round_number
-from models.pictures.timing import telling_time
 
 Inset = tuple[float, float, float, float]
 """Room left free at the left, the top, the right and the bottom of a picture, pixels at a height of 720."""

@@ -6,16 +6,16 @@ import os
 import sys
 
 import numpy as np
+from screwbond.models.pictures.camera import Camera
+from screwbond.models.pictures.filling.scenes import as_scene
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.stage.stage import Stage
+from screwbond.models.pictures.stage.stills import camera_of
+from screwbond.models.pictures.timing import telling_time
 
 from bondgraph.errors import refusal
 from bondgraph.output.extras import required
 from bondgraph.run.results.result import Result
-from models.pictures.camera import Camera
-from models.pictures.filling.scenes import as_scene
-from models.pictures.scene import Scene
-from models.pictures.stage.stage import Stage
-from models.pictures.stage.stills import camera_of
-from models.pictures.timing import telling_time
 
 INSET = (60, 70, 60, 90)
 """Room left free for the title and the slider, pixels at a height of 720."""

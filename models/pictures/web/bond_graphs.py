@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
+from screwbond.models.pictures.web.packing import Packed
+from screwbond.models.pictures.web.rows import Rows, Thinning
 
 from bondgraph.model.laws import Junction
 from bondgraph.model.model import Model
 from bondgraph.render.diagram import diagram
 from bondgraph.run.program.bonds import BondValues
 from bondgraph.run.results.result import Result
-from models.pictures.web.packing import Packed
-from models.pictures.web.rows import Rows, Thinning
 
 HUGE = 400
 """Nodes from which nothing is drawn, all nested graphs folded."""

@@ -6,9 +6,8 @@ import base64
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from models.pictures.interpolation import Array, quaternions
-from models.pictures.shapes.meshes import Mesh
+from screwbond.models.pictures.interpolation import Array, quaternions
+from screwbond.models.pictures.shapes.meshes import Mesh
 
 KINDS = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
 """Kinds of numbers, as the script and as NumPy call them."""

@@ -16,22 +16,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from screwbond.models.pictures.filling.scenes import scene_of
+from screwbond.models.pictures.parts import Panel
+from screwbond.models.pictures.plotting import plain, shown_unit, titled
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, INK
+from screwbond.models.pictures.timing import show_times
+from screwbond.models.pictures.web.bond_graphs import drawn, pack_bonds
+from screwbond.models.pictures.web.opening import opened
+from screwbond.models.pictures.web.packing import Packed
+from screwbond.models.pictures.web.quantities import pack_quantities, telling, wanted
+from screwbond.models.pictures.web.rows import Rows, Thinning
+from screwbond.models.pictures.web.scenery import SAMPLES, pack_scene, thinned
 
 from bondgraph.errors import refusal
 from bondgraph.output.files import finite, known_ending, write_text
 from bondgraph.run.results.result import Result
-from models.pictures.filling.scenes import scene_of
-from models.pictures.parts import Panel
-from models.pictures.plotting import plain, shown_unit, titled
-from models.pictures.scene import Scene
-from models.pictures.style import AXES, ENERGIES, FORCE, INK
-from models.pictures.timing import show_times
-from models.pictures.web.bond_graphs import drawn, pack_bonds
-from models.pictures.web.opening import opened
-from models.pictures.web.packing import Packed
-from models.pictures.web.quantities import pack_quantities, telling, wanted
-from models.pictures.web.rows import Rows, Thinning
-from models.pictures.web.scenery import SAMPLES, pack_scene, thinned
 
 SCRIPTS = ("data.js", "pointers.js", "vectors.js", "scene.js", "plots.js", "graph.js", "play.js")
 """In the order in which the page runs them."""
@@ -112,7 +112,7 @@ def page(
         known_ending(path, ".html")
     scene = _scene(shown)
     _times(scene, seconds, show)
-    files = resources.files("models.pictures.web")
+    files = resources.files("screwbond.models.pictures.web")
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
     data = json.dumps(finite(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
     seen = bool(scene.solids or scene.frames or scene.coils or scene.paths or scene.forces)

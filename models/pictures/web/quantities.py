@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.pictures.web.packing import Packed
+from screwbond.models.pictures.web.rows import Rows, Thinning
 
 from bondgraph.errors import refusal
 from bondgraph.model.laws import Storing
 from bondgraph.run.program import Slot
 from bondgraph.run.results.result import Result
-from models.pictures.web.packing import Packed
-from models.pictures.web.rows import Rows, Thinning
 
 NUMBERS = 450_000
 """Of curves that a page holds, about 1.2 MB."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from screwbond.models.pictures.interpolation import Array, Between
 
 from bondgraph.run.results.result import Result
-from models.pictures.interpolation import Array, Between
 
 STRAIGHT = 2e-3
 """Distance of samples from the line between two rows that are kept, over the range of the course, that nobody sees."""

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-from models.pictures.camera import direction, upward
-from models.pictures.interpolation import Array
-from models.pictures.parts import Coil, Force, Look, Trail
-from models.pictures.scene import Scene
-from models.pictures.shapes.coils import helix
-from models.pictures.shapes.meshes import Mesh
-from models.pictures.shapes.tubes import SIDES, path_tube
-from models.pictures.stage.stage import GAUSS, RADIUS, TUBE
-from models.pictures.style import AXES, FORCE
-from models.pictures.timing import SPACING, show_times
-from models.pictures.web.packing import Packed
+from screwbond.models.pictures.camera import direction, upward
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.parts import Coil, Force, Look, Trail
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.shapes.coils import helix
+from screwbond.models.pictures.shapes.meshes import Mesh
+from screwbond.models.pictures.shapes.tubes import SIDES, path_tube
+from screwbond.models.pictures.stage.stage import GAUSS, RADIUS, TUBE
+from screwbond.models.pictures.style import AXES, FORCE
+from screwbond.models.pictures.timing import SPACING, show_times
+from screwbond.models.pictures.web.packing import Packed
 
 SAMPLES = (300, 2000)
 """Least and most samples of a scene that a page holds; between them it has fewer the more moves, so that it stays about 2 MB."""

@@ -1,6 +1,7 @@
 """What the pages show, as a user writes it: runs, and has nothing that a type checker objects to."""
 
 import numpy as np
+from screwbond.models import attach_contact, contact, ground, rigid_body
 
 import bondgraph
 import screwbond
@@ -23,7 +24,6 @@ from bondgraph import (
     signals,
 )
 from bondgraph.analysis import linearise, linearise_sampled, operating_point
-from models import attach_contact, contact, ground, rigid_body
 from screws import plane, sphere
 from screws.scalars import sin
 

@@ -1,8 +1,8 @@
 """An arm of three joints lowers its round finger onto a table and presses on it; with a picture."""
 
 import numpy as np
+from screwbond.models.pictures import still
 
-from models.pictures import still
 from screwbond import Chain, Graph, Link, Se, attach_contact, chain_graph, contact, cylinder_inertia, ground, plane, pose, sphere
 from screws import joints
 

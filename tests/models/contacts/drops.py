@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from screwbond.models import attach_contact, contact, ground, rigid_body
+from screwbond.models.bodies import Body
+from screwbond.models.contacts import Compliant, ContactLaw, Impact, ThreeState, Viscoelastic
 
 from bondgraph import Graph, simulate
 from bondgraph.run.results.result import Result
-from models import attach_contact, contact, ground, rigid_body
-from models.bodies import Body
-from models.contacts import Compliant, ContactLaw, Impact, ThreeState, Viscoelastic
 from screws.poses import pose_from_state
 from screws.surfaces import plane, sphere
 

@@ -6,10 +6,10 @@ import functools
 
 import numpy as np
 import pytest
+from screwbond.models import attach_contact, contact, ground, rigid_body
+from screwbond.models.contacts.laws import Impact
 
 from bondgraph import Graph, compile_model
-from models import attach_contact, contact, ground, rigid_body
-from models.contacts.laws import Impact
 from screws.surfaces import plane, sphere
 
 RADIUS, MASS = 0.1, 2.0

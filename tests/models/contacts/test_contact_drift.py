@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.contacts import attach_contact, contact
 
 from bondgraph import Graph, compile_model
-from models.bodies import ground, rigid_body
-from models.contacts import attach_contact, contact
 from screws import inverse, pose_from_state
 from screws.contact import closest_points, contact_pose, contact_rates, drift, motion_rate
 from screws.surfaces import ellipsoid, plane, sphere

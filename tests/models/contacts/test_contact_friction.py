@@ -7,13 +7,13 @@ import json
 
 import numpy as np
 import pytest
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.contacts import attach_contact, contact
+from screwbond.models.two_bodies.run import run_scenario
+from screwbond.models.two_bodies.scenario import read_scenario
 
 from bondgraph import Graph, compile_model
 from bondgraph.errors import ModelError
-from models.bodies import ground, rigid_body
-from models.contacts import attach_contact, contact
-from models.two_bodies.run import run_scenario
-from models.two_bodies.scenario import read_scenario
 from screws.rotations import quaternion_product, rotation
 from screws.surfaces import egg, plane, sphere
 from tests.models.cases import EGG, PLANE, fixed, free, frictionless, rolling, scenario, uniform, unit

@@ -6,11 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.contacts import ContactWarning, attach_contact, contact
+from screwbond.models.two_bodies.run import ContactRun, run_contact
 
 from bondgraph import Graph, ModelError
-from models.bodies import ground, rigid_body
-from models.contacts import ContactWarning, attach_contact, contact
-from models.two_bodies.run import ContactRun, run_contact
 from screws import pose
 from screws.contact import closest_points, contact_places, is_convex
 from screws.surfaces import cylinder, egg, ellipsoid, parametric, plane, sphere, torus

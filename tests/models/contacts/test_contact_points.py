@@ -1,10 +1,10 @@
 """Where bodies may touch is said by the graph: `Model.contacts`, by full paths, in nested graphs too."""
 
 import pytest
+from screwbond.models import attach_contact, contact, ground, rigid_body
 
 from bondgraph import Graph, ModelError
 from bondgraph.model.model import ContactPoint, SignalEntry
-from models import attach_contact, contact, ground, rigid_body
 from screws.surfaces import plane, sphere
 
 

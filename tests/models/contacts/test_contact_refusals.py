@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models.bodies import Body, ground, rigid_body
+from screwbond.models.contacts import attach_contact, contact
+from screwbond.models.two_bodies.run import ContactRun, run_contact
 
 from bondgraph import Graph, ModelError
-from models.bodies import Body, ground, rigid_body
-from models.contacts import attach_contact, contact
-from models.two_bodies.run import ContactRun, run_contact
 from screws import GeometryError, quaternion_product
 from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models.two_bodies.run import ContactRun, run_scenario
+from screwbond.models.two_bodies.scenario import Scenario
 
-from models.two_bodies.run import ContactRun, run_scenario
-from models.two_bodies.scenario import Scenario
 from tests.models.cases import (
     EGG,
     EGG_MASS,

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.contacts import attach_contact, contact
+from screwbond.models.two_bodies.run import run_scenario
+from screwbond.models.two_bodies.scenario import BodySpec, Scenario
 
 from bondgraph import Graph, compile_model
 from bondgraph.errors import ModelError
-from models.bodies import ground, rigid_body
-from models.contacts import attach_contact, contact
-from models.two_bodies.run import run_scenario
-from models.two_bodies.scenario import BodySpec, Scenario
 from screws import quaternion_product
 from screws.surfaces import ellipsoid, parametric, plane, sphere
 from tests.models.cases import ellipsoid as skin

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models import attach_contact, contact, ground, rigid_body
+from screwbond.models.contacts import Compliant, ContactLaw, Impact, Rigid, ThreeState
 
 from bondgraph import Graph, simulate
 from bondgraph.stepping import stepper
-from models import attach_contact, contact, ground, rigid_body
-from models.contacts import Compliant, ContactLaw, Impact, Rigid, ThreeState
 from screws.poses import pose_from_state
 from screws.surfaces import plane, sphere
 from tests.models.contacts.drops import MASS, RADIUS, G, dropped, in_world, rolled, times

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models import attach_contact, contact, ground, rigid_body
+from screwbond.models.contacts import Compliant, ContactLaw, Impact, Maxwell, ThreeState, VirtualSpring, Viscoelastic
+from screwbond.models.contacts.trajectory import contact_intervals
 
 from bondgraph import Graph, simulate
 from bondgraph.run.results.result import Result
-from models import attach_contact, contact, ground, rigid_body
-from models.contacts import Compliant, ContactLaw, Impact, Maxwell, ThreeState, VirtualSpring, Viscoelastic
-from models.contacts.trajectory import contact_intervals
 from screws.surfaces import Surface, egg, plane, sphere
 from tests.models.contacts.drops import MASS, RADIUS, G, in_world, rolled
 

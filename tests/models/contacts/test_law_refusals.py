@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from screwbond.models import contact, ground, rigid_body
+from screwbond.models.contacts import Compliant, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
 
 from bondgraph import ModelError
-from models import contact, ground, rigid_body
-from models.contacts import Compliant, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
 from screws.surfaces import plane, sphere
 
 REFUSED: list[tuple[Any, dict[str, Any], str, str]] = [

@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.special import lambertw
+from screwbond.models.contacts import ContactLaw, Impact, Maxwell, VirtualSpring, Viscoelastic
 
 from bondgraph import simulate
 from bondgraph.run.results.result import Result
-from models.contacts import ContactLaw, Impact, Maxwell, VirtualSpring, Viscoelastic
 from tests.models.contacts.drops import FALL, MASS, dropped, times
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models import attach_contact, contact, ground, rigid_body
+from screwbond.models.contacts.laws import Impact
 
 from bondgraph import Graph, RunEndedWarning, compile_model, simulate
-from models import attach_contact, contact, ground, rigid_body
-from models.contacts.laws import Impact
 from screws.surfaces import plane, sphere
 
 RADIUS, G = 0.1, 9.81

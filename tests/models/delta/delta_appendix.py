@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-from models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 
 def _moments(p: DeltaParameters) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""The delta robot once more, to compare `models.delta` and its graphs with: NumPy and SciPy, no graph, no closed terms.
+"""The delta robot once more, to compare `screwbond.models.delta` and its graphs with: NumPy and SciPy, no graph, no closed terms.
 
 Every link is two point masses that have its mass, its centre and its inertia across the rod; the end effector is a point
 at each tip. Their velocities and accelerations come from cross products of angular velocities, in world axes, and the

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from models.delta.pictures.bode import bode_plot, degrees, gain_crossings, phase_crossings
+from screwbond.models.delta.pictures.bode import bode_plot, degrees, gain_crossings, phase_crossings
 
 OMEGA = np.geomspace(0.01, 100.0, 4000)
 

@@ -8,10 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
+from screwbond.models.delta import (
+    DeltaParameters,
+    DeltaRobot,
+    crossing,
+    equilibrium,
+    frequency_response,
+    pole_zero_map,
+    reduced,
+    sweep,
+)
+from screwbond.models.delta.kinematics.angles import theta_rate
 
 from bondgraph.errors import ModelError
-from models.delta import DeltaParameters, DeltaRobot, crossing, equilibrium, frequency_response, pole_zero_map, reduced, sweep
-from models.delta.kinematics.angles import theta_rate
 from tests.models.delta import delta_independent as independent
 
 SETS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}
@@ -145,8 +154,8 @@ def test_frequency_response_is_what_a_small_sine_gives():
 def test_pictures(tmp_path):
     """All pictures are written, and the pole-zero plot marks what cancels apart from what stays."""
     pytest.importorskip("matplotlib")
-    from models.delta.pictures import figures as pictures
-    from models.delta.pictures.bode import bode_plot
+    from screwbond.models.delta.pictures import figures as pictures
+    from screwbond.models.delta.pictures.bode import bode_plot
 
     robot = ROBOTS["fit"]
     maps = {at: pole_zero_map(robot.linearise((angle,) * 3)) for at, angle in ANGLES.items()}

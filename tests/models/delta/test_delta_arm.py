@@ -7,16 +7,16 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaParameters, read_parameters
+from screwbond.models.delta.graphs.linearisation import tip_drift
+from screwbond.models.delta.kinematics import arm as formulas
+from screwbond.models.delta.kinematics.angles import phi_of, phi_rate
+from screwbond.models.delta.kinematics.parameters import UNITS
 
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import ModelError
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
-from models.delta import DeltaParameters, read_parameters
-from models.delta.graphs.linearisation import tip_drift
-from models.delta.kinematics import arm as formulas
-from models.delta.kinematics.angles import phi_of, phi_rate
-from models.delta.kinematics.parameters import UNITS
 from tests.models.delta import delta_appendix as appendix
 from tests.models.delta import delta_independent as independent
 

@@ -6,12 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaParameters, DeltaRobot
+from screwbond.models.delta.graphs.control import (
+    gravity_compensation,
+    joint_control,
+    linearising_control,
+    model_terms,
+    task_control,
+)
+from screwbond.models.delta.studies.pick_and_place import check_path, track, transfer
+from screwbond.models.motion import cubic_spline, hold, quintic
 
 from bondgraph import ModelError
-from models.delta import DeltaParameters, DeltaRobot
-from models.delta.graphs.control import gravity_compensation, joint_control, linearising_control, model_terms, task_control
-from models.delta.studies.pick_and_place import check_path, track, transfer
-from models.motion import cubic_spline, hold, quintic
 
 FIT = DeltaParameters.fit()
 HOME = np.array([0.02, -0.03, 0.45])

@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaParameters
 
 from benchmarks.delta_joints import angles_of, hinges, undamped
-from models.delta import DeltaParameters
 from tests.models.delta import delta_independent as independent
 
 

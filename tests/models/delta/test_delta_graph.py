@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaParameters, DeltaRobot, delta_arm, delta_graph, tie_arms
+from screwbond.models.delta.kinematics.formulas import ROTATIONS
 
 from benchmarks.delta_c import in_theta
 from benchmarks.delta_minimal import minimal_graph
 from bondgraph import IC, J1, MTF, TF, Block, Graph, Op, R, compile_model, signals
-from models.delta import DeltaParameters, DeltaRobot, delta_arm, delta_graph, tie_arms
-from models.delta.kinematics.formulas import ROTATIONS
 from screws.scalars import array, cos, sin
 from tests.models.delta import delta_independent as independent
 

@@ -6,6 +6,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaKinematics, DeltaParameters
+from screwbond.models.delta.kinematics.formulas import closure, closure_jacobian, compiled
+from screwbond.models.delta.kinematics.refusals import check_arms
+from screwbond.models.delta.kinematics.workspace import workspace
+from screwbond.models.delta.pictures.workspace_figure import outlines, plot_workspace
 
 from bondgraph.emit.machine import have_llvm
 from bondgraph.emit.numpy import numpy_kernel
@@ -13,11 +18,6 @@ from bondgraph.errors import ModelError
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
-from models.delta import DeltaKinematics, DeltaParameters
-from models.delta.kinematics.formulas import closure, closure_jacobian, compiled
-from models.delta.kinematics.refusals import check_arms
-from models.delta.kinematics.workspace import workspace
-from models.delta.pictures.workspace_figure import outlines, plot_workspace
 from tests.models.delta import delta_independent as independent
 
 ROBOTS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}

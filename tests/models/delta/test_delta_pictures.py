@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaParameters, DeltaRobot
+from screwbond.models.delta.pictures.machine import joints
+from screwbond.models.delta.pictures.scene import delta_scene
+from screwbond.models.delta.pictures.scene_pictures import film, page, plot_tracking, poster, still, tracking_scene
+from screwbond.models.delta.pictures.touch_figure import plot_touch
+from screwbond.models.delta.studies.pick_and_place import Tracking, track, transfer
+from screwbond.models.delta.studies.soft_touch import BALL, TouchPlan, soft_touch, touch_graph
+from screwbond.models.pictures import rendering
+from screwbond.models.pictures.stage.stage import Stage
+from screwbond.models.pictures.stage.stills import camera_of
+from screwbond.models.pictures.web.pages import contents
 
 from bondgraph.render.diagram import diagram
-from models.delta import DeltaParameters, DeltaRobot
-from models.delta.pictures.machine import joints
-from models.delta.pictures.scene import delta_scene
-from models.delta.pictures.scene_pictures import film, page, plot_tracking, poster, still, tracking_scene
-from models.delta.pictures.touch_figure import plot_touch
-from models.delta.studies.pick_and_place import Tracking, track, transfer
-from models.delta.studies.soft_touch import BALL, TouchPlan, soft_touch, touch_graph
-from models.pictures import rendering
-from models.pictures.stage.stage import Stage
-from models.pictures.stage.stills import camera_of
-from models.pictures.web.pages import contents
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.delta import DeltaParameters
 
-from models.delta import DeltaParameters
 from tests.models.delta import delta_independent as independent
 
 ROBOTS = ("fit", "lab")

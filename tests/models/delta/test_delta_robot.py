@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.cli import main
+from screwbond.models.delta import DeltaParameters, DeltaRobot
+from screwbond.models.motion import quintic
 
 from bondgraph.errors import ModelError
-from models.cli import main
-from models.delta import DeltaParameters, DeltaRobot
-from models.motion import quintic
 from tests.models.delta import delta_independent as independent
 
 SETS = {"fit": DeltaParameters.fit(), "lab": DeltaParameters.lab()}

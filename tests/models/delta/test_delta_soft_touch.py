@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from screwbond.models.cli import main
+from screwbond.models.delta import DeltaParameters, DeltaRobot
+from screwbond.models.delta.studies.soft_touch import BALL, Touch, TouchPlan, design, soft_touch
 
 from bondgraph import ModelError
-from models.cli import main
-from models.delta import DeltaParameters, DeltaRobot
-from models.delta.studies.soft_touch import BALL, Touch, TouchPlan, design, soft_touch
 
 FIT = DeltaParameters.fit()
 PLAN = TouchPlan()

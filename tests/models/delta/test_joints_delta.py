@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 from bondgraph import Se, compile_model
-from models.delta.graphs.rigid_bodies import rigid_delta_graph
-from models.delta.kinematics.parameters import DeltaParameters
 from screws.scalars import sin
 from tests.models.delta import delta_independent as independent
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from screwbond.models.hand import HandScenario
 
-from models.hand import HandScenario
 from screws.rotations import quaternion_product, rotation
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from models.hand import SCENARIOS, HandRun, run_hand
+from screwbond.models.hand import SCENARIOS, HandRun, run_hand
 
 
 @cache

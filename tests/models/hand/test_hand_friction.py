@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models.hand import HandRun, study
 
-from models.hand import HandRun, study
 from tests.models.hand.hand_runs import again, main_run, slippery_run
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models.hand import SCENARIOS, Hand, HandParameters, HandRun, Step, equilibrium, run_hand, study
+from screwbond.models.hand.studies.run import turned_by
+from screwbond.models.motion import Motion, pose_motion
 
 from benchmarks.front_end import calls
 from bondgraph import Compiled, ModelError, compile_model
-from models.hand import SCENARIOS, Hand, HandParameters, HandRun, Step, equilibrium, run_hand, study
-from models.hand.studies.run import turned_by
-from models.motion import Motion, pose_motion
 from tests.models.hand.hand_independent import Hand as Independent
 from tests.models.hand.hand_independent import Numbers
 from tests.models.hand.hand_runs import again, main_run

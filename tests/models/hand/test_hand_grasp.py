@@ -6,9 +6,7 @@ import json
 
 import numpy as np
 import pytest
-
-from bondgraph.errors import ModelError
-from models.hand import (
+from screwbond.models.hand import (
     SCENARIOS,
     HandParameters,
     HandScenario,
@@ -30,7 +28,9 @@ from models.hand import (
     squeezing,
     to_json,
 )
-from models.hand.grasping.posture import in_last_link, virtual_points_in_object
+from screwbond.models.hand.grasping.posture import in_last_link, virtual_points_in_object
+
+from bondgraph.errors import ModelError
 from tests.models.hand.hand_reference import reference
 
 HOME = (0.0, -0.5058167754, 1.5417097332, 0.1641070423)

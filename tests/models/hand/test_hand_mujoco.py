@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models.hand import SCENARIOS, HandParameters, initial_posture
 
 from benchmarks import hand_mujoco
-from models.hand import SCENARIOS, HandParameters, initial_posture
 
 mujoco = pytest.importorskip("mujoco")
 

@@ -7,18 +7,18 @@ import json
 
 import numpy as np
 import pytest
+from screwbond.models import cli
+from screwbond.models.hand import HandRun, finger_place, study
+from screwbond.models.hand.grasping.grasp import skeleton
+from screwbond.models.hand.pictures.files import figure6
+from screwbond.models.hand.pictures.plots import figure7, grasp_plot
+from screwbond.models.hand.pictures.scene import hand_scene, shown_until
+from screwbond.models.pictures import Look, Scene, movie, page, rendering, still
+from screwbond.models.pictures.shapes.meshes import along
+from screwbond.models.pictures.style import AMBER, BLUE, rgb
+from screwbond.models.pictures.timing import show_times
+from screwbond.models.pictures.web.pages import contents
 
-from models import cli
-from models.hand import HandRun, finger_place, study
-from models.hand.grasping.grasp import skeleton
-from models.hand.pictures.files import figure6
-from models.hand.pictures.plots import figure7, grasp_plot
-from models.hand.pictures.scene import hand_scene, shown_until
-from models.pictures import Look, Scene, movie, page, rendering, still
-from models.pictures.shapes.meshes import along
-from models.pictures.style import AMBER, BLUE, rgb
-from models.pictures.timing import show_times
-from models.pictures.web.pages import contents
 from tests.models.hand.hand_runs import main_run, slippery_run
 
 can_render, why = rendering()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models.hand import HandParameters, initial_posture, stretch
 
-from models.hand import HandParameters, initial_posture, stretch
 from tests.models.hand.hand_independent import MOTIONS, Hand, Numbers, main_motion, rotation_vector, turned
 
 

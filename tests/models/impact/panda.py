@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from screwbond.models.chains import BodyInertia, Chain, Link
 
-from models.chains import BodyInertia, Chain, Link
 from screws.joints import revolute
 
 Q = np.array([0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4])

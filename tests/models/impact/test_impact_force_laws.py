@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import cumulative_trapezoid, solve_ivp
+from screwbond.models.impact import MaxwellImpact, SpringImpact, alike
 
 from bondgraph import ModelError
-from models.impact import MaxwellImpact, SpringImpact, alike
 
 LAWS = ("viscoelastic", "virtual spring", "Maxwell")
 

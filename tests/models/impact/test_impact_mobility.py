@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models.chains import BodyInertia, Chain, Link, body_twists, chain_graph, link_pose, mass_matrix
+from screwbond.models.impact import KINDS, default_striker, effective_mass, graph_effective_mass, inverse_inertia, over_poses
+from screwbond.models.impact.mobility import locked_ratio, striking_point
+from screwbond.models.impact.variants import MAKERS
 
 from bondgraph import ModelError
-from models.chains import BodyInertia, Chain, Link, body_twists, chain_graph, link_pose, mass_matrix
-from models.impact import KINDS, default_striker, effective_mass, graph_effective_mass, inverse_inertia, over_poses
-from models.impact.mobility import locked_ratio, striking_point
-from models.impact.variants import MAKERS
 from screws.inertia import spatial_inertia
 from screws.joints import free, prismatic, revolute
 from screws.poses import Ad, inverse

@@ -11,11 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from bondgraph import ModelError
-from models.chains import BodyInertia, Chain, Link, link_pose
-from models.cli import main
-from models.impact import (
+from screwbond.models.chains import BodyInertia, Chain, Link, link_pose
+from screwbond.models.cli import main
+from screwbond.models.impact import (
     ImpactStudy,
     MaxwellImpact,
     Measured,
@@ -31,11 +29,13 @@ from models.impact import (
     striker_from_urdf,
     study_impact,
 )
-from models.impact.arm_scene import strike_scene
-from models.impact.command import TASK
-from models.impact.figures import FIGURES
-from models.pictures.shapes.meshes import Mesh
-from models.urdf import Skin
+from screwbond.models.impact.arm_scene import strike_scene
+from screwbond.models.impact.command import TASK
+from screwbond.models.impact.figures import FIGURES
+from screwbond.models.pictures.shapes.meshes import Mesh
+from screwbond.models.urdf import Skin
+
+from bondgraph import ModelError
 from screws.joints import free, revolute
 from tests.models.impact.panda import FLANGE, Q, panda, urdf
 from tests.models.impact.test_impact_mobility import in_small_units

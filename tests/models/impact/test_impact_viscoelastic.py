@@ -6,9 +6,9 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from screwbond.models.impact import ViscoelasticImpact, identify, restitution
 
 from bondgraph import ModelError
-from models.impact import ViscoelasticImpact, identify, restitution
 
 PAPER = ViscoelasticImpact(8.07e5, 4.60e7, 3.453, 0.1754)
 """What the facts of the paper's experiment lead to."""

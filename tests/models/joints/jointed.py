@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import Graph, compile_model
-from models.bodies import ground, rigid_body
-from models.joints import attach_joint, joint_graph
 from screws import joints, poses
 from screws.poses import pose
 from screws.rotations import quaternion

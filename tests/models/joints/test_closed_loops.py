@@ -6,10 +6,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from screwbond.models.bodies import ground, prescribed_body, rigid_body
+from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import J0, J1, Constraint, Graph, I, ModelError, compile_model
-from models.bodies import ground, prescribed_body, rigid_body
-from models.joints import attach_joint, joint_graph
 from screws import joints, rotation
 from screws.poses import pose
 from tests.models.joints.jointed import INERTIA, G, at

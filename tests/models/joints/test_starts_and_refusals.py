@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import Graph, ModelError, compile_model
-from models.bodies import ground, rigid_body
-from models.joints import attach_joint, joint_graph
 from screws import joints
 from screws.errors import GeometryError
 from screws.poses import pose_state

@@ -9,11 +9,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from screwbond.models.maze import MazeParameters, analyse, closed_poles, margins, maze_graph, robustness, root_locus, run_maze
 
 from bondgraph import compile_model
 from bondgraph.analysis import TransferFunction
 from bondgraph.errors import ModelError, RunEndedWarning
-from models.maze import MazeParameters, analyse, closed_poles, margins, maze_graph, robustness, root_locus, run_maze
 from tests.models.maze import maze_independent as by_hand
 
 MAZE = MazeParameters()

@@ -8,18 +8,18 @@ from functools import cache
 
 import numpy as np
 import pytest
+from screwbond.models.cli import main
+from screwbond.models.maze import MazeParameters, run_maze
+from screwbond.models.maze.command import MAP, RUN
+from screwbond.models.maze.pictures.drawing import arc, opening
+from screwbond.models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure
+from screwbond.models.maze.pictures.files import MOVIES, PICTURES
+from screwbond.models.maze.pictures.scene import maze_mesh, maze_scene
+from screwbond.models.pictures import still
+from screwbond.models.pictures.probe import rendering
 
 from bondgraph.errors import RunEndedWarning
 from bondgraph.output.extras import lacking
-from models.cli import main
-from models.maze import MazeParameters, run_maze
-from models.maze.command import MAP, RUN
-from models.maze.pictures.drawing import arc, opening
-from models.maze.pictures.figures import figure5, figure7, figure9, figure10, figure11, path_figure
-from models.maze.pictures.files import MOVIES, PICTURES
-from models.maze.pictures.scene import maze_mesh, maze_scene
-from models.pictures import still
-from models.pictures.probe import rendering
 
 MAZE = MazeParameters()
 DATA = {"trajectory.npz", "events.json", "summary.json", "maze.json", "graph.svg", "equations.tex"}

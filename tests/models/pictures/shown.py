@@ -6,6 +6,16 @@ import runpy
 from collections.abc import Callable
 from pathlib import Path
 
+from screwbond.models import collisions, ground, read_scenario, two_body_graph
+from screwbond.models.delta import DeltaParameters
+from screwbond.models.delta.pictures.scene_pictures import tracking_scene
+from screwbond.models.delta.studies.pick_and_place import track, transfer
+from screwbond.models.hand import HandParameters, HandScenario, run_hand
+from screwbond.models.hand.pictures.scene import hand_scene
+from screwbond.models.maze import MazeParameters, run_maze
+from screwbond.models.maze.pictures.scene import maze_scene
+from screwbond.models.pictures import Scene, scene_of
+
 from bondgraph import Graph, simulate
 from bondgraph.run.results.result import Result
 from bondgraph.stepping.free_bodies import pile
@@ -13,15 +23,6 @@ from examples.delta_pick_and_place import PICK, PLACE
 from examples.dexterous_hand import UP_AND_ASIDE
 from examples.parallel_gripper import runs
 from examples.pile import boxes
-from models import collisions, ground, read_scenario, two_body_graph
-from models.delta import DeltaParameters
-from models.delta.pictures.scene_pictures import tracking_scene
-from models.delta.studies.pick_and_place import track, transfer
-from models.hand import HandParameters, HandScenario, run_hand
-from models.hand.pictures.scene import hand_scene
-from models.maze import MazeParameters, run_maze
-from models.maze.pictures.scene import maze_scene
-from models.pictures import Scene, scene_of
 from screws.shapes import HalfSpace
 from tests.models.pictures.test_any_model import arm
 

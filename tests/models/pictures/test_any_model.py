@@ -7,16 +7,16 @@ import pickle
 
 import numpy as np
 import pytest
+from screwbond.models import Visual, attach_between, attach_contact, contact, ground, point_spring, rigid_body, spatial_spring
+from screwbond.models.chains import Chain, Link, chain_graph, link_pose
+from screwbond.models.chains.inertias import cylinder_inertia
+from screwbond.models.joints import attach_joint, joint_graph
+from screwbond.models.pictures import Look, scene_of
+from screwbond.models.pictures.parts import Coil
+from screwbond.models.pictures.shapes.coils import helix, stretched
+from screwbond.models.pictures.shapes.looks import box_of_inertia, visual_mesh
 
 from bondgraph import Block, Graph, Op, StateSpec, compile_model
-from models import Visual, attach_between, attach_contact, contact, ground, point_spring, rigid_body, spatial_spring
-from models.chains import Chain, Link, chain_graph, link_pose
-from models.chains.inertias import cylinder_inertia
-from models.joints import attach_joint, joint_graph
-from models.pictures import Look, scene_of
-from models.pictures.parts import Coil
-from models.pictures.shapes.coils import helix, stretched
-from models.pictures.shapes.looks import box_of_inertia, visual_mesh
 from screws.joints import fixed, prismatic, revolute
 from screws.poses import pose, pose_from_state
 from screws.surfaces import plane, sphere

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, compile_model
-from bondgraph.stepping import stepper
-from models.bodies import ground, rigid_body
-from models.contacts import (
+from screwbond.models.bodies import ground, rigid_body
+from screwbond.models.contacts import (
     Compliant,
     ContactLaw,
     Impact,
@@ -20,12 +17,15 @@ from models.contacts import (
     attach_contact,
     contact,
 )
-from models.contacts.trajectory import contact_intervals
-from models.delta import DeltaParameters
-from models.delta.graphs.rigid_bodies import rigid_delta_graph
-from models.pictures import Scene, movie, page, plots, poster, rendering, scene_of, still
-from models.pictures.filling.balances import energies_of
-from models.two_bodies import read_scenario, two_body_graph
+from screwbond.models.contacts.trajectory import contact_intervals
+from screwbond.models.delta import DeltaParameters
+from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph
+from screwbond.models.pictures import Scene, movie, page, plots, poster, rendering, scene_of, still
+from screwbond.models.pictures.filling.balances import energies_of
+from screwbond.models.two_bodies import read_scenario, two_body_graph
+
+from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, compile_model
+from bondgraph.stepping import stepper
 from screws.poses import pose_from_state
 from screws.surfaces import ellipsoid, nearest_coordinates, parametric, plane, sphere
 from tests.models.hand.hand_runs import main_run

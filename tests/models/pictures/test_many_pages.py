@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from screwbond.models.pictures import Page, Scene, page
 
 from bondgraph import J1, C, Graph, I, R, Se, simulate
 from bondgraph.run.results.result import Result
 from examples.bouncing_ball import with_restitution
-from models.pictures import Page, Scene, page
 from tests.browser import Browser, browser, needs_chromium
 from tests.models.pictures.shown import SHOWN
 from tests.models.pictures.test_pages import TITLES, curve_of, data_of, quiet, times_of

@@ -5,11 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from screwbond.models.pictures import Page
+from screwbond.models.pictures.web.opening import DESKTOPS
 
-from models.pictures import Page
-from models.pictures.web.opening import DESKTOPS
-
-SCRIPT = "import sys; from models.pictures import Page; print(Page('title', '<p>text').open(sys.argv[1]))"
+SCRIPT = "import sys; from screwbond.models.pictures import Page; print(Page('title', '<p>text').open(sys.argv[1]))"
 
 
 def test_without_a_desktop_the_page_is_written_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

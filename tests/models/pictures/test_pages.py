@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models import read_scenario, two_body_graph
+from screwbond.models.pictures import Page, Scene, page, scene_of
 
 from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, simulate
 from bondgraph.run.results.result import Result
 from examples.bouncing_ball import with_restitution
-from models import read_scenario, two_body_graph
-from models.pictures import Page, Scene, page, scene_of
 from tests.browser import Browser, browser, needs_chromium
 
 
@@ -142,7 +142,7 @@ def test_what_no_page_can_show_is_refused(driven: Result, give: Any, code: str) 
 
 
 def test_what_draws_bodies_is_small() -> None:
-    files = resources.files("models.pictures.web")
+    files = resources.files("screwbond.models.pictures.web")
     assert sum(len(files.joinpath(name).read_bytes()) for name in ("vectors.js", "scene.js")) < 20_000
 
 

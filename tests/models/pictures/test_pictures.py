@@ -10,23 +10,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
+from screwbond.models.pictures import Happening, Solid, from_archive, movie, page, plots, poster, rendering, still
+from screwbond.models.pictures.camera import Camera, direction, fit, upward
+from screwbond.models.pictures.figures import save_image
+from screwbond.models.pictures.interpolation import poses, quaternions
+from screwbond.models.pictures.shapes.fields import coloured_part
+from screwbond.models.pictures.shapes.meshes import along, cylinder, globe, joined, lofted
+from screwbond.models.pictures.shapes.surfaces import faces_out, grid_normals
+from screwbond.models.pictures.shapes.tubes import SIDES, free_normals, path_tube
+from screwbond.models.pictures.stage import movies
+from screwbond.models.pictures.stage.ghosts import ghost_samples
+from screwbond.models.pictures.stage.stage import Stage
+from screwbond.models.pictures.style import BLUE, FORCE, PATHS, force_scale, rgb
+from screwbond.models.pictures.timing import pace, show_times, telling_time
+from screwbond.models.pictures.web.pages import contents
+from screwbond.models.pictures.web.scenery import thinned
 
 from bondgraph.errors import ExtraError, FileError
-from models.pictures import Happening, Solid, from_archive, movie, page, plots, poster, rendering, still
-from models.pictures.camera import Camera, direction, fit, upward
-from models.pictures.figures import save_image
-from models.pictures.interpolation import poses, quaternions
-from models.pictures.shapes.fields import coloured_part
-from models.pictures.shapes.meshes import along, cylinder, globe, joined, lofted
-from models.pictures.shapes.surfaces import faces_out, grid_normals
-from models.pictures.shapes.tubes import SIDES, free_normals, path_tube
-from models.pictures.stage import movies
-from models.pictures.stage.ghosts import ghost_samples
-from models.pictures.stage.stage import Stage
-from models.pictures.style import BLUE, FORCE, PATHS, force_scale, rgb
-from models.pictures.timing import pace, show_times, telling_time
-from models.pictures.web.pages import contents
-from models.pictures.web.scenery import thinned
 from screws.scalars import cos, sin
 from screws.surfaces import egg, ellipsoid, nearest_coordinates, parametric, plane, sphere, torus
 
@@ -417,7 +417,7 @@ def test_movie_without_ffmpeg_is_a_gif(tmp_path, monkeypatch):
 
 
 def test_probe_says_what_to_install(monkeypatch):
-    from models.pictures import probe
+    from screwbond.models.pictures import probe
 
     def trial(returncode, stdout="", stderr=""):
         rendering.cache_clear()
@@ -437,7 +437,7 @@ def test_probe_says_what_to_install(monkeypatch):
 
 
 def test_without_opengl_a_picture_is_refused_before_vtk_ends_the_process(tmp_path, monkeypatch):
-    from models.pictures import probe
+    from screwbond.models.pictures import probe
 
     monkeypatch.setattr(probe.sys, "platform", "linux")
     monkeypatch.delenv("DISPLAY", raising=False)
@@ -450,7 +450,8 @@ def test_without_opengl_a_picture_is_refused_before_vtk_ends_the_process(tmp_pat
 
 
 def test_importing_pictures_is_light():
-    code = "import sys, models.pictures; print([m for m in ('vtkmodules', 'pyvista', 'matplotlib', 'PIL') if m in sys.modules])"
+    heavy = ("vtkmodules", "pyvista", "matplotlib", "PIL")
+    code = f"import sys, screwbond.models.pictures; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from screwbond.models import Visual, mark_planar_body, planar_body, touch_planar
+from screwbond.models.pictures import Scene, page, poster, rendering, scene_of
 
 from bondgraph import Graph, ModelError
 from bondgraph.stepping import stepper
 from examples import parallel_gripper, pushing, sphere_robot, tipping_box
-from models import Visual, mark_planar_body, planar_body, touch_planar
-from models.pictures import Scene, page, poster, rendering, scene_of
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)

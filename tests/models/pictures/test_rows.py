@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from screwbond.models.pictures.web.packing import STEPS, Packed
+from screwbond.models.pictures.web.rows import STRAIGHT, Rows, Thinning
 
 from bondgraph import simulate
 from examples.bouncing_ball import with_restitution
-from models.pictures.web.packing import STEPS, Packed
-from models.pictures.web.rows import STRAIGHT, Rows, Thinning
 
 
 def test_what_is_short_is_kept() -> None:

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from models.pictures import Force, Frame, Look, Scene, Solid, Trail, poster, rendering
-from models.pictures.camera import Camera
-from models.pictures.interpolation import level
-from models.pictures.parts import Curve, Panel
-from models.pictures.plotting import strip
-from models.pictures.shapes.meshes import cuboid
-from models.pictures.stage.naming import clock, frame_labels, ghost_labels
-from models.pictures.stage.sight import Sight
-from models.pictures.stage.stage import Stage
-from models.pictures.stage.stills import force_bar
-from models.pictures.timing import SPACING
+from screwbond.models.pictures import Force, Frame, Look, Scene, Solid, Trail, poster, rendering
+from screwbond.models.pictures.camera import Camera
+from screwbond.models.pictures.interpolation import level
+from screwbond.models.pictures.parts import Curve, Panel
+from screwbond.models.pictures.plotting import strip
+from screwbond.models.pictures.shapes.meshes import cuboid
+from screwbond.models.pictures.stage.naming import clock, frame_labels, ghost_labels
+from screwbond.models.pictures.stage.sight import Sight
+from screwbond.models.pictures.stage.stage import Stage
+from screwbond.models.pictures.stage.stills import force_bar
+from screwbond.models.pictures.timing import SPACING
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)

@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from screwbond.models import collisions, ground, rigid_body
+from screwbond.models.pictures import Look, rendering, scene_of, still
+from screwbond.models.pictures.shapes.solids import solids_mesh
 
 from bondgraph import Graph
 from bondgraph.stepping.free_bodies import pile
-from models import collisions, ground, rigid_body
-from models.pictures import Look, rendering, scene_of, still
-from models.pictures.shapes.solids import solids_mesh
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 
 CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))

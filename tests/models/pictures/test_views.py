@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from screwbond.models import Visual, ground, rigid_body
+from screwbond.models.joints import attach_joint, joint_graph
+from screwbond.models.pictures import rendering, show
+from screwbond.models.pictures.stage.overlay import length_bar
+from screwbond.models.pictures.stage.views import has_screen, in_notebook
 
 from bondgraph import Graph, ModelError, compile_model
 from bondgraph.run.results.result import Result
-from models import Visual, ground, rigid_body
-from models.joints import attach_joint, joint_graph
-from models.pictures import rendering, show
-from models.pictures.stage.overlay import length_bar
-from models.pictures.stage.views import has_screen, in_notebook
 from screws.joints import revolute
 from screws.poses import pose
 

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from screwbond.models.pictures.courses import courses
+from screwbond.models.studies.artefacts import plot
+from screwbond.models.studies.commands import add_solver, study_command
+from screwbond.models.studies.fields import check_record, number, vector, word
+from screwbond.models.studies.files import Table, graph_files
+from screwbond.models.studies.reading import read_file
+from screwbond.models.studies.runs import account, ending, sample_times, wall_times
+from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph import J1, C, Graph, I, R, Se, compile_model
-from models.pictures.courses import courses
-from models.studies.artefacts import plot
-from models.studies.commands import add_solver, study_command
-from models.studies.fields import check_record, number, vector, word
-from models.studies.files import Table, graph_files
-from models.studies.reading import read_file
-from models.studies.runs import account, ending, sample_times, wall_times
-from models.studies.tasks import Outcome, Task
 from screws.scalars import sqrt
 
 MEDIA = {"vacuum": 0.0, "oil": 1.0}

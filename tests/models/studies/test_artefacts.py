@@ -8,13 +8,13 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
+from screwbond.models.cli import COMMANDS, main
+from screwbond.models.pictures import probe
+from screwbond.models.studies.artefacts import Picture, chosen, draw_pictures
+from screwbond.models.studies.commands import parser_of
+from screwbond.models.studies.tasks import SUMMARY, Outcome, Task
 
 from bondgraph.errors import ModelError
-from models.cli import COMMANDS, main
-from models.pictures import probe
-from models.studies.artefacts import Picture, chosen, draw_pictures
-from models.studies.commands import parser_of
-from models.studies.tasks import SUMMARY, Outcome, Task
 
 SCENARIO = str(Path(__file__).parents[1] / "data" / "S1a.json")
 NAMES = ("graph.svg", "page.html", "plots.png", "movie.mp4", "movie.gif")

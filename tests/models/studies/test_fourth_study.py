@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.cli import COMMANDS, main
+from screwbond.models.studies.commands import study_command
+from screwbond.models.studies.runs import ending
+from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph import J1, C, Graph, I, simulate
 from bondgraph.errors import ModelError
 from bondgraph.output.extras import lacking
-from models.cli import COMMANDS, main
-from models.studies.commands import study_command
-from models.studies.runs import ending
-from models.studies.tasks import Outcome, Task
 from tests.models.studies import pendulum_study
 from tests.models.studies.pendulum_study import PENDULUM, TASK, Pendulum, graph
 

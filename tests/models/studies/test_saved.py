@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.cli import main
 
 from bondgraph import J1, Automaton, Graph, I, R, Transition, save_model, simulate
 from campaigns.small_models import SMALL
-from models.cli import main
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from screwbond.models.cli import main
+from screwbond.models.studies.scripts import PACKAGE, copy_scripts, scripts
 
 from bondgraph.errors import FileError
-from models.cli import main
-from models.studies.scripts import PACKAGE, copy_scripts, scripts
 
 ROOT = Path(__file__).parents[3]
 HERE = sorted(path for path in (ROOT / "examples").iterdir() if path.is_file())

@@ -9,28 +9,28 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.cli import COMMANDS
+from screwbond.models.delta.command.mapping import Grid
+from screwbond.models.delta.command.tasks import TASKS
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
+from screwbond.models.delta.studies.touch_plan import TouchPlan
+from screwbond.models.hand.command import TASK as HAND
+from screwbond.models.hand.parameters import HandParameters
+from screwbond.models.hand.scenarios import HandScenario, Step
+from screwbond.models.hand.shapes import SHAPES
+from screwbond.models.impact.command import TASK as IMPACT_TASK
+from screwbond.models.maze.command import TASKS as MAZE_TASKS
+from screwbond.models.maze.command import GainGrid
+from screwbond.models.maze.parameters import MazeParameters
+from screwbond.models.studies.fields import REQUIRED, declarations, described
+from screwbond.models.studies.files import WRITERS
+from screwbond.models.studies.tasks import SUMMARY
+from screwbond.models.two_bodies.body_fields import MOTIONS, BodySpec
+from screwbond.models.two_bodies.command import TASK as CONTACT
+from screwbond.models.two_bodies.contact_fields import STIFFNESS, ContactSpec
+from screwbond.models.two_bodies.scenario import GRAVITIES, GravitySpec, Scenario
+from screwbond.models.two_bodies.surfaces import SURFACES
 
-from models.cli import COMMANDS
-from models.delta.command.mapping import Grid
-from models.delta.command.tasks import TASKS
-from models.delta.kinematics.parameters import DeltaParameters
-from models.delta.studies.touch_plan import TouchPlan
-from models.hand.command import TASK as HAND
-from models.hand.parameters import HandParameters
-from models.hand.scenarios import HandScenario, Step
-from models.hand.shapes import SHAPES
-from models.impact.command import TASK as IMPACT_TASK
-from models.maze.command import TASKS as MAZE_TASKS
-from models.maze.command import GainGrid
-from models.maze.parameters import MazeParameters
-from models.studies.fields import REQUIRED, declarations, described
-from models.studies.files import WRITERS
-from models.studies.tasks import SUMMARY
-from models.two_bodies.body_fields import MOTIONS, BodySpec
-from models.two_bodies.command import TASK as CONTACT
-from models.two_bodies.contact_fields import STIFFNESS, ContactSpec
-from models.two_bodies.scenario import GRAVITIES, GravitySpec, Scenario
-from models.two_bodies.surfaces import SURFACES
 from screws import surfaces
 from screws.surfaces import Surface
 

@@ -8,12 +8,12 @@ import re
 
 import numpy as np
 import pytest
+from screwbond.models.cli import main
 
 from bondgraph import save_model, sweep
 from bondgraph.sweeps import last, load_runs, normal
 from bondgraph.sweeps.store import Store
 from examples.tolerances import motor
-from models.cli import main
 
 PLAN = {
     "t_end": 0.1,

@@ -8,9 +8,9 @@ import shutil
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from screwbond.models.hand import SCENARIOS, HandParameters, initial_posture
 
 from benchmarks import hand as written
-from models.hand import SCENARIOS, HandParameters, initial_posture
 from tests.models.hand.hand_independent import MOTIONS, Hand, Numbers, cross, turned
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None and shutil.which("cc") is None, reason="no C compiler")

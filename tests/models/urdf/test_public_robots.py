@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.chains import bias, body_jacobian, chain_graph, gravity_forces, link_pose, mass_matrix
+from screwbond.models.impact import effective_mass
+from screwbond.models.urdf import Robot, read_urdf
 
 from bondgraph import ModelError, compile_model
-from models.chains import bias, body_jacobian, chain_graph, gravity_forces, link_pose, mass_matrix
-from models.impact import effective_mass
-from models.urdf import Robot, read_urdf
 from tests.models.urdf.public_robots import Judge, pinocchio, public_urdf
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"

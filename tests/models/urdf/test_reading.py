@@ -8,12 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.chains import (
+    Chain,
+    body_jacobian,
+    chain_graph,
+    gravity_forces,
+    kinetic_energy,
+    link_pose,
+    mass_matrix,
+    potential,
+)
+from screwbond.models.urdf import Robot, read_urdf
+from screwbond.models.urdf.joints import JOINTS
 
 from bondgraph import ModelError, compile_model
 from bondgraph.errors import ExtraError
-from models.chains import Chain, body_jacobian, chain_graph, gravity_forces, kinetic_energy, link_pose, mass_matrix, potential
-from models.urdf import Robot, read_urdf
-from models.urdf.joints import JOINTS
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 
@@ -280,7 +289,9 @@ def test_a_robot_falls_and_its_energy_is_accounted_for() -> None:
 
 def test_import_of_models_stays_light() -> None:
     heavy = ("yourdfpy", "trimesh", "lxml", "pyvista", "scipy")
-    script = f"import sys; from models.urdf import read_urdf; print([name for name in {heavy!r} if name in sys.modules])"
+    script = (
+        f"import sys; from screwbond.models.urdf import read_urdf; print([name for name in {heavy!r} if name in sys.modules])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3]
     )

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.chains import mass_matrix
+from screwbond.models.urdf import document, read_urdf, robot_scene
 
 from bondgraph import ModelError
-from models.chains import mass_matrix
-from models.urdf import document, read_urdf, robot_scene
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 GOOD = (DATA / "two_links.urdf").read_text()

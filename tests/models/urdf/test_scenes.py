@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from screwbond.models.chains import chain_graph, link_pose
+from screwbond.models.pictures import Scene, rendering, scene_of, still
+from screwbond.models.pictures.shapes.meshes import Mesh
+from screwbond.models.urdf import Robot, read_urdf, robot_scene
 
 from bondgraph import ModelError
-from models.chains import chain_graph, link_pose
-from models.pictures import Scene, rendering, scene_of, still
-from models.pictures.shapes.meshes import Mesh
-from models.urdf import Robot, read_urdf, robot_scene
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 

@@ -1,1 +1,2 @@
-"""Event handling in plain Python: what `events` does in machine code in; the same bits, for tests and for runs that go on in Python, out."""
+"""Event handling in plain Python: what `events` does in machine code in; the same bits, for tests and for runs that go on in
+Python, out."""

@@ -1,0 +1,81 @@
+"""The field's words: names that a search engine connects with what they do, and first lines that say it."""
+
+import ast
+import functools
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("bondgraph", "screws", "models", "screwbond")
+
+OPENERS = ("The same", "What", "Whether", "How", "Which", "Where", "Who", "So many")
+"""First words of a docstring that begins with a clause instead of a subject and a verb, or that needs its neighbour to be understood."""
+
+VAGUE = {"found", "given", "own", "place", "places", "known", "told", "beside", "whole"}
+"""Names of variables that say nothing of what they hold: result, argument, local copy, index ... do."""
+
+RETIRED = set(
+    "repeated finished astray instants switching courses turning opening settle settler settled rising passage passages meeting"
+    " together goes_round looping combinations leg underway clocked kept taking pace chunks side_by_side answers idioms abreast"
+    " weighing weigh driving drawn scatter resting rests question listen relax renew couplings ears closing_matrix closures lost"
+    " judge doubts island islands allowances following followed knowledge untold bands passing ticking varied easing walk rubbing"
+    " commanded pursue alike turns preset once seldom held holdable piles late brief patience sit attend depart lend"
+    " Courses Settler Settled Passage Watch Leg Underway RunEnds Claims Crew Answers Abreast Wide Snags Rubs Ground Pursuit"
+    " LateTable How Made Spent Said Told Looked Within UNSEEN FRUITFUL BOOSTS UNBEGUN TOLD OF_LEG NONE MOST".split()
+)
+"""Names that no module, class, function or constant bears any more; the glossary (docs/notation.md) has the terms in their place."""
+
+
+@functools.cache
+def trees() -> dict[Path, ast.Module]:
+    return {
+        path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"))
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+    }
+
+
+def docstrings(tree: ast.Module):
+    """Every string that is a statement, with its line: docstrings of modules, classes and functions, and those of fields."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, node.value.value
+
+
+def variables(tree: ast.Module):
+    """Names of parameters and variables of functions, with their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+
+
+def definitions(path: Path, tree: ast.Module):
+    """Names of the module, its folder, and of all classes, functions and constants in it, with their lines."""
+    yield 1, path.stem
+    yield 1, path.parent.name
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.lineno, node.name
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        yield from ((node.lineno, target.id) for target in targets if isinstance(target, ast.Name))
+
+
+def opening_left(path: Path) -> list[str]:
+    return [f"{path}:{line} {text[:60]!r}" for line, text in docstrings(trees()[path]) if text.lstrip().startswith(OPENERS)]
+
+
+def vague_left(path: Path) -> list[str]:
+    return [f"{path}:{line} variable {name}" for line, name in variables(trees()[path]) if name in VAGUE]
+
+
+def retired_left(path: Path) -> list[str]:
+    return [f"{path}:{line} name {name}" for line, name in definitions(path, trees()[path]) if name.lstrip("_") in RETIRED]
+
+
+@pytest.mark.parametrize("left", [opening_left, vague_left, retired_left])
+def test_names_and_first_lines_are_the_fields(left) -> None:
+    assert not [row for path in trees() for row in left(path)]
