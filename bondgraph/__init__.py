@@ -21,7 +21,7 @@ from bondgraph.elements.one_ports import Constraint, EulerJunction, R, Se, Sf
 from bondgraph.elements.storages import C, I
 from bondgraph.elements.switches import Diode, Switch
 from bondgraph.elements.two_ports import GY, MGY, MTF, TF
-from bondgraph.errors import ModelError, Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, ScrewbondError
+from bondgraph.errors import ModelError, Problem, RoundingWarning, RunEndedWarning, RunError, ScrewbondError, UnreliableRunWarning
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.fields import multiport
 from bondgraph.model.automata import Automaton, Transition
@@ -50,7 +50,7 @@ __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality
 __all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations"]
 __all__ += ["quasistatic", "simulate", "sweep"]
 __all__ += ["dump_model", "load_model", "parse_model", "save_model"]
-__all__ += ["ModelError", "Problem", "RoundingWarning", "RunDoubtWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
+__all__ += ["ModelError", "Problem", "RoundingWarning", "UnreliableRunWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
 
 _LATER = {room: f"bondgraph.{room}" for room in ("analysis", "export", "interchange", "stepping", "sweeps")}
 _LATER |= {"render": "bondgraph.render.diagram"}

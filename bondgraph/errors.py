@@ -147,8 +147,8 @@ class RoundingWarning(UserWarning):
     (`statistics.rounding`)."""
 
 
-class RunDoubtWarning(UserWarning):
-    """A run reached its end and cannot be trusted; its `Result` says why (`doubts`)."""
+class UnreliableRunWarning(UserWarning):
+    """A run reached its end and cannot be trusted; its `Result` says why (`warnings`)."""
 
 
 class OpenSamplerWarning(UserWarning):

@@ -34,7 +34,7 @@ class CompiledFormula:
         """
         return self._by_name(self.kernel(*map(np.ravel, arguments)))
 
-    def many(self, *arguments: Any) -> dict[str, np.ndarray]:
+    def evaluate_many(self, *arguments: Any) -> dict[str, np.ndarray]:
         """Results (samples, ...) by name, of arguments (samples, length), or (length,) where it is the same for all.
 
         Raises `KernelError` E395 where they do not fit, or differ in their number of samples.

@@ -40,7 +40,7 @@ class Followed:
     """S (samples, n, k) of a run, and why it cannot be trusted."""
 
     S: np.ndarray
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def followed(

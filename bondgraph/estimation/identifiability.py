@@ -159,7 +159,7 @@ def _doubts(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool) -
     """Where the record is not to be trusted as it is."""
     from scipy.stats import chi2 as distribution
 
-    found = [f"the fitted run: {doubt}" for run in fit.runs for doubt in (*map(str, run.result.doubts), *run.doubts)]
+    found = [f"the fitted run: {doubt}" for run in fit.runs for doubt in (*map(str, run.result.warnings), *run.warnings)]
     found += [
         f"{plural(count, 'run')} on the way failed, and bounds would keep the search from there: {why}"
         for why, count in fit.failed.items()

@@ -11,7 +11,7 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.errors import RunDoubtWarning, caller_depth, refusal
+from bondgraph.errors import UnreliableRunWarning, caller_depth, refusal
 from bondgraph.estimation.forward_sensitivities import followed
 from bondgraph.estimation.free_parameters import VariedNumbers, start_slopes, varied_by
 from bondgraph.estimation.variational import Variational, variational_of
@@ -29,7 +29,7 @@ class RunSensitivities:
     result : the run, the same as without sensitivities.
     labels, units : of the numbers (k,); values : of these (k,).
     S : dx / dp at the samples, (samples, n, k).
-    doubts : why they cannot be trusted.
+    warnings : why they cannot be trusted.
     """
 
     result: Result
@@ -37,7 +37,7 @@ class RunSensitivities:
     units: tuple[str, ...]
     values: np.ndarray
     S: np.ndarray = field(repr=False)
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
     variational: Variational = field(repr=False)
 
     @property
@@ -48,7 +48,7 @@ class RunSensitivities:
     @property
     def ok(self) -> bool:
         """Whether the run is and nothing is in doubt."""
-        return self.result.ok and not self.doubts
+        return self.result.ok and not self.warnings
 
     def __getitem__(self, name: str | tuple[str, str]) -> np.ndarray:
         """d name / d p over time, (samples, *shape, k); of a pair (name, number that is varied), (samples, *shape).
@@ -113,8 +113,8 @@ def run_sensitivities(
     compiled = compiled_form(model, "run_sensitivities")
     variational = variational_of(compiled, varied_by(compiled, names))
     found = sensitivities_along(variational, t_end, parameters, initial, settings)
-    for text in found.doubts:
-        warnings.warn(f'"{compiled.model.name}": {text}', RunDoubtWarning, stacklevel=caller_depth())
+    for text in found.warnings:
+        warnings.warn(f'"{compiled.model.name}": {text}', UnreliableRunWarning, stacklevel=caller_depth())
     return found
 
 
@@ -134,7 +134,7 @@ def sensitivities_along(
     longest = given["max_step"] or (t_end - given["t_start"]) / 100.0
     S = followed(variational, result, (*start, slopes), float(given["rtol"]), float(longest))
     varied: VariedNumbers = variational.varied
-    return RunSensitivities(result, varied.labels, varied.units, varied.values(result.p, start[0]), S.S, S.doubts, variational)
+    return RunSensitivities(result, varied.labels, varied.units, varied.values(result.p, start[0]), S.S, S.warnings, variational)
 
 
 def by_name(

@@ -18,7 +18,7 @@ from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.output.short_repr import brief
 from bondgraph.prepared.blocks import in_rows, parameter_rows, plainly_fit, start_rows
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
-from bondgraph.run.batch.results import RunEnd, RunEnds
+from bondgraph.run.batch.results import BatchResult, RunOutcome
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, setting_key
 
@@ -34,23 +34,23 @@ class PreparedRun:
     """Runs of a model from the same start time to the same end with the same settings: `compiled.prepare_run(5.0, rtol=1e-9)`.
 
     What a run needs is bound once; then a run costs what its steps cost. Called with parameters and start values it gives what
-    `simulate` gives, bit for bit; `go` takes their numbers and gives numbers, `many` does so for many runs at once. Threads may
+    `simulate` gives, bit for bit; `run` takes their numbers and gives numbers, `run_many` does so for many runs at once. Threads may
     share it.
     """
 
     compiled: Compiled
-    runs: PreparedProgram
+    program: PreparedProgram
 
     def __call__(self, *, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None) -> Result:
         """A run: `Compiled.simulate`, with its warnings and errors."""
-        return self.runs.result(*self.start(parameters, initial))
+        return self.program.result(*self.start_values(parameters, initial))
 
-    def start(
+    def start_values(
         self, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """States x (n,), parameters p and modes m of a run, in the order of the kernels, looked at as `simulate` does: E309,
         E214, E455."""
-        own, program, t = self.compiled, self.compiled.program, self.runs.settings.t_start
+        own, program, t = self.compiled, self.compiled.program, self.program.settings.t_start
         model, system = own.model, own.system
         x, m, p = own.starting_point(initial, parameters)
         if not np.isfinite(p).all():
@@ -75,15 +75,15 @@ class PreparedRun:
             motion = held.motion(program, kernel, t, p, m)
             raise_if_any(model.name, foreign_velocities(model, motion, held.places, x))
 
-    def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
-        """A run from numbers in the order of the kernels, as `start` gives them, which are not looked at: contiguous arrays of
+    def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
+        """A run from numbers in the order of the kernels, as `start_values` gives them, which are not looked at: contiguous arrays of
         floats p (parameters,), x0 (n,), m0 (modes,)."""
-        return self.runs.go(p, x0, m0)
+        return self.program.run(p, x0, m0)
 
-    def points(
+    def start_values_many(
         self, parameters: Mapping[str, Any] | None = None, initial: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Numbers for `many`: p (runs, parameters), x0 (runs, n) and m0 (runs, modes), or one row of what is the same in all.
+        """Numbers for `run_many`: p (runs, parameters), x0 (runs, n) and m0 (runs, modes), or one row of what is the same in all.
 
         Parameters
         ----------
@@ -115,23 +115,23 @@ class PreparedRun:
             found = np.array([x for x, _ in alone]), np.array([m for _, m in alone])
         return (np.array([own.parameters(change) for change in changes]) if p is None else p), *found
 
-    def plain_starts(
+    def prechecked_starts(
         self, parameters: Mapping[str, Any], initial: Mapping[str, Any], runs: int
     ) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """What `start` gives for those of so many runs that need no look at each alone, by number; parameters and start values
+        """What `start_values` gives for those of so many runs that need no look at each alone, by number; parameters and start values
         by name, (runs, *shape)."""
         own = self.compiled
         try:
             found, p = start_rows(own, initial, runs), parameter_rows(own, parameters, runs)
-        except ModelError:  # of some run, for which `start` raises it
+        except ModelError:  # of some run, for which `start_values` raises it
             return {}
         if found is None or p is None:
             return {}
-        fit = np.flatnonzero(plainly_fit(own, self.runs.settings.t_start, found[0], p, found[1])).tolist()
+        fit = np.flatnonzero(plainly_fit(own, self.program.settings.t_start, found[0], p, found[1])).tolist()
         blocks = [np.broadcast_to(block, (runs, block.shape[1])) for block in (found[0], p, found[1])]
         return {k: (blocks[0][k], blocks[1][k], blocks[2][k]) for k in fit}
 
-    def many(
+    def run_many(
         self,
         p: Any,
         x0: Any,
@@ -139,11 +139,11 @@ class PreparedRun:
         keep: Mapping[str, tuple[str, str]] | None = None,
         *,
         threads: int | None = None,
-        watch: bool = True,
+        check_rank: bool = True,
         lanes: int | None = None,
-    ) -> RunEnds:
-        """Many runs from numbers, as `points` gives them; see `PreparedProgram.many`."""
-        return self.runs.many(p, x0, m0, keep, threads=threads, watch=watch, lanes=lanes)
+    ) -> BatchResult:
+        """Many runs from numbers, as `start_values_many` gives them; see `PreparedProgram.run_many`."""
+        return self.program.run_many(p, x0, m0, keep, threads=threads, check_rank=check_rank, lanes=lanes)
 
 
 def prepared_run(compiled: Compiled, t_end: float, kept: KeepAsked, settings: RunSettings) -> PreparedRun:

@@ -325,7 +325,7 @@ def statistics_of(run: Hybrid, choice: Selection, wall_time: float) -> Statistic
         jacobians=effort.jacobians,
         guards=effort.guards,
         events=len(run.log),
-        handed_back=run.handed_back,
+        events_in_python=run.handed_back,
         ticks=run.ticks.count,
         wall_time=wall_time,
         integration_time=effort.seconds,

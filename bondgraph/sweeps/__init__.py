@@ -4,10 +4,10 @@ from bondgraph.sweeps.distributions import loguniform, normal, uniform
 from bondgraph.sweeps.interface import sweep
 from bondgraph.sweeps.keep import Measure, events, first_time, integral, last, mean, peak
 from bondgraph.sweeps.runs import Run, Runs, load_runs
-from bondgraph.sweeps.tasks import Fault
+from bondgraph.sweeps.tasks import RunIssue
 
 __all__ = [
-    "Fault",
+    "RunIssue",
     "Measure",
     "Run",
     "Runs",

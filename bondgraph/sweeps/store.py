@@ -25,7 +25,7 @@ import numpy as np
 
 from bondgraph.errors import FileError, Problem, refusal
 from bondgraph.output.files import check_name, shown
-from bondgraph.sweeps.tasks import Fault, Row
+from bondgraph.sweeps.tasks import Row, RunIssue
 
 FORMAT, VERSION = "screwbond-runs", 1
 _WAIT = 60.0
@@ -155,7 +155,7 @@ class Store:
             self._connection.executemany(into, [row for row in stored if row[0] not in known])
             new = [row for row in rows if row.run not in known]
             _put(self._connection, "failures", (row.failure for row in new if row.failure is not None))
-            _put(self._connection, "doubts", (doubt for row in new for doubt in row.doubts))
+            _put(self._connection, "doubts", (doubt for row in new for doubt in row.warnings))
             self._connection.execute("UPDATE meta SET value=? WHERE key='shapes'", (json.dumps(shapes),))
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -202,7 +202,7 @@ class Store:
         return FileError(Problem("E364", f"{file} cannot hold runs", (why,), (), cures))
 
 
-def _put(connection: sqlite3.Connection, table: str, faults: Iterable[Fault]) -> None:
+def _put(connection: sqlite3.Connection, table: str, faults: Iterable[RunIssue]) -> None:
     connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?)", map(astuple, faults))
 
 

@@ -302,7 +302,7 @@ def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
     bears = sum(masses) * G * scale * 0.005
     pressed = run.impulses[run.pairs.shape1 == 0]
     np.testing.assert_allclose(pressed.sum(axis=0), (0.0, 0.0, bears), atol=1e-2 * bears)
-    assert run.ok, run.doubts
+    assert run.ok, run.warnings
 
 
 def test_a_bag_of_a_hundred_balls_settles():
@@ -363,7 +363,7 @@ def test_more_candidates_than_there_may_be_end_the_run():
 
 def test_too_few_sweeps_leave_a_doubt():
     run = pile(graph_of(floor(), *boxes(9), friction=0.5, most=512), tolerance=1e-9, sweeps=1).simulate(0.5, step=0.005)
-    assert not run.ok and run.failure is None and run.doubts[0].reason.startswith("E550")
+    assert not run.ok and run.failure is None and run.warnings[0].reason.startswith("E550")
 
 
 def refused(code, act):

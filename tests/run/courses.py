@@ -88,7 +88,9 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
 
     def many(made, end, of, **varied):
         prepared = compile_model(made()).prepare_run(end, samples=end / 20.0)
-        ends = prepared.many(*prepared.points(varied), {what: (what, of) for what in ("max", "mean", "course")}, threads=1)
+        ends = prepared.run_many(
+            *prepared.start_values_many(varied), {what: (what, of) for what in ("max", "mean", "course")}, threads=1
+        )
         assert ends.ok.all()
         return digest([ends.x, ends.m, ends.integrals, ends.steps, ends.events, *(ends[what] for what in ends.kept)])
 

@@ -65,7 +65,7 @@ def test_in_a_plane(inertia: str, length: float, force: float) -> None:
 def test_in_space(inertia: str, facets: int | str, length: float, force: float) -> None:
     made = [stepper(pulled(*units), inertia=inertia, facets=facets) for units in ((length, force), (1.0, 1.0))]
     found, known = (one.simulate(0.6, step=0.05) for one in made)
-    assert found.statistics.programs <= 2 * known.statistics.programs
+    assert found.statistics.quadratic_programs <= 2 * known.statistics.quadratic_programs
     assert [(e.name, e.kind, e.time) for e in found.events] == [(e.name, e.kind, e.time) for e in known.events] != []
     np.testing.assert_allclose(found["ball.pose"][:, 4:] / length, known["ball.pose"][:, 4:], rtol=0.0, atol=1e-9)
     for one in ("normal force", "friction force"):

@@ -22,7 +22,7 @@ from bondgraph.run.streaming.consume import Taking
 from bondgraph.run.streaming.memory import Memory
 from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of
-from bondgraph.run.validation.doubts import doubts_of
+from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run.validation.judge import judged
 from bondgraph.run_arguments import KeepAsked, Sink, Sinkable
 from bondgraph.sinks.choose import sink_for
@@ -50,7 +50,7 @@ class KeptRuns:
         try:
             sink.begin(self.program.name, self.chosen.quantities)
             result = self._result(settings, sink, bar, begun)
-            wrong = [*([] if result.failure is None else [result.failure]), *result.doubts]
+            wrong = [*([] if result.failure is None else [result.failure]), *result.warnings]
             sink.end("\n".join(map(str, wrong)), len(result.t))
         except BaseException:
             sink.abandon()
@@ -105,7 +105,7 @@ class KeptRuns:
             events=few.events,
             failure=few.failure,
             statistics=statistics,
-            doubts=() if few.failure is not None else doubts_of(few, totals, settings.rtol),
+            warnings=() if few.failure is not None else validity_concerns(few, totals, settings.rtol),
             slots=self.chosen.slots,
             values=None,
             totals=totals,

@@ -19,7 +19,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.records import Events
 from bondgraph.run.results.energy_account import Ledger
-from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result, Statistics
 from bondgraph.run.settings import number
 from bondgraph.stepping.free_bodies.bodies import Bodies, Placement, free_bodies, matrices_of
@@ -256,7 +256,7 @@ def _result(
         events=Events.of(own, p, float(t[0]), Log(own, float(t[0]))),
         failure=failure,
         statistics=statistics,
-        doubts=tuple(_doubt(courses[k], float(t[k + 1]), len(loose)) for k in loose[:1]),
+        warnings=tuple(_doubt(courses[k], float(t[k + 1]), len(loose)) for k in loose[:1]),
         touching=np.array([0, *(int(np.sum(course.pressing)) for course in courses)]),
         overlap=np.array([0.0, *(course.overlap for course in courses)]),
         slip=np.array([0.0, *(course.slip for course in courses)]),
@@ -267,10 +267,10 @@ def _result(
     )
 
 
-def _doubt(course: PileStep, t: float, count: int) -> Doubt:
+def _doubt(course: PileStep, t: float, count: int) -> ValidityConcern:
     found = f"the last one changed a velocity by {course.change:.2g} m/s"
     reason = f"{NOT_FOUND} impulses were not found in {course.sweeps} sweeps, in {count} steps: {found}"
-    return Doubt(reason, t, "contacts", course.change, course.allowed)
+    return ValidityConcern(reason, t, "contacts", course.change, course.allowed)
 
 
 def _failure(problem: Problem, t: float) -> Failure:

@@ -173,7 +173,7 @@ class DeltaKinematics:
         """Tools (n, 3) in m, nan where the tips cannot meet, and all angles (n, 9) of motor angles (n, 3)."""
         angles = np.ascontiguousarray(y, dtype=float).reshape(-1, 3)
         p, sign = np.array(self.parameters.values()), choice("mode", mode, MODES)
-        found = compiled(self.backend)["closed"].many(angles, p, sign)
+        found = compiled(self.backend)["closed"].evaluate_many(angles, p, sign)
         theta = _together(angles, found["x"])
         theta[found["reach"] < 0.0] = np.nan
         return found["w"], by_arms(phi_of, theta)
@@ -182,7 +182,7 @@ class DeltaKinematics:
         """All angles (n, 9) in rad, nan out of reach, of tools (n, 3); and which are within reach (n,)."""
         tools = np.ascontiguousarray(w, dtype=float).reshape(-1, 3)
         p = np.array(self.parameters.values())
-        found = compiled(self.backend)["open"].many(tools, p, branch_signs(branch))
+        found = compiled(self.backend)["open"].evaluate_many(tools, p, branch_signs(branch))
         reached = np.all(found["reach"] >= 0.0, axis=1)
         return by_arms(phi_of, found["theta"]), reached
 
@@ -193,7 +193,7 @@ class DeltaKinematics:
     def postures_at(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         """The same at closed coordinates theta (n, 9)."""
         angles = np.ascontiguousarray(theta, dtype=float).reshape(-1, 9)
-        values = compiled(self.backend)["newton"].many(
+        values = compiled(self.backend)["newton"].evaluate_many(
             np.ascontiguousarray(angles[:, _UNMEASURED]), np.ascontiguousarray(angles[:, ::3]), np.array(self.parameters.values())
         )
         return {name: values[name] for name in ("w", "jacobian", "side", "stretch", "closure")}
