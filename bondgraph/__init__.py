@@ -31,6 +31,7 @@ from bondgraph.model.laws import Parameter, StateSpec
 from bondgraph.model.modal import by_mode
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph import analysis as analysis
@@ -73,3 +74,6 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return [*__all__, *(room for room in _LATER if room not in _OF_THEM.values())]
+
+
+answer_old_names(__name__)

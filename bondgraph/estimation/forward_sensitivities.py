@@ -149,7 +149,7 @@ class _Following:
             max_steps=2**53,
             iteration="auto",
             linear="auto",
-            simultaneous="together",
+            impacts="simultaneous",
         )
         own = weights_of(self.bound, self.rtol, None, self.max_step)
         self.allowances: Allowances = allowances_of(bound, own, result.x, self._driven(bound))

@@ -18,8 +18,10 @@ from bondgraph.estimation.variational import Variational, variational_of
 from bondgraph.output.cells import cell, line, table
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues, spelled_settings, start_of
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False, repr=False)
 class RunSensitivities:
     """Derivatives of everything in a run by numbers that are varied, at fixed times.

@@ -21,6 +21,7 @@ from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.results import BatchResult, RunOutcome
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, setting_key
+from screws.renamed import answer_old_names
 
 _KEPT = 5000
 """Numbers of a model up to which what its runs have in common is kept: more take memory, and their steps are what takes time."""
@@ -28,6 +29,7 @@ _KEPT = 5000
 _EACH = '"spring.stiffness": [20.0, 50.0]'
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True)
 class PreparedRun:
@@ -131,6 +133,7 @@ class PreparedRun:
         blocks = [np.broadcast_to(block, (runs, block.shape[1])) for block in (found[0], p, found[1])]
         return {k: (blocks[0][k], blocks[1][k], blocks[2][k]) for k in fit}
 
+    @answer_old_names
     def run_many(
         self,
         p: Any,

@@ -148,7 +148,7 @@ class Hybrid:
         come to rest at this instant."""
         self.courses.see(np.array([self.x, self.weights.size[: len(self.x)]]))
         settings = self.settings
-        how = How(probe, Together(WITHIN * settings.rtol, alone=settings.simultaneous == "sequence"))
+        how = How(probe, Together(WITHIN * settings.rtol, alone=settings.impacts == "sequential"))
         settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, how)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)

@@ -5,6 +5,7 @@ from bondgraph.sweeps.interface import sweep
 from bondgraph.sweeps.keep import Measure, events, first_time, integral, last, mean, peak
 from bondgraph.sweeps.runs import Run, Runs, load_runs
 from bondgraph.sweeps.tasks import RunIssue
+from screws.renamed import answer_old_names
 
 __all__ = [
     "RunIssue",
@@ -23,3 +24,5 @@ __all__ = [
     "sweep",
     "uniform",
 ]
+
+answer_old_names(__name__)

@@ -21,12 +21,14 @@ from bondgraph.sweeps.points import FAILURE, RUN
 from bondgraph.sweeps.roles import ARGUMENTS
 from bondgraph.sweeps.store import Store, path_of, quoted
 from bondgraph.sweeps.tasks import RunIssue
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     import pandas
     import xarray
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Run:
     """One run: its number, what was changed for it, what is kept of it, why it failed, and why it is in doubt.
@@ -42,6 +44,7 @@ class Run:
     warnings: tuple[RunIssue, ...] = ()
 
 
+@answer_old_names
 class Runs:
     """What a sweep has kept: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe`, `to_xarray`.
 

@@ -26,6 +26,7 @@ import numpy as np
 from bondgraph.errors import FileError, Problem, refusal
 from bondgraph.output.files import check_name, shown
 from bondgraph.sweeps.tasks import Row, RunIssue
+from screws.renamed import current_settings
 
 FORMAT, VERSION = "screwbond-runs", 1
 _WAIT = 60.0
@@ -33,7 +34,16 @@ _WAIT = 60.0
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises; damaged texts are not in UTF-8."""
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
+_SETTING = 'setting "'
+"""Beginning of the keys of settings in a plan."""
 _FAULTS = "(run INTEGER, kind TEXT, reason TEXT, time REAL, suspect TEXT)"
+
+
+def _current(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan with the names and values of settings of today."""
+    settings = {key.removeprefix(_SETTING)[:-1]: value for key, value in plan.items() if key.startswith(_SETTING)}
+    others = {key: value for key, value in plan.items() if not key.startswith(_SETTING)}
+    return {**others, **{f'{_SETTING}{name}"': value for name, value in current_settings(settings).items()}}
 
 
 class Store:
@@ -89,7 +99,7 @@ class Store:
             self._connection.execute("BEGIN IMMEDIATE")
             (text,) = self._connection.execute("SELECT value FROM meta WHERE key='header'").fetchone()
             known = json.loads(text)
-            if known["plan"] == plan:
+            if _current(known["plan"]) == plan:
                 longer = {**known, "axes": header["axes"], "plan": header["plan"]}
                 self._connection.execute("UPDATE meta SET value=? WHERE key='header'", (json.dumps(longer),))
 
@@ -116,6 +126,7 @@ class Store:
             raise self._no_store(why)
         try:
             header: dict[str, Any] = json.loads(found["header"])
+            header["plan"] = _current(header["plan"])
             shapes = json.loads(found["shapes"])
             for column in header["columns"]:
                 column["shape"] = shapes.get(column["name"], column["shape"])

@@ -36,6 +36,7 @@ from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run.validation.judge import is_watched, judged
 from bondgraph.run.validation.lost_solution import first_lost
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph.run.batch.workspace import Workspace
@@ -46,6 +47,7 @@ _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
 _ALL = KeepAsked()
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class PreparedProgram:
     """A program with the settings of its runs. May be used by several threads at once.
@@ -204,6 +206,7 @@ class PreparedProgram:
             assert kernel is None or kernel.address is not None
         return True
 
+    @answer_old_names
     def run_many(
         self,
         p: Any,

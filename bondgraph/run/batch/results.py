@@ -14,6 +14,7 @@ from bondgraph.run.batch import loop
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
+from screws.renamed import answer_old_names
 
 KINDS = ("last", "max", "min", "integral", "mean", "course")
 _CODES = {"last": loop.LAST, "max": loop.LARGEST, "min": loop.SMALLEST, "integral": loop.INTEGRAL, "mean": loop.INTEGRAL}
@@ -92,6 +93,7 @@ def kept_of(program: Program, keep: Mapping[str, tuple[str, str]]) -> tuple[tupl
     return tuple(found), kernel if asked_for else None
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True)
 class BatchResult:
@@ -135,6 +137,7 @@ class BatchResult:
         return np.array([k not in bad for k in range(len(self))], dtype=bool)
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class RunOutcome:
     """Where a run ended.

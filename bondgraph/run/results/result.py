@@ -23,12 +23,14 @@ from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.outputs import Outputs
 from bondgraph.run.results.result_cell import result_cell
 from bondgraph.run_arguments import StartValues
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     import pandas
     import xarray
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Statistics:
     """What a run cost.
@@ -66,6 +68,7 @@ class Statistics:
         return self.integration_time / max(self.rates, 1)
 
 
+@answer_old_names
 @dataclass(frozen=True, repr=False)
 class Result:
     """A finished run.

@@ -48,10 +48,10 @@ def cradle(count):
     return compile_model(graph), along
 
 
-@pytest.mark.parametrize(("how", "expected"), [("together", (-1 / 3, 2 / 3, 2 / 3)), ("sequence", (0.0, 0.0, 1.0))])
+@pytest.mark.parametrize(("how", "expected"), [("simultaneous", (-1 / 3, 2 / 3, 2 / 3)), ("sequential", (0.0, 0.0, 1.0))])
 def test_a_cradle_of_three_balls(how, expected):
     compiled, along = cradle(3)
-    run = compiled.simulate(0.1, simultaneous=how, progress=False)
+    run = compiled.simulate(0.1, impacts=how, progress=False)
     assert run.ok, run.failure
     for k, speed in enumerate(expected):
         np.testing.assert_allclose(velocity(run, f"ball {k}"), speed * along, atol=1e-9)
