@@ -21,7 +21,7 @@ from screwbond.models import collisions, ground, rigid_body
 from benchmarks import timing
 from benchmarks.command import run_command
 from bondgraph import Graph
-from bondgraph.stepping.free_bodies import Pile, pile
+from bondgraph.stepping.free_bodies import FreeBodyStepper, free_body_stepper
 from screws import quaternion, rotations
 from screws.shapes import Ball, Box, HalfSpace
 
@@ -117,7 +117,7 @@ def scene_xml(scene: Scene, step: float, constant: float) -> str:
     )
 
 
-def ours(made: Pile, scene: Scene, step: float) -> dict[str, float]:
+def ours(made: FreeBodyStepper, scene: Scene, step: float) -> dict[str, float]:
     """One fall and one rest."""
     clock = time.process_time()
     fall = made.simulate(FALL, step=step)
@@ -133,9 +133,9 @@ def ours(made: Pile, scene: Scene, step: float) -> dict[str, float]:
     return {
         "fall": 1e3 * falling,
         "rest": 1e3 * resting,
-        "contacts": float(rest.touching[-1]),
-        "deepest": 1e3 * float(np.max(fall.overlap)),
-        "overlap": 1e3 * float(rest.overlap[-1]),
+        "contacts": float(rest.contact_count[-1]),
+        "deepest": 1e3 * float(np.max(fall.penetration)),
+        "overlap": 1e3 * float(rest.penetration[-1]),
         "creep": 1e3 * float(np.max(np.linalg.norm(place[:, 1] - place[:, 0], axis=1))) / REST,
         "kinetic": 0.5 * float(np.sum(speed**2)),
         "height": float(np.mean(place[:, 1, 2])),
@@ -181,7 +181,7 @@ def measure(rounds: int = 3) -> dict[str, Any]:
 
     found: dict[str, Any] = {"mujoco": mujoco.__version__, "scenes": {}}
     for scene in (boxes(), bag()):
-        made = pile(graph(scene))
+        made = free_body_stepper(graph(scene))
         runs = {
             "screwbond": lambda made=made, scene=scene: ours(made, scene, STEP),
             "MuJoCo, solref 20 ms": lambda scene=scene: theirs(scene, STEP, 0.02),

@@ -36,8 +36,8 @@ class PreparedRun:
     """Runs of a model from the same start time to the same end with the same settings: `compiled.prepare_run(5.0, rtol=1e-9)`.
 
     What a run needs is bound once; then a run costs what its steps cost. Called with parameters and start values it gives what
-    `simulate` gives, bit for bit; `run` takes their numbers and gives numbers, `run_many` does so for many runs at once. Threads may
-    share it.
+    `simulate` gives, bit for bit; `run` takes their numbers and gives numbers, `run_many` does so for many runs at once. Threads
+    may share it.
     """
 
     compiled: Compiled
@@ -78,8 +78,8 @@ class PreparedRun:
             raise_if_any(model.name, foreign_velocities(model, motion, held.places, x))
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
-        """A run from numbers in the order of the kernels, as `start_values` gives them, which are not looked at: contiguous arrays of
-        floats p (parameters,), x0 (n,), m0 (modes,)."""
+        """A run from numbers in the order of the kernels, as `start_values` gives them, which are not looked at: contiguous arrays
+        of floats p (parameters,), x0 (n,), m0 (modes,)."""
         return self.program.run(p, x0, m0)
 
     def start_values_many(
@@ -120,8 +120,8 @@ class PreparedRun:
     def prechecked_starts(
         self, parameters: Mapping[str, Any], initial: Mapping[str, Any], runs: int
     ) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """What `start_values` gives for those of so many runs that need no look at each alone, by number; parameters and start values
-        by name, (runs, *shape)."""
+        """Return what `start_values` gives for those of the runs that need no check by themselves, by number; parameters and start
+        values by name, (runs, *shape)."""
         own = self.compiled
         try:
             found, p = start_rows(own, initial, runs), parameter_rows(own, parameters, runs)

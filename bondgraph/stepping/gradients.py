@@ -21,7 +21,7 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.stepping.problem import Steps
-from bondgraph.stepping.step import Stepped, Stride
+from bondgraph.stepping.step import StepResult, Stride
 from bondgraph.tape.differentiate import SparseJacobian, jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.specialise import substitute
@@ -104,7 +104,7 @@ def slopes_of(steps: Steps, inputs: tuple[int, ...]) -> StepSlopes:
 
 
 def gradients(
-    steps: Steps, stride: Stride, step: Stepped, inputs: tuple[int, ...], smoothing: float = 0.0
+    steps: Steps, stride: Stride, step: StepResult, inputs: tuple[int, ...], smoothing: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """d(state after)/d(state before) (n, n) and d(state after)/d(parameters) (n, inputs) of a step that `stride` makes again."""
     slopes, layout, n = slopes_of(steps, inputs), steps.layout, len(step.before)
@@ -130,7 +130,7 @@ def gradients(
     return after[:, :n], after[:, n:]
 
 
-def _displaced(stride: Stride, step: Stepped, buffer: np.ndarray, smoothing: float) -> np.ndarray:
+def _displaced(stride: Stride, step: StepResult, buffer: np.ndarray, smoothing: float) -> np.ndarray:
     """d(dq) by all variables (unknowns, variables), from the derivatives of the program's numbers."""
     layout, count = stride.layout, buffer.shape[1]
 
@@ -200,7 +200,7 @@ def _directions(stride: Stride) -> np.ndarray:
     return u
 
 
-def _smoothed(stride: Stride, step: Stepped, slopes: tuple[np.ndarray, ...], kappa: float) -> np.ndarray:
+def _smoothed(stride: Stride, step: StepResult, slopes: tuple[np.ndarray, ...], kappa: float) -> np.ndarray:
     """The same where contacts push with kappa / distance: min 1/2 y'H y + f'y - kappa sum of log(A y - lower) (Pang 2023)."""
     dH, df, dA, dlower, lower = slopes
     keep = np.isfinite(lower)

@@ -27,7 +27,7 @@ from bondgraph.stepping.quadratic.cone import check_facets
 from bondgraph.stepping.quadratic.layout import Wanted
 from bondgraph.stepping.quadratic.solver import SOLVED
 from bondgraph.stepping.run import forces_of, modes_of, run_steps
-from bondgraph.stepping.step import Stepped, StepSettings, Stride
+from bondgraph.stepping.step import StepResult, StepSettings, Stride
 
 INERTIA = ("ignored", "damped", "full")
 FRICTION = ("convex", "coulomb")
@@ -115,12 +115,12 @@ class Stepper:
 
     def step(
         self,
-        state: Stepped | np.ndarray | Mapping[str, Any] | None = None,
+        state: StepResult | np.ndarray | Mapping[str, Any] | None = None,
         *,
         h: float,
         t: float = 0.0,
         parameters: Mapping[str, Any] | None = None,
-    ) -> Stepped:
+    ) -> StepResult:
         """One step of h seconds.
 
         Parameters
@@ -135,7 +135,7 @@ class Stepper:
         return self._taken(stride, begin, number(h, "E501", "h"), p)
 
     def gradients(
-        self, step: Stepped, inputs: Sequence[str] | None = None, *, smoothing: float = 0.0
+        self, step: StepResult, inputs: Sequence[str] | None = None, *, smoothing: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
         """How the state after a step follows the state before it, (n, n), and parameters, (n, inputs), by the implicit function
         theorem; they jump where a contact changes its mode.
@@ -169,9 +169,9 @@ class Stepper:
         return told(self.steps, stride)
 
     def _at(
-        self, state: Stepped | np.ndarray | Mapping[str, Any] | None, t: float, parameters: Mapping[str, Any] | None
+        self, state: StepResult | np.ndarray | Mapping[str, Any] | None, t: float, parameters: Mapping[str, Any] | None
     ) -> tuple[Stride, np.ndarray, float]:
-        if isinstance(state, Stepped):
+        if isinstance(state, StepResult):
             p = self.steps.compiled.parameters(parameters) if parameters else state.p
             stride = Stride(self.steps, self.settings, p, state.state, state.m.copy())
             stride.s = state.slips.copy()
@@ -183,7 +183,7 @@ class Stepper:
             stride.x[:] = point.x
         return stride, p, float(t)
 
-    def _taken(self, stride: Stride, t: float, h: float, p: np.ndarray) -> Stepped:
+    def _taken(self, stride: Stride, t: float, h: float, p: np.ndarray) -> StepResult:
         if not 0.0 < h < math.inf:
             raise refusal("E501", f"a step cannot take {h!r} s", "a time above zero", about=self.steps.model.name, places=())
         before = stride.x.copy()
@@ -193,7 +193,7 @@ class Stepper:
         multipliers = answer.multipliers
         normal, friction = forces_of(stride, multipliers[None, :])
         modes = modes_of(stride, normal, stride.along[None, : stride.sums.shape[1]])
-        return Stepped(
+        return StepResult(
             t,
             h,
             before,

@@ -30,7 +30,7 @@ class StepSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Stepped:
+class StepResult:
     """One step, made.
 
     Parameters

@@ -149,7 +149,7 @@ def test_balls_that_touch_are_struck_at_once():
     """Both impulses from one matrix, with complex masses."""
     names, t = ("ball0.p", "ball0.inertia", "ball1.inertia", "ball2.inertia", "gap0.h"), np.array([0.0, 0.1, 0.3, 0.5])
     found = run_sensitivities(cradle(), names, 0.5, samples=t, **TIGHT)
-    assert found.ok and any(event.together for event in found.result.events)
+    assert found.ok and any(event.simultaneous for event in found.result.events)
 
     def momenta(p, a, b, c, _):
         mobility = np.array([[1.0 / a + 1.0 / b, -1.0 / b], [-1.0 / b, 1.0 / b + 1.0 / c]])
@@ -279,7 +279,7 @@ def test_what_does_not_act_on_each_other_has_times_of_its_own():
     samples = [0.2, 0.3, 0.45]
     two = run_sensitivities(blocks(2), ("floor0.h", "mx1.p", "weight1.value"), 0.45, samples=samples, **TIGHT)
     one = run_sensitivities(blocks(1), ("floor0.h", "weight0.value"), 0.45, samples=samples, **TIGHT)
-    assert two.ok and two.result.events[0].together
+    assert two.ok and two.result.events[0].simultaneous
     for own, name, alone in ((0, "floor0.h", "floor0.h"), (1, "weight1.value", "weight0.value")):
         for state in ("mx", "my"):
             agree(two[f"{state}{own}.p", name], one[f"{state}0.p", alone])
@@ -361,8 +361,8 @@ def test_friction_and_restitution_are_found_from_noisy_data(seed):
     data = {name: (t, run[name][1:] + rng.normal(scale=sigma, size=len(t)), sigma) for name, sigma in noise.items()}
     ranges = {"rubs.limit": (0.05, 0.1, 0.5), "floor.restitution": (0.5, 0.7), "J.p": (0.1, 0.25, 0.4)}
     found = estimate(ball(1), ranges, [Experiment(data, **settings)], progress=False)
-    assert found.distance(truth) < 4.5 and found.chi2 == pytest.approx(found.freedom, rel=0.5)
-    assert np.all(found.deviations < 0.1 * found.values)
+    assert found.mahalanobis_distance(truth) < 4.5 and found.chi2 == pytest.approx(found.degrees_of_freedom, rel=0.5)
+    assert np.all(found.standard_errors < 0.1 * found.values)
 
 
 def plank(arms, gap=0.1, friction=False, **mass):

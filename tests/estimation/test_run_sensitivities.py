@@ -287,7 +287,7 @@ def test_two_balls_that_touch_at_the_same_time_by_chance():
     samples = [0.3, 0.6, 1.0]
     two = run_sensitivities(balls(2), ["weight0.value", "weight1.value"], 1.0, samples=samples, **TIGHT)
     one = run_sensitivities(balls(1), ["weight0.value"], 1.0, samples=samples, **TIGHT)
-    assert any(event.together for event in two.result.events)
+    assert any(event.simultaneous for event in two.result.events)
     for k in range(2):
         assert two[f"ball{k}.p", f"weight{k}.value"] == pytest.approx(one["ball0.p", "weight0.value"], rel=EXACT)
         assert np.abs(two[f"ball{k}.p", f"weight{1 - k}.value"]).max() < EXACT

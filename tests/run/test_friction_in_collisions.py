@@ -167,7 +167,7 @@ def test_a_rod_that_falls_flat_and_slides_stays_flat(restitution):
     assert run.ok, run.failure
     hit = run.events[0]
     speed = np.sqrt(2.0 * GRAVITY * 0.2)
-    assert len(hit.together) == 2 and np.abs(run["w.flow"]).max() < 1e-8
+    assert len(hit.simultaneous) == 2 and np.abs(run["w.flow"]).max() < 1e-8
     moved = 1.0 - 0.1 * (1.0 + restitution) * speed
     assert np.min(np.abs(hit.x_after - 2.0 * moved)) < 1e-9 and hit.lost > 0.0
 

@@ -150,7 +150,7 @@ def test_cradles(count, how, expected, gap):
     )
     assert run.ok, run.failure
     np.testing.assert_allclose(velocities(run, M), expected, atol=1e-12)
-    taken = [event.together for event in run.events]
+    taken = [event.simultaneous for event in run.events]
     assert len(taken) == (1 if how == "simultaneous" else count - 1)
     assert all(len(of) == (count - 1 if how == "simultaneous" else 0) for of in taken)
     assert run.events[0].name == ("a0" if how == "sequential" else ", ".join(f"a{i}" for i in range(count - 1)))
@@ -221,7 +221,7 @@ def test_a_lopsided_rod_that_falls_flat(order):
     """Both supports at once: the velocities of both ends turn round, whatever the centre of mass, and whatever their order."""
     run = rod(order, offset=0.2).simulate(0.205, parameters={"left.restitution": 0.5, "right.restitution": 0.5}, progress=False)
     (event,) = run.events
-    assert event.name == "on left, on right" and len(event.together) == 2
+    assert event.name == "on left, on right" and len(event.simultaneous) == 2
     before, past = (dict(zip(("m.p", "J.p"), x[:2], strict=True)) for x in (event.x_before, event.x_after))
     assert past["m.p"] == pytest.approx(-0.5 * before["m.p"]) and abs(past["J.p"]) < 1e-12
 
@@ -253,7 +253,7 @@ def test_a_ball_falls_straight_into_a_wedge(order):
     run = compiled.simulate(0.2, initial=start(np.ones(2), [0.0, -1.0], [0.08, 0.08]), parameters=given, progress=False)
     assert run.ok, run.failure
     (event,) = run.events
-    assert len(event.together) == 2 and event.time == pytest.approx(0.1)
+    assert len(event.simultaneous) == 2 and event.time == pytest.approx(0.1)
     np.testing.assert_allclose(velocities(run, np.ones(2)), [0.0, 0.5], atol=1e-12)
 
 

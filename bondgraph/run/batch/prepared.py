@@ -226,8 +226,8 @@ class PreparedProgram:
         keep : what is kept of each run besides its end, {"peak": ("max", "rotor.flow")}: "last", "max", "min", "integral" (by
             trapezoids), "mean" or "course" of a quantity at the samples.
         threads : how many work at it; as many as there are processors by default. The numbers do not depend on it.
-        check_rank : whether to look along each run for positions in which its constraints lose rank, as single runs do; without, such
-            a run is not told from others, and what only that looks at is not computed.
+        check_rank : whether to look along each run for positions in which its constraints lose rank, as single runs do; without,
+            such a run is not told from others, and what only that looks at is not computed.
         lanes : how many runs go side by side in the processor's vectors, 1, 2, 4, 8 or 16; as many as it has room for by
             default, where there are `MANY` runs of a model for which that is possible. The numbers do not depend on it.
 

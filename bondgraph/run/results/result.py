@@ -185,7 +185,7 @@ class Result:
         """A quantity just before and just after one event (or the event of this number), (*shape) each."""
         if isinstance(event, int):
             own: int | None = event
-        elif (own := self.events.place(event)) is None:
+        elif (own := self.events.index_of(event)) is None:
             return replace(self, events=Events.alone(self.program, self.p, event)).at_event(0, name)
         before, after = self.at_events(name)
         return before[own], after[own]

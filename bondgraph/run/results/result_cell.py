@@ -69,7 +69,7 @@ def _quantities(result: Finished) -> str:
 
 
 def _events(result: Finished) -> str:
-    told = result.events.where(~result.events.internal)
+    told = result.events.select(~result.events.internal)
     if not len(told):
         return ""
     rows = [(f"{time:.6g} s", kind, lost) for time, kind, lost in zip(told.times, told.kinds, told.lost, strict=True)]

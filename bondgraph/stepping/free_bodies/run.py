@@ -23,13 +23,14 @@ from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result, Statistics
 from bondgraph.run.settings import number
 from bondgraph.stepping.free_bodies.bodies import Bodies, Placement, free_bodies, matrices_of
-from bondgraph.stepping.free_bodies.step import Accuracy, PileStep, TooMany, Walk, encounters
+from bondgraph.stepping.free_bodies.step import Accuracy, FreeBodyStep, TooMany, Walk, encounters
+from screws.renamed import answer_old_names
 from screws.shapes import HalfSpace, PointPairs, Solid, candidates
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
 
-__all__ = ["Pile", "PileResult", "pile"]
+__all__ = ["FreeBodyStepper", "FreeBodyResult", "free_body_stepper"]
 
 DEEPEST = 0.1
 """Share of the smaller shape by which bodies may overlap at the start."""
@@ -39,15 +40,16 @@ LOOSE, NOT_FOUND = 100.0, "E550"
 """A run whose impulses are off by so many tolerances somewhere is in doubt, with this code."""
 
 
+@answer_old_names
 @dataclass(frozen=True, repr=False)
-class PileResult(Result):
+class FreeBodyResult(Result):
     """A run with what happened at contacts, by sample; the first sample has none."""
 
-    touching: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    contact_count: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """How many contacts pressed, (k,)."""
-    overlap: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    penetration: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Deepest overlap, (k,), m."""
-    slip: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    slip_speed: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Largest velocity along a surface of what pressed, (k,), m/s."""
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Sweeps over all contacts in the step, (k,)."""
@@ -78,7 +80,7 @@ class PileResult(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class Pile:
+class FreeBodyStepper:
     """Free bodies that may collide, compiled for steps of time."""
 
     compiled: Compiled
@@ -86,7 +88,7 @@ class Pile:
 
     def simulate(
         self, t_end: float, *, step: float, parameters: Mapping[str, Any] | None = None, initial: Mapping[str, Any] | None = None
-    ) -> PileResult:
+    ) -> FreeBodyResult:
         """Run from 0 to t_end in steps of `step`, s, each of which is a sample.
 
         Raises `ModelError` E548 for bodies that overlap at the start, E549 for bodies that are not free, E551 for other times.
@@ -101,7 +103,7 @@ class Pile:
         walk = _walk(compiled, self.accuracy, p, x, m)
         _refuse_overlaps(walk, name)
         times = np.minimum(np.arange(math.ceil(end / h * (1.0 - 1e-12)) + 1) * h, end)
-        states, courses, failure = [x.copy()], list[PileStep](), None
+        states, courses, failure = [x.copy()], list[FreeBodyStep](), None
         for t, following in itertools.pairwise(times):
             try:
                 courses.append(walk.step(float(t), float(following - t)))
@@ -112,7 +114,10 @@ class Pile:
         return _result(self, walk, p, times[: len(states)], np.array(states), courses, failure, begin)
 
 
-def pile(graph: Graph | Model, *, tolerance: float = 1e-4, sweeps: int = 1000, backend: str = "auto") -> Pile:
+@answer_old_names
+def free_body_stepper(
+    graph: Graph | Model, *, tolerance: float = 1e-4, max_sweeps: int = 1000, backend: str = "auto"
+) -> FreeBodyStepper:
     """Compile a graph of free bodies for steps of time in which they touch, stick, slip and bounce wherever their shapes meet.
 
     Every body moves by its own momentum; what else acts on it may be any part of a graph but constraints and switches, and
@@ -122,7 +127,7 @@ def pile(graph: Graph | Model, *, tolerance: float = 1e-4, sweeps: int = 1000, b
     ----------
     graph : bodies with shapes, and `collisions(graph, bodies)`.
     tolerance : of relative velocities at contacts, of the largest in the step.
-    sweeps : most sweeps over all contacts in a step; where they do not suffice by far, the result is in doubt.
+    max_sweeps : of Gauss-Seidel over all contacts in a step; where they do not suffice by far, the result is in doubt.
     backend : as of `compile_model`.
 
     Raises `ModelError` E100 for what is no graph, E549 for one without collisions, E551 for other settings.
@@ -134,11 +139,11 @@ def pile(graph: Graph | Model, *, tolerance: float = 1e-4, sweeps: int = 1000, b
     if not isinstance(graph, (Graph, Model)):
         raise no_model(graph, "pile")
     share = number(tolerance, "E551", "tolerance")
-    if not 0.0 < share < 1.0 or isinstance(sweeps, bool) or not isinstance(sweeps, int) or sweeps < 1:
-        title = f"impulses cannot be found to {tolerance!r} in {sweeps!r} sweeps"
+    if not 0.0 < share < 1.0 or isinstance(max_sweeps, bool) or not isinstance(max_sweeps, int) or max_sweeps < 1:
+        title = f"impulses cannot be found to {tolerance!r} in {max_sweeps!r} sweeps"
         raise refusal("E551", title, "a tolerance between 0 and 1, a whole number of sweeps", about=graph.name)
     compiled = compile_model(graph, backend=backend)
-    made = Pile(compiled, Accuracy(share, sweeps))
+    made = FreeBodyStepper(compiled, Accuracy(share, max_sweeps))
     (x, m), p = compiled.initial(), compiled.parameters()
     free_bodies(compiled, p, x, m)
     return made
@@ -211,15 +216,15 @@ def _smallest(solid: Solid) -> float:
 
 
 def _result(
-    made: Pile,
+    made: FreeBodyStepper,
     walk: Walk,
     p: np.ndarray,
     t: np.ndarray,
     x: np.ndarray,
-    courses: list[PileStep],
+    courses: list[FreeBodyStep],
     failure: Failure | None,
     begin: float,
-) -> PileResult:
+) -> FreeBodyResult:
     compiled = made.compiled
     own = compiled.program
     m = np.tile(walk.m, (len(t), 1))
@@ -244,7 +249,7 @@ def _result(
     )
     if failure is not None:
         warnings.warn(f'"{own.name}": {failure}', RunEndedWarning, stacklevel=3)
-    return PileResult(
+    return FreeBodyResult(
         program=own,
         p=p,
         t=t,
@@ -257,9 +262,9 @@ def _result(
         failure=failure,
         statistics=statistics,
         warnings=tuple(_doubt(courses[k], float(t[k + 1]), len(loose)) for k in loose[:1]),
-        touching=np.array([0, *(int(np.sum(course.pressing)) for course in courses)]),
-        overlap=np.array([0.0, *(course.overlap for course in courses)]),
-        slip=np.array([0.0, *(course.slip for course in courses)]),
+        contact_count=np.array([0, *(int(np.sum(course.pressing)) for course in courses)]),
+        penetration=np.array([0.0, *(course.overlap for course in courses)]),
+        slip_speed=np.array([0.0, *(course.slip for course in courses)]),
         sweeps=np.array([0, *(course.sweeps for course in courses)]),
         pairs=courses[-1].pairs if courses else None,
         work=work,
@@ -267,7 +272,7 @@ def _result(
     )
 
 
-def _doubt(course: PileStep, t: float, count: int) -> ValidityConcern:
+def _doubt(course: FreeBodyStep, t: float, count: int) -> ValidityConcern:
     found = f"the last one changed a velocity by {course.change:.2g} m/s"
     reason = f"{NOT_FOUND} impulses were not found in {course.sweeps} sweeps, in {count} steps: {found}"
     return ValidityConcern(reason, t, "contacts", course.change, course.allowed)

@@ -22,7 +22,7 @@ from bondgraph.stepping.free_bodies.gauss_seidel import settle
 from screws.shapes import Arrangement, PointPairs, candidates
 from screws.shapes.found import crosses, dots
 
-__all__ = ["Accuracy", "PileStep", "Encounter", "TooMany", "Walk", "encounters"]
+__all__ = ["Accuracy", "FreeBodyStep", "Encounter", "TooMany", "Walk", "encounters"]
 
 
 PUSHED = 0.2
@@ -46,7 +46,7 @@ class Encounter:
 
 
 @dataclass(frozen=True, eq=False)
-class PileStep:
+class FreeBodyStep:
     """What one step did."""
 
     pairs: PointPairs
@@ -115,7 +115,7 @@ class Walk:
         free_T = np.matmul(adjoint(free_R, free_p), body_twist)[..., 0]
         return Placement(np.concatenate([free_R, rest.R]), np.concatenate([free_p, rest.p]), np.concatenate([free_T, rest.T]))
 
-    def step(self, t: float, h: float) -> PileStep:
+    def step(self, t: float, h: float) -> FreeBodyStep:
         """Go on by h seconds. Raises `TooMany`."""
         bodies, n, x = self.bodies, self.bodies.free, self.x
         free = np.arange(len(bodies.colliders)) < n
@@ -154,7 +154,7 @@ class Walk:
         turned = 0.5 * float(np.vdot(P, np.matmul(bodies.inverse, P[..., None])) - np.vdot(P_0, v[:n]))
         taken = 0.5 * float(np.vdot(forces, v[:n] - motion.T[:n])) - turned
         overlap = max(0.0, -float(np.min(touch.pairs.gap, initial=0.0)))
-        return PileStep(
+        return FreeBodyStep(
             touch.pairs, impulses, pressed, overlap, slip, lost, given, taken, settled.sweeps, settled.change, allowed
         )
 

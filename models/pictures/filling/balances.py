@@ -14,17 +14,17 @@ from bondgraph.model.domains import GENERIC
 from bondgraph.model.laws import InertialField, Storing
 from bondgraph.model.model import Model
 from bondgraph.run.results.result import Result
-from bondgraph.stepping.free_bodies import PileResult
+from bondgraph.stepping.free_bodies import FreeBodyResult
 
 MECHANISMS = "mechanisms"
 
 
 def pile_panels(result: Result) -> tuple[Panel, ...]:
     """Panels of how many contacts press, and how fast what presses slips, of a run of a pile."""
-    if not isinstance(result, PileResult):
+    if not isinstance(result, FreeBodyResult):
         return ()
-    touching = Panel("contacts that press", "", (Curve("", result.touching.astype(float), FORCE),))
-    return touching, Panel("fastest slip", "m/s", (Curve("", result.slip, AXES[0]),), level=True)
+    touching = Panel("contacts that press", "", (Curve("", result.contact_count.astype(float), FORCE),))
+    return touching, Panel("fastest slip", "m/s", (Curve("", result.slip_speed, AXES[0]),), level=True)
 
 
 def happenings_of(result: Result) -> tuple[Happening, ...]:

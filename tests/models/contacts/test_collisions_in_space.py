@@ -75,7 +75,7 @@ def test_a_ball_falls_straight_into_a_wedge(first):
     run = compile_model(graph).simulate(0.1, progress=False)
     assert run.ok, run.failure
     hits = [event for event in run.events if event.kind.startswith("impact")]
-    assert len(hits) == 1 and len(hits[0].together) == 2 and hits[0].time == pytest.approx(0.05)
+    assert len(hits) == 1 and len(hits[0].simultaneous) == 2 and hits[0].time == pytest.approx(0.05)
     after = velocity(run, "ball")
     np.testing.assert_allclose(after[:2], 0.0, atol=1e-9)
     np.testing.assert_allclose(run["ball.twist"][-1][:3], 0.0, atol=1e-8)
