@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from screwbond.models.impact import KINDS, ImpactStudy, Measured, ViscoelasticImpact, study_impact
+from screwbond.models.impact import KINDS, ImpactStudy, MeasuredImpact, ViscoelasticImpact, study_impact
 
-MEASURED = Measured(v0=0.1754, impulse=0.6662, duration=10.4e-3, e=0.1, poses=100)
+MEASURED = MeasuredImpact(v0=0.1754, impulse=0.6662, duration=10.4e-3, e=0.1, poses=100)
 """Speed, impulse and duration of the paper's Fig. 1; restitution as it is estimated there."""
 
 

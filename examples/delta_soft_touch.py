@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from screwbond.models.delta import DeltaParameters
-from screwbond.models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
+from screwbond.models.delta.studies.soft_touch import BALL, SoftTouchRun, TouchPlan, soft_touch
 
 
-def simulate(t_end: float = 16.0) -> dict[str, Touch]:
+def simulate(t_end: float = 16.0) -> dict[str, SoftTouchRun]:
     """The touch and its counter-examples."""
     robot, plan = DeltaParameters.fit(), TouchPlan()
     plans = {"soft touch": plan, "kp kept": replace(plan, fade=None), "hard as a ball": replace(plan, constants=BALL)}

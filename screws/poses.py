@@ -86,7 +86,7 @@ def hat(T: Sequence[Scalar] | np.ndarray) -> np.ndarray:
     return array([[w[i, 0], w[i, 1], w[i, 2], T[3 + i]] for i in range(3)] + [[0.0, 0.0, 0.0, 0.0]])
 
 
-def unhat(matrix: np.ndarray) -> np.ndarray:
+def vee(matrix: np.ndarray) -> np.ndarray:
     """Twist (6,) of a matrix (4, 4) in se(3)."""
     return array([*rotations.untilde(matrix[:3, :3]), matrix[0, 3], matrix[1, 3], matrix[2, 3]])
 

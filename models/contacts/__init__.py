@@ -14,7 +14,7 @@ from screwbond.models.contacts.laws import (
     Viscoelastic,
 )
 from screwbond.models.contacts.many import collisions
-from screwbond.models.contacts.places import ContactWarning, Untracked, untracked_place
+from screwbond.models.contacts.places import ContactWarning, UntrackedContact, find_untracked_contact
 
 __all__ = [
     "COMPONENTS",
@@ -27,12 +27,12 @@ __all__ = [
     "Maxwell",
     "Rigid",
     "ThreeState",
-    "Untracked",
+    "UntrackedContact",
     "VirtualSpring",
     "Viscoelastic",
     "attach_contact",
     "collisions",
     "constrained_components",
     "contact",
-    "untracked_place",
+    "find_untracked_contact",
 ]

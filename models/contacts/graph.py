@@ -33,9 +33,9 @@ from screwbond.models.contacts.components import (
     selection,
 )
 from screwbond.models.contacts.kinematics import contact_kinematics
-from screwbond.models.contacts.laws import LAWS, Compliant, ContactLaw, Head
+from screwbond.models.contacts.laws import LAWS, Compliant, ContactLaw, ContactKinematics
 from screwbond.models.contacts.laws.compliant import Compliance
-from screwbond.models.contacts.laws.tails import Tail
+from screwbond.models.contacts.laws.tails import ContactForces
 from screwbond.models.contacts.start import start_parameters, start_results, start_values
 from screwbond.models.contacts.switches import chart_switch
 from screwbond.models.contacts.transport import TWIST_2, transport_problems, turns
@@ -123,7 +123,7 @@ def contact(
     else:
         graph.connect(to_contact, split)
     _connect_free(graph, split, () if acts.stepped else chosen)
-    tail = acts.attach(graph, split, Head(name, chosen, transport, (surface1, surface2)))
+    tail = acts.attach(graph, split, ContactKinematics(name, chosen, transport, (surface1, surface2)))
 
     turning = transport if acts.carried and turns(transport, chosen) else None
     graph.add(contact_kinematics(surface1, surface2, turning))
@@ -191,7 +191,7 @@ def _law_problems(name: str, law: Any, compliance: Iterable[str]) -> list[Proble
     return []
 
 
-def _point(tail: Tail, chosen: Sequence[str]) -> ContactPoint:
+def _point(tail: ContactForces, chosen: Sequence[str]) -> ContactPoint:
     """What the graph says of the contact, whatever its law."""
     return ContactPoint(
         "",

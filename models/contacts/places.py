@@ -9,7 +9,7 @@ import numpy as np
 from screwbond.models.contacts.trajectory import contact_of, over_time
 
 from bondgraph.run.results.result import Result
-from screws.contact import contact_places, is_convex
+from screws.contact import all_closest_points, is_convex
 from screws.contact.starts import Bodies, common_samples
 from screws.errors import GeometryError
 from screws.poses import inverse, pose_from_state
@@ -27,7 +27,7 @@ class ContactWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Untracked:
+class UntrackedContact:
     """A place where two bodies overlap and no contact is: time (s), point (3,) of body 1 in its axes (m), depth (m)."""
 
     time: float
@@ -42,9 +42,9 @@ class Untracked:
         )
 
 
-def untracked_place(
+def find_untracked_contact(
     result: Result, bodies: tuple[str, str], surfaces: tuple[Surface, Surface], contacts: Sequence[str]
-) -> Untracked | None:
+) -> UntrackedContact | None:
     """The first place found where two bodies overlap and none of their `contacts` is; None where there is none.
 
     Convex bodies touch in one place and are not looked at. Others are, at some samples of the run: points of each that lie
@@ -60,14 +60,14 @@ def untracked_place(
         if searches < SEARCHES and _overlap_elsewhere(surfaces, H_1_2, known):
             searches += 1
             try:
-                places = contact_places(*surfaces, H_1_2)
+                places = all_closest_points(*surfaces, H_1_2)
             except GeometryError:
                 # Flat on flat has no isolated place, and the contact says so itself.
                 continue
             for place in places:
                 point = np.asarray(surfaces[0].point(place.q1, place.chart1), dtype=float)
                 if place.d < 0.0 and _away(point[None, :], known, surfaces)[0]:
-                    return Untracked(float(result.t[k]), tuple(map(float, point)), -place.d)  # type: ignore[arg-type]
+                    return UntrackedContact(float(result.t[k]), tuple(map(float, point)), -place.d)  # type: ignore[arg-type]
     return None
 
 

@@ -11,7 +11,7 @@ from screwbond.models.contacts.components import unpaired
 from screwbond.models.contacts.switches import POLE
 
 from bondgraph.errors import refusal
-from screws.contact import ContactCoordinates, closest_points, contact_places, is_convex
+from screws.contact import ContactCoordinates, closest_points, all_closest_points, is_convex
 from screws.errors import GeometryError
 from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface
@@ -61,7 +61,7 @@ def start_values(
 
 def _one_place(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> None:
     """E428 where the bodies touch in several places at once: a contact holds one."""
-    touching = [place for place in contact_places(surface1, surface2, H_1_2) if place.d < 0.0]
+    touching = [place for place in all_closest_points(surface1, surface2, H_1_2) if place.d < 0.0]
     if len(touching) < 2:
         return
     points = [surface1.point(place.q1, place.chart1) for place in touching]

@@ -205,7 +205,7 @@ def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         legend_above(sorted_, 2)
 
 
-def plot_strikes(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
+def plot_impacts(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     """Normal force as the arm strikes a wall in simulation with each law, over that of a single mass in its place."""
     mass = study.masses["momentum"]
     name = study.striker.chain.name
@@ -232,6 +232,6 @@ FIGURES = {
     "energies.png": plot_energies,
     "impulses.png": plot_impulses,
     "order.png": plot_order,
-    "strikes.png": plot_strikes,
+    "impacts.png": plot_impacts,
 }
 """File name -> what draws it."""

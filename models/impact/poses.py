@@ -60,7 +60,7 @@ class PoseStudy:
         }
 
 
-def over_poses(
+def study_poses(
     chain: Tree,
     point: Vector = (0.0, 0.0, 0.0),
     normal: Vector = (0.0, 0.0, 1.0),

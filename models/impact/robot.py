@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.chains import Chain, Link, Tree, cylinder_inertia
 from screwbond.models.impact.mobility import StrikingPoint, striking_point
-from screwbond.models.urdf import Skin, read_urdf
+from screwbond.models.urdf import LinkVisual, read_urdf
 
 from bondgraph.output.short_repr import brief
 from screws.joints import revolute
@@ -46,7 +46,7 @@ class Striker:
     point: Vector = (0.0, 0.0, 0.0)
     normal: Vector = (0.0, 0.0, 1.0)
     link: str | None = None
-    skins: tuple[Skin, ...] = ()
+    skins: tuple[LinkVisual, ...] = ()
 
     @property
     def where(self) -> StrikingPoint:

@@ -30,7 +30,7 @@ SMALL = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class ForceCourse:
+class ForceHistory:
     """An impact over time, from touch to release: arrays (n,).
 
     Parameters
@@ -173,7 +173,7 @@ class ViscoelasticImpact:
     def _compression(self, w: float) -> float:
         return float(np.sqrt(2.0 * self.m * self.k * max(float(_level(self.w0) - _level(w)), 0.0)) / self.c)
 
-    def course(self, samples: int = 400) -> ForceCourse:
+    def course(self, samples: int = 400) -> ForceHistory:
         """The impact at about so many times, with the account (20) of its energy."""
         angles = _angles(self.w0, samples)
         level = float(_level(self.w0))
@@ -182,7 +182,7 @@ class ViscoelasticImpact:
         s[[0, -1]] = 0.0
         unit = self.m * (self.k / self.c) ** 2
         spring = unit * level * np.cos(angles) ** 2
-        return ForceCourse(
+        return ForceHistory(
             np.sqrt(self.m / self.k) * _times(self.w0, samples),
             s,
             self.k / self.c * w,

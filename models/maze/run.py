@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from screwbond.models.maze.analysis import GAINS, closed_poles, compiled_maze
+from screwbond.models.maze.analysis import GAINS, closed_loop_poles, compiled_maze
 from screwbond.models.maze.parameters import MazeParameters
 from screwbond.models.studies.runs import account, ending, wall_times
 
@@ -134,7 +134,7 @@ class MazeRun:
 
     def summary(self) -> dict[str, Any]:
         """What summary.json holds: how far the ball came, forces, depths, closed-loop poles, energy and cost."""
-        poles = {str(i): float(closed_poles(self.maze, i).real.max()) for i in self.maze.rings}
+        poles = {str(i): float(closed_loop_poles(self.maze, i).real.max()) for i in self.maze.rings}
         return {
             **ending(self.result),
             "finished": self.finished,
@@ -151,7 +151,7 @@ class MazeRun:
     @property
     def notes(self) -> list[str]:
         """Rings on which the loops do not hold the ball."""
-        poles = ((i, closed_poles(self.maze, i)[-1]) for i in self.maze.rings)
+        poles = ((i, closed_loop_poles(self.maze, i)[-1]) for i in self.maze.rings)
         return [
             f"with k1 = {self.maze.k1:g} and k2 = {self.maze.k2:g} the ball does not stay on ring {i}: a pole at {told(pole)} 1/s"
             for i, pole in poles

@@ -5,7 +5,7 @@ Nothing here loads VTK, matplotlib or Pillow before a picture is made.
 
 from screwbond.models.pictures.archives import from_archive, gauss_frames
 from screwbond.models.pictures.filling.scenes import scene_of
-from screwbond.models.pictures.parts import Coil, Curve, Force, Frame, Happening, Look, Panel, Solid, Touching, Trail
+from screwbond.models.pictures.parts import SpringDrawing, Curve, Force, Frame, EventMark, Look, Panel, Solid, ContactDrawing, Trail
 from screwbond.models.pictures.plotting import plots
 from screwbond.models.pictures.probe import rendering
 from screwbond.models.pictures.scene import Scene
@@ -16,17 +16,17 @@ from screwbond.models.pictures.stage.views import View, show
 from screwbond.models.pictures.web.pages import Page, page
 
 __all__ = [
-    "Coil",
+    "SpringDrawing",
     "Curve",
     "Force",
     "Frame",
-    "Happening",
+    "EventMark",
     "Look",
     "Page",
     "Panel",
     "Scene",
     "Solid",
-    "Touching",
+    "ContactDrawing",
     "Trail",
     "View",
     "from_archive",

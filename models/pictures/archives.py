@@ -11,7 +11,7 @@ from screwbond.models.pictures.filling.balances import balance_panels
 from screwbond.models.pictures.filling.bodies import BODY_AXES, solid_of
 from screwbond.models.pictures.filling.touches import contact_panels, coordinate_panel
 from screwbond.models.pictures.interpolation import Array, poses
-from screwbond.models.pictures.parts import Curve, Frame, Spans, Touching, negative
+from screwbond.models.pictures.parts import Curve, Frame, Spans, ContactDrawing, negative
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.style import FORCE, INK, PATHS, SOLIDS
 
@@ -61,7 +61,7 @@ def from_archive(
         gauss.append(gauss_frames(surface, arrays[f"uv{side}"], H) if given is None else given)
     gap, fn = arrays["gap"], arrays["fn"]
     spans = negative(t, gap) if intervals is None else intervals
-    touch = Touching("contact", (0, 1), (gauss[0], gauss[1]), gap, fn, arrays["force_on_2_world"], spans)
+    touch = ContactDrawing("contact", (0, 1), (gauss[0], gauss[1]), gap, fn, arrays["force_on_2_world"], spans)
     coordinates = coordinate_panel((arrays["uv1"], arrays["uv2"]), arrays["alpha"], surfaces, PATHS)
     if energies is None and "E" in arrays:
         energies = {"stored": arrays["E"], "dissipated": arrays.get("Ediss", np.zeros(len(t)))}

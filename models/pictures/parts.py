@@ -141,7 +141,7 @@ class Force:
 
 
 @dataclass(frozen=True, eq=False)
-class Coil:
+class SpringDrawing:
     """A spring between points (k, 3) and (k, 3): drawn as a helix that is as long as they are apart.
 
     `turns` : of the helix; `radius`: of it, over the scene's unit.
@@ -161,7 +161,7 @@ class Coil:
 
 
 @dataclass(frozen=True, eq=False)
-class Touching:
+class ContactDrawing:
     """A contact, or where two solids are closest.
 
     Attributes
@@ -221,7 +221,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Happening:
+class EventMark:
     """Something that happened at time t, s; what is `internal` (a change of chart) is not drawn."""
 
     t: float

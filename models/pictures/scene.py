@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from screwbond.models.pictures.interpolation import Array, Between, seen_from
-from screwbond.models.pictures.parts import Coil, Force, Frame, Happening, Panel, Solid, Spans, Touching, Trail, inside
+from screwbond.models.pictures.parts import SpringDrawing, Force, Frame, EventMark, Panel, Solid, Spans, ContactDrawing, Trail, inside
 from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.shapes.surfaces import surface_mesh
 from screwbond.models.pictures.style import force_scale
@@ -40,13 +40,13 @@ class Scene:
     title: str
     t: Array
     solids: tuple[Solid, ...] = ()
-    touches: tuple[Touching, ...] = ()
+    touches: tuple[ContactDrawing, ...] = ()
     frames: tuple[Frame, ...] = ()
     paths: tuple[Trail, ...] = ()
     forces: tuple[Force, ...] = ()
-    coils: tuple[Coil, ...] = ()
+    coils: tuple[SpringDrawing, ...] = ()
     panels: tuple[Panel, ...] = ()
-    happenings: tuple[Happening, ...] = ()
+    happenings: tuple[EventMark, ...] = ()
     name: str = ""
     size: float | None = None
     view: Array | None = None
@@ -190,7 +190,7 @@ class Scene:
         )
 
 
-def _touch_at(at: Between, touch: Touching) -> Touching:
+def _touch_at(at: Between, touch: ContactDrawing) -> ContactDrawing:
     c1, c2 = (at.poses(H, jumps=True) for H in touch.frames)
     gap, normal, force = map(at.values, (touch.gap, touch.normal, touch.force))
     return replace(touch, frames=(c1, c2), gap=gap, normal=normal, force=force)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Touching, inside
+from screwbond.models.pictures.parts import ContactDrawing, inside
 from screwbond.models.pictures.scene import Scene
 
 SPACING = 0.95
@@ -48,7 +48,7 @@ def telling_time(scene: Scene, ghosts: int = 5) -> float:
     return float(scene.t[np.argmax(3.0 * strength + np.minimum(travel, 1.0) - 0.5 * late)])
 
 
-def leading(scene: Scene) -> Touching:
+def leading(scene: Scene) -> ContactDrawing:
     """The touch with the largest normal force; of a scene of one sample, at that time."""
     return max(scene.touches, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
 

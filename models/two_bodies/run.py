@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.bodies import Body
-from screwbond.models.contacts import ContactWarning, Untracked, untracked_place
+from screwbond.models.contacts import ContactWarning, UntrackedContact, find_untracked_contact
 from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
 from screwbond.models.studies.runs import account, ending, sample_times, wall_times
 from screwbond.models.two_bodies.graph import CONTACT, body_names, two_body_graph
@@ -43,7 +43,7 @@ class ContactRun:
     method: str
     title: str = ""
     notes: tuple[str, ...] = ()
-    untracked: Untracked | None = None
+    untracked: UntrackedContact | None = None
     """A place where the bodies went through each other, found by a search over the run."""
 
     @property
@@ -155,7 +155,7 @@ def run_contact(
     bodies, surfaces = (body1.name, body2.name), (body1.surface, body2.surface)
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
     others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in graph.parts]
-    untracked = untracked_place(result, bodies, surfaces, others)
+    untracked = find_untracked_contact(result, bodies, surfaces, others)
     if untracked is not None:
         warnings.warn(f'"{graph.name}": {untracked}', ContactWarning, stacklevel=2)
     return ContactRun(

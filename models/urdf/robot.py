@@ -11,7 +11,7 @@ import numpy as np
 from screwbond.models.chains import Tree
 from screwbond.models.urdf.grammar import Ignored
 from screwbond.models.urdf.joints import RobotJoint
-from screwbond.models.urdf.skins import Skin
+from screwbond.models.urdf.skins import LinkVisual
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import brief
@@ -36,7 +36,7 @@ class Robot:
 
     tree: Tree
     joints: tuple[RobotJoint, ...]
-    skins: tuple[Skin, ...] = ()
+    skins: tuple[LinkVisual, ...] = ()
     ignored: tuple[Ignored, ...] = ()
 
     @property

@@ -14,7 +14,7 @@ from screwbond.models.pictures.filling.linkages import LINKS, link_courses
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh, joined
 from screwbond.models.urdf.robot import Robot
-from screwbond.models.urdf.skins import Skin
+from screwbond.models.urdf.skins import LinkVisual
 
 from bondgraph.errors import caller_place, refusal
 
@@ -41,7 +41,7 @@ def robot_scene(
     rows = np.atleast_2d(given) if given.ndim != 1 else given[:, None] if robot.tree.freedoms == 1 else given[None]
     times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(as_floats(t))
     _check(robot, rows, times, frames)
-    solids = skinned(robot.tree, robot.skins, rows)
+    solids = visual_solids(robot.tree, robot.skins, rows)
     courses = link_courses(robot.tree, rows)
     shown = tuple(Frame(courses[robot.tree.index(link)], label=(link, "")) for link in frames)
     view = np.array(VIEW) / np.linalg.norm(VIEW)
@@ -49,9 +49,9 @@ def robot_scene(
     return Scene(title or robot.name, times, tuple(solids), **{**filled, **fields})
 
 
-def skinned(tree: Tree, skins: Sequence[Skin], rows: Array) -> list[Solid]:
+def visual_solids(tree: Tree, skins: Sequence[LinkVisual], rows: Array) -> list[Solid]:
     """The links of a tree that have skins, as solids, at joint coordinates (k, n)."""
-    own: dict[str, list[Skin]] = {}
+    own: dict[str, list[LinkVisual]] = {}
     for skin in skins:
         own.setdefault(skin.link, []).append(skin)
     solids, courses = [], link_courses(tree, rows)

@@ -1,12 +1,12 @@
 """Contact of two surfaces: poses, surfaces and coordinates in; closest points, contact rates and relative poses out."""
 
-from screws.contact.closest import ContactCoordinates, closest_points, contact_places, is_convex
+from screws.contact.closest import ContactCoordinates, closest_points, all_closest_points, is_convex
 from screws.contact.kinematics import contact_pose, contact_rates, drift, motion_rate, relative_curvature, relative_pose
 
 __all__ = [
     "ContactCoordinates",
     "closest_points",
-    "contact_places",
+    "all_closest_points",
     "contact_pose",
     "contact_rates",
     "drift",

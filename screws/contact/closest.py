@@ -93,7 +93,7 @@ def closest_points(
     return _coordinates(bodies, chosen)
 
 
-def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
+def all_closest_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
     """All places of nearness that a global search finds: overlapping ones first, the shallowest of them first, then separated
     ones by their gap. Two convex bodies have one; an ellipsoid across a trough has two. G122, G124 as `closest_points`."""
     bodies = _bodies(surface1, surface2, H_1_2)

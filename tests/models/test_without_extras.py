@@ -44,7 +44,7 @@ RUNS = {
     "soft-touch": (["delta", "soft-touch", "--params", "fit", "--until", "0.01"], {*COMMON, "touch.csv", "events.json"}),
     "workspace": (["delta", "workspace", "--params", "fit", "--points", "5"], {"workspace.npz", "summary.json"}),
     "hand": (["hand"], {*COMMON, "trajectory.npz", "study.csv", "events.json", "scenario.json", "equations.tex", "page.html"}),
-    "impact": (["impact", "--poses", "2"], {"summary.json", "laws.npz", "masses.csv", "poses.csv", "strikes.npz"}),
+    "impact": (["impact", "--poses", "2"], {"summary.json", "laws.npz", "masses.csv", "poses.csv", "impacts.npz"}),
     "maze": (["maze"], {*COMMON, "trajectory.npz", "events.json", "maze.json", "equations.tex"}),
 }
 """Arguments of every command and task that writes files, and what it writes without extras."""

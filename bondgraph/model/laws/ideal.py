@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from bondgraph.model.laws.given import StateSpec
-from bondgraph.model.laws.law import PORT, Demand, Switched, Wish
+from bondgraph.model.laws.law import PORT, CausalityRequest, Switched, CausalityPreference
 from bondgraph.model.ops import Op
 from bondgraph.output.short_repr import brief
 
@@ -54,8 +54,8 @@ class IdealConstraint(Switched):
     def stops(self, source: str, target: str) -> bool:
         return self.impulsive and target in self.active and source not in self.active
 
-    def demand(self, port: int) -> Demand:
-        return Demand(False, Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(False, CausalityPreference.MUST)
 
 
 @brief
@@ -72,5 +72,5 @@ class IdealSwitch(Switched):
     def stops(self, source: str, target: str) -> bool:
         return (source in self.active) != (target in self.active)
 
-    def demand(self, port: int) -> Demand:
-        return Demand(True, Wish.RATHER)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(True, CausalityPreference.RATHER)

@@ -21,7 +21,7 @@ OTHER: Mapping[Variable, Variable] = {"effort": "flow", "flow": "effort"}
 """Of the two variables the other one."""
 
 
-class Wish(IntEnum):
+class CausalityPreference(IntEnum):
     """How strongly an element asks for a causality; what is lower is heard earlier."""
 
     MUST = 0
@@ -34,12 +34,12 @@ class Wish(IntEnum):
 
 
 @brief
-class Demand(NamedTuple):
+class CausalityRequest(NamedTuple):
     """What an element asks for at one of its ports."""
 
     effort_in: bool
     """Whether the effort comes from outside, and the element gives the flow."""
-    wish: Wish
+    wish: CausalityPreference
 
 
 class Law:
@@ -53,7 +53,7 @@ class Law:
         """Local names of the signals that it offers besides its parameters; `ports` are those of its element."""
         raise NotImplementedError
 
-    def demand(self, port: int) -> Demand | None:
+    def demand(self, port: int) -> CausalityRequest | None:
         """The causality that it asks for at a port, by its place; None: whatever the others leave."""
         return None
 
@@ -74,8 +74,8 @@ class Storing(Law):
         """How easily it follows: of those that are coupled, the first in this order keep their states."""
         raise NotImplementedError
 
-    def demand(self, port: int) -> Demand:
-        return Demand(self.gives == "flow", Wish.INTEGRAL)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(self.gives == "flow", CausalityPreference.INTEGRAL)
 
 
 @brief

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bondgraph.model.laws.law import PORT, TWO_PORTS, Demand, Law, Variable, Wish
+from bondgraph.model.laws.law import PORT, TWO_PORTS, CausalityRequest, Law, Variable, CausalityPreference
 from bondgraph.model.ops import Op
 from bondgraph.output.short_repr import brief
 
@@ -30,8 +30,8 @@ class Resistor(Law):
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return PORT
 
-    def demand(self, port: int) -> Demand:
-        return Demand(self.effort is None, Wish.AS_GIVEN) if self.one_way else Demand(True, Wish.RATHER)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(self.effort is None, CausalityPreference.AS_GIVEN) if self.one_way else CausalityRequest(True, CausalityPreference.RATHER)
 
 
 @brief
@@ -45,8 +45,8 @@ class Reaction(Law):
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return (*TWO_PORTS, "flow", "power")
 
-    def demand(self, port: int) -> Demand:
-        return Demand(True, Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(True, CausalityPreference.MUST)
 
 
 @brief
@@ -61,5 +61,5 @@ class Source(Law):
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return PORT
 
-    def demand(self, port: int) -> Demand:
-        return Demand(self.gives == "flow", Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(self.gives == "flow", CausalityPreference.MUST)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bondgraph.model.laws.law import TWO_PORTS, Demand, Law, Switched, Wish
+from bondgraph.model.laws.law import TWO_PORTS, CausalityRequest, Law, Switched, CausalityPreference
 from bondgraph.model.ops import Op
 from bondgraph.output.short_repr import brief
 
@@ -46,8 +46,8 @@ class Transformer(Ratio):
     """The products with N, where there are cheaper formulas for them than rows times columns."""
     letter: ClassVar[str] = "N"
 
-    def demand(self, port: int) -> Demand | None:
-        return None if self.invertible else Demand(port == 1, Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest | None:
+        return None if self.invertible else CausalityRequest(port == 1, CausalityPreference.MUST)
 
 
 @brief
@@ -57,8 +57,8 @@ class Gyrator(Ratio):
 
     letter: ClassVar[str] = "r"
 
-    def demand(self, port: int) -> Demand | None:
-        return None if self.invertible else Demand(False, Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest | None:
+        return None if self.invertible else CausalityRequest(False, CausalityPreference.MUST)
 
 
 @brief
@@ -72,8 +72,8 @@ class SkewGyrator(Law):
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return ("effort", "flow", "J")
 
-    def demand(self, port: int) -> Demand:
-        return Demand(False, Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(False, CausalityPreference.MUST)
 
 
 @brief

@@ -49,7 +49,7 @@ class NewtonLoop:
 
 
 @dataclass(frozen=True)
-class Rubs:
+class RunFriction:
     """Dry friction in a collision: its count of directions, the place of its mode (0: it sticks), and, where it has several
     directions, the places in x at which it notes heading and pace."""
 
@@ -77,11 +77,11 @@ class Collisions:
     kernel: Kernel
     constraints: tuple[str, ...]
     bounces: tuple[tuple[int, ...], ...]
-    frictions: tuple[Rubs, ...] = ()
+    frictions: tuple[RunFriction, ...] = ()
 
 
 @dataclass(frozen=True)
-class Absent:
+class UnavailableKernel:
     """A kernel whose code was left behind where its results were computed: how many numbers it gave, and no way to ask again."""
 
     n_out: int

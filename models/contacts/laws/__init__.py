@@ -5,7 +5,7 @@ from screwbond.models.contacts.laws.compliant import Compliant
 from screwbond.models.contacts.laws.impact import Impact
 from screwbond.models.contacts.laws.maxwell import Maxwell
 from screwbond.models.contacts.laws.rigid import Rigid
-from screwbond.models.contacts.laws.tails import ContactLaw, Head, Tail
+from screwbond.models.contacts.laws.tails import ContactLaw, ContactKinematics, ContactForces
 from screwbond.models.contacts.laws.three_state import ThreeState
 from screwbond.models.contacts.laws.virtual_spring import VirtualSpring
 from screwbond.models.contacts.laws.viscoelastic import Viscoelastic
@@ -14,11 +14,11 @@ __all__ = [
     "LAWS",
     "Compliant",
     "ContactLaw",
-    "Head",
+    "ContactKinematics",
     "Impact",
     "Maxwell",
     "Rigid",
-    "Tail",
+    "ContactForces",
     "ThreeState",
     "VirtualSpring",
     "Viscoelastic",

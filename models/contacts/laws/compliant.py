@@ -21,7 +21,7 @@ import numpy as np
 from screwbond.models.contacts.components import COMPONENTS, by_component, domain_of, selection, stiffness_problems
 from screwbond.models.contacts.friction import STATES as FRICTION_STATES
 from screwbond.models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
-from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
 from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
 from screwbond.models.contacts.transport import contact_spring
 
@@ -88,13 +88,13 @@ class Compliant:
         found = stiffness_problems(name, chosen, self._stiffness, damping)
         return found + friction_problems(name, self._cones(chosen), chosen, damping)
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Springs and dampers of the constrained components, and sliders of the cones."""
         chosen, cones = head.chosen, self._cones(head.chosen)
         _connect(graph, split, head, self._stiffness, self._damping, cones)
         normal = SignalEntry("X0.effort", COMPONENTS.index("v_z")) if "v_z" in chosen else None
         frictions = tuple(cone.name for cone in cones)
-        return Tail(
+        return ContactForces(
             gap_switch(head.surfaces),
             normal,
             _normal_force(graph, chosen, cones),
@@ -146,7 +146,7 @@ NORMAL = Op("normal force", lambda wrench: wrench[COMPONENTS.index("v_z")], r"(#
 
 
 def _connect(
-    graph: Graph, split: Element, head: Head, stiffness: Mapping[str, float], damping: Mapping[str, float], cones: Sequence[Cone]
+    graph: Graph, split: Element, head: ContactKinematics, stiffness: Mapping[str, float], damping: Mapping[str, float], cones: Sequence[Cone]
 ) -> None:
     chosen, domain = head.chosen, domain_of(head.chosen)
     pick = TF("constrained", selection(chosen), structural=True, domains=(SCREW, domain), symbols={"matrix": r"S_{\mathrm{con}}"})

@@ -26,7 +26,7 @@ from screwbond.models.contacts.laws.rubbing import (
     rubbing_off,
     rubbing_problems,
 )
-from screwbond.models.contacts.laws.tails import Tail
+from screwbond.models.contacts.laws.tails import ContactForces
 from screwbond.models.contacts.switches import TOUCHING
 
 from bondgraph import TF, Automaton, Constraint, Element, Graph, Op
@@ -68,9 +68,9 @@ def connect_held(graph: Graph, split: Element, chosen: Sequence[str], friction: 
     return (HELD,)
 
 
-def ideal_tail(switch: Automaton, apart: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any) -> Tail:
+def ideal_tail(switch: Automaton, apart: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any) -> ContactForces:
     """The tail of a constraint on the gap, with the states in which it does not hold."""
-    return Tail(
+    return ContactForces(
         switch,
         SignalEntry(FORCE),
         FORCE,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from screwbond.models.contacts.laws.holding import FORCE, NORMAL, connect_held, connect_normal, held_problems, ideal_tail
 from screwbond.models.contacts.laws.numbers import number_problems
 from screwbond.models.contacts.laws.rubbing import Follows, components_with, connect_rubbing
-from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
 from screwbond.models.contacts.laws.three_state import CLOSED, PULLS
 from screwbond.models.contacts.switches import ENDS, FREE, STATES, TOUCHING, limits
 
@@ -53,7 +53,7 @@ class Impact:
         """E435 components, E436 restitution, E490, E491 friction."""
         return [*held_problems(name, self, chosen), *number_problems(name, self, ("restitution", "", 0.0, 1.0))]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """The constraint on the gap with its restitution, and that of what does not move."""
         connect_normal(graph, split, restitution=self.restitution)
         held = connect_held(graph, split, head.chosen, self.friction, restitution=0.0)
@@ -64,7 +64,7 @@ class Impact:
         return ideal_tail(machine, (FREE,), _begin(head), self.friction)
 
 
-def _begin(head: Head) -> Callable[[float], tuple[float, str]]:
+def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
     size = min(surface.size for surface in head.surfaces)
 
     def begin(gap: float) -> tuple[float, str]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from screwbond.models.contacts.laws.numbers import number_problems
-from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
 from screwbond.models.contacts.laws.three_state import BALLISTIC, LASTING, STATES, contact_states
 from screwbond.models.contacts.laws.viscoelastic import ALONG, FORCE, normal_only, normal_row, normal_spring
 from screwbond.models.contacts.switches import FREE, RELEASE, TOUCHING, limits
@@ -56,7 +56,7 @@ class Maxwell:
         ranges = (("k", "N/m", 0.0, math.inf), ("c", "N s/m", 0.0, math.inf))
         return [*normal_only(name, self, chosen), *number_problems(name, self, *ranges, above=("k", "c"))]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Spring and damper in series along the normal."""
         force = J0("contact force", symbols={"effort": "f"})
         graph.connect(split, row := normal_row()).connect(row, force)
@@ -64,7 +64,7 @@ class Maxwell:
         signals = ("kinematics.d", "kinematics.d'", "spring.q")
         further = limits(head.surfaces, STATES)
         machine = contact_states("switch", *signals, kinds=LASTING, resets=RELEASE, further=further)
-        return Tail(
+        return ContactForces(
             machine,
             FORCE,
             FORCE.signal,

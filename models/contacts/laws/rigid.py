@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from screwbond.models.contacts.components import COMPONENTS
 from screwbond.models.contacts.laws.numbers import component_problem
 from screwbond.models.contacts.laws.rubbing import COEFFICIENT, EXCESS, components_with, rubbing_problems
-from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
 from screwbond.models.contacts.switches import FREE, STATES, TOUCHING, limits
 
 from bondgraph import Automaton, Block, Element, Graph, Op, Parameter
@@ -47,7 +47,7 @@ class Rigid:
         found = component_problem(name, self, chosen, self.components, cure)
         return [*found, *rubbing_problems(name, self.friction, chosen)]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Nothing but the forces, zero until a step says otherwise, and the coefficient as a parameter."""
         graph.add(Block("step", [("N", zeros(()), []), ("f", zeros((2,)), [])], units={"N": "N", "f": "N"}))
         if self.friction is not None:
@@ -62,7 +62,7 @@ class Rigid:
             graph.add(cone)
             graph.export("friction excess", "friction cone.excess")
             graph.export("friction slip", "friction cone.slip")
-        return Tail(
+        return ContactForces(
             Automaton("switch", STATES, FREE, tuple(limits(head.surfaces, STATES))),
             None,
             "step.N",

@@ -18,7 +18,7 @@ from screws.surfaces import Surface
 
 
 @dataclass(frozen=True)
-class Head:
+class ContactKinematics:
     """What a law finds: the contact's name, its constrained components in their order, their transport, both surfaces."""
 
     name: str
@@ -28,7 +28,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Tail:
+class ContactForces:
     """What a law has put behind the head of a contact: names of signals, of states and of modes.
 
     Attributes
@@ -82,5 +82,5 @@ class ContactLaw(Protocol):
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """All that is wrong with its numbers, and with what it is to constrain, in the contact of this name."""
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Put its elements behind the 1-junction `split` of the contact twist, T_O2^{C2,O1}."""

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from screwbond.models.contacts.laws.holding import FORCE, connect_held, connect_normal, held_problems, ideal_tail
 from screwbond.models.contacts.laws.numbers import number_problems
 from screwbond.models.contacts.laws.rubbing import Follows, components_with, connect_rubbing
-from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
 from screwbond.models.contacts.switches import BEGINS, ENDS, FREE, TOUCHING, limits
 
 from bondgraph import Automaton, Element, Graph, Op, Transition
@@ -107,7 +107,7 @@ class ThreeState:
         numbers = number_problems(name, self, *((field, unit, 0.0, math.inf) for field, unit in every))
         return [*held_problems(name, self, chosen), *numbers]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """The constraint on the gap, and those of what does not move."""
         numbers: dict[str, Any] = {"alpha1": self.alpha1, "alpha0": self.alpha0, "alpha2": self.alpha2}
         connect_normal(graph, split, closing="smooth", **numbers)

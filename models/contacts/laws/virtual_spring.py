@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from screwbond.models.contacts.laws.numbers import number_problems
-from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
 from screwbond.models.contacts.laws.three_state import APART, BALLISTIC, CLOSED, INWARDS, OPEN, PULLS
 from screwbond.models.contacts.laws.viscoelastic import ALONG, FORCE, normal_only, normal_row
 from screwbond.models.contacts.switches import BEGINS, ENDS, FREE, RELEASE, limits
@@ -55,7 +55,7 @@ class VirtualSpring:
         ranges = (("k", "N/m", 0.0, math.inf), ("restitution", "", 0.0, 1.0))
         return [*normal_only(name, self, chosen), *number_problems(name, self, *ranges, above=("k", "restitution"))]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """The spring along the normal and its machine."""
         spring = C(
             "spring",
@@ -81,7 +81,7 @@ class VirtualSpring:
                 *limits(head.surfaces, STATES),
             ),
         )
-        return Tail(
+        return ContactForces(
             machine,
             FORCE,
             FORCE.signal,

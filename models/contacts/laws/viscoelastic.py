@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import domain_of, selection
 from screwbond.models.contacts.laws.numbers import component_problem, number_problems
-from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
 from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
 
 from bondgraph import J1, TF, C, Element, Graph, Op, Parameter, R
@@ -61,7 +61,7 @@ class Viscoelastic:
         numbers = number_problems(name, self, ("k", "N/m", 0.0, math.inf), ("c", "N s/m^2", 0.0, math.inf), above=("k",))
         return [*normal_only(name, self, chosen), *numbers]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Spring and damper along the normal."""
         common = J1("deformation rate", symbols={"flow": r"\dot s"})
         damper = R(
@@ -73,7 +73,7 @@ class Viscoelastic:
         )
         graph.connect(split, row := normal_row()).connect(row, common)
         graph.connect(common, normal_spring(self.k)).connect(common, damper)
-        return Tail(
+        return ContactForces(
             gap_switch(head.surfaces),
             FORCE,
             FORCE.signal,

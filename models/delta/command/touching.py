@@ -9,7 +9,7 @@ import numpy as np
 from screwbond.models.delta.command.robots import ROBOT_FIELDS, read_robot
 from screwbond.models.delta.pictures.touch_figure import plot_touch
 from screwbond.models.delta.studies.robot import DeltaRobot
-from screwbond.models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
+from screwbond.models.delta.studies.soft_touch import BALL, SoftTouchRun, TouchPlan, soft_touch
 from screwbond.models.studies.artefacts import plot
 from screwbond.models.studies.commands import add_fields, record_of
 from screwbond.models.studies.files import Table
@@ -56,13 +56,13 @@ def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
     return Outcome(done.summary(), files, _overview(done, options.until), pictures, run.notes, run.failure)
 
 
-def _column(done: Touch, name: str, width: int) -> np.ndarray:
+def _column(done: SoftTouchRun, name: str, width: int) -> np.ndarray:
     """The first `width` entries of a quantity over time (k, width)."""
     values = done.run.t if name == "t" else np.asarray(done[name])
     return values.reshape(len(done.run.t), -1)[:, :width]
 
 
-def _events(done: Touch) -> list[dict[str, Any]]:
+def _events(done: SoftTouchRun) -> list[dict[str, Any]]:
     events = done.run.result.events
     forces = [side.tolist() for side in done.run.result.at_events("contact.multiplier")] if events else [[], []]
     return [
@@ -71,7 +71,7 @@ def _events(done: Touch) -> list[dict[str, Any]]:
     ]
 
 
-def _overview(done: Touch, until: float) -> list[str]:
+def _overview(done: SoftTouchRun, until: float) -> list[str]:
     times = ", ".join(f"{1e3 * force:.2f} mN at {t:.4f} s" for t, force in zip(done.contacts[:5], done.impacts[:5], strict=True))
     count = "1 contact" if len(done.contacts) == 1 else f"{len(done.contacts)} contacts"
     slipped = f"slips at {done.slips[0]:.4f} s" if done.slips else "does not slip"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.studies.analysis import PoleZeroMap, Sweep
+from screwbond.models.delta.studies.analysis import PoleZeroMap, PoleSweep
 from screwbond.models.delta.studies.run import DeltaRun
 from screwbond.models.pictures.figures import legend_above, plot_file
 
@@ -79,7 +79,7 @@ def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
     return [(complex(np.mean(group)), len(group)) for group in groups.values()]
 
 
-def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
+def sweep_plot(swept: PoleSweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
     """Real parts of the six poles over the motor angle, with the angle (rad) at which the unstable root crosses."""
     with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained", title=title) as figure:
         panel = figure.subplots()

@@ -21,7 +21,7 @@ TOUCH = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Passage:
+class SingularPosture:
     """A singular configuration on the way.
 
     Parameters
@@ -129,7 +129,7 @@ class DeltaRun:
         return np.max([np.linalg.norm(pair, axis=1) for pair in pairs], axis=0)
 
     @cached_property
-    def passages(self) -> tuple[Passage, ...]:
+    def passages(self) -> tuple[SingularPosture, ...]:
         """Singular configurations of the kinematics between the rows of the result, in order; two passages of one kind between
         two rows are not seen."""
         if len(self.t) < 2:
@@ -143,7 +143,7 @@ class DeltaRun:
         found = [p for column in range(values.shape[1]) for p in self._passages_of(course, column, values[:, column])]
         return tuple(sorted(found, key=lambda p: p.time))
 
-    def _passages_of(self, course: Any, column: int, s: np.ndarray) -> list[Passage]:
+    def _passages_of(self, course: Any, column: int, s: np.ndarray) -> list[SingularPosture]:
         crossed = np.flatnonzero((s[:-1] > 0.0) != (s[1:] > 0.0))
         found = [self._refined(course, column, int(k), int(k) + 1) for k in crossed]
         near = np.abs(s) < TOUCH
@@ -153,13 +153,13 @@ class DeltaRun:
                 found.append(self._refined(course, column, max(least - 1, 0), min(least + 1, len(s) - 1)))
         return found
 
-    def _refined(self, course: Any, column: int, first: int, last: int) -> Passage:
+    def _refined(self, course: Any, column: int, first: int, last: int) -> SingularPosture:
         """The place of the smallest value between two rows of the course of angles."""
         t = np.concatenate([np.linspace(self.t[k], self.t[k + 1], 65) for k in range(first, last)])
         way = course(t)
         place = int(np.argmin(np.abs(_measures(self.kinematics, way)[:, column])))
         w = self.kinematics.postures_at(way[place : place + 1])["w"][0]
-        return Passage(float(t[place]), KINDS[column], by_arms(phi_of, way[place]), w)
+        return SingularPosture(float(t[place]), KINDS[column], by_arms(phi_of, way[place]), w)
 
 
 KINDS = (

@@ -25,7 +25,7 @@ from screwbond.models.delta.studies.touch_plan import BALL, TouchDesign, TouchPl
 from bondgraph import Compiled, Element, Graph, compile_model
 from bondgraph.run.events.records import Event
 
-__all__ = ["BALL", "Touch", "TouchDesign", "TouchPlan", "design", "soft_touch", "touch_graph"]
+__all__ = ["BALL", "SoftTouchRun", "TouchDesign", "TouchPlan", "design", "soft_touch", "touch_graph"]
 
 
 def touch_graph(robot: DeltaRobot | DeltaParameters, plan: TouchPlan | None = None) -> Graph:
@@ -71,7 +71,7 @@ def soft_touch(
     samples: Any = 5e-3,
     rtol: float = 1e-7,
     **settings: Any,
-) -> Touch:
+) -> SoftTouchRun:
     """Run a soft touch. What is compiled is kept: another plan for the same robot compiles nothing.
 
     Parameters
@@ -96,11 +96,11 @@ def soft_touch(
     start = start_of(robot.kinematics, w=designed.place - [plan.gap, 0.0, 0.0])
     initial = {**robot.initial(start), "contact.h": plan.gap}
     result = compiled.simulate(t_end, parameters=values, initial=initial, samples=samples, rtol=rtol, **settings)
-    return Touch(DeltaRun(result, compiled, robot.kinematics), plan, designed)
+    return SoftTouchRun(DeltaRun(result, compiled, robot.kinematics), plan, designed)
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
+class SoftTouchRun:
     """A soft touch that was run; `touch["contact.multiplier"]` is any quantity by its name.
 
     Parameters

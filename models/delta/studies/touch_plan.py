@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from screwbond.models.control import SoftTouch, fading, soft_touch_gains
+from screwbond.models.control import SoftTouch, fading_gain, soft_touch_gains
 from screwbond.models.delta.graphs.control import FILTER_TIME, Control, model_terms, task_control
 from screwbond.models.delta.kinematics.arm import friction_torque
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
@@ -133,7 +133,7 @@ def touch_control(parameters: DeltaParameters, plan: TouchPlan, designed: TouchD
     """The sampled controller of a plan; kp is a function of time. Raises E476 for gains outside 0 <= kp <= kd^2."""
     first, last = plan.fade or (plan.arrive, plan.contact)
     kp = np.full(3, designed.gains.kp0)
-    gain = fading(kp, first, last, axis=0, to=0.0 if plan.fade is not None else designed.gains.kp0)
+    gain = fading_gain(kp, first, last, axis=0, to=0.0 if plan.fade is not None else designed.gains.kp0)
     return task_control(
         parameters,
         approach(plan, designed.place),

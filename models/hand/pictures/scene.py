@@ -9,7 +9,7 @@ from screwbond.models.hand.graphs.whole_hand import GRASP, OBJECT, TIP, finger_n
 from screwbond.models.hand.grasping.grasp import skeleton
 from screwbond.models.hand.parameters import HandParameters
 from screwbond.models.hand.studies.run import HandRun
-from screwbond.models.pictures import Frame, Happening, Look, Scene, Solid, scene_of
+from screwbond.models.pictures import Frame, EventMark, Look, Scene, Solid, scene_of
 from screwbond.models.pictures.filling.balances import balance_panels
 from screwbond.models.pictures.interpolation import Array, level, poses
 from screwbond.models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined
@@ -96,12 +96,12 @@ def _numbers(run: HandRun) -> list[Frame]:
     return [Frame(level(np.tile(base, (count, 1))), 0.0, label=(str(i), "")) for i, base in enumerate(bases)]
 
 
-def happenings(run: HandRun) -> tuple[Happening, ...]:
+def happenings(run: HandRun) -> tuple[EventMark, ...]:
     """What happened where, in words; what happened to the grasp as a whole in red."""
     told = []
     for event in run.events():
         where, colour = ("", AXES[0]) if event["where"] == GRASP else (f", {event['where']},", MUTED)
-        told.append(Happening(event["time"], f"{event['kind']}{where} at {event['time']:.3f} s", event["internal"], colour))
+        told.append(EventMark(event["time"], f"{event['kind']}{where} at {event['time']:.3f} s", event["internal"], colour))
     return tuple(told)
 
 

@@ -12,8 +12,8 @@ from screwbond.models.hand.grasping.grasp import (
     internal_forces,
     object_manipulability,
     required_friction,
-    squeezing,
-    stretch,
+    squeeze_forces,
+    finger_extension,
 )
 from screwbond.models.hand.studies.run import HandRun
 from screwbond.models.studies.files import Table, write_table
@@ -44,7 +44,7 @@ class Study:
     internal: np.ndarray
     net: np.ndarray
     manipulability: np.ndarray
-    stretch: np.ndarray
+    finger_extension: np.ndarray
     path1: np.ndarray
     path2: np.ndarray
     force_closure: bool
@@ -114,10 +114,10 @@ def study(run: HandRun, samples: int = 301) -> Study:
         internal,
         net,
         values,
-        stretch(given, arrays["joints"][pick]),
+        finger_extension(given, arrays["joints"][pick]),
         _lengths(arrays["points1"], touching)[pick],
         _lengths(arrays["points2"], touching)[pick],
-        squeezing(points[0], normals[0], 1.0 if given.friction is None else given.friction) is not None,
+        squeeze_forces(points[0], normals[0], 1.0 if given.friction is None else given.friction) is not None,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Curve, Happening, Panel
+from screwbond.models.pictures.parts import Curve, EventMark, Panel
 from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, INK
 
 from bondgraph.model.domains import GENERIC
@@ -27,10 +27,10 @@ def pile_panels(result: Result) -> tuple[Panel, ...]:
     return touching, Panel("fastest slip", "m/s", (Curve("", result.slip_speed, AXES[0]),), level=True)
 
 
-def happenings_of(result: Result) -> tuple[Happening, ...]:
+def happenings_of(result: Result) -> tuple[EventMark, ...]:
     """Its events, without words."""
     events = result.events
-    return tuple(Happening(time, "", mark) for time, mark in zip(events.times.tolist(), events.internal.tolist(), strict=True))
+    return tuple(EventMark(time, "", mark) for time, mark in zip(events.times.tolist(), events.internal.tolist(), strict=True))
 
 
 def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:

@@ -27,7 +27,7 @@ from screwbond.models.pictures.filling.planes import (
 )
 from screwbond.models.pictures.filling.touches import Touched, touches_of
 from screwbond.models.pictures.interpolation import Array, poses
-from screwbond.models.pictures.parts import Coil, Frame, Look, Solid, Touching
+from screwbond.models.pictures.parts import SpringDrawing, Frame, Look, Solid, ContactDrawing
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.shapes.joints import joint_mesh
 from screwbond.models.pictures.shapes.meshes import Mesh, grid_sheet
@@ -126,7 +126,7 @@ class _Draft:
     contacts: dict[str, Touched] = field(default_factory=dict)
     joints: list[Callable[[float], Solid]] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
-    coils: list[Coil] = field(default_factory=list)
+    coils: list[SpringDrawing] = field(default_factory=list)
     gravity: Array = field(default_factory=lambda: np.zeros(3))
 
     @property
@@ -243,14 +243,14 @@ def _joint(draft: _Draft, joint: Visible) -> None:
 
 def _spring(draft: _Draft, spring: Visible) -> None:
     starts, ends = (over_time(draft.result, spring.signals[end]) for end in "ab")
-    draft.coils.append(Coil(spring.path, starts, ends))
+    draft.coils.append(SpringDrawing(spring.path, starts, ends))
 
 
 def _spatial_spring(draft: _Draft, spring: Visible) -> None:
     starts, ends = (
         (draft.course(spring.signals[f"pose {end}"]) @ draft.course(spring.signals[f"frame {end}"]))[:, :3, 3] for end in "ab"
     )
-    draft.coils.append(Coil(spring.path, starts, ends))
+    draft.coils.append(SpringDrawing(spring.path, starts, ends))
 
 
 DRAWERS: dict[str, Callable[[_Draft, Visible], None]] = {
@@ -295,7 +295,7 @@ def _loose_frames(result: Result) -> list[Frame]:
     return found
 
 
-def _sizes(draft: _Draft, touches: Sequence[Touching]) -> tuple[float | None, float]:
+def _sizes(draft: _Draft, touches: Sequence[ContactDrawing]) -> tuple[float | None, float]:
     """Length (m) that frames are made for, and the extent of all that is there at the start, m."""
     corners = [_corners(solid, 0) for solid in draft.solids.values() if solid.framed and not solid.endless]
     corners += [frame.poses[0, :3, 3][None] for frame in draft.frames]

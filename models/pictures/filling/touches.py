@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from screwbond.models.contacts.trajectory import contact_intervals, contact_trajectory
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Curve, Panel, Solid, Touching
+from screwbond.models.pictures.parts import Curve, Panel, Solid, ContactDrawing
 from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
 
 from bondgraph.run.results.result import Result
@@ -25,7 +25,7 @@ class Touched:
 
 def touches_of(
     result: Result, contacts: Mapping[str, Touched], solids: Mapping[str, Solid]
-) -> tuple[list[Touching], list[Panel]]:
+) -> tuple[list[ContactDrawing], list[Panel]]:
     """Touches, and the panels of their gaps, forces and coordinates; `contacts` by path, `solids` by key."""
     alone, places = len(contacts) == 1, list(solids)
     touches, gaps, forces, coordinates = [], [], [], []
@@ -38,7 +38,7 @@ def touches_of(
         uv = (arrays["uv1"], arrays["uv2"])
         coordinates.append(coordinate_panel(uv, arrays["alpha"], touched.surfaces, (first.ink, second.ink), words))
         touches.append(
-            Touching(
+            ContactDrawing(
                 path,
                 (places.index(touched.keys[0]), places.index(touched.keys[1])),
                 (arrays["frame1"], arrays["frame2"]),

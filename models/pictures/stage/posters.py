@@ -10,7 +10,7 @@ import numpy as np
 from screwbond.models.pictures.camera import direction, upward, zoom
 from screwbond.models.pictures.figures import save_image
 from screwbond.models.pictures.filling.scenes import as_scene
-from screwbond.models.pictures.parts import Touching
+from screwbond.models.pictures.parts import ContactDrawing
 from screwbond.models.pictures.plotting import key_panels, strip
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.stage.naming import arrows_in, axes_in, frame_labels, ghost_labels, pixels_between
@@ -135,7 +135,7 @@ def _feather(size: tuple[int, int]) -> Any:
     return Image.fromarray(np.round(255.0 * np.outer(down, across)).astype(np.uint8))
 
 
-def _close_up(scene: Scene, t: float, touch: Touching, side: int) -> tuple[Any, float]:
+def _close_up(scene: Scene, t: float, touch: ContactDrawing, side: int) -> tuple[Any, float]:
     """A touch from near, both Gauss frames with all their axes named; and how far (m) the picture reaches."""
     size = (side, side)
     with Stage(scene, size, background=("#f1f4f8", "#ffffff"), fine=0.72, ghosts=0, longer=0.36 / GAUSS) as stage:
@@ -181,7 +181,7 @@ def _magnify(page: Any, near: Any, small: Ring) -> None:
     ImageDraw.Draw(page).ellipse((left - 1, top - 1, right + 1, bottom + 1), outline=MUTED, width=5)
 
 
-def _explain(page: Any, scene: Scene, touch: Touching) -> None:
+def _explain(page: Any, scene: Scene, touch: ContactDrawing) -> None:
     """Words below the round picture."""
     from PIL import ImageDraw
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.camera import Camera
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Coil, Force, Frame, Look, Trail
+from screwbond.models.pictures.parts import SpringDrawing, Force, Frame, Look, Trail
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.shapes.coils import helix, stretched
 from screwbond.models.pictures.shapes.meshes import polyline
@@ -87,7 +87,7 @@ class Stage:
         ]
         self._order: list[int] = []
 
-    def _wound(self, coil: Coil) -> float:
+    def _wound(self, coil: SpringDrawing) -> float:
         """Radius of a helix, m: no wide ring of a spring between frames that hardly part."""
         return min(coil.radius * self.scene.unit, SLENDER * coil.length)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.pictures.camera import direction, upward
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Coil, Force, Look, Trail
+from screwbond.models.pictures.parts import SpringDrawing, Force, Look, Trail
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.shapes.coils import helix
 from screwbond.models.pictures.shapes.meshes import Mesh
@@ -112,7 +112,7 @@ def _force(k: int, force: Force, packed: Packed) -> dict[str, Any]:
     return {"at": at, "newtons": newtons, "pushing": force.pushing}
 
 
-def _coil(k: int, coil: Coil, scene: Scene, packed: Packed) -> dict[str, Any]:
+def _coil(k: int, coil: SpringDrawing, scene: Scene, packed: Packed) -> dict[str, Any]:
     """A helix along z, and the ends between which it is stretched."""
     ends = {"start": packed.course(f"coil{k}_a", coil.starts), "end": packed.course(f"coil{k}_b", coil.ends)}
     mesh = packed.mesh(helix(coil.length, coil.radius * scene.unit, coil.turns))

@@ -12,7 +12,7 @@ from screwbond.models.two_bodies.run import ContactRun, run_contact
 
 from bondgraph import Graph, ModelError
 from screws import pose
-from screws.contact import closest_points, contact_places, is_convex
+from screws.contact import closest_points, all_closest_points, is_convex
 from screws.surfaces import cylinder, egg, ellipsoid, parametric, plane, sphere, torus
 
 BAR = ellipsoid((0.06, 0.015, 0.015))
@@ -35,7 +35,7 @@ def dropped(*near, height: float = 0.045, t_end: float = 0.5) -> ContactRun:
 def test_places_of_a_bar_across_a_trough():
     """Two, mirrored; the one that is near a point is chosen."""
     H = pose(np.eye(3), np.array([0.0, 0.0, 0.04]))
-    places = contact_places(TROUGH, BAR, H)
+    places = all_closest_points(TROUGH, BAR, H)
     assert len(places) == 2 and np.isclose(places[0].d, places[1].d, rtol=0.0, atol=1e-12)
     for side in (LEFT, RIGHT):
         assert np.sign(TROUGH.point(closest_points(TROUGH, BAR, H, near=np.array(side)).q1)[0]) == np.sign(side[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from screwbond.models.hand import SCENARIOS, Hand, HandParameters, HandRun, Step, equilibrium, run_hand, study
+from screwbond.models.hand import SCENARIOS, Hand, HandParameters, HandRun, ReferenceStep, equilibrium, run_hand, study
 from screwbond.models.hand.studies.run import turned_by
 from screwbond.models.motion import Motion, pose_motion
 
@@ -120,7 +120,7 @@ def test_energy_never_rises_while_the_reference_rests(resting: Compiled) -> None
 
 @pytest.mark.parametrize("changes", [{"fingers": 2}, OBLIQUE, {"object_shape": "egg", "object_size": (0.02, 0.045)}])
 def test_other_hands_start_in_equilibrium_and_hold(changes: dict) -> None:
-    steps = (Step(0.1, 0.8, (0.006, 0.0, 0.0)), Step(0.5, 1.5, (0.0, 0.0, 0.02)))
+    steps = (ReferenceStep(0.1, 0.8, (0.006, 0.0, 0.0)), ReferenceStep(0.5, 1.5, (0.0, 0.0, 0.02)))
     compiled = compile_model(Hand(HandParameters(**changes), steps).graph())
     x, m = compiled.initial()
     assert np.max(np.abs(compiled.program.rates(0.0, x, compiled.parameters(), m))) < 1e-7
@@ -174,7 +174,7 @@ def test_refusals() -> None:
     with pytest.raises(ModelError, match="E480 sample_dt of the scenario, 10 s, is longer than its t_end, 9 s"):
         SCENARIOS["main"].changed(sample_dt=10.0)
     with pytest.raises(ModelError) as caught:
-        run_hand(SCENARIOS["main"].changed(steps=(Step(1.0, 1.0, (0.01, 0.0, 0.0)),)), progress=False)
+        run_hand(SCENARIOS["main"].changed(steps=(ReferenceStep(1.0, 1.0, (0.01, 0.0, 0.0)),)), progress=False)
     assert caught.value.problems[0].code == "E483"
     with pytest.raises(ModelError) as caught:
         jump = np.zeros((2, 2, 3))

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 from screwbond.models import cli
-from screwbond.models.hand import HandRun, finger_place, study
+from screwbond.models.hand import HandRun, fingertip_pose, study
 from screwbond.models.hand.grasping.grasp import skeleton
 from screwbond.models.hand.pictures.files import figure6
 from screwbond.models.hand.pictures.plots import figure7, grasp_plot
@@ -51,7 +51,7 @@ def test_skeleton_ends_where_the_tips_are(main: HandRun) -> None:
     assert np.allclose(places[:, :, -1], arrays["tips"][:, :, :3, 3], atol=1e-12)
     lengths = np.linalg.norm(np.diff(places, axis=2), axis=3)
     assert np.allclose(lengths, given.link_lengths, atol=1e-12)
-    R, centre = finger_place(given, 1, arrays["joints"][-1, 1])
+    R, centre = fingertip_pose(given, 1, arrays["joints"][-1, 1])
     assert np.allclose(places[-1, 1, -1], centre, atol=1e-12) and np.allclose(arrays["tips"][-1, 1, :3, :3], R, atol=1e-12)
 
 

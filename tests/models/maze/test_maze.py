@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from screwbond.models.maze import MazeParameters, analyse, closed_poles, margins, maze_graph, robustness, root_locus, run_maze
+from screwbond.models.maze import MazeParameters, analyse, closed_loop_poles, margins, maze_graph, robustness, root_locus, run_maze
 
 from bondgraph import compile_model
 from bondgraph.analysis import TransferFunction
@@ -138,7 +138,7 @@ def test_closed_loop_poles_are_the_roots_of_its_polynomial(i):
     a[4, [1, 4]] = (by_hand.Z1 - by_hand.P1) * R, -by_hand.P1
     a[5, [0, 5]] = by_hand.Z2 - by_hand.P2, -by_hand.P2
     wanted = np.sort_complex(np.linalg.eigvals(a))
-    found = closed_poles(MAZE, i)
+    found = closed_loop_poles(MAZE, i)
     assert wanted.real.max() == pytest.approx([-0.096921, -0.065905, -0.056808, -0.052365][i - 1], abs=5e-7)
     others = np.array([found[np.argmin(np.abs(found - pole))] for pole in wanted])
     assert np.allclose(others, wanted, rtol=1e-7)
@@ -153,7 +153,7 @@ def test_margins_are_where_poles_cross(i):
         margin = getattr(found, name)
 
         def rightmost(factor, which=which):
-            return closed_poles(
+            return closed_loop_poles(
                 MAZE, i, *(k * (factor if own else 1.0) for k, own in zip((MAZE.k1, MAZE.k2), which, strict=True))
             )[-1]
 
@@ -177,7 +177,7 @@ def test_phase_margin_of_a_loop_that_is_known():
 
 def test_root_loci_begin_at_the_poles_and_end_at_the_zeros():
     ends = root_locus(MAZE, 1, np.array([0.0, 1.0, 1e7]), 2)
-    assert np.allclose(np.sort_complex(ends[1]), np.sort_complex(closed_poles(MAZE, 1)), atol=1e-6)
+    assert np.allclose(np.sort_complex(ends[1]), np.sort_complex(closed_loop_poles(MAZE, 1)), atol=1e-6)
     for zero in (-0.7000019, 0.7000019, -0.05):
         assert np.abs(ends[2] - zero).min() < 1e-3
     assert analyse(MazeParameters(k1=0.1), 1).hold is None

@@ -12,7 +12,7 @@ from screwbond.models.chains import Chain, Link, chain_graph, link_pose
 from screwbond.models.chains.inertias import cylinder_inertia
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import Look, scene_of
-from screwbond.models.pictures.parts import Coil
+from screwbond.models.pictures.parts import SpringDrawing
 from screwbond.models.pictures.shapes.coils import helix, stretched
 from screwbond.models.pictures.shapes.looks import box_of_inertia, visual_mesh
 
@@ -116,7 +116,7 @@ def test_springs_end_where_they_are_fixed() -> None:
 
 
 def test_a_helix_ends_at_the_ends_of_its_spring() -> None:
-    coil = Coil("spring", np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), np.array([[0.3, 0.0, 0.4], [1.0, 0.0, 1.5]]))
+    coil = SpringDrawing("spring", np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), np.array([[0.3, 0.0, 0.4], [1.0, 0.0, 1.5]]))
     assert coil.length == pytest.approx(1.0)
     mesh, H = helix(coil.length, 0.01, coil.turns), stretched(coil.starts, coil.ends, coil.length)
     for k in range(2):

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
-from screwbond.models.pictures import Happening, Solid, from_archive, movie, page, plots, poster, rendering, still
+from screwbond.models.pictures import EventMark, Solid, from_archive, movie, page, plots, poster, rendering, still
 from screwbond.models.pictures.camera import Camera, direction, fit, upward
 from screwbond.models.pictures.figures import save_image
 from screwbond.models.pictures.interpolation import poses, quaternions
@@ -80,7 +80,7 @@ def rolling_ball(samples=41, hop=False, surface=None, told=True):
         names=("table", "ball"),
         energies={"kinetic": np.full(samples, 1e-3), "dissipated": 1e-5 * t},
         intervals=((0.0, 0.4), (0.8, 1.0)) if hop and told else None,
-        happenings=(Happening(0.4, ""), Happening(0.5, "chart 2", True), Happening(0.8, "")) if hop else (),
+        happenings=(EventMark(0.4, ""), EventMark(0.5, "chart 2", True), EventMark(0.8, "")) if hop else (),
     )
 
 

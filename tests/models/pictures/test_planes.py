@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from screwbond.models import Visual, mark_planar_body, planar_body, touch_planar
+from screwbond.models import Visual, mark_planar_body, planar_body, attach_planar_contact
 from screwbond.models.pictures import Scene, page, poster, rendering, scene_of
 
 from bondgraph import Graph, ModelError
@@ -109,8 +109,8 @@ def two_units(unit: float) -> Graph:
     graph, inner = Graph("plane"), Graph("cell")
     cart = planar_body("cart", mass=1.0, place=(0.0, 0.1 * unit), gravity=9.81 * unit)
     wheel = planar_body("wheel", mass=1.0, inertia=1.0, place=(unit, 0.3 * unit, 0.5), gravity=9.81 * unit, outline=0.3 * unit)
-    touch_planar(inner, "edge", (cart, (0.0, -0.1 * unit)), (None, (0.0, 2.0), 0.0), friction=0.3)
-    touch_planar(inner, "below", (wheel, (0.0, -0.3 * unit)), (None, (0.0, 1.0), 0.0))
+    attach_planar_contact(inner, "edge", (cart, (0.0, -0.1 * unit)), (None, (0.0, 2.0), 0.0), friction=0.3)
+    attach_planar_contact(inner, "below", (wheel, (0.0, -0.3 * unit)), (None, (0.0, 1.0), 0.0))
     graph.add(inner)
     return graph
 
@@ -133,7 +133,7 @@ def test_a_part_of_a_graph_in_other_units() -> None:
 def test_a_visual_instead_of_an_outline() -> None:
     graph = Graph("block")
     body = planar_body("block", mass=1.0, place=(0.0, 0.5), visual=Visual(box=(0.2, 0.3, 0.4)))
-    touch_planar(graph, "floor", (body, (0.0, -0.5)), (None, (0.0, 1.0), 0.0))
+    attach_planar_contact(graph, "floor", (body, (0.0, -0.5)), (None, (0.0, 1.0), 0.0))
     scene = scene_of(stepper(graph).simulate(0.02, step=0.01))
     np.testing.assert_allclose(np.ptp(scene.solids[0].shape.points, axis=0), (0.2, 0.3, 0.4))
 
