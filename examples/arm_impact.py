@@ -25,7 +25,7 @@ def study() -> ImpactStudy:
 
 def report(found: ImpactStudy) -> str:
     """The law, the masses, and what the arm does."""
-    law, struck = found.laws["viscoelastic"], found.strikes["viscoelastic"]
+    law, struck = found.laws["viscoelastic"], found.impacts["viscoelastic"]
     assert isinstance(law, ViscoelasticImpact)
     lines = [f"k = {law.k:.3g} N/m, c = {law.c:.3g} N s/m^2 and m = {law.m:.4g} kg: e = {law.restitution:.3f}"]
     for kind, mass in found.masses.items():

@@ -55,12 +55,12 @@ def bag(lean: float = np.radians(60.0), wide: float = 0.3) -> Body:
 
 def heap() -> Graph:
     """Boxes on a floor."""
-    return collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes()], friction=FRICTION, most=512)
+    return collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes()], friction=FRICTION, max_contacts=512)
 
 
 def bagful() -> Graph:
     """Balls in the bag."""
-    return collisions(Graph("bag"), [bag(), *balls()], friction=FRICTION, most=1024)
+    return collisions(Graph("bag"), [bag(), *balls()], friction=FRICTION, max_contacts=1024)
 
 
 def simulate(graph: Graph, t_end: float) -> FreeBodyResult:

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from screwbond.models import ground, planar_body, rigid_body, attach_planar_contact
+from screwbond.models import attach_planar_contact, ground, planar_body, rigid_body
 from screwbond.models.contacts.many import collisions
 
 from bondgraph import J0, C, Graph, Sf

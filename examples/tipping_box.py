@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from screwbond.models import planar_body, attach_planar_contact
+from screwbond.models import attach_planar_contact, planar_body
 
 from bondgraph import J0, J1, C, Graph, R, Sf
 from bondgraph.run.results.result import Result

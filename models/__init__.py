@@ -22,7 +22,7 @@ from screwbond.models.contacts import (
 from screwbond.models.gravity import attach_central_gravity, central_gravity
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import movie, page, plots, poster, show, still
-from screwbond.models.planar import PlanarBody, planar_body, planar_contact, attach_planar_contact
+from screwbond.models.planar import PlanarBody, attach_planar_contact, planar_body, planar_contact
 from screwbond.models.planar_looks import mark_planar_body, mark_planar_contact
 from screwbond.models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from screwbond.models.two_bodies import (

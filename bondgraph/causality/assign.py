@@ -18,7 +18,7 @@ from bondgraph.causality.ambiguity import ambiguous_junctions, first_integral, s
 from bondgraph.causality.conflict import describe, describe_dead_end
 from bondgraph.causality.strokes import Clash, Strokes
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
-from bondgraph.model.laws import Junction, Storing, CausalityPreference
+from bondgraph.model.laws import CausalityPreference, Junction, Storing
 from bondgraph.model.model import Bond, Model
 from bondgraph.output.short_repr import brief
 

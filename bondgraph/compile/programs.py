@@ -13,7 +13,7 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.output.lazy import LateRow, LateTable
-from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, RunFriction, RunClock, RunContact, RunTransition, Slot
+from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, RunClock, RunContact, RunFriction, RunTransition, Slot
 from bondgraph.run.program.bonds import bond_variables
 from bondgraph.tape.collection import paused_collection
 from bondgraph.tracing.instants.breaks import breaks_of

@@ -42,7 +42,7 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
 def bounded(value: Any, most: float = math.inf, not_below: str = "") -> Parameter:
     """A parameter between zero and `most`, and no less than another parameter of its element."""
     given = value if isinstance(value, Parameter) else Parameter(value)
-    return replace(given, most=most, not_below=not_below)
+    return replace(given, max_value=most, not_below=not_below)
 
 
 def value_of(given: Any) -> Any:

@@ -114,9 +114,9 @@ class CollisionSet:
     """Shapes by the number of their body."""
     friction: float
     restitution: float
-    most: int
+    max_contacts: int
     """More candidates than this end a run."""
-    apart: tuple[tuple[int, int], ...] = ()
+    exclude: tuple[tuple[int, int], ...] = ()
     """Pairs of bodies that are not looked at."""
     only: tuple[tuple[int, int], ...] | None = None
     """Pairs that are looked at; None: all."""
@@ -125,8 +125,8 @@ class CollisionSet:
         """Its shapes for a search over bodies of which `number` says which its own are."""
         held = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
         only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
-        apart = [(number[i], number[j]) for i, j in self.apart]
-        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, apart=apart, only=only)
+        apart = [(number[i], number[j]) for i, j in self.exclude]
+        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, exclude=apart, only=only)
 
 
 @brief

@@ -61,7 +61,7 @@ class Tree:
         return tuple(name for link in self.links for name in coordinates_of(link))
 
     @cached_property
-    def turns(self) -> tuple[bool, ...]:
+    def is_angle(self) -> tuple[bool, ...]:
         """Of each coordinate, whether it is an angle."""
         sections = self.sections
         return tuple(s.turns for s, drive in zip(sections.freedoms, sections.drives, strict=True) if drive.own)

@@ -33,7 +33,7 @@ from screwbond.models.contacts.components import (
     selection,
 )
 from screwbond.models.contacts.kinematics import contact_kinematics
-from screwbond.models.contacts.laws import LAWS, Compliant, ContactLaw, ContactKinematics
+from screwbond.models.contacts.laws import LAWS, Compliant, ContactKinematics, ContactLaw
 from screwbond.models.contacts.laws.compliant import Compliance
 from screwbond.models.contacts.laws.tails import ContactForces
 from screwbond.models.contacts.start import start_parameters, start_results, start_values
@@ -111,26 +111,26 @@ def contact(
     graph.declare_input("pose 1", "pose 2")
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     symbols = {"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"}
-    if not acts.acting:
+    if not acts.active_states:
         symbols["2.effort"] = "W^{C_2}"
     to_contact = screw_transformer(AD_CONTACT, TO_CONTACT, "kinematics.H_0_C2", ("0", "C2"), symbols=symbols)
     split = J1("contact twist", frame="C2", symbols={"flow": r"\bar T_{O_2}^{C_2,O_1}"})
 
     graph.connect(relative, to_contact)
-    if acts.acting:
-        switched = X0("X0", automaton="switch", active=acts.acting, frame="C2", symbols={"effort": "W^{C_2}"})
+    if acts.active_states:
+        switched = X0("X0", automaton="switch", active=acts.active_states, frame="C2", symbols={"effort": "W^{C_2}"})
         graph.connect(to_contact, switched).connect(switched, split)
     else:
         graph.connect(to_contact, split)
-    _connect_free(graph, split, () if acts.stepped else chosen)
+    _connect_free(graph, split, () if acts.stepping_only else chosen)
     tail = acts.attach(graph, split, ContactKinematics(name, chosen, transport, (surface1, surface2)))
 
-    turning = transport if acts.carried and turns(transport, chosen) else None
+    turning = transport if acts.tangent_vectors and turns(transport, chosen) else None
     graph.add(contact_kinematics(surface1, surface2, turning))
     graph.add_automaton(tail.switch)
     for index, surface in ((1, surface1), (2, surface2)):
         if surface.charts > 1:
-            graph.add_automaton(chart_switch(index, surface, chosen, acts.carried, tail.vectors))
+            graph.add_automaton(chart_switch(index, surface, chosen, acts.tangent_vectors, tail.vectors))
     graph.start(
         start_values(name, surface1, surface2, chosen, tail.begin, None if near is None else reals(near, 3)),
         ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
@@ -154,18 +154,18 @@ def contact(
     return graph
 
 
-def attach_contact(graph: Graph, touching: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
+def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals. Returns the graph.
 
     Without bodies they are those that `contact` was given; E566 where the contact is no such graph.
     """
-    known = touching.bodies if isinstance(touching, ContactGraph) else (None, None)
+    known = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
     bodies = {"1": known[0] if body1 is None else body1, "2": known[1] if body2 is None else body2}
     found = {port: body for port, body in bodies.items() if body is not None}
     if len(found) < len(bodies):
-        title = f'the bodies of "{touching.name}" are not known'
+        title = f'the bodies of "{contact.name}" are not known'
         raise refusal("E566", title, "attach_contact(graph, contact(name, body1, body2, ...))", about=graph.name)
-    return connect_bodies(graph, touching, found, cheapest=True)
+    return connect_bodies(graph, contact, found, cheapest=True)
 
 
 AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}", OF_AD)

@@ -27,9 +27,9 @@ def collisions(
     *,
     friction: float = 0.0,
     restitution: float = 0.0,
-    most: int = MOST,
+    max_contacts: int = MOST,
     pairs: Iterable[tuple[Body, Body]] | None = None,
-    apart: Iterable[tuple[Body, Body]] = (),
+    exclude: Iterable[tuple[Body, Body]] = (),
 ) -> Graph:
     """Let bodies with shapes touch wherever they meet, in steps of time (`bondgraph.stepping.free_bodies`,
     `bondgraph.stepping`). A graph may have several such sets.
@@ -40,9 +40,9 @@ def collisions(
     bodies : made with `shape=`.
     friction : coefficient of Coulomb's cone, of all pairs.
     restitution : how much of the velocity of approach comes back, 0 to 1.
-    most : largest number of candidates; more end a run (E514).
+    max_contacts : largest number of candidates; more end a run (E514).
     pairs : those that may touch, in place of all.
-    apart : those that may not; bodies that a constraint of the graph connects, such as a joint, need not be named.
+    exclude : those that may not; bodies that a constraint of the graph connects, such as a joint, need not be named.
 
     Raises `ModelError` E545 for what has no shape, E546 for numbers that cannot be, E547 for pairs of other bodies.
     """
@@ -65,14 +65,17 @@ def collisions(
         raise refusal("E546", f"friction of collisions is {shown(friction)}", "a number of zero or more", about=graph.name)
     if not 0.0 <= e <= 1.0:
         raise refusal("E546", f"restitution of collisions is {shown(restitution)}", "a number from 0 to 1", about=graph.name)
-    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
+    if isinstance(max_contacts, bool) or not isinstance(max_contacts, (int, np.integer)) or max_contacts < 1:
         raise refusal(
-            "E546", f"collisions can have {shown(most)} candidates", "a whole number above zero: most=256", about=graph.name
+            "E546",
+            f"collisions can have {shown(max_contacts)} candidates",
+            "a whole number above zero: max_contacts=256",
+            about=graph.name,
         )
     colliders = tuple(_collider(body) for body in bodies)
     only = None if pairs is None else _pairs(graph, pairs, number)
-    not_looked_at = (*_pairs(graph, apart, number), *_connected(graph, number))
-    return graph.mark_collisions(CollisionSet(colliders, tuple(shapes), mu, e, int(most), not_looked_at, only))
+    not_looked_at = (*_pairs(graph, exclude, number), *_connected(graph, number))
+    return graph.mark_collisions(CollisionSet(colliders, tuple(shapes), mu, e, int(max_contacts), not_looked_at, only))
 
 
 def _collider(body: Body) -> Collider:

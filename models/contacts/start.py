@@ -11,7 +11,7 @@ from screwbond.models.contacts.components import unpaired
 from screwbond.models.contacts.switches import POLE
 
 from bondgraph.errors import refusal
-from screws.contact import ContactCoordinates, closest_points, all_closest_points, is_convex
+from screws.contact import ContactCoordinates, all_closest_points, closest_points, is_convex
 from screws.errors import GeometryError
 from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface

@@ -2,18 +2,18 @@
 
 from screwbond.models.delta.graphs.control import Control, gravity_compensation, joint_control, linearising_control, task_control
 from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph
-from screwbond.models.delta.graphs.three_arms import delta_arm, delta_graph, connect_arms
+from screwbond.models.delta.graphs.three_arms import connect_arms, delta_arm, delta_graph
 from screwbond.models.delta.kinematics.parameters import DeltaParameters, read_parameters
 from screwbond.models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
 from screwbond.models.delta.studies.analysis import (
     Equilibrium,
-    PoleZeroMap,
     PoleSweep,
-    instability_angle,
+    PoleZeroMap,
     equilibrium,
     frequency_response,
-    pole_zero_map,
+    instability_angle,
     linearise_reduced,
+    pole_zero_map,
     sweep_poles,
 )
 from screwbond.models.delta.studies.pick_and_place import Tracking, track, transfer

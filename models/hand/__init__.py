@@ -5,6 +5,7 @@ from screwbond.models.hand.graphs.controller import VirtualObject, passive_contr
 from screwbond.models.hand.graphs.whole_hand import Hand, equilibrium
 from screwbond.models.hand.grasping.grasp import (
     Manipulability,
+    finger_extension,
     finger_jacobian,
     fingertip_pose,
     friction_margins,
@@ -15,7 +16,6 @@ from screwbond.models.hand.grasping.grasp import (
     object_manipulability,
     required_friction,
     squeeze_forces,
-    finger_extension,
 )
 from screwbond.models.hand.grasping.posture import Posture, initial_posture, joint_torques, spring_deflections
 from screwbond.models.hand.parameters import HandParameters

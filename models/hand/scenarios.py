@@ -87,7 +87,11 @@ _ASIDE = ReferenceStep(0.5, 2.5, (0.012, 0.0, 0.0))
 _COURSES = {
     "main": (9.0, (_ASIDE, ReferenceStep(2.5, 7.5, (0.0, 0.0, 0.06))), "to the side, then up until the fingers reach no farther"),
     "far": (12.0, (_ASIDE, ReferenceStep(2.5, 9.5, (0.0, 0.0, 0.09))), "as main, but the reference goes far beyond the reach"),
-    "rotate": (6.0, (ReferenceStep(0.5, 2.5, turn=(0.0, 0.0, 0.4)), ReferenceStep(2.5, 4.5, turn=(0.3, 0.0, 0.0))), "turns about z, then about x"),
+    "rotate": (
+        6.0,
+        (ReferenceStep(0.5, 2.5, turn=(0.0, 0.0, 0.4)), ReferenceStep(2.5, 4.5, turn=(0.3, 0.0, 0.0))),
+        "turns about z, then about x",
+    ),
 }
 SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name, (t_end, steps, words) in _COURSES.items()}
 """The motions of the example by name."""

@@ -36,12 +36,12 @@ def _run(given: tuple[MeasuredImpact, Striker], options: Namespace) -> Outcome:
 def _files(study: ImpactStudy) -> dict[str, Any]:
     laws = {
         f"{name} {part}": getattr(course, part)
-        for name, course in ((name, law.course()) for name, law in study.laws.items())
+        for name, course in ((name, law.history()) for name, law in study.laws.items())
         for part in COURSE
     }
     impacts = {
         f"{name} {part}": values
-        for name, strike in study.strikes.items()
+        for name, strike in study.impacts.items()
         for part, values in zip(("t", "force"), strike.force, strict=True)
     }
     speed = study.measured.v0
@@ -74,7 +74,7 @@ def _overview(study: ImpactStudy) -> list[str]:
         lines.append(f"  {KINDS[kind].name}: {mass:.6f} kg, {graph}")
     for relation, share in study.order.shares().items():
         lines.append(f"  {relation} in {100.0 * share:.1f} % of {len(study.order.q)} configurations")
-    for name, strike in study.strikes.items():
+    for name, strike in study.impacts.items():
         figures = f"e = {strike.restitution:.4f}, {1e3 * strike.duration:.4g} ms, {strike.impulse:.4g} N s"
         lines.append(f"  strikes a wall, {name}: {figures}")
     return lines
@@ -108,7 +108,7 @@ def _striker(options: Namespace) -> Striker:
     striker = default_striker() if options.urdf is None else striker_from_urdf(options.urdf, options.tip, meshes=meshes)
     given = {name: getattr(options, name) for name in ("q", "point", "normal")}
     striker = replace(striker, **{name: value for name, value in given.items() if value is not None})
-    direction(striker.where.chain, striker.normal)
+    direction(striker.striking_point.chain, striker.normal)
     return striker
 
 

@@ -47,7 +47,7 @@ class ForceLaw(Protocol):
     def impulse(self) -> float:
         """N s."""
 
-    def course(self, samples: int = 400) -> ForceHistory:
+    def history(self, samples: int = 400) -> ForceHistory:
         """The impact at about so many times."""
 
 
@@ -101,7 +101,7 @@ class SpringImpact:
         """N s."""
         return self.m * self.v0 * (1.0 + self.e)
 
-    def course(self, samples: int = 400) -> ForceHistory:
+    def history(self, samples: int = 400) -> ForceHistory:
         """The impact, with the end of the compression twice: before and after the drop of the energy."""
         half, unit = np.linspace(0.0, 0.5 * np.pi, max(samples // 2, 2)), np.sqrt(self.m / self.k)
         sine, cosine = np.sin(half), np.cos(half)
@@ -196,7 +196,7 @@ class MaxwellImpact:
         u = rate / self.k + f / self.c
         return f / self.k + self.m * (self.v0 - u) / self.c, u, f
 
-    def course(self, samples: int = 400) -> ForceHistory:
+    def history(self, samples: int = 400) -> ForceHistory:
         """The impact; what is dissipated is what the damper takes."""
         t = np.linspace(0.0, self.duration, max(samples, 2))
         s, u, f = self._state(t)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from screwbond.models.chains import BodyInertia, Tree, body_jacobian, link_pose, mass_matrix, combined_inertia
+from screwbond.models.chains import BodyInertia, Tree, body_jacobian, combined_inertia, link_pose, mass_matrix
 
 from bondgraph.errors import ModelError, refusal
 from screws.given import reals

@@ -46,10 +46,10 @@ class Striker:
     point: Vector = (0.0, 0.0, 0.0)
     normal: Vector = (0.0, 0.0, 1.0)
     link: str | None = None
-    skins: tuple[LinkVisual, ...] = ()
+    visuals: tuple[LinkVisual, ...] = ()
 
     @property
-    def where(self) -> StrikingPoint:
+    def striking_point(self) -> StrikingPoint:
         """The point in its place; raises `ModelError` E541, E542 for what does not fit."""
         return striking_point(self.chain, self.q, self.point, self.link)
 
@@ -99,4 +99,4 @@ def striker_from_urdf(
     """
     robot = read_urdf(path, tip=tip, meshes=meshes)
     tree = robot.tree
-    return Striker(tree, np.zeros(tree.freedoms) if q is None else q, point, normal, tip, robot.skins)
+    return Striker(tree, np.zeros(tree.freedoms) if q is None else q, point, normal, tip, robot.visuals)

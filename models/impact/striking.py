@@ -83,7 +83,7 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
 
     Raises `ModelError` E541 and E542 for a point that cannot move so, E544 for a law that no contact has.
     """
-    acts, where = contact_law(law), striker.where
+    acts, where = contact_law(law), striker.striking_point
     n = direction(where.chain, striker.normal)
     need_mobile(where, n, "projection")
     velocity = where.approach(n, law.v0)
@@ -142,6 +142,6 @@ def simulate_impacts(striker: Striker, v0: float, duration: float, e: float) -> 
 
     Raises as `simulate_impact`; E540 for numbers that no impact has.
     """
-    mass = mass_at(striker.where, striker.normal, "momentum")
+    mass = mass_at(striker.striking_point, striker.normal, "momentum")
     laws = equivalent_laws(v0, mass * v0 * (1.0 + e), duration, e)
     return {name: simulate_impact(striker, law) for name, law in laws.items()}

@@ -79,14 +79,14 @@ class ImpactStudy:
             "measured": asdict(self.measured),
             "laws": {name: _told(law) for name, law in self.laws.items()},
             "arm": self.striker.chain.name,
-            "link": self.striker.chain.links[self.striker.where.link].name,
+            "link": self.striker.chain.links[self.striker.striking_point.link].name,
             "q": np.asarray(self.striker.q, dtype=float).tolist(),
             "effective_mass": dict(self.masses),
             "effective_mass_of_graphs": {kind: measured.mass for kind, measured in self.graphs.items()},
             "disagreement": self.disagreement,
-            "locked_ratio": locked_ratio(self.striker.where, self.striker.normal),
+            "locked_ratio": locked_ratio(self.striker.striking_point, self.striker.normal),
             "impulse_at_end_of_compression": {kind: mass * self.measured.v0 for kind, mass in self.masses.items()},
-            "impacts": {name: _struck(strike) for name, strike in self.strikes.items()},
+            "impacts": {name: _struck(strike) for name, strike in self.impacts.items()},
             "order": {"poses": len(self.order.q), **self.order.shares()},
         }
 
@@ -120,7 +120,7 @@ def study_impact(measured: MeasuredImpact | None = None, striker: Striker | None
     Raises `ModelError` E540 to E542 for what no impact has.
     """
     asked, arm = measured or MeasuredImpact(), striker or default_striker()
-    where = arm.where
+    where = arm.striking_point
     return ImpactStudy(
         asked,
         arm,

@@ -173,7 +173,7 @@ class ViscoelasticImpact:
     def _compression(self, w: float) -> float:
         return float(np.sqrt(2.0 * self.m * self.k * max(float(_level(self.w0) - _level(w)), 0.0)) / self.c)
 
-    def course(self, samples: int = 400) -> ForceHistory:
+    def history(self, samples: int = 400) -> ForceHistory:
         """The impact at about so many times, with the account (20) of its energy."""
         angles = _angles(self.w0, samples)
         level = float(_level(self.w0))

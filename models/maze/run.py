@@ -49,7 +49,7 @@ class MazeRun:
         return tuple(event for event in self.result.events if not np.array_equal(event.m_before, event.m_after))
 
     @property
-    def finished(self) -> bool:
+    def reached_centre(self) -> bool:
         """Whether the ball has fallen through the last gate."""
         return bool(len(self.events) == len(self.maze.states) - 1)
 
@@ -75,7 +75,7 @@ class MazeRun:
         return np.linalg.norm(self["q.ball"], axis=1) - self.distance
 
     @cached_property
-    def rests(self) -> np.ndarray:
+    def on_ring(self) -> np.ndarray:
         """(k,) whether the ball is on a ring."""
         return np.array([state.startswith("ring") for state in self.states])
 
@@ -108,7 +108,7 @@ class MazeRun:
             "path": self.path,
         }
 
-    def happened(self) -> list[dict[str, Any]]:
+    def event_table(self) -> list[dict[str, Any]]:
         """Every event: time, what, the states before and after, where maze and ball are, and how the force on the ball jumps."""
         names, found = list(self.maze.states), []
         for event in self.events:
@@ -137,12 +137,12 @@ class MazeRun:
         poles = {str(i): float(closed_loop_poles(self.maze, i).real.max()) for i in self.maze.rings}
         return {
             **ending(self.result),
-            "finished": self.finished,
+            "finished": self.reached_centre,
             "state": self.states[-1],
             "events": {event.kind: event.time for event in self.events},
             "largest_force": float(self.force.max()),
             "weight": self.maze.ball_mass * self.maze.gravity,
-            "deepest": float(max(-self.gap[self.rests].min(initial=0.0), 0.0)),
+            "deepest": float(max(-self.gap[self.on_ring].min(initial=0.0), 0.0)),
             "largest_torque": float(np.abs(self["motor.effort"]).max()),
             "rightmost_closed_loop_pole": poles,
             **account(self.result, wall_times(self.compiled, self.result)),

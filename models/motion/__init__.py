@@ -4,7 +4,14 @@ from screwbond.models.motion.blocks import flow_source, reference
 from screwbond.models.motion.joining import axes, hold
 from screwbond.models.motion.polynomials import Motion, sequence
 from screwbond.models.motion.profiles import pick_and_place, quintic, s_curve
-from screwbond.models.motion.rotations import PoseMotion, AxisRotations, following_body, pose_motion, pose_reference, axis_rotations
+from screwbond.models.motion.rotations import (
+    AxisRotations,
+    PoseMotion,
+    axis_rotations,
+    following_body,
+    pose_motion,
+    pose_reference,
+)
 from screwbond.models.motion.splines import cubic_spline
 
 __all__ = [

@@ -124,7 +124,7 @@ class Motion:
         shaped = powers.reshape(1, -1, *(1,) * len(self.shape))
         return Motion(self.start + factor * (self.breaks - self.start), self.coefficients * shaped)
 
-    def starting(self, t: float) -> Motion:
+    def starting_at(self, t: float) -> Motion:
         """The same motion, beginning at the time t, s."""
         return Motion(self.breaks + (float(numbers("the start", t, (0,))) - self.start), self.coefficients)
 

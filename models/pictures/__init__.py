@@ -5,7 +5,18 @@ Nothing here loads VTK, matplotlib or Pillow before a picture is made.
 
 from screwbond.models.pictures.archives import from_archive, gauss_frames
 from screwbond.models.pictures.filling.scenes import scene_of
-from screwbond.models.pictures.parts import SpringDrawing, Curve, Force, Frame, EventMark, Look, Panel, Solid, ContactDrawing, Trail
+from screwbond.models.pictures.parts import (
+    ContactDrawing,
+    Curve,
+    EventMark,
+    Force,
+    Frame,
+    Look,
+    Panel,
+    Solid,
+    SpringDrawing,
+    Trail,
+)
 from screwbond.models.pictures.plotting import plots
 from screwbond.models.pictures.probe import rendering
 from screwbond.models.pictures.scene import Scene

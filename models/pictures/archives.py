@@ -11,7 +11,7 @@ from screwbond.models.pictures.filling.balances import balance_panels
 from screwbond.models.pictures.filling.bodies import BODY_AXES, solid_of
 from screwbond.models.pictures.filling.touches import contact_panels, coordinate_panel
 from screwbond.models.pictures.interpolation import Array, poses
-from screwbond.models.pictures.parts import Curve, Frame, Spans, ContactDrawing, negative
+from screwbond.models.pictures.parts import ContactDrawing, Curve, Frame, Spans, negative
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.style import FORCE, INK, PATHS, SOLIDS
 
@@ -55,7 +55,7 @@ def from_archive(
     for side, (called, surface, colours) in enumerate(zip(names, surfaces, SOLIDS, strict=False), start=1):
         H = poses(arrays[f"p{side}"], arrays[f"q{side}_wxyz"])
         solids.append(solid_of(called, H, surface, colours))
-        if not surface.endless:
+        if not surface.unbounded:
             frames.append(Frame(H, *BODY_AXES, label=("O", str(side))))
         given = arrays.get(f"frame{side}")
         gauss.append(gauss_frames(surface, arrays[f"uv{side}"], H) if given is None else given)
@@ -68,7 +68,7 @@ def from_archive(
     panels = contact_panels([Curve("", gap, INK)], [Curve("", fn, FORCE)], [coordinates])
     panels += balance_panels(energies or {}, arrays.get("residual"))
     return Scene(
-        **{"title": name, "name": name, "t": t, "solids": tuple(solids), "touches": (touch,), "frames": tuple(frames)}
+        **{"title": name, "name": name, "t": t, "solids": tuple(solids), "contacts": (touch,), "frames": tuple(frames)}
         | {"panels": tuple(panels)}
         | fields
     )

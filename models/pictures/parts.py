@@ -61,14 +61,14 @@ class Solid:
     framed: bool = True
 
     @property
-    def endless(self) -> bool:
+    def unbounded(self) -> bool:
         """Whether it has no size."""
-        return isinstance(self.shape, Surface) and self.shape.endless
+        return isinstance(self.shape, Surface) and self.shape.unbounded
 
     @cached_property
     def size(self) -> float:
         """Largest extent, m; infinite of what is endless."""
-        if self.endless:
+        if self.unbounded:
             return math.inf
         shape = self.shape
         points = shape.points if isinstance(shape, Mesh) else np.asarray(shape.grid(17, 17), dtype=float).reshape(-1, 3)
@@ -184,7 +184,7 @@ class ContactDrawing:
     force: Array
     intervals: Spans = ()
     pushing: bool = False
-    apart: bool = True
+    show_gap: bool = True
     mark: str | None = ""
 
 

@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from screwbond.models.pictures.interpolation import Array, Between, seen_from
-from screwbond.models.pictures.parts import SpringDrawing, Force, Frame, EventMark, Panel, Solid, Spans, ContactDrawing, Trail, inside
+from screwbond.models.pictures.parts import (
+    ContactDrawing,
+    EventMark,
+    Force,
+    Frame,
+    Panel,
+    Solid,
+    Spans,
+    SpringDrawing,
+    Trail,
+    inside,
+)
 from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.shapes.surfaces import surface_mesh
 from screwbond.models.pictures.style import force_scale
@@ -40,18 +51,18 @@ class Scene:
     title: str
     t: Array
     solids: tuple[Solid, ...] = ()
-    touches: tuple[ContactDrawing, ...] = ()
+    contacts: tuple[ContactDrawing, ...] = ()
     frames: tuple[Frame, ...] = ()
     paths: tuple[Trail, ...] = ()
     forces: tuple[Force, ...] = ()
-    coils: tuple[SpringDrawing, ...] = ()
+    springs: tuple[SpringDrawing, ...] = ()
     panels: tuple[Panel, ...] = ()
-    happenings: tuple[EventMark, ...] = ()
+    event_marks: tuple[EventMark, ...] = ()
     name: str = ""
     size: float | None = None
     view: Array | None = None
     up: Array | None = None
-    slow: Spans = ()
+    slow_motion: Spans = ()
     result: Result | None = None
 
     def need(self, what: str, *parts: tuple[Any, ...]) -> None:
@@ -74,14 +85,14 @@ class Scene:
         """Length (m) that frames, tubes and arrows are made for."""
         if self.size is not None:
             return self.size
-        touching = [self.solids[i] for touch in self.touches for i in touch.solids]
-        sizes = [solid.size for solid in touching or self.solids if not solid.endless]
+        touching = [self.solids[i] for touch in self.contacts for i in touch.solids]
+        sizes = [solid.size for solid in touching or self.solids if not solid.unbounded]
         return min(sizes) if sizes else 0.2 * self._span()
 
     @cached_property
     def reach(self) -> float:
         """Size (m) of the largest solid that has one."""
-        return max((solid.size for solid in self.solids if solid.framed and not solid.endless), default=self.unit)
+        return max((solid.size for solid in self.solids if solid.framed and not solid.unbounded), default=self.unit)
 
     @cached_property
     def stride(self) -> float:
@@ -103,8 +114,8 @@ class Scene:
     def all_frames(self) -> tuple[Frame, ...]:
         """Frames, and the Gauss frames of every touch."""
         found = list(self.frames)
-        for touch in self.touches:
-            shown = None if touch.apart else (touch.gap < 0.0) | inside(self.t, touch.intervals)
+        for touch in self.contacts:
+            shown = None if touch.show_gap else (touch.gap < 0.0) | inside(self.t, touch.intervals)
             for side, H in enumerate(touch.frames, start=1):
                 label = ("", "") if touch.mark is None else ("C", f"{side}{touch.mark}")
                 found.append(Frame(H, label=label, at_axis=True, shown=shown))
@@ -113,8 +124,8 @@ class Scene:
     @cached_property
     def all_paths(self) -> tuple[Trail, ...]:
         """The contact paths on both solids of every touch, then the others."""
-        found, words = [], "contact path" if len(self.touches) == 1 else "contact paths"
-        for touch in self.touches:
+        found, words = [], "contact path" if len(self.contacts) == 1 else "contact paths"
+        for touch in self.contacts:
             thick = np.where(inside(self.t, touch.intervals), 1.0, THIN)
             for i, H in zip(touch.solids, touch.frames, strict=True):
                 solid = self.solids[i]
@@ -128,7 +139,7 @@ class Scene:
         """The force on the second solid of every touch, then the others."""
         forces = [
             Force(touch.frames[1][:, :3, 3], touch.force, f"on {self.solids[touch.solids[1]].words}", touch.pushing)
-            for touch in self.touches
+            for touch in self.contacts
         ]
         return (*forces, *self.forces)
 
@@ -156,7 +167,7 @@ class Scene:
     def contact_intervals(self) -> list[tuple[float, float]]:
         """Times (s) in which anything touches."""
         found: list[tuple[float, float]] = []
-        for start, end in sorted(span for touch in self.touches for span in touch.intervals):
+        for start, end in sorted(span for touch in self.contacts for span in touch.intervals):
             if found and start <= found[-1][1]:
                 found[-1] = (found[-1][0], max(end, found[-1][1]))
             else:
@@ -168,8 +179,8 @@ class Scene:
         solid = self.solids[index]
         if isinstance(solid.shape, Mesh):
             return solid.shape
-        touching = [touch.frames[touch.solids.index(index)] for touch in self.touches if index in touch.solids]
-        near = touching or [other.poses for other in self.solids if other is not solid and not other.endless]
+        touching = [touch.frames[touch.solids.index(index)] for touch in self.contacts if index in touch.solids]
+        near = touching or [other.poses for other in self.solids if other is not solid and not other.unbounded]
         points = [seen_from(solid.poses, H[:, :3, 3]) for H in near]
         return surface_mesh(solid.shape, np.concatenate(points or [np.zeros((1, 3))]), self.reach, n_u, n_v)
 
@@ -181,11 +192,11 @@ class Scene:
             t=np.atleast_1d(np.asarray(times, dtype=float)),
             size=self.unit,
             solids=tuple(replace(solid, poses=at.poses(solid.poses)) for solid in self.solids),
-            touches=tuple(_touch_at(at, touch) for touch in self.touches),
+            contacts=tuple(_touch_at(at, touch) for touch in self.contacts),
             frames=tuple(_frame_at(at, frame) for frame in self.frames),
             paths=tuple(_path_at(at, path) for path in self.paths),
             forces=tuple(replace(f, points=at.values(f.points), newtons=at.values(f.newtons)) for f in self.forces),
-            coils=tuple(replace(c, starts=at.values(c.starts), ends=at.values(c.ends)) for c in self.coils),
+            springs=tuple(replace(c, starts=at.values(c.starts), ends=at.values(c.ends)) for c in self.springs),
             panels=tuple(_panel_at(at, panel) for panel in self.panels),
         )
 

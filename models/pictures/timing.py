@@ -19,7 +19,7 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
     """
     start, end = float(scene.t[0]), float(scene.t[-1])
     contacts = [(a - 0.5 * (b - a), b + 0.5 * (b - a)) for a, b in scene.contact_intervals()]
-    wide = [(max(start, a), min(end, b)) for a, b in scene.slow or contacts]
+    wide = [(max(start, a), min(end, b)) for a, b in scene.slow_motion or contacts]
     touching = sum(b - a for a, b in wide)
     if not wide or touching <= 0.0 or touching > share * (end - start):
         return np.linspace(start, end, count)
@@ -33,14 +33,14 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
 def telling_time(scene: Scene, ghosts: int = 5) -> float:
     """A time (s) worth a picture: strong forces, after enough travel for the ghosts, before paths cover each other; without
     contacts a third of the way."""
-    if not scene.touches:
+    if not scene.contacts:
         return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
     i, j = leading(scene).solids
     apart = scene.solids[j].poses[:, :3, 3] - scene.solids[i].poses[:, :3, 3]
     steps = np.linalg.norm(np.diff(apart, axis=0), axis=1)
     travel = np.concatenate([[0.0], np.cumsum(steps)]) / (SPACING * scene.unit * ghosts)
-    normal = np.sum([touch.normal for touch in scene.touches], axis=0)
-    gap = np.min([np.abs(touch.gap) for touch in scene.touches], axis=0)
+    normal = np.sum([touch.normal for touch in scene.contacts], axis=0)
+    gap = np.min([np.abs(touch.gap) for touch in scene.contacts], axis=0)
     # A knock that is over at once is no time of its own.
     strong = float(np.quantile(normal[normal > 0.0], 0.9)) if np.any(normal > 0.0) else 0.0
     strength = np.minimum(normal / strong, 1.0) if strong > 0.0 else -gap / scene.unit
@@ -50,7 +50,7 @@ def telling_time(scene: Scene, ghosts: int = 5) -> float:
 
 def leading(scene: Scene) -> ContactDrawing:
     """The touch with the largest normal force; of a scene of one sample, at that time."""
-    return max(scene.touches, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
+    return max(scene.contacts, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
 
 
 def pace(speed: float) -> str:
@@ -68,7 +68,7 @@ def pace(speed: float) -> str:
 
 def strongest(scene: Scene) -> tuple[float, float] | None:
     """The interval of contact (s) with the largest normal force; None without one."""
-    touch = max((touch for touch in scene.touches if touch.intervals), key=lambda touch: touch.normal.max(), default=None)
+    touch = max((touch for touch in scene.contacts if touch.intervals), key=lambda touch: touch.normal.max(), default=None)
     if touch is None:
         return None
     peak = scene.t[np.argmax(touch.normal)]

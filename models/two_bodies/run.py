@@ -43,7 +43,7 @@ class ContactRun:
     method: str
     title: str = ""
     notes: tuple[str, ...] = ()
-    untracked: UntrackedContact | None = None
+    untracked_contact: UntrackedContact | None = None
     """A place where the bodies went through each other, found by a search over the run."""
 
     @property
@@ -91,7 +91,7 @@ class ContactRun:
         return {
             "name": self.name,
             **ending(self.result),
-            "notes": [*self.notes, *([str(self.untracked)] if self.untracked else [])],
+            "notes": [*self.notes, *([str(self.untracked_contact)] if self.untracked_contact else [])],
             "peak_force": {"time": when, "value": force},
             "events": {
                 "contact on": kinds["contact on"],

@@ -36,7 +36,7 @@ class Robot:
 
     tree: Tree
     joints: tuple[RobotJoint, ...]
-    skins: tuple[LinkVisual, ...] = ()
+    visuals: tuple[LinkVisual, ...] = ()
     ignored: tuple[Ignored, ...] = ()
 
     @property

@@ -41,7 +41,7 @@ def robot_scene(
     rows = np.atleast_2d(given) if given.ndim != 1 else given[:, None] if robot.tree.freedoms == 1 else given[None]
     times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(as_floats(t))
     _check(robot, rows, times, frames)
-    solids = visual_solids(robot.tree, robot.skins, rows)
+    solids = visual_solids(robot.tree, robot.visuals, rows)
     courses = link_courses(robot.tree, rows)
     shown = tuple(Frame(courses[robot.tree.index(link)], label=(link, "")) for link in frames)
     view = np.array(VIEW) / np.linalg.norm(VIEW)
@@ -83,7 +83,7 @@ def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> No
         raise refusal("E529", title, cure, about=robot.name, places=where)
     if not (np.all(np.isfinite(rows)) and np.all(np.isfinite(times))):
         raise refusal("E529", "coordinates or times hold what is no finite number", "numbers", about=robot.name, places=where)
-    if not (robot.skins or frames):
+    if not (robot.visuals or frames):
         cures = ('read_urdf(..., meshes="collision") or "visual"', f'frames=("{known[-1]}",)')
         raise refusal("E527", f"{robot.name} has no shapes, so there is nothing to draw", *cures, about=robot.name, places=where)
     for link in frames:

@@ -1,6 +1,6 @@
 """Contact of two surfaces: poses, surfaces and coordinates in; closest points, contact rates and relative poses out."""
 
-from screws.contact.closest import ContactCoordinates, closest_points, all_closest_points, is_convex
+from screws.contact.closest import ContactCoordinates, all_closest_points, closest_points, is_convex
 from screws.contact.kinematics import contact_pose, contact_rates, drift, motion_rate, relative_curvature, relative_pose
 
 __all__ = [

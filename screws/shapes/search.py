@@ -98,13 +98,13 @@ def arrangement(
     shapes: Sequence[tuple[int, Solid]],
     *,
     fixed: Iterable[int] = (),
-    apart: Iterable[tuple[int, int]] = (),
+    exclude: Iterable[tuple[int, int]] = (),
     only: Iterable[tuple[int, int]] | None = None,
 ) -> Arrangement:
     """Shapes as (body, solid), and which pairs of bodies are looked at.
 
     fixed : bodies that never move: no pairs between them.
-    apart : pairs of bodies that are not looked at, such as those that a joint connects.
+    exclude : pairs of bodies that are not looked at, such as those that a joint connects.
     only : pairs of bodies that are looked at, in place of all.
 
     Two half-spaces, and two shapes of one body, are no pair.
@@ -115,7 +115,7 @@ def arrangement(
     looked = np.ones((count, count), dtype=bool) if only is None else _pairs(only, count)
     rest = list(fixed)
     looked[np.ix_(rest, rest)] = False
-    looked &= ~_pairs(apart, count)
+    looked &= ~_pairs(exclude, count)
     np.fill_diagonal(looked, False)
     half_space = np.array([isinstance(solid, HalfSpace) for solid in solids], dtype=bool)
     return Arrangement(solids, body, looked[np.ix_(body, body)] & ~np.outer(half_space, half_space))

@@ -115,7 +115,7 @@ class Surface:
         return not self.closed and bool(self._edges())
 
     @property
-    def endless(self) -> bool:
+    def unbounded(self) -> bool:
         """Whether neither coordinate ends, as on a plane: a picture can show what lies round its contacts only."""
         return not any(np.isfinite(stop - start) for start, stop, _ in self.shape.ranges())
 

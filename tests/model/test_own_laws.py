@@ -14,7 +14,7 @@ from bondgraph import J0, J1, C, Graph, I, ModelError, Op, Se, compile_model, si
 from bondgraph.assembly.assemble import ASSEMBLE
 from bondgraph.assembly.draft import Assembly, account_power, declare_state, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.model.element import Element, one_port
-from bondgraph.model.laws import PORT, CausalityRequest, Law, StateSpec, CausalityPreference
+from bondgraph.model.laws import PORT, CausalityPreference, CausalityRequest, Law, StateSpec
 
 
 @dataclass(frozen=True)

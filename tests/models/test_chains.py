@@ -12,6 +12,7 @@ from screwbond.models.chains import (
     bias,
     body_jacobian,
     body_twists,
+    combined_inertia,
     cylinder_inertia,
     gravity_forces,
     kinetic_energy,
@@ -20,7 +21,6 @@ from screwbond.models.chains import (
     mass_matrix,
     potential,
     space_jacobian,
-    combined_inertia,
 )
 from screwbond.models.chains.costs import recursion_is_shorter
 

@@ -10,6 +10,7 @@ from screwbond.models import prescribed_body
 from screwbond.models.motion import (
     Motion,
     axes,
+    axis_rotations,
     cubic_spline,
     flow_source,
     following_body,
@@ -21,7 +22,6 @@ from screwbond.models.motion import (
     reference,
     s_curve,
     sequence,
-    axis_rotations,
 )
 from screwbond.models.motion.polynomials import QUANTITIES
 

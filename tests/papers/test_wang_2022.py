@@ -16,8 +16,8 @@ from screwbond.models.impact import (
     effective_mass,
     graph_effective_mass,
     inverse_inertia,
-    study_poses,
     restitution,
+    study_poses,
 )
 from screwbond.models.impact.mobility import striking_point
 

@@ -78,7 +78,7 @@ def test_a_hinged_bar_falls_on_the_floor_and_stays():
 
 def test_more_candidates_than_there_may_be():
     balls = [rigid_body(f"ball {k}", mass=1.0, inertia=(1, 1, 1), position=(0.1 * k, 0, 0), shape=Ball(0.05)) for k in range(5)]
-    few = collisions(Graph("few"), balls, most=3)
+    few = collisions(Graph("few"), balls, max_contacts=3)
     with pytest.warns(RunEndedWarning, match="E514"):
         ended = stepper(few, "full").simulate(0.1, step=0.01)
     assert ended.failure is not None and ended.failure.kind == "E514" and len(ended.t) == 1

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, attach_planar_contact
+from screwbond.models import Rigid, attach_contact, attach_planar_contact, contact, ground, planar_body, rigid_body
 from screwbond.models.contacts.many import collisions
 
 from bondgraph import J0, C, Graph, Sf

@@ -7,7 +7,16 @@ import warnings
 
 import numpy as np
 import pytest
-from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, planar_contact, rigid_body, attach_planar_contact
+from screwbond.models import (
+    Rigid,
+    attach_contact,
+    attach_planar_contact,
+    contact,
+    ground,
+    planar_body,
+    planar_contact,
+    rigid_body,
+)
 from screwbond.models.contacts.many import collisions
 
 from bondgraph import J0, J1, C, Graph, I, RunEndedWarning, Se, Sf
@@ -133,5 +142,5 @@ def test_more_candidates_than_there_may_be_end_the_run() -> None:
     box = rigid_body(
         "box", mass=1.0, inertia=(0.01,) * 3, gravity=(0.0, 0.0, -9.81), position=(0.0, 0.0, 0.1), shape=Box(0.2, 0.2, 0.2)
     )
-    result = run(collisions(Graph("few"), [floor, box], friction=0.8, most=3))
-    assert result.failure is not None and "E514" in str(result.failure) and "most=" in str(result.failure)
+    result = run(collisions(Graph("few"), [floor, box], friction=0.8, max_contacts=3))
+    assert result.failure is not None and "E514" in str(result.failure) and "max_contacts=" in str(result.failure)

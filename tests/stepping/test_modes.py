@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from screwbond.models import planar_body, attach_planar_contact
+from screwbond.models import attach_planar_contact, planar_body
 
 from bondgraph import J0, C, Graph, ModelError, Sf
 from bondgraph.stepping import Stepper, stepper

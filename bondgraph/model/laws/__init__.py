@@ -3,7 +3,17 @@
 from bondgraph.model.laws.blocks import Equation, SignalBlock
 from bondgraph.model.laws.given import ByMode, Parameter, StateSpec
 from bondgraph.model.laws.ideal import IdealConstraint, IdealSwitch
-from bondgraph.model.laws.law import OTHER, PORT, TWO_PORTS, CausalityRequest, Law, Storing, Switched, Variable, CausalityPreference
+from bondgraph.model.laws.law import (
+    OTHER,
+    PORT,
+    TWO_PORTS,
+    CausalityPreference,
+    CausalityRequest,
+    Law,
+    Storing,
+    Switched,
+    Variable,
+)
 from bondgraph.model.laws.power import Reaction, Resistor, Source
 from bondgraph.model.laws.storages import InertialField, Storage
 from bondgraph.model.laws.structure import Action, Gyrator, Junction, Ratio, SkewGyrator, Transformer

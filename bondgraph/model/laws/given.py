@@ -18,7 +18,7 @@ class Parameter:
 
     value: Any
     unit: str = ""
-    most: float | None = None
+    max_value: float | None = None
     """The highest that it may be, and zero the lowest; None: any number."""
     not_below: str = ""
     """Another parameter of the element: the lowest that it may be."""

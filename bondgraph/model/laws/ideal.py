@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from bondgraph.model.laws.given import StateSpec
-from bondgraph.model.laws.law import PORT, CausalityRequest, Switched, CausalityPreference
+from bondgraph.model.laws.law import PORT, CausalityPreference, CausalityRequest, Switched
 from bondgraph.model.ops import Op
 from bondgraph.output.short_repr import brief
 

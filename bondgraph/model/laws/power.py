@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bondgraph.model.laws.law import PORT, TWO_PORTS, CausalityRequest, Law, Variable, CausalityPreference
+from bondgraph.model.laws.law import PORT, TWO_PORTS, CausalityPreference, CausalityRequest, Law, Variable
 from bondgraph.model.ops import Op
 from bondgraph.output.short_repr import brief
 
@@ -31,7 +31,11 @@ class Resistor(Law):
         return PORT
 
     def demand(self, port: int) -> CausalityRequest:
-        return CausalityRequest(self.effort is None, CausalityPreference.AS_GIVEN) if self.one_way else CausalityRequest(True, CausalityPreference.RATHER)
+        return (
+            CausalityRequest(self.effort is None, CausalityPreference.AS_GIVEN)
+            if self.one_way
+            else CausalityRequest(True, CausalityPreference.RATHER)
+        )
 
 
 @brief

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bondgraph.model.laws.law import TWO_PORTS, CausalityRequest, Law, Switched, CausalityPreference
+from bondgraph.model.laws.law import TWO_PORTS, CausalityPreference, CausalityRequest, Law, Switched
 from bondgraph.model.ops import Op
 from bondgraph.output.short_repr import brief
 

@@ -1,6 +1,6 @@
 """Program: kernels and names of a compiled model in; frozen records that a run reads, and names its results by, out."""
 
-from bondgraph.run.program.kernels import UnavailableKernel, Collisions, NewtonLoop, RunFriction, RunClock
+from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, RunFriction, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.program import ROLES, Program
 from bondgraph.run.program.transitions import RunContact, RunTransition

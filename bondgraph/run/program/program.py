@@ -17,7 +17,7 @@ from bondgraph.emit.cached_build import OnceProperty
 from bondgraph.output.short_repr import brief
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run.program.kernels import UnavailableKernel, Collisions, NewtonLoop, RunClock
+from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.transitions import RunContact, RunTransition
 from bondgraph.run.sparsity.reference import Structures

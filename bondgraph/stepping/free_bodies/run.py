@@ -207,7 +207,7 @@ def _refuse_overlaps(walk: Walk, name: str) -> None:
         if share[worst] > DEEPEST:
             both = [walk.bodies.colliders[k[worst]].path for k in (pairs.body1, pairs.body2)]
             title = f'"{both[0]}" and "{both[1]}" overlap at the start, by {-pairs.gap[worst]:.4g} m'
-            raise refusal("E548", title, "other start positions", "apart=[...] for bodies that may overlap", about=name)
+            raise refusal("E548", title, "other start positions", "exclude=[...] for bodies that may overlap", about=name)
 
 
 def _smallest(solid: Solid) -> float:

@@ -171,7 +171,7 @@ class Walk:
         parts, mu, e, shapes = [], [], [], 0
         for one in self.sets:
             pairs = candidates(one.arranged, motion.R, motion.p, reach)
-            if len(pairs) > one.collisions.most:
+            if len(pairs) > one.collisions.max_contacts:
                 raise TooMany(_too_many(len(pairs), one.collisions))
             parts.append(replace(pairs, shape1=pairs.shape1 + shapes, shape2=pairs.shape2 + shapes))
             shapes += len(one.arranged.solids)
@@ -227,7 +227,7 @@ def merged(parts: list[PointPairs]) -> PointPairs:
 
 
 def _too_many(found: int, collisions: CollisionSet) -> Problem:
-    title = f"{found} candidates for contact, where there may be {collisions.most}"
+    title = f"{found} candidates for contact, where there may be {collisions.max_contacts}"
     return Problem(
-        "E514", title, cures=(f"collisions(..., most={2 * found})", "a shorter step: fast bodies may reach many others")
+        "E514", title, cures=(f"collisions(..., max_contacts={2 * found})", "a shorter step: fast bodies may reach many others")
     )

@@ -5,7 +5,7 @@ from screwbond.models.contacts.laws.compliant import Compliant
 from screwbond.models.contacts.laws.impact import Impact
 from screwbond.models.contacts.laws.maxwell import Maxwell
 from screwbond.models.contacts.laws.rigid import Rigid
-from screwbond.models.contacts.laws.tails import ContactLaw, ContactKinematics, ContactForces
+from screwbond.models.contacts.laws.tails import ContactForces, ContactKinematics, ContactLaw
 from screwbond.models.contacts.laws.three_state import ThreeState
 from screwbond.models.contacts.laws.virtual_spring import VirtualSpring
 from screwbond.models.contacts.laws.viscoelastic import Viscoelastic

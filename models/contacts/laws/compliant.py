@@ -21,7 +21,7 @@ import numpy as np
 from screwbond.models.contacts.components import COMPONENTS, by_component, domain_of, selection, stiffness_problems
 from screwbond.models.contacts.friction import STATES as FRICTION_STATES
 from screwbond.models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
-from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
+from screwbond.models.contacts.laws.tails import ContactForces, ContactKinematics
 from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
 from screwbond.models.contacts.transport import contact_spring
 
@@ -71,9 +71,9 @@ class Compliant:
     friction: float | None = None
     torsional_friction: float | None = None
 
-    acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
-    carried: ClassVar[bool] = True
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    tangent_vectors: ClassVar[bool] = True
+    stepping_only: ClassVar[bool] = False
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -146,7 +146,12 @@ NORMAL = Op("normal force", lambda wrench: wrench[COMPONENTS.index("v_z")], r"(#
 
 
 def _connect(
-    graph: Graph, split: Element, head: ContactKinematics, stiffness: Mapping[str, float], damping: Mapping[str, float], cones: Sequence[Cone]
+    graph: Graph,
+    split: Element,
+    head: ContactKinematics,
+    stiffness: Mapping[str, float],
+    damping: Mapping[str, float],
+    cones: Sequence[Cone],
 ) -> None:
     chosen, domain = head.chosen, domain_of(head.chosen)
     pick = TF("constrained", selection(chosen), structural=True, domains=(SCREW, domain), symbols={"matrix": r"S_{\mathrm{con}}"})

@@ -68,7 +68,9 @@ def connect_held(graph: Graph, split: Element, chosen: Sequence[str], friction: 
     return (HELD,)
 
 
-def ideal_tail(switch: Automaton, apart: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any) -> ContactForces:
+def ideal_tail(
+    switch: Automaton, apart: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any
+) -> ContactForces:
     """The tail of a constraint on the gap, with the states in which it does not hold."""
     return ContactForces(
         switch,

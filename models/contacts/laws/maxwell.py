@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from screwbond.models.contacts.laws.numbers import number_problems
-from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
+from screwbond.models.contacts.laws.tails import ContactForces, ContactKinematics
 from screwbond.models.contacts.laws.three_state import BALLISTIC, LASTING, STATES, contact_states
 from screwbond.models.contacts.laws.viscoelastic import ALONG, FORCE, normal_only, normal_row, normal_spring
 from screwbond.models.contacts.switches import FREE, RELEASE, TOUCHING, limits
@@ -47,9 +47,9 @@ class Maxwell:
     c: Any
 
     components: ClassVar[tuple[str, ...]] = ALONG
-    acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """E435 components, E436 numbers."""

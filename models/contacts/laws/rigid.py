@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from screwbond.models.contacts.components import COMPONENTS
 from screwbond.models.contacts.laws.numbers import component_problem
 from screwbond.models.contacts.laws.rubbing import COEFFICIENT, EXCESS, components_with, rubbing_problems
-from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
+from screwbond.models.contacts.laws.tails import ContactForces, ContactKinematics
 from screwbond.models.contacts.switches import FREE, STATES, TOUCHING, limits
 
 from bondgraph import Automaton, Block, Element, Graph, Op, Parameter
@@ -32,9 +32,9 @@ class Rigid:
 
     friction: Any = None
 
-    acting: ClassVar[tuple[str, ...]] = ()
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = True
+    active_states: ClassVar[tuple[str, ...]] = ()
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = True
 
     @property
     def components(self) -> tuple[str, ...]:

@@ -68,15 +68,15 @@ class ContactLaw(Protocol):
         """What it constrains where the caller does not say."""
 
     @property
-    def acting(self) -> tuple[str, ...]:
+    def active_states(self) -> tuple[str, ...]:
         """States of the switch in which an X0 joins its springs to the bodies; none without springs."""
 
     @property
-    def carried(self) -> bool:
+    def tangent_vectors(self) -> bool:
         """Whether its springs hold vectors of the tangent plane, which must be carried along."""
 
     @property
-    def stepped(self) -> bool:
+    def stepping_only(self) -> bool:
         """Whether it has no tail: only time stepping gives it a force."""
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:

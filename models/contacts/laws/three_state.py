@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from screwbond.models.contacts.laws.holding import FORCE, connect_held, connect_normal, held_problems, ideal_tail
 from screwbond.models.contacts.laws.numbers import number_problems
 from screwbond.models.contacts.laws.rubbing import Follows, components_with, connect_rubbing
-from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
+from screwbond.models.contacts.laws.tails import ContactForces, ContactKinematics
 from screwbond.models.contacts.switches import BEGINS, ENDS, FREE, TOUCHING, limits
 
 from bondgraph import Automaton, Element, Graph, Op, Transition
@@ -92,9 +92,9 @@ class ThreeState:
     alpha2: Any = 0.0
     friction: Any = None
 
-    acting: ClassVar[tuple[str, ...]] = ()
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = ()
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
 
     @property
     def components(self) -> tuple[str, ...]:

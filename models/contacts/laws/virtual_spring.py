@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from screwbond.models.contacts.laws.numbers import number_problems
-from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
+from screwbond.models.contacts.laws.tails import ContactForces, ContactKinematics
 from screwbond.models.contacts.laws.three_state import APART, BALLISTIC, CLOSED, INWARDS, OPEN, PULLS
 from screwbond.models.contacts.laws.viscoelastic import ALONG, FORCE, normal_only, normal_row
 from screwbond.models.contacts.switches import BEGINS, ENDS, FREE, RELEASE, limits
@@ -46,9 +46,9 @@ class VirtualSpring:
     restitution: Any
 
     components: ClassVar[tuple[str, ...]] = ALONG
-    acting: ClassVar[tuple[str, ...]] = (COMPRESSION, RESTITUTION)
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = (COMPRESSION, RESTITUTION)
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """E435 components, E436 numbers."""

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import domain_of, selection
 from screwbond.models.contacts.laws.numbers import component_problem, number_problems
-from screwbond.models.contacts.laws.tails import ContactKinematics, ContactForces
+from screwbond.models.contacts.laws.tails import ContactForces, ContactKinematics
 from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
 
 from bondgraph import J1, TF, C, Element, Graph, Op, Parameter, R
@@ -52,9 +52,9 @@ class Viscoelastic:
     c: Any
 
     components: ClassVar[tuple[str, ...]] = ALONG
-    acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """E435 components, E436 numbers."""

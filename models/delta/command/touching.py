@@ -78,7 +78,7 @@ def _overview(done: SoftTouchRun, until: float) -> list[str]:
     return [
         f"soft touch: {until:g} s simulated in {1e3 * done.run.statistics.wall_time:.0f} ms",
         f"  {count}" + (f": {times}" if times else ""),
-        f"  held with {1e3 * done.held:.2f} mN; the brick {slipped} and moves by {1e6 * done.displacement:.3g} um",
+        f"  held with {1e3 * done.holding_force:.2f} mN; the brick {slipped} and moves by {1e6 * done.displacement:.3g} um",
     ]
 
 

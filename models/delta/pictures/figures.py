@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.studies.analysis import PoleZeroMap, PoleSweep
+from screwbond.models.delta.studies.analysis import PoleSweep, PoleZeroMap
 from screwbond.models.delta.studies.run import DeltaRun
 from screwbond.models.pictures.figures import legend_above, plot_file
 
@@ -110,7 +110,7 @@ def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -
             tool.plot(run.t, run.w[:, i], color=CYCLE[i], linestyle=dashes, label=f"$w_{i + 1}$")
         energy.plot(run.t, run.energy, color=INK)
         drift.semilogy(run.t, np.maximum(run.drift, 1e-17), color=INK, linewidth=0.9)
-        for k, passage in enumerate(run.passages):
+        for k, passage in enumerate(run.singular_postures):
             words = None if k else "singular configuration"
             angles.axvline(passage.time, color=MUTED, linewidth=0.7, linestyle=DASHES[2], zorder=1, label=words)
         labels = ("motor angles (rad)", "tool (m)", "energy (J)", "distance of\nthe tips (m)")

@@ -129,7 +129,7 @@ class DeltaRun:
         return np.max([np.linalg.norm(pair, axis=1) for pair in pairs], axis=0)
 
     @cached_property
-    def passages(self) -> tuple[SingularPosture, ...]:
+    def singular_postures(self) -> tuple[SingularPosture, ...]:
         """Singular configurations of the kinematics between the rows of the result, in order; two passages of one kind between
         two rows are not seen."""
         if len(self.t) < 2:

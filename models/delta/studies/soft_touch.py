@@ -111,7 +111,7 @@ class SoftTouchRun:
 
     run: DeltaRun
     plan: TouchPlan
-    designed: TouchDesign = field(repr=False)
+    design: TouchDesign = field(repr=False)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.run[name]
@@ -136,7 +136,7 @@ class SoftTouchRun:
         return max(*self.impacts, float(np.max(self["contact.multiplier"])), 0.0) if self.impacts else 0.0
 
     @property
-    def held(self) -> float:
+    def holding_force(self) -> float:
         """Contact force at the end, N."""
         return float(self["contact.multiplier"][-1])
 
@@ -158,17 +158,17 @@ class SoftTouchRun:
 
     def summary(self) -> dict[str, Any]:
         """The figures of the touch, for files: times in s, forces in N, gains as in `TouchPlan`."""
-        gains = self.designed.gains
+        gains = self.design.gains
         return {
             "ok": self.run.ok,
             "contacts": list(self.contacts),
             "impact_forces": list(self.impacts),
             "peak_force": self.peak,
-            "held_force": self.held,
+            "held_force": self.holding_force,
             "brick_displacement": self.displacement,
             "slips": list(self.slips),
-            "approach_speed": self.designed.speed,
-            "Lambda_xx": float(self.designed.Lambda[0, 0]),
+            "approach_speed": self.design.speed,
+            "Lambda_xx": float(self.design.Lambda[0, 0]),
             "kd": gains.kd,
             "kp0": gains.kp0,
             "alpha1": float(self["contact.alpha1"]),

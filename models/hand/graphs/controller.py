@@ -20,7 +20,7 @@ import numpy as np
 from screwbond.models.bodies import Body, rigid_body
 from screwbond.models.chains import ChainGraph
 from screwbond.models.hand.scenarios import ReferenceStep
-from screwbond.models.motion import PoseMotion, axes, hold, pose_motion, quintic, axis_rotations
+from screwbond.models.motion import PoseMotion, axes, axis_rotations, hold, pose_motion, quintic
 from screwbond.models.motion.polynomials import Motion
 from screwbond.models.springs import attach_between, point_spring, spatial_spring
 

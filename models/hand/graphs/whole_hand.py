@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.bodies import Body, rigid_body
-from screwbond.models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, cylinder_inertia, combined_inertia
+from screwbond.models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, combined_inertia, cylinder_inertia
 from screwbond.models.contacts import attach_contact, contact
 from screwbond.models.hand.graphs.controller import VirtualObject, attach_tip, passive_controller, reference_motion
 from screwbond.models.hand.grasping.posture import (

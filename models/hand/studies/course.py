@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 from screwbond.models.hand.grasping.grasp import (
+    finger_extension,
     friction_margins,
     grasp_matrix,
     internal_forces,
     object_manipulability,
     required_friction,
     squeeze_forces,
-    finger_extension,
 )
 from screwbond.models.hand.studies.run import HandRun
 from screwbond.models.studies.files import Table, write_table
@@ -60,7 +60,7 @@ class Study:
             ("friction needed, |F_t| / N", _worst(self.required, "max"), "max"),
             ("margin of friction, N", _worst(self.margin, "min"), "min"),
             ("internal force, N", self.internal, "min"),
-            ("stretch of the fingers", _worst(self.stretch, "max"), "max"),
+            ("stretch of the fingers", _worst(self.extension, "max"), "max"),
             ("least singular value", self.manipulability[:, -1], "min"),
             ("isotropy", self.isotropy, "min"),
             ("path on the object, mm", 1e3 * _worst(self.path2, "max"), "max"),

@@ -103,7 +103,7 @@ class HandRun:
         text, friction = self.scenario.description or self.scenario.name, self.hand.parameters.friction
         return text[:1].upper() + text[1:] + ("" if friction is None else f" (friction {friction:g})")
 
-    def lost(self) -> float | None:
+    def time_of_loss(self) -> float | None:
         """Time at which the object was lost for good, s; None if it is held at the end."""
         times = [e.time for e in self.result.events if e.name == "grasp"]
         return times[-1] if times and self.result["grasp.mode"][-1] == 1.0 else None
@@ -119,7 +119,7 @@ class HandRun:
             **ending(result),
             "fingers": self.hand.parameters.fingers,
             "final": {name: arrays[name][-1].tolist() for name in BODIES},
-            "object_lost": self.lost(),
+            "object_lost": self.time_of_loss(),
             "normal_force": [float(np.min(arrays["normal"])), float(np.max(arrays["normal"]))],
             "largest_tangential_over_normal": float(np.max(ratio)),
             "friction": self.hand.parameters.friction,

@@ -43,11 +43,11 @@ def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
             Panel("ball aside", "m", (Curve("$q_2$", run["q.ball"][:, 0], PATHS[0]),), level=True),
             Panel("force of the ring", "N", (Curve("", run.force, FORCE),)),
         ),
-        happenings=tuple(EventMark(e.time, f"{e.kind} at {e.time:.2f} s", e.internal) for e in run.events),
+        event_marks=tuple(EventMark(e.time, f"{e.kind} at {e.time:.2f} s", e.internal) for e in run.events),
         size=0.25 * maze.radii[0],
         view=VIEW,
         up=UP,
-        slow=_slow(run),
+        slow_motion=_slow(run),
         result=run.result,
     )
 

@@ -14,7 +14,7 @@ from screwbond.models.contacts.trajectory import over_time, spans_of
 from screwbond.models.pictures.filling.bodies import GROUND
 from screwbond.models.pictures.filling.touches import contact_panels
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Curve, Look, Panel, Solid, ContactDrawing
+from screwbond.models.pictures.parts import ContactDrawing, Curve, Look, Panel, Solid
 from screwbond.models.pictures.shapes.looks import visuals_mesh
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
 from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
@@ -121,7 +121,9 @@ def grounds(result: Result, placed: Sequence[Placed], size: float) -> dict[str, 
     return found
 
 
-def planar_touches(result: Result, placed: Sequence[Placed], solids: Mapping[str, Solid]) -> tuple[list[ContactDrawing], list[Panel]]:
+def planar_touches(
+    result: Result, placed: Sequence[Placed], solids: Mapping[str, Solid]
+) -> tuple[list[ContactDrawing], list[Panel]]:
     """Touches, frames and forces where point and face meet, and panels of gaps and forces; `solids` by key."""
     touches, gaps, forces, rubbing = [], [], [], []
     contacts, places, alone = {one.point.path: one for one in result.program.contacts}, list(solids), len(placed) == 1
@@ -142,7 +144,7 @@ def planar_touches(result: Result, placed: Sequence[Placed], solids: Mapping[str
         rubbing += [Curve(words, newtons[1], ink)] if len(newtons) > 1 else []
         pair, spans = (places.index(face), places.index(point)), spans_of(result, contact)
         mark = "'" * k if alone else None
-        touches.append(ContactDrawing(touch.path, pair, (first, second), gap, pressed, pushed, spans, apart=alone, mark=mark))
+        touches.append(ContactDrawing(touch.path, pair, (first, second), gap, pressed, pushed, spans, show_gap=alone, mark=mark))
     panels = contact_panels(gaps, forces, [])
     return touches, [*panels, *([Panel("friction $f_t$", "N", tuple(rubbing), level=True)] if rubbing else [])]
 

@@ -27,7 +27,7 @@ from screwbond.models.pictures.filling.planes import (
 )
 from screwbond.models.pictures.filling.touches import Touched, touches_of
 from screwbond.models.pictures.interpolation import Array, poses
-from screwbond.models.pictures.parts import SpringDrawing, Frame, Look, Solid, ContactDrawing
+from screwbond.models.pictures.parts import ContactDrawing, Frame, Look, Solid, SpringDrawing
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.shapes.joints import joint_mesh
 from screwbond.models.pictures.shapes.meshes import Mesh, grid_sheet
@@ -96,11 +96,11 @@ def scene_of(
         "title": title or program.name,
         "t": result.t,
         "solids": (*solids, *(() if floor is None else (floor,))),
-        "touches": tuple(touches),
+        "contacts": tuple(touches),
         "frames": (*draft.frames, *_loose_frames(result)),
-        "coils": tuple(draft.coils),
+        "springs": tuple(draft.coils),
         "panels": (*panels, *pile_panels(result), *balance_panels(energies, result.ledger.residual)),
-        "happenings": happenings_of(result),
+        "event_marks": happenings_of(result),
         "name": name,
         "size": size,
         "up": up,
@@ -203,7 +203,7 @@ def _add_body(draft: _Draft, body: Visible, key: str, looks: Appearance) -> None
     if looks.visuals or (looks.solids and looks.surface is None):
         return
     numbered = looks.surface is not None
-    if looks.surface is None or not looks.surface.endless:
+    if looks.surface is None or not looks.surface.unbounded:
         draft.frames.append(Frame(H, *BODY_AXES, label=("O", str(len(draft.solids))) if numbered else (called, "")))
 
 
@@ -297,12 +297,12 @@ def _loose_frames(result: Result) -> list[Frame]:
 
 def _sizes(draft: _Draft, touches: Sequence[ContactDrawing]) -> tuple[float | None, float]:
     """Length (m) that frames are made for, and the extent of all that is there at the start, m."""
-    corners = [_corners(solid, 0) for solid in draft.solids.values() if solid.framed and not solid.endless]
+    corners = [_corners(solid, 0) for solid in draft.solids.values() if solid.framed and not solid.unbounded]
     corners += [frame.poses[0, :3, 3][None] for frame in draft.frames]
     corners += [coil.starts[:1] for coil in draft.coils] + [coil.ends[:1] for coil in draft.coils]
     extent = float(np.ptp(np.concatenate(corners), axis=0).max()) if corners else 0.0
     touching = [list(draft.solids.values())[i] for touch in touches for i in touch.solids]
-    least = min((solid.size for solid in touching if solid.framed and not solid.endless), default=0.0)
+    least = min((solid.size for solid in touching if solid.framed and not solid.unbounded), default=0.0)
     size = max(least, UNIT * extent)
     return (size if size > 0.0 else None), extent
 
@@ -316,7 +316,7 @@ def _corners(solid: Solid, k: int) -> Array:
 
 def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
     """A pale floor with a grid under all that ever was; None where there is one already."""
-    if any(solid.endless or solid.look is Look.WALL for solid in solids):
+    if any(solid.unbounded or solid.look is Look.WALL for solid in solids):
         return None
     every = np.unique(np.linspace(0, len(solids[0].poses) - 1, min(len(solids[0].poses), 60)).astype(int))
     points = np.concatenate([_corners(solid, k) for solid in solids for k in (every if solid.moves() else every[:1])])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from screwbond.models.contacts.trajectory import contact_intervals, contact_trajectory
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Curve, Panel, Solid, ContactDrawing
+from screwbond.models.pictures.parts import ContactDrawing, Curve, Panel, Solid
 from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
 
 from bondgraph.run.results.result import Result
@@ -46,7 +46,7 @@ def touches_of(
                 arrays["fn"],
                 arrays["force_on_2_world"],
                 contact_intervals(result, path),
-                apart=alone,
+                show_gap=alone,
                 mark="'" * k,
             )
         )
@@ -70,6 +70,6 @@ def coordinate_panel(
         for side, values, ink in zip((1, 2), uv, inks, strict=True)
         for k, letter in enumerate("uv")
     ]
-    unit = "rad, m" if any(surface.endless for surface in surfaces) else "rad"
+    unit = "rad, m" if any(surface.unbounded for surface in surfaces) else "rad"
     title = f"coordinates of\n{words}" if words else "contact\ncoordinates"
     return Panel(title, unit, (*curves, Curve(r"$\alpha$", alpha, AXES[1])))

@@ -24,7 +24,7 @@ def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v:
     contacts : (k, 3) its contact points (m).
     reach : how far an endless one goes beyond its contact points (m).
     """
-    if not surface.endless:
+    if not surface.unbounded:
         return np.asarray(surface.grid(n_u, n_v), dtype=float)
     some = contacts[np.unique(np.linspace(0, len(contacts) - 1, 200).astype(int))]
     at = np.array([nearest_coordinates(surface, point)[0] for point in some], dtype=float)

@@ -86,7 +86,7 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
 
     scene = as_scene(shown)
     t = telling_time(scene) if t is None else t
-    layout = TOUCHING if scene.touches else FREE
+    layout = TOUCHING if scene.contacts else FREE
     size = layout.scene
     with Stage(scene, size, background=(PAPER, PAPER), around=True) as stage:
         left, top, right, bottom = (720.0 / size[1] * room for room in layout.room)
@@ -96,14 +96,14 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
         sight = Sight.of(stage, camera)
         labels, avoid = frame_labels(stage, now, camera, size, sight)
         draw_labels(whole, [*labels, *ghost_labels(stage, t, sight, size)], avoid, [], SCALE)
-        if not scene.touches:
+        if not scene.contacts:
             rows = camera.pixels(stage.outline([t]), size)[:, 1]
             layout, whole = _cropped(layout, whole, float(rows.min()), float(rows.max()))
         draw_length(whole, camera.pixels_per_metre(camera.centre, size), 0.0, SCALE)
         bar, legend = force_bar(stage, now, camera, size), sight.legend(now)
     page = Image.new("RGB", layout.size, PAPER)
     page.paste(whole, (0, layout.top), _feather(whole.size))
-    if scene.touches:
+    if scene.contacts:
         touch = leading(now)
         near, reach = _close_up(scene, t, touch, round(2 * NEAR.radius))
         middle = 0.5 * sum(H[0, :3, 3] for H in touch.frames)

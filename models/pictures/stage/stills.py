@@ -75,7 +75,7 @@ def picture(pixels: NDArray[np.uint8], size: tuple[int, int]) -> Any:
 
 def told(scene: Scene, t: float, most: int = 8) -> list[str]:
     """What has happened until a time (s), where the scene has words for it, the latest first."""
-    return [h.label for h in scene.happenings if h.label and not h.internal and h.t <= t][::-1][:most]
+    return [h.label for h in scene.event_marks if h.label and not h.internal and h.t <= t][::-1][:most]
 
 
 def dress(

@@ -115,7 +115,7 @@ def page(
     files = resources.files("screwbond.models.pictures.web")
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
     data = json.dumps(finite(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
-    seen = bool(scene.solids or scene.frames or scene.coils or scene.paths or scene.forces)
+    seen = bool(scene.solids or scene.frames or scene.springs or scene.paths or scene.forces)
     graph, brief = drawn(scene.result, beside=seen) if scene.result is not None else ("", "")
     filled = {
         "TITLE": html.escape(scene.title),
@@ -164,7 +164,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
     first = [] if scene.result is None else wanted(scene.result, plots)
     if scene.result is not None and plots is None and all(map(_of_energy, scene.panels)):
         first = telling(scene.result)
-    events = [happening.t for happening in scene.happenings if not happening.internal]
+    events = [happening.t for happening in scene.event_marks if not happening.internal]
     packed = Packed()
     panels = _plots(scene, packed) if plots is None else []
     scene = thinned(replace(scene, panels=()))

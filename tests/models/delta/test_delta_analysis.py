@@ -11,11 +11,11 @@ from scipy.linalg import block_diag
 from screwbond.models.delta import (
     DeltaParameters,
     DeltaRobot,
-    instability_angle,
     equilibrium,
     frequency_response,
-    pole_zero_map,
+    instability_angle,
     linearise_reduced,
+    pole_zero_map,
     sweep_poles,
 )
 from screwbond.models.delta.kinematics.angles import theta_rate

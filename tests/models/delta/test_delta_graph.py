@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from screwbond.models.delta import DeltaParameters, DeltaRobot, delta_arm, delta_graph, connect_arms
+from screwbond.models.delta import DeltaParameters, DeltaRobot, connect_arms, delta_arm, delta_graph
 from screwbond.models.delta.kinematics.formulas import ROTATIONS
 
 from benchmarks.delta_c import in_theta
@@ -96,7 +96,7 @@ def test_free_drop_runs_through_the_singularities(name, form, damping):
     for rtol, allowed in ((1e-6, 1e-6), (1e-9, 1e-9)):
         run = DeltaRobot(p, form=form).simulate(5.0, rtol=rtol, samples=0.002)
         assert run.ok and run.drift.max() < allowed
-    kinds = {passage.kind for passage in run.passages}
+    kinds = {passage.kind for passage in run.singular_postures}
     assert {f"arm {i} is stretched or folded" for i in (1, 2, 3)} <= kinds
     assert "the distal links lie in one plane or are parallel" in kinds
 
@@ -193,7 +193,9 @@ def slider_arm(name: str, rotation: np.ndarray, s: float, distance: float) -> Gr
 
 def test_another_type_of_arm_takes_the_same_robot():
     """Three equal carriages fall freely with everything on them, and rest under their share of the weight."""
-    compiled = compile_model(connect_arms("linear delta", [slider_arm(f"arm {i + 1}", R, 0.0, 0.2) for i, R in enumerate(ROTATIONS)]))
+    compiled = compile_model(
+        connect_arms("linear delta", [slider_arm(f"arm {i + 1}", R, 0.0, 0.2) for i, R in enumerate(ROTATIONS)])
+    )
     run = compiled.simulate(0.3, rtol=1e-10)
     assert np.abs(run["tool"][:, 2] - run["tool"][0, 2] - 0.5 * 9.81 * run.t**2).max() < 1e-8
     weight = -9.81 * (SLIDER["m"] + SLIDER["rod"])

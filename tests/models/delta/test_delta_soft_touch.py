@@ -38,7 +38,7 @@ def test_soft_touch_of_the_paper(touch: SoftTouchRun) -> None:
 
 def test_forces_follow_from_the_task_inertia(touch: SoftTouchRun) -> None:
     """Peak = Lambda_xx alpha1 v and hold = Lambda_xx kd v; just before the contact kd balances the joints' damping."""
-    designed, gains = touch.designed, touch.designed.gains
+    designed, gains = touch.design, touch.design.gains
     assert gains.kp0 == 0.25 * gains.kd**2 and gains.alpha0 == 0.25 * gains.alpha1**2
     assert 235.0 < gains.kd < 237.0 and 534.0 < gains.alpha1 < 536.0
     before, _ = touch.run.result.at_event(0, "contact.h'")
@@ -58,8 +58,8 @@ def test_brick_slips_where_the_gain_is_kept() -> None:
     (contact,), (slip, *_) = kept.contacts, kept.slips
     assert 0.02 < slip - contact < 0.1 and kept.displacement > 1e-4
     # From the contact on, the reference runs away from the finger: Lambda (kd v + kp v t) reaches the limit.
-    rate = float(kept.designed.Lambda[0, 0]) * PLAN.speed
-    expected = (float(kept["table.limit"]) / rate - kept.designed.gains.kd) / kept.designed.gains.kp0
+    rate = float(kept.design.Lambda[0, 0]) * PLAN.speed
+    expected = (float(kept["table.limit"]) / rate - kept.design.gains.kd) / kept.design.gains.kp0
     assert abs(slip - contact - expected) < 5e-3
 
 
@@ -85,7 +85,7 @@ def test_other_robots_places_and_forces(parameters: DeltaParameters, plan: Touch
     found = soft_touch(parameters, plan, t_end=plan.contact + 1.0)
     (time,) = found.contacts
     assert plan.contact < time < plan.contact + 0.05
-    assert abs(found.peak / plan.peak - 1.0) < 0.01 and abs(found.held / plan.hold - 1.0) < 0.01
+    assert abs(found.peak / plan.peak - 1.0) < 0.01 and abs(found.holding_force / plan.hold - 1.0) < 0.01
     assert found.displacement == 0.0
 
 

@@ -67,13 +67,13 @@ def test_order_of_figure_7_and_the_end_of_the_reach(main: HandRun) -> None:
     rise = np.interp([3.0, 5.0, 6.5, 7.5, 9.0], t, z)
     # It rises 33 mm while the reference rises to .1408, and less than 9 mm on its further 9 mm; then it rests.
     assert rise[2] - rise[1] > 0.01 and abs(rise[4] - rise[3]) < 2e-4
-    assert np.all(study(main, 31).stretch[-1] > 0.99)
+    assert np.all(study(main, 31).extension[-1] > 0.99)
     assert arrays["reference"][-1, 6] - z[-1] > 0.014
 
 
 def test_far_is_not_dropped_and_rotate_turns() -> None:
     far = run_hand(SCENARIOS["far"].changed(sample_dt=0.05), progress=False)
-    assert far.trajectory["object"][-1, 6] == pytest.approx(0.1384, abs=5e-5) and far.lost() is None
+    assert far.trajectory["object"][-1, 6] == pytest.approx(0.1384, abs=5e-5) and far.time_of_loss() is None
     assert np.all(far.trajectory["normal"] > 2.0)
     rotate = run_hand(SCENARIOS["rotate"].changed(sample_dt=0.05), progress=False)
     turns = turned_by(rotate.trajectory["object"])

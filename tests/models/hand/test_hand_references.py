@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from screwbond.models.hand import HandParameters, initial_posture, finger_extension
+from screwbond.models.hand import HandParameters, finger_extension, initial_posture
 
 from tests.models.hand.hand_independent import MOTIONS, Hand, Numbers, main_motion, rotation_vector, turned
 

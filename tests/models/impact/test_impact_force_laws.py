@@ -16,7 +16,7 @@ LAWS = ("viscoelastic", "virtual spring", "Maxwell")
 @pytest.mark.parametrize("law", LAWS)
 def test_what_is_alike(law: str, e: float) -> None:
     impact = equivalent_laws(0.1754, 0.6662, 10.4e-3, e)[law]
-    course = impact.course(4000)
+    course = impact.history(4000)
     assert impact.restitution == pytest.approx(e, rel=1e-12)
     assert impact.duration == pytest.approx(10.4e-3, rel=1e-12) == pytest.approx(course.t[-1], rel=1e-12)
     assert impact.impulse == pytest.approx(0.6662, rel=1e-12)
@@ -31,7 +31,7 @@ def test_what_is_alike(law: str, e: float) -> None:
 def test_newton_and_the_account_of_the_energy(law: str) -> None:
     """m u' = -f and s' = u by quadrature; what the force takes from the mass is stored or dissipated."""
     impact = equivalent_laws(0.2, 0.5, 8e-3, 0.3)[law]
-    course = impact.course(40000)
+    course = impact.history(40000)
     assert impact.m * (impact.v0 - course.rate) == pytest.approx(
         cumulative_trapezoid(course.force, course.t, initial=0.0), abs=1e-7
     )
@@ -55,7 +55,7 @@ def test_maxwell_by_integration() -> None:
 
     gone.terminal, gone.direction = True, -1.0
     run = solve_ivp(rates, (0.0, 1.0), [0.0, 0.5, 0.0, 0.0], "DOP853", rtol=1e-11, atol=1e-13, events=gone, dense_output=True)
-    course = impact.course(500)
+    course = impact.history(500)
     s, u, f, lost = run.sol(course.t)
     assert run.t_events[0][0] == pytest.approx(impact.duration, rel=1e-9)
     for mine, theirs in ((course.compression, s), (course.rate, u), (course.force, f), (course.dissipated, lost)):
@@ -71,13 +71,13 @@ def test_only_the_viscoelastic_restitution_depends_on_the_speed() -> None:
 def test_peaks_in_and_out_of_phase() -> None:
     """Of the spring they are at one time; of the other two the force comes first."""
     for law, impact in equivalent_laws(0.2, 0.5, 8e-3, 0.3).items():
-        course = impact.course(4000)
+        course = impact.history(4000)
         ahead = course.t[np.argmax(course.compression)] - course.t[np.argmax(course.force)]
         assert ahead == 0.0 if law == "virtual spring" else ahead > 1e-4
 
 
 def test_an_inelastic_spring_keeps_its_compression() -> None:
-    course = SpringImpact(1e4, 0.0, 1.0, 1.0).course()
+    course = SpringImpact(1e4, 0.0, 1.0, 1.0).history()
     assert course.rate[-1] == 0.0 and course.dissipated[-1] == 0.5 and course.kinetic[-1] == 0.0
     assert course.compression[-1] == pytest.approx(0.01)
 

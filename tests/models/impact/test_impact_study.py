@@ -14,16 +14,16 @@ import pytest
 from screwbond.models.chains import BodyInertia, Chain, Link, link_pose
 from screwbond.models.cli import main
 from screwbond.models.impact import (
+    ImpactRun,
     ImpactStudy,
     MaxwellImpact,
     MeasuredImpact,
     SpringImpact,
-    ImpactRun,
     Striker,
     ViscoelasticImpact,
-    equivalent_laws,
     default_striker,
     effective_mass,
+    equivalent_laws,
     seven_joint_arm,
     simulate_impact,
     striker_from_urdf,
@@ -62,7 +62,7 @@ def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: 
     assert found.duration == pytest.approx(2e-3, rel=2e-3)
     assert found.impulse == pytest.approx(found.law.impulse, rel=1e-3)
     t, force = found.force
-    single = found.law.course(4000)
+    single = found.law.history(4000)
     assert force == pytest.approx(np.interp(t, single.t, single.force), abs=4e-3 * single.force.max())
 
 
@@ -145,7 +145,7 @@ def test_the_scene_of_a_strike() -> None:
     """The rods end where the point is, the wall stands there, and the force is on it."""
     found = slow("viscoelastic", "own")
     scene = strike_scene(default_striker(), found)
-    where = default_striker().where
+    where = default_striker().striking_point
     names = [solid.name for solid in scene.solids]
     assert names[-1] == "wall" and names.index("link 7") < names.index("base")
     last = scene.solids[names.index("link 7")]
@@ -163,22 +163,22 @@ def test_an_arm_with_skins_is_drawn_with_them() -> None:
     )
     arm = default_striker()
     found = slow("viscoelastic", "own")
-    scene = strike_scene(replace(arm, skins=(LinkVisual("link 3", lid, "#123456"), LinkVisual("link 3", lid))), found)
+    scene = strike_scene(replace(arm, visuals=(LinkVisual("link 3", lid, "#123456"), LinkVisual("link 3", lid))), found)
     assert [solid.name for solid in scene.solids] == ["link 3", "point", "wall"]
     link, ball, _ = scene.solids
     q = np.asarray(found.result["arm.mechanism.q"])
     assert link.colour == "#123456" and len(link.shape.points) == 6
     assert np.allclose(link.poses[-1], np.asarray(link_pose(arm.chain, 2, q[-1]), dtype=float), rtol=0, atol=1e-14)
     centre = ball.poses[0] @ [*ball.shape.points.mean(axis=0), 1.0]
-    assert np.allclose(centre[:3], arm.where.frame[:3, 3], rtol=0, atol=1e-3)
+    assert np.allclose(centre[:3], arm.striking_point.frame[:3, 3], rtol=0, atol=1e-3)
 
 
 def test_a_striker_has_the_meshes_of_its_file(tmp_path: Path) -> None:
     pytest.importorskip("yourdfpy")
     source = Path(__file__).parents[1] / "data" / "urdf" / "two_links.urdf"
     robot = striker_from_urdf(source)
-    assert {skin.link for skin in robot.skins} == {"stand", "upper", "fore"}
-    assert not striker_from_urdf(source, meshes=False).skins
+    assert {skin.link for skin in robot.visuals} == {"stand", "upper", "fore"}
+    assert not striker_from_urdf(source, meshes=False).visuals
     lacking = tmp_path / "lacking.urdf"
     lacking.write_text(re.sub(r"<(box|cylinder|sphere) [^>]*>", '<mesh filename="nowhere.stl"/>', source.read_text(), count=1))
     with pytest.raises(ModelError, match=r"E527 .*nowhere.stl[^$]*--meshes none"):

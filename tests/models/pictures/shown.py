@@ -67,7 +67,7 @@ def table() -> Result:
 
 def heap() -> Result:
     """Boxes that fall, in steps: bodies without bonds between them."""
-    graph = collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes(6)], friction=0.5, most=128)
+    graph = collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes(6)], friction=0.5, max_contacts=128)
     return free_body_stepper(graph).simulate(1.0, step=0.01)
 
 

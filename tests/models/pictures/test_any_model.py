@@ -55,7 +55,7 @@ def test_an_arm_that_touches_a_table() -> None:
     for k, name in enumerate(("link 1", "link 2", "link 3", "tip")):
         expected = [np.asarray(link_pose(chain, k, row), dtype=float) for row in q]
         np.testing.assert_allclose(solids[f"arm.{name}"].poses, expected, atol=1e-12)
-    (touch,) = scene.touches
+    (touch,) = scene.contacts
     assert [scene.solids[i].name for i in touch.solids] == ["table", "arm.tip"]
     assert touch.intervals and touch.normal.max() > 1.0
     np.testing.assert_allclose(scene.up, (0.0, 0.0, 1.0))

@@ -86,7 +86,7 @@ def rolling_ball(samples=41, hop=False, surface=None, told=True):
 
 def touching_in(scene, *spans):
     """The scene with other times of contact."""
-    return replace(scene, touches=tuple(replace(touch, intervals=spans) for touch in scene.touches))
+    return replace(scene, contacts=tuple(replace(touch, intervals=spans) for touch in scene.contacts))
 
 
 def test_interpolation_keeps_rolling():
@@ -94,14 +94,14 @@ def test_interpolation_keeps_rolling():
     ball = scene.solids[1].poses
     assert ball[1, 0, 3] == pytest.approx(0.12 * 0.3137, abs=1e-12)
     assert np.arctan2(ball[1, 0, 2], ball[1, 0, 0]) == pytest.approx(0.12 * 0.3137 / RADIUS, abs=1e-12)
-    R = scene.touches[0].frames[0][:, :3, :3]
+    R = scene.contacts[0].frames[0][:, :3, :3]
     assert np.einsum("kij,kil->kjl", R, R) == pytest.approx(np.tile(np.eye(3), (3, 1, 1)), abs=1e-12)
 
 
 def test_frames_do_not_swing_through_a_change_of_chart():
     scene = rolling_ball(3)
-    scene.touches[0].frames[0][1:, :3, :3] = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    before, after = scene.at_times([0.2, 0.3]).touches[0].frames[0][:, :3, 0]
+    scene.contacts[0].frames[0][1:, :3, :3] = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    before, after = scene.at_times([0.2, 0.3]).contacts[0].frames[0][:, :3, 0]
     assert before == pytest.approx([1.0, 0.0, 0.0]) and after == pytest.approx([0.0, 1.0, 0.0])
 
 
@@ -151,7 +151,7 @@ def test_show_times_stretch_short_contacts_only():
     times = show_times(touching_in(scene, (0.50, 0.51)), 200)
     assert np.all(np.diff(times) > 0.0) and times[0] == 0.0 and times[-1] == 1.0
     assert 25 < np.sum((times > 0.50) & (times < 0.51)) < 40
-    slow = show_times(replace(scene, slow=((0.7, 0.8),)), 200)
+    slow = show_times(replace(scene, slow_motion=((0.7, 0.8),)), 200)
     assert 60 < np.sum((slow > 0.7) & (slow < 0.8)) < 70, "what is called slow is, whatever touches"
     assert pace(1.0) == "real time" and pace(0.2) == "slow motion 5×"
 
@@ -159,12 +159,12 @@ def test_show_times_stretch_short_contacts_only():
 def test_a_knock_is_no_time_worth_a_picture():
     """Of a ball that lands and then rolls, the picture shows it rolling, after it has come far enough for ghosts."""
     scene = rolling_ball(101)
-    (touch,) = scene.touches
+    (touch,) = scene.contacts
     knock = np.where(scene.t < 0.02, 40.0, touch.normal * (1.0 + 0.2 * np.sin(9.0 * scene.t)))
-    landed = replace(scene, touches=(replace(touch, normal=knock),))
+    landed = replace(scene, contacts=(replace(touch, normal=knock),))
     assert telling_time(landed) > 0.2
     # Without contacts there is nothing to prefer.
-    assert telling_time(replace(scene, touches=())) == pytest.approx(0.36)
+    assert telling_time(replace(scene, contacts=())) == pytest.approx(0.36)
 
 
 def test_camera_fits_and_sees_the_contact_from_the_side():
@@ -372,7 +372,7 @@ def test_labels_stand_where_the_window_shows_their_points():
         changed = np.abs(stage.image().astype(int) - before).sum(axis=2) > 6
     rows, columns = np.nonzero(changed)
     assert len(rows) > 4
-    expected = camera.pixels(now.touches[0].frames[1][0, :3, 3], size)[0]
+    expected = camera.pixels(now.contacts[0].frames[1][0, :3, 3], size)[0]
     assert [columns.mean(), rows.mean()] == pytest.approx(expected, abs=4.0)
 
 

@@ -35,7 +35,18 @@ from screws import surfaces
 from screws.surfaces import Surface
 
 ALL_TASKS = {"contact": CONTACT, "hand": HAND, "impact": IMPACT_TASK, **TASKS, **MAZE_TASKS}
-RECORDS = (BodySpec, ContactSpec, GravitySpec, Scenario, HandParameters, HandScenario, ReferenceStep, DeltaParameters, TouchPlan, Grid)
+RECORDS = (
+    BodySpec,
+    ContactSpec,
+    GravitySpec,
+    Scenario,
+    HandParameters,
+    HandScenario,
+    ReferenceStep,
+    DeltaParameters,
+    TouchPlan,
+    Grid,
+)
 RECORDS += (MazeParameters, GainGrid)
 UNDECLARED = {
     BodySpec: {"name", "surface", "surface_type"},
