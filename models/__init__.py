@@ -37,6 +37,8 @@ from screwbond.models.two_bodies import (
 )
 from screwbond.models.visuals import Visual
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "Body",
     "BodyInertia",
@@ -91,3 +93,5 @@ __all__ = [
     "attach_planar_contact",
     "two_body_graph",
 ]
+
+answer_old_names(__name__)

@@ -25,6 +25,7 @@ import screws  # noqa: E402
 from screwbond import models  # noqa: E402
 from bondgraph import *  # noqa: E402, F403
 from screwbond.models import *  # noqa: E402, F403 - before `screws`, whose `contact` is a room: a type checker believes the first
+from screws.renamed import answer_old_names  # noqa: E402
 from screws import *  # type: ignore[assignment]  # noqa: E402, F403
 from screwbond.models import contact as contact  # noqa: E402 - and Python the last
 # isort: on
@@ -36,6 +37,9 @@ __all__ = ["__version__", "bondgraph", "screws"]
 __all__ += bondgraph.__all__
 __all__ += [name for name in screws.__all__ if name != "contact"]
 __all__ += models.__all__
+
+
+answer_old_names(__name__)
 
 
 def __dir__() -> list[str]:

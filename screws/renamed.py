@@ -13,57 +13,86 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+
+def _read(text: str) -> dict[str, str]:
+    return dict(pair.split() for pair in text.split(","))
+
+
+def _read_by_owner(text: str) -> dict[str, dict[str, str]]:
+    table: dict[str, dict[str, str]] = {}
+    for owners, pairs in (line.split(":") for line in text.strip().splitlines()):
+        for owner in owners.split():
+            table.setdefault(owner, {}).update(_read(pairs))
+    return table
+
+
 MODULES = {"bondgraph.piles": "bondgraph.stepping.free_bodies"}
 """Old path of a module -> new path."""
-NAMES = {
-    "RunDoubtWarning": "UnreliableRunWarning",
-    "Fault": "RunIssue",
-    "Stepped": "StepResult",
-    "pile": "free_body_stepper",
-    "Pile": "FreeBodyStepper",
-    "PileResult": "FreeBodyResult",
-}
+NAMES = _read("""
+    RunDoubtWarning UnreliableRunWarning, Fault RunIssue, Stepped StepResult, pile free_body_stepper, Pile FreeBodyStepper,
+    PileResult FreeBodyResult, unhat vee, contact_places all_closest_points, Wish CausalityPreference,
+    Demand CausalityRequest, Rubs RunFriction, Absent UnavailableKernel, Untracked UntrackedContact,
+    untracked_place find_untracked_contact, Head ContactKinematics, Tail ContactForces, touch_planar attach_planar_contact,
+    mark_planar_touch mark_planar_contact, welded combined_inertia, missed joint_error, fading fading_gain,
+    tie_arms connect_arms, crossing instability_angle, reduced linearise_reduced, Sweep PoleSweep, sweep sweep_poles,
+    Passage SingularPosture, Touch SoftTouchRun, squeezing squeeze_forces, finger_place fingertip_pose,
+    stretch finger_extension, Step ReferenceStep, alike equivalent_laws, over_poses study_poses, strikes simulate_impacts,
+    strike simulate_impact, Strike ImpactRun, Measured MeasuredImpact, Blow ImpulseMeasurement, ForceCourse ForceHistory,
+    linearised linearise_maze, closed_poles closed_loop_poles, course maze_automaton, turning axis_rotations,
+    Turning AxisRotations, Coil SpringDrawing, Touching ContactDrawing, Happening EventMark, skinned visual_solids,
+    Skin LinkVisual
+""")
 """Old name of a function or class in a package -> new name, in the same package."""
-MEMBERS: dict[str, dict[str, str]] = {
-    "PreparedRun": {
-        "go": "run",
-        "many": "run_many",
-        "start": "start_values",
-        "points": "start_values_many",
-        "plain_starts": "prechecked_starts",
-        "runs": "program",
-    },
-    "PreparedProgram": {"go": "run", "many": "run_many"},
-    "BatchResult": {"doubts": "warnings", "refused": "errors"},
-    "RunOutcome": {"reached": "completed"},
-    "CompiledFormula": {"many": "evaluate_many"},
-    "Result": {"doubts": "warnings"},
-    "Statistics": {"handed_back": "events_in_python", "programs": "quadratic_programs"},
-    "RunSensitivities": {"doubts": "warnings"},
-    "Run": {"doubts": "warnings"},
-    "Runs": {"doubts": "warnings"},
-    "Estimate": {
-        "deviations": "standard_errors",
-        "freedom": "degrees_of_freedom",
-        "told": "findings",
-        "estimated": "estimated_sigmas",
-        "failed": "failures",
-        "distance": "mahalanobis_distance",
-        "covers": "in_confidence_region",
-    },
-    "Uncertainty": {"shares": "variance_shares"},
-    "Events": {"where": "select", "place": "index_of"},
-    "Event": {"together": "simultaneous"},
-    "FreeBodyResult": {"touching": "contact_count", "overlap": "penetration", "slip": "slip_speed"},
-}
+MEMBERS = _read_by_owner("""
+    PreparedRun: start start_values, points start_values_many, plain_starts prechecked_starts, runs program
+    PreparedRun PreparedProgram: go run, many run_many
+    BatchResult Result RunSensitivities Run Runs: doubts warnings
+    BatchResult: refused errors
+    RunOutcome: reached completed
+    CompiledFormula: many evaluate_many
+    Statistics: handed_back events_in_python, programs quadratic_programs
+    Estimate: deviations standard_errors, freedom degrees_of_freedom, told findings, estimated estimated_sigmas
+    Estimate: failed failures, distance mahalanobis_distance, covers in_confidence_region
+    Uncertainty: shares variance_shares
+    Events: where select, place index_of
+    Event: together simultaneous
+    FreeBodyResult: touching contact_count, overlap penetration, slip slip_speed
+    ImpactStudy: strikes impacts
+    Striker: skins visuals, where striking_point
+    SpringImpact MaxwellImpact ViscoelasticImpact: course history
+    PoseStudy: below composite_below_projection
+    MazeRun RobustnessMap: finished reached_centre
+    MazeRun: happened event_table, rests on_ring
+    HandRun: lost time_of_loss
+    Study: stretch extension
+    DeltaRun: passages singular_postures
+    SoftTouchRun: held holding_force, designed design
+    Motion: starting starting_at
+    Tree: turns is_angle
+    Scene: happenings event_marks, touches contacts, coils springs, slow slow_motion
+    ContactDrawing: apart show_gap
+    Solid Surface: endless unbounded
+    Robot: skins visuals
+    Compliant Impact Maxwell Rigid ThreeState VirtualSpring Viscoelastic: stepped stepping_only, carried tangent_vectors
+    Compliant Impact Maxwell Rigid ThreeState VirtualSpring Viscoelastic: acting active_states
+    ContactRun: untracked untracked_contact
+    CollisionSet: most max_contacts, apart exclude
+    Parameter: most max_value
+""")
 """Class -> old name of a method, property or field -> new name."""
-KEYWORDS: dict[str, dict[str, str]] = {
-    "PreparedRun.run_many": {"watch": "check_rank"},
-    "PreparedProgram.run_many": {"watch": "check_rank"},
-    "uncertainty": {"known": "parameter_uncertainty"},
-    "free_body_stepper": {"sweeps": "max_sweeps"},
-}
+KEYWORDS = _read_by_owner("""
+    PreparedRun.run_many PreparedProgram.run_many: watch check_rank
+    uncertainty: known parameter_uncertainty
+    free_body_stepper: sweeps max_sweeps
+    attach_contact: touching contact
+    collisions: most max_contacts, apart exclude
+    arrangement: apart exclude
+    Parameter: most max_value
+    SymPyRoutine.expanded: most max_operations
+""")
 """Function, by its qualified name, or class -> old name of a keyword parameter -> new name."""
+FILES = {"strikes": "impacts"}
+"""Old word of `--only` -> new word."""
 SETTINGS = {"simultaneous": "impacts"}
 """Old name of a setting of a run -> new name."""
 SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequential"}}

@@ -15,7 +15,7 @@ from bondgraph.quantities import real
 
 
 def check_ranges(model: Model) -> Iterator[Problem]:
-    """Parameters are what their element declares: from zero to their `most`, and no less than the one they name."""
+    """Parameters are what their element declares: from zero to their `max_value`, and no less than the one they name."""
     for path, element in model.elements.items():
         for key, parameter in element.parameters.items():
             most = parameter.max_value

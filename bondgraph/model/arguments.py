@@ -39,10 +39,10 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
     }
 
 
-def bounded(value: Any, most: float = math.inf, not_below: str = "") -> Parameter:
-    """A parameter between zero and `most`, and no less than another parameter of its element."""
+def bounded(value: Any, max_value: float = math.inf, not_below: str = "") -> Parameter:
+    """A parameter between zero and `max_value`, and no less than another parameter of its element."""
     given = value if isinstance(value, Parameter) else Parameter(value)
-    return replace(given, max_value=most, not_below=not_below)
+    return replace(given, max_value=max_value, not_below=not_below)
 
 
 def value_of(given: Any) -> Any:

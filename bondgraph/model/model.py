@@ -13,6 +13,7 @@ from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
 from bondgraph.output.short_repr import brief
+from screws.renamed import answer_old_names
 from screws.shapes import Arrangement, Solid, arrangement
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Collider:
     """Whether it never moves."""
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True, eq=False)
 class CollisionSet:

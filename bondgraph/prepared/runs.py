@@ -78,7 +78,7 @@ class PreparedRun:
             raise_if_any(model.name, foreign_velocities(model, motion, held.places, x))
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
-        """A run from numbers in the order of the kernels, as `start_values` gives them, which are not looked at: contiguous arrays
+        """A run from numbers in the order of the kernels, as `start_values` gives them, unchecked: contiguous arrays
         of floats p (parameters,), x0 (n,), m0 (modes,)."""
         return self.program.run(p, x0, m0)
 
@@ -120,8 +120,8 @@ class PreparedRun:
     def prechecked_starts(
         self, parameters: Mapping[str, Any], initial: Mapping[str, Any], runs: int
     ) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return what `start_values` gives for those of the runs that need no check by themselves, by number; parameters and start
-        values by name, (runs, *shape)."""
+        """Return what `start_values` gives for those of the runs that need no check by themselves, by number; parameters and
+        start values by name, (runs, *shape)."""
         own = self.compiled
         try:
             found, p = start_rows(own, initial, runs), parameter_rows(own, parameters, runs)

@@ -8,6 +8,8 @@ from screwbond.models.chains.links import BEFORE, Link, Mimic
 from screwbond.models.chains.recursion import forward_dynamics
 from screwbond.models.chains.trees import Chain, Tree
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "BEFORE",
     "BodyInertia",
@@ -33,3 +35,5 @@ __all__ = [
     "space_jacobian",
     "combined_inertia",
 ]
+
+answer_old_names(__name__)

@@ -16,6 +16,8 @@ from screwbond.models.contacts.laws import (
 from screwbond.models.contacts.many import collisions
 from screwbond.models.contacts.places import ContactWarning, UntrackedContact, find_untracked_contact
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "COMPONENTS",
     "LAWS",
@@ -36,3 +38,5 @@ __all__ = [
     "contact",
     "find_untracked_contact",
 ]
+
+answer_old_names(__name__)

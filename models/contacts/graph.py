@@ -49,6 +49,7 @@ from bondgraph.model.model import ContactPoint, SignalEntry, Visible
 from screws.given import reals
 from screws.joints import Vector
 from screws.poses import Ad_of_inverse
+from screws.renamed import answer_old_names
 from screws.twists import transform_twist_back, transform_wrench
 
 
@@ -154,6 +155,7 @@ def contact(
     return graph
 
 
+@answer_old_names
 def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals. Returns the graph.
 

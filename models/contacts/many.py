@@ -14,6 +14,7 @@ from bondgraph.model import laws
 from bondgraph.model.element import Element
 from bondgraph.model.model import Collider, CollisionSet
 from screws.given import real, shown
+from screws.renamed import answer_old_names
 
 __all__ = ["collisions"]
 
@@ -21,6 +22,7 @@ MOST = 64
 """Candidates, where nobody says how many there may be."""
 
 
+@answer_old_names
 def collisions(
     graph: Graph,
     bodies: Sequence[Body],

@@ -4,6 +4,8 @@ from screwbond.models.control.gains import SoftTouch, check_gains, fading_gain, 
 from screwbond.models.control.joint import joint_pid
 from screwbond.models.control.task import operational_torque, pd_feedforward, task_force, task_inertia
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "SoftTouch",
     "check_gains",
@@ -15,3 +17,5 @@ __all__ = [
     "task_force",
     "task_inertia",
 ]
+
+answer_old_names(__name__)

@@ -21,6 +21,8 @@ from screwbond.models.delta.studies.robot import DeltaRobot
 from screwbond.models.delta.studies.run import DeltaRun, SingularPosture
 from screwbond.models.delta.studies.soft_touch import SoftTouchRun, TouchPlan, soft_touch
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "Configuration",
     "Control",
@@ -54,3 +56,5 @@ __all__ = [
     "track",
     "transfer",
 ]
+
+answer_old_names(__name__)

@@ -23,6 +23,8 @@ from screwbond.models.hand.scenarios import SCENARIOS, HandScenario, ReferenceSt
 from screwbond.models.hand.studies.course import Study, study
 from screwbond.models.hand.studies.run import HandRun, run_hand
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "SCENARIOS",
     "Hand",
@@ -57,3 +59,5 @@ __all__ = [
     "study",
     "to_json",
 ]
+
+answer_old_names(__name__)

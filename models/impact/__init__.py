@@ -9,6 +9,8 @@ from screwbond.models.impact.study import ImpactStudy, MeasuredImpact, study_imp
 from screwbond.models.impact.variants import ImpulseMeasurement, graph_effective_mass
 from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpact, identify, restitution
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "KINDS",
     "ImpactStudy",
@@ -38,3 +40,5 @@ __all__ = [
     "striking_point",
     "study_impact",
 ]
+
+answer_old_names(__name__)

@@ -14,6 +14,7 @@ from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpac
 
 from bondgraph.errors import refusal
 from screws.given import real
+from screws.renamed import answer_old_names
 
 
 class ForceLaw(Protocol):
@@ -51,6 +52,7 @@ class ForceLaw(Protocol):
         """The impact at about so many times."""
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class SpringImpact:
     """A mass against a virtual spring with a coefficient of restitution (WA22, section V.B; Jia, Mason and Erdmann 2013).
@@ -122,6 +124,7 @@ class SpringImpact:
         )
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class MaxwellImpact:
     """A mass against a spring and a damper in series: f' / k + f / c = s' (WA22, section V.C; Stronge 2000, section 5.1.1).

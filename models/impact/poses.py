@@ -16,10 +16,12 @@ from screwbond.models.impact.mobility import KINDS, mass_at, striking_point
 from bondgraph.errors import refusal
 from bondgraph.output.progress import counted
 from bondgraph.output.short_repr import brief
+from screws.renamed import answer_old_names
 
 Vector = Sequence[float] | np.ndarray
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True, eq=False)
 class PoseStudy:

@@ -14,6 +14,7 @@ from screwbond.models.urdf import LinkVisual, read_urdf
 
 from bondgraph.output.short_repr import brief
 from screws.joints import revolute
+from screws.renamed import answer_old_names
 
 Vector = Sequence[float] | np.ndarray
 
@@ -27,6 +28,7 @@ LIMITS = (170.0, 120.0, 170.0, 150.0, 170.0, 120.0, 170.0)
 """Either way, degrees."""
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True, eq=False)
 class Striker:

@@ -16,6 +16,7 @@ from screwbond.models.studies.fields import check_record, number, vector
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.output.short_repr import brief
+from screws.renamed import answer_old_names
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class MeasuredImpact:
         return found
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True, eq=False)
 class ImpactStudy:
@@ -66,7 +68,7 @@ class ImpactStudy:
     masses: dict[str, float]
     graphs: dict[str, ImpulseMeasurement]
     order: PoseStudy
-    simulate_impacts: dict[str, ImpactRun]
+    impacts: dict[str, ImpactRun]
 
     @property
     def disagreement(self) -> float:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from screws.given import floats, real
+from screws.renamed import answer_old_names
 
 Floats = NDArray[np.float64]
 
@@ -110,6 +111,7 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
     return k, w0 * k / v0, m
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class ViscoelasticImpact:
     """A mass against a spring k with a damper c s beside it.

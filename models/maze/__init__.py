@@ -8,6 +8,8 @@ from screwbond.models.maze.machine import maze_automaton
 from screwbond.models.maze.parameters import MazeParameters, read_maze
 from screwbond.models.maze.run import MazeRun, run_maze
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "Margins",
     "MazeParameters",
@@ -26,3 +28,5 @@ __all__ = [
     "run_maze",
     "save_maze",
 ]
+
+answer_old_names(__name__)

@@ -13,8 +13,10 @@ from screwbond.models.maze.run import T_END, run_maze
 
 from bondgraph.errors import RunEndedWarning, refusal
 from bondgraph.output.progress import counted
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class RobustnessMap:
     """Gains k1 (n,) and k2 (m,), and what becomes of the ball with them.

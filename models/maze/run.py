@@ -17,11 +17,13 @@ from bondgraph.errors import refusal
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
 from screws.given import reals, shown
+from screws.renamed import answer_old_names
 
 T_END = 45.0
 """By then the ball has fallen through the last gate, and not yet met the inner side of the last ring, s."""
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class MazeRun:
     """What a run gave; `run["q.ball"]` is any quantity by its name.

@@ -14,6 +14,8 @@ from screwbond.models.motion.rotations import (
 )
 from screwbond.models.motion.splines import cubic_spline
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "Motion",
     "PoseMotion",
@@ -32,3 +34,5 @@ __all__ = [
     "sequence",
     "axis_rotations",
 ]
+
+answer_old_names(__name__)

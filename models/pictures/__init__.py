@@ -26,6 +26,8 @@ from screwbond.models.pictures.stage.stills import still
 from screwbond.models.pictures.stage.views import View, show
 from screwbond.models.pictures.web.pages import Page, page
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "SpringDrawing",
     "Curve",
@@ -51,3 +53,5 @@ __all__ = [
     "show",
     "still",
 ]
+
+answer_old_names(__name__)

@@ -17,6 +17,7 @@ from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.style import AMBER, INK, MUTED, blend
 
+from screws.renamed import answer_old_names
 from screws.surfaces import Surface
 
 Spans = tuple[tuple[float, float], ...]
@@ -33,6 +34,7 @@ class Look(Enum):
     WALL = 4
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class Solid:
     """A rigid thing.
@@ -160,6 +162,7 @@ class SpringDrawing:
         return float(np.linalg.norm(self.ends - self.starts, axis=1).mean()) or 1.0
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class ContactDrawing:
     """A contact, or where two solids are closest.

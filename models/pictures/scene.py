@@ -30,11 +30,13 @@ from screwbond.models.pictures.style import force_scale
 
 from bondgraph.errors import refusal
 from bondgraph.run.results.result import Result
+from screws.renamed import answer_old_names
 
 THIN = 0.4
 """Thickness of a contact path where the bodies are apart, over that where they touch."""
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class Scene:
     """What moved, touched, pushed and happened over t (k,), s.

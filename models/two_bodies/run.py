@@ -19,12 +19,14 @@ from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any
 from bondgraph.output.short_repr import brief
 from bondgraph.run.results.result import Result
+from screws.renamed import answer_old_names
 from screws.surfaces import Surface
 
 FINE = 400
 """Least count of close samples in an interval of contact."""
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True)
 class ContactRun:

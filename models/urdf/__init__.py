@@ -7,4 +7,8 @@ from screwbond.models.urdf.robot import Robot
 from screwbond.models.urdf.scenes import robot_scene, visual_solids
 from screwbond.models.urdf.skins import LinkVisual
 
+from screws.renamed import answer_old_names
+
 __all__ = ["Ignored", "Robot", "RobotJoint", "LinkVisual", "read_urdf", "robot_scene", "visual_solids"]
+
+answer_old_names(__name__)

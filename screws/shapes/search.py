@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from screws.renamed import answer_old_names
 from screws.shapes.boxes import box_half_space, points_half_space, round_box
 from screws.shapes.faces import box_box
 from screws.shapes.found import Found, Placed, joined, turned
@@ -94,6 +95,7 @@ class Arrangement:
         return {i: counterpart(self.solids[i]) for i in sorted(met | ({int(i) for i in hulls} if met else set()))}
 
 
+@answer_old_names
 def arrangement(
     shapes: Sequence[tuple[int, Solid]],
     *,

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from screws.errors import GeometryError
+from screws.renamed import answer_old_names
 from screws.scalars import Scalar, array, minimum
 from screws.surfaces import charts
 from screws.surfaces.frames import Geometry
@@ -51,6 +52,7 @@ class Shape(Protocol):
         """(from, to, periodic) of both coordinates in chart 0; infinite where unbounded."""
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Surface:
     """The surface of a body, in the body's object frame, with its normal pointing out of the material.

@@ -59,7 +59,7 @@ class CollisionSlopes:
     def parts(self, at: Passing, event: Event) -> list[ImpactPart]:
         """The parts of the collision of an event; none where it is no problem of impulses, or no linear one."""
         collisions = self._collisions
-        if event.accumulation is not None or not (collisions.frictions or event.together or not self._is_plain(at, event)):
+        if event.accumulation is not None or not (collisions.frictions or event.simultaneous or not self._is_plain(at, event)):
             return []
         for alone in (False, True):
             how = Together(WITHIN * self._kernels.rtol, alone)

@@ -18,6 +18,7 @@ from bondgraph.export.code.names import Entry, count, identifiers
 from bondgraph.export.symbolic import inputs_of
 from bondgraph.output.short_repr import brief
 from bondgraph.tape.routine import Listing
+from screws.renamed import answer_old_names
 
 
 @brief
@@ -47,6 +48,7 @@ class SymPyRoutine:
         made: Callable[..., list[Any]] = sympy.lambdify(self.arguments, [], modules, cse=known, **options)
         return made
 
+    @answer_old_names
     def expanded(self, max_operations: int = 10_000) -> tuple[Any, ...]:
         """The results in the arguments alone, every step put in where it is used; for small models.
 

@@ -17,8 +17,11 @@ from bondgraph.model.laws.law import (
 from bondgraph.model.laws.power import Reaction, Resistor, Source
 from bondgraph.model.laws.storages import InertialField, Storage
 from bondgraph.model.laws.structure import Action, Gyrator, Junction, Ratio, SkewGyrator, Transformer
+from screws.renamed import answer_old_names
 
 __all__ = ["Law", "Storing", "Switched", "CausalityRequest", "CausalityPreference", "Variable", "OTHER", "PORT", "TWO_PORTS"]
 __all__ += ["Parameter", "ByMode", "StateSpec"]
 __all__ += ["Storage", "InertialField", "Resistor", "Reaction", "Source", "IdealConstraint", "IdealSwitch"]
 __all__ += ["Action", "Ratio", "Transformer", "Gyrator", "SkewGyrator", "Junction", "Equation", "SignalBlock"]
+
+answer_old_names(__name__)

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from bondgraph.output.short_repr import brief
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True)
 class Parameter:

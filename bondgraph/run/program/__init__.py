@@ -4,6 +4,9 @@ from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, RunF
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.program import ROLES, Program
 from bondgraph.run.program.transitions import RunContact, RunTransition
+from screws.renamed import answer_old_names
 
 __all__ = ["Program", "ROLES", "Layout", "Slot", "RunTransition", "RunContact"]
 __all__ += ["RunClock", "NewtonLoop", "Collisions", "RunFriction", "UnavailableKernel"]
+
+answer_old_names(__name__)

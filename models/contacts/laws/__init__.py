@@ -10,6 +10,8 @@ from screwbond.models.contacts.laws.three_state import ThreeState
 from screwbond.models.contacts.laws.virtual_spring import VirtualSpring
 from screwbond.models.contacts.laws.viscoelastic import Viscoelastic
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "LAWS",
     "Compliant",
@@ -26,3 +28,5 @@ __all__ = [
 
 LAWS = (Compliant, Viscoelastic, VirtualSpring, Maxwell, Impact, ThreeState, Rigid)
 """All of them."""
+
+answer_old_names(__name__)

@@ -31,6 +31,7 @@ from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
 from bondgraph.model.units import quotient
 from screws.given import real
+from screws.renamed import answer_old_names
 from screws.scalars import array, maximum
 
 
@@ -47,6 +48,7 @@ class Compliance(TypedDict, total=False):
     torsional_friction: float | None
 
 
+@answer_old_names
 @dataclass(frozen=True, kw_only=True)
 class Compliant:
     """A spring and a damper in parallel for each constrained component; f_n = max(0, -k d - c d') on v_z.

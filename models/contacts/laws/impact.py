@@ -15,6 +15,7 @@ from screwbond.models.contacts.switches import ENDS, FREE, STATES, TOUCHING, lim
 
 from bondgraph import Automaton, Element, Graph, Transition
 from bondgraph.errors import Problem, refusal
+from screws.renamed import answer_old_names
 
 BOUNCE = "impact"
 """Kind of the event of an impact."""
@@ -23,6 +24,7 @@ ROUNDING, NO_GAP = 1e-9, 1e-14
 """Depth and gap of a start that count as touching, over the size of the smaller body."""
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Impact:
     """The bodies part with e times the speed at which they met, by an impulse; where impacts follow one another ever faster, or

@@ -26,8 +26,10 @@ from screwbond.models.contacts.switches import FREE, RELEASE, TOUCHING, limits
 
 from bondgraph import J0, Element, Graph, R
 from bondgraph.errors import Problem
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Maxwell:
     """A spring k and a damper c in series on v_z: f' + k/c f = k s'. It lets go where the force falls to zero, while the bodies

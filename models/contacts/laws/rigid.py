@@ -18,8 +18,10 @@ from screwbond.models.contacts.switches import FREE, STATES, TOUCHING, limits
 from bondgraph import Automaton, Block, Element, Graph, Op, Parameter
 from bondgraph.errors import Problem
 from bondgraph.model.ops import zeros
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Rigid:
     """The bodies do not overlap, and slip where the force in the tangent plane would exceed friction times the normal force: a

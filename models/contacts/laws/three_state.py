@@ -19,6 +19,7 @@ from screwbond.models.contacts.switches import BEGINS, ENDS, FREE, TOUCHING, lim
 
 from bondgraph import Automaton, Element, Graph, Op, Transition
 from bondgraph.errors import Problem
+from screws.renamed import answer_old_names
 from screws.scalars import minimum
 
 BALLISTIC = "ballistic"
@@ -71,6 +72,7 @@ def contact_states(
     return Automaton(name, STATES, FREE, edges)
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class ThreeState:
     """d'' + alpha1 d' + alpha0 d + alpha2 d^3 = 0 while the bodies touch, by whatever force that takes as long as it presses.

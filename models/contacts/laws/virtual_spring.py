@@ -20,12 +20,14 @@ from screwbond.models.contacts.switches import BEGINS, ENDS, FREE, RELEASE, limi
 from bondgraph import Automaton, C, Element, Graph, Op, Parameter, Transition
 from bondgraph.errors import Problem
 from bondgraph.model.ops import NEGATE
+from screws.renamed import answer_old_names
 from screws.scalars import equal, where
 
 COMPRESSION, RESTITUTION = "compression", "restitution"
 STATES = (FREE, COMPRESSION, RESTITUTION, BALLISTIC)
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class VirtualSpring:
     """f = k s while the bodies come nearer, and f = k/e^2 (s - (1 - e^2) s_most) as they part, until that is zero.

@@ -27,12 +27,14 @@ from bondgraph import J1, TF, C, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Problem
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
+from screws.renamed import answer_old_names
 from screws.scalars import maximum
 
 ALONG = ("v_z",)
 """What springs along the normal constrain."""
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Viscoelastic:
     """f = k s + c s s' on v_z, with s the penetration: begins and ends at zero force.

@@ -15,6 +15,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.run.results.energy_account import Ledger
 from bondgraph.run.results.failure import Failure
 from bondgraph.run.results.result import Result, Statistics
+from screws.renamed import answer_old_names
 
 TOUCH = 1e-3
 """Sines and determinants of unit vectors below this, at a row of the result, count as a passage."""
@@ -45,6 +46,7 @@ class SingularPosture:
         return f"{self.kind} at {self.time:.6g} s, y = {text(self.y, 'rad')}, w = {text(self.w, 'm')}"
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class DeltaRun:
     """What a run gave. `run["y"]` is any quantity by its name; `names()` lists them.

@@ -24,6 +24,7 @@ from screwbond.models.delta.studies.touch_plan import BALL, TouchDesign, TouchPl
 
 from bondgraph import Compiled, Element, Graph, compile_model
 from bondgraph.run.events.records import Event
+from screws.renamed import answer_old_names
 
 __all__ = ["BALL", "SoftTouchRun", "TouchDesign", "TouchPlan", "design", "soft_touch", "touch_graph"]
 
@@ -99,6 +100,7 @@ def soft_touch(
     return SoftTouchRun(DeltaRun(result, compiled, robot.kinematics), plan, designed)
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class SoftTouchRun:
     """A soft touch that was run; `touch["contact.multiplier"]` is any quantity by its name.

@@ -19,8 +19,10 @@ from screwbond.models.hand.studies.run import HandRun
 from screwbond.models.studies.files import Table, write_table
 
 from bondgraph.output.files import known_ending, whole_file
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Study:
     """Figures of a grasp over k samples and n fingers, SI.
@@ -33,7 +35,7 @@ class Study:
     internal : size of the part of all contact forces that only squeezes, in the null space of the grasp matrix (k,), N.
     net : size of the part that moves the object (k,), N; both, as the singular values, nan while a finger is off.
     manipulability : singular values (k, 6) of joint rates -> object twist while the tips roll, falling.
-    stretch : of each finger, 1 at the end of its reach (k, n).
+    extension : of each finger, 1 at the end of its reach (k, n).
     path1, path2 : length of the contact's path on tip and object so far (k, n), m.
     force_closure : whether the grasp at the start can squeeze with all forces inside the cones of friction.
     """
@@ -44,7 +46,7 @@ class Study:
     internal: np.ndarray
     net: np.ndarray
     manipulability: np.ndarray
-    finger_extension: np.ndarray
+    extension: np.ndarray
     path1: np.ndarray
     path2: np.ndarray
     force_closure: bool

@@ -18,6 +18,7 @@ from screwbond.models.studies.runs import account, ending, sample_times, wall_ti
 
 from bondgraph import Compiled, compile_model
 from bondgraph.run.results.result import Result
+from screws.renamed import answer_old_names
 
 Arrays = dict[str, np.ndarray]
 
@@ -28,6 +29,7 @@ ACCOUNT = ("stored", "dissipated", "supplied", "lost", "residual")
 """Arrays of the energy ledger."""
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class HandRun:
     """A run of a hand: what was simulated, its result and what it cost."""
