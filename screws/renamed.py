@@ -88,6 +88,9 @@ KEYWORDS = _read_by_owner("""
     collisions: most max_contacts, apart exclude
     arrangement: apart exclude
     Parameter: most max_value
+    Scene: happenings event_marks, touches contacts, coils springs, slow slow_motion
+    ContactDrawing: apart show_gap
+    Striker: skins visuals
     SymPyRoutine.expanded: most max_operations
 """)
 """Function, by its qualified name, or class -> old name of a keyword parameter -> new name."""

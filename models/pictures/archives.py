@@ -48,7 +48,7 @@ def from_archive(
     names : of the bodies.
     energies : name -> (k,), J, whose sum is the total; what is stored and dissipated where None.
     intervals : times of contact, s; those of a negative gap where None.
-    fields : further fields of the scene, such as title and happenings.
+    fields : further fields of the scene, such as title and event marks.
     """
     arrays = {key: np.asarray(archive[key]) for key in archive}
     t, solids, frames, gauss = arrays["t"], [], [], []

@@ -1,4 +1,4 @@
-"""Parts of a scene: solids, touches, frames, paths, forces, curves and happenings, as records of arrays over time.
+"""Parts of a scene: solids, touches, frames, paths, forces, curves and event marks, as records of arrays over time.
 
 Arrays have k rows, one for each sample time; SI units, world axes unless said otherwise.
 """

@@ -32,7 +32,7 @@ def robot_scene(
     t : (k,) s; 0, 1, ... where None.
     title : heading; the robot's name where "".
     frames : links whose frames are shown, with their names.
-    fields : further fields of the scene, such as `view`, `panels` or `happenings`.
+    fields : further fields of the scene, such as `view`, `panels` or `event_marks`.
 
     Raises `ModelError` E529 for coordinates or times of another shape, or a frame that is no link; E527 with nothing to draw.
     """

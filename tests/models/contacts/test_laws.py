@@ -99,7 +99,7 @@ def check_three_state(run: Result) -> None:
 def check_rigid(graph: Graph) -> None:
     """It is marked, and nothing else: a step gives it its force."""
     (point,) = graph.freeze().contacts
-    assert point.stepping_only and point.normal is None and point.path == "touch"
+    assert point.stepped and point.normal is None and point.path == "touch"
     with pytest.raises(ModelError, match="E434") as caught:
         compile_model(graph)
     (problem,) = caught.value.problems
@@ -152,7 +152,7 @@ def test_a_contact_says_what_it_is_whatever_its_law(law: ContactLaw) -> None:
     graph = dropped(law)
     (point,) = graph.freeze().contacts
     assert (point.path, point.gap, point.gap_rate) == ("touch", "touch.kinematics.d", "touch.kinematics.d'")
-    assert point.frames == ("touch.kinematics.H_O1_C1", "touch.kinematics.H_O2_C2") and not point.stepping_only
+    assert point.frames == ("touch.kinematics.H_O1_C1", "touch.kinematics.H_O2_C2") and not point.stepped
     assert point.ignored == (("touch.spring.q",) if law.active_states else ())
     assert {automaton for automaton, _ in point.off} == {"touch.switch"} and ("touch.switch", "free") in point.off
     assert isinstance(point.normal, SignalEntry) and point.normal.index is None and point.friction is None

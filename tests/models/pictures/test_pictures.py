@@ -80,7 +80,7 @@ def rolling_ball(samples=41, hop=False, surface=None, told=True):
         names=("table", "ball"),
         energies={"kinetic": np.full(samples, 1e-3), "dissipated": 1e-5 * t},
         intervals=((0.0, 0.4), (0.8, 1.0)) if hop and told else None,
-        happenings=(EventMark(0.4, ""), EventMark(0.5, "chart 2", True), EventMark(0.8, "")) if hop else (),
+        event_marks=(EventMark(0.4, ""), EventMark(0.5, "chart 2", True), EventMark(0.8, "")) if hop else (),
     )
 
 
