@@ -23,6 +23,7 @@ from bondgraph.run.results.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.results.result import Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import Status
 from bondgraph.run.steppers import segment as legs
 from bondgraph.run.steppers.choose import build, for_stiff, settle_function, settling, tolerances, weights_of
 from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Selection
@@ -48,7 +49,7 @@ class Underway:
     integrator: OneStep
     weights: Weights
     settler: Settler | None
-    status: int
+    status: Status
     samples: SampleRows
     logged: tuple[np.ndarray, ...]
     start_energies: np.ndarray
@@ -244,14 +245,14 @@ class Hybrid:
             self.courses.see(samples.left[: leg.written, : len(self.x)])
             samples.add(leg.written, self.m, leg.held)
             self.bar.show(self.t, f"t = {self.t:.6g} s, {len(self.log)} events")
-            restart = leg.status == legs.EVENT
-            if leg.status == legs.STOP:
+            restart = leg.status == Status.EVENT
+            if leg.status == Status.STOP:
                 return None, levels
-            if leg.status == legs.STIFF:
+            if leg.status == Status.STIFF:
                 return for_stiff(self.bound.program, choice), levels
-            if leg.status == legs.FAILED:
+            if leg.status.failed:
                 self._fail(*cause(self.bound, leg.reason, self.t, self.x, self.m, settings.span, self.weights.known))
-            elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):
+            elif leg.status == Status.PAUSE and (many := self._too_many(integrator.effort().steps)):
                 self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
             elif restart:
                 levels = self._settle_here(choice, leg.fired, begun, tried=leg.onset is not None)

@@ -19,7 +19,6 @@ from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.batch.checked_settings import checked_settings
 from bondgraph.run.batch.collect import Made, blocks_of
-from bondgraph.run.batch.fields import UNBEGUN
 from bondgraph.run.batch.results import RunEnd, RunEnds
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.workers import Chunks, Crew, Pace
@@ -29,6 +28,7 @@ from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.run import KeptRuns, kept_runs
@@ -158,7 +158,7 @@ class PreparedProgram:
         begin."""
         with self._workspace() as space:
             course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
-            if course.status == UNBEGUN:
+            if course.status == Status.NOT_STARTED:
                 return None
             if course.done:
                 sound = space.is_sound(course, settings.m)

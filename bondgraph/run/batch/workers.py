@@ -18,12 +18,12 @@ from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.collect import Collected, Made, RunBatch
-from bondgraph.run.batch.fields import UNBEGUN
 from bondgraph.run.batch.results import RunEnds, kept_of
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.validation.judge import is_watched
 
@@ -190,7 +190,7 @@ class Chunks:
                     for _ in each(work, [claims.pieces() for _ in range(hands)], [beside] * hands):
                         continue
                 for block in blocks:  # what is not finite is refused, even where nothing comes of it
-                    batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = UNBEGUN
+                    batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = Status.NOT_STARTED
                 collected.take(batch)
                 left = np.flatnonzero(batch.status).tolist()
             for done, _ in enumerate(each(collected.single, left)):
