@@ -1,4 +1,32 @@
-"""A hybrid run in progress: legs of integration between events, transitions at events; where it is, and what it wrote so far."""
+"""Hybrid simulation: segments of integration between events, and event handling at the end of each.
+
+Loops, from a step to a sweep; each stands inside the next
+----------------------------------------------------------
+stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at the stages, error estimate
+steps      of a segment   `steppers.driver`: propose a step size, attempt the step, judge its error; event detection in the step,
+                          location of the first zero crossing and a step that lands on it; samples, acceptance, next step size
+segments   of a run       `events.loop` in machine code, `Hybrid` here in Python for what machine code hands back
+turns      at an event    `events.iteration` (event iteration), `events.reference.iteration` in Python
+pages      of samples     `streaming.run`: only where a run keeps some names alone
+runs       of a batch     `batch.loop` one after the other, `batch.simd.lane_loop` side by side in SIMD lanes
+pieces     of a batch     `batch.workers`: threads take the next piece of runs
+chunks     of a sweep     `sweeps.driving`: an executor takes the next chunk and hands back rows
+
+Order at an instant, and its reason
+-----------------------------------
+1. Clocks tick (`steppers.sample_clocks`). Sampled blocks read the state that integration reached; a tick that makes a guard
+   positive is an event.
+2. Samples up to the instant are written: a sample at the time of an event is the limit from the left.
+3. The transitions whose guards crossed zero fire, the first by name first; collisions at the same time are one problem of
+   impulses (`events.impacts`), since an order would decide where momentum goes.
+4. Modes are searched where transitions lead back to modes in which they fired before (`events.mode_search`).
+5. Unknowns of algebraic loops are solved at the new state (`events.algebraic_loops`): guards are only known with them.
+6. Guards are looked at again, from 3. on, until none rises. A guard must fall below its rounding before it can fire again
+   (`events.guards`), so that what has just separated does not collide.
+7. Events that accumulate (Zeno) bring their switch to rest (`events.accumulation`), and the guards are looked at again.
+8. The state, the modes and the energy that the event supplied hold in the run; the log has its rows; error weights begin anew,
+   since a jump makes states of another size.
+"""
 
 from __future__ import annotations
 
