@@ -55,7 +55,7 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers import segment as legs
 from bondgraph.run.steppers.choose import build, for_stiff, settle_function, settling, tolerances, weights_of
 from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Selection
-from bondgraph.run.validation.lost_solution import LostSolution, first_lost
+from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
 
 if TYPE_CHECKING:
     from bondgraph.run.steppers.integrator import OneStep
@@ -307,7 +307,7 @@ class Hybrid:
     def examine(self) -> None:
         """End the run before the first sample at which a value is lost (`first_lost`), unless it has ended there by itself."""
         samples, dates = self.samples, self.settings.dates[: self.samples.written]
-        lost = first_lost(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
+        lost = find_lost_solution(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
         if lost is not None:
             samples.written = max(lost.sample, 1)
             self.end_before(lost)

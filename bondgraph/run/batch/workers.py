@@ -25,7 +25,7 @@ from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import Selection
-from bondgraph.run.validation.judge import is_watched
+from bondgraph.run.validation.checked_result import has_constraints
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import LaneKernels
@@ -163,7 +163,7 @@ class Chunks:
         p, x0, m0 = blocks
         runs, width = max(map(len, blocks)), self.program.states
         kept, outputs = kept_of(self.program, keep)
-        watched = watch and is_watched(self.program)
+        watched = watch and has_constraints(self.program)
         collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
         machine = machine and (outputs is None or outputs.address is not None)
         machine = machine and (not watched or screens(self.program))
