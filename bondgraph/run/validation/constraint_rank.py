@@ -33,7 +33,8 @@ EXTRAPOLATION = 0.5
 
 @dataclass(frozen=True)
 class RankLoss:
-    """Loss of rank, where constraints no longer decide the motion: the time (s), the elements, and whether they contradict each other there."""
+    """Loss of rank, where constraints no longer decide the motion: the time (s), the elements, and whether they contradict each
+    other there."""
 
     time: float
     elements: tuple[str, ...]
