@@ -1,4 +1,4 @@
-"""Constraints that nothing ties to others are an island of the matrix of constraints."""
+"""Constraints that nothing ties to others are a diagonal block of the constraint matrix."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_constraints_that_repeat_each_other_are_watched_by_single_runs(singles):
 def test_single_runs_are_looked_at_once_more_only_where_machine_code_suspects_something(monkeypatch):
     """A robot whose arms stay far from being stretched has the bits of a run at which Python looks, at its samples alone."""
     compiled, searched = DeltaRobot(DeltaParameters.fit()).compiled, []
-    monkeypatch.setattr(prepared, "judged", lambda *given: (searched.append(given), checked_result(*given))[1])
+    monkeypatch.setattr(prepared, "checked_result", lambda *given: (searched.append(given), checked_result(*given))[1])
     mass = {"arm 1.mechanism.M2": compiled.parameters["arm 1.mechanism.M2"].value * 1.02}
     found = compiled.simulate(0.2, samples=0.07, parameters=mass, progress=False)
     assert found.ok and not searched

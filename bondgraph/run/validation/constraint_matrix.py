@@ -104,11 +104,11 @@ class ConstraintMatrix:
         """Of the matrices with these entries, measured by `scaling`, (k, n), ascending."""
         eigenvalues = np.empty((len(entries), len(self.closing.owners)))
         for part in self.blocks:
-            count = max(1, MAX_NUMBERS // len(part.places) ** 2)
+            count = max(1, MAX_NUMBERS // len(part.indices) ** 2)
             for first in range(0, len(entries), count):
                 samples = slice(first, first + count)
-                matrices = scaling.scaled(part.dense_of(entries[samples]), part.places)
-                eigenvalues[samples, part.places] = np.linalg.eigvalsh(matrices)
+                matrices = scaling.scaled(part.dense_of(entries[samples]), part.indices)
+                eigenvalues[samples, part.indices] = np.linalg.eigvalsh(matrices)
         eigenvalues.sort(axis=1)
         return eigenvalues
 
