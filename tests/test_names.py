@@ -10,7 +10,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("bondgraph", "screws", "models", "screwbond")
 
 OPENERS = ("The same", "What", "Whether", "How", "Which", "Where", "Who", "So many")
-"""First words of a docstring that begins with a clause instead of a subject and a verb, or that needs its neighbour to be understood."""
+"""First words of a docstring that begins with a clause instead of a subject and a verb, or that needs its neighbour to be
+understood."""
 
 VAGUE = {"found", "given", "own", "place", "places", "known", "told", "beside", "whole"}
 """Names of variables that say nothing of what they hold: result, argument, local copy, index ... do."""
@@ -24,7 +25,8 @@ RETIRED = set(
     " Courses Settler Settled Passage Watch Leg Underway RunEnds Claims Crew Answers Abreast Wide Snags Rubs Ground Pursuit"
     " LateTable How Made Spent Said Told Looked Within UNSEEN FRUITFUL BOOSTS UNBEGUN TOLD OF_LEG NONE MOST".split()
 )
-"""Names that no module, class, function or constant bears any more; the glossary (docs/notation.md) has the terms in their place."""
+"""Names that no module, class, function or constant bears any more; the glossary (docs/notation.md) has the terms in their
+place."""
 
 
 @functools.cache

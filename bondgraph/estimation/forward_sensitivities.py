@@ -24,7 +24,7 @@ from bondgraph.run.clock_schedule import TOGETHER, Ticks
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
-from bondgraph.run.steppers import segment as legs
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import build, sundials_reason, weights_of
 from bondgraph.run.steppers.segment import Integrator, Selection
 
@@ -179,11 +179,11 @@ class _Following:
         while True:
             leg = integrator.advance(since[self.written : until], self.rows[self.written :], stop)
             self.written += leg.written
-            if leg.status == legs.FAILED:
+            if leg.status.failed:
                 title = f"the sensitivities cannot be integrated beyond {self.bound.origin + leg.t:.6g} s"
                 cures = ('method="bdf" where the model is stiff', "a larger rtol")
                 raise RunError(Problem("E375", title, (leg.reason,), cures=cures))
-            if leg.status == legs.STOP:
+            if leg.status == Status.STOP:
                 break
         at.t, at.x, at.S = stop, leg.x[:n], leg.x[n:].reshape(-1, n).T.copy()
         if self.allowances.unresolved(self.rtol, self.numbers):

@@ -23,7 +23,7 @@ from bondgraph.run.streaming import energy_account
 from bondgraph.run.streaming import run as kept_runs
 from bondgraph.run.streaming.partial_result import KeptResult
 from bondgraph.run.validation.concerns import validity_concerns
-from bondgraph.run.validation.lost_solution import LossSearch, energies_at, first_lost
+from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at, find_lost_solution
 from bondgraph.run_arguments import KeepAsked, setting_key
 from examples import rolling_eggs
 from screws import scalars as s
@@ -245,10 +245,10 @@ def test_lost_solutions_are_found_bit_by_bit():
         for case, states in (("as it is", run.x), ("grown", grown)):
             x = states.copy()
             x[4, list(own.states)] += size
-            whole = first_lost(compiled.program, run.t, run.p, x, run.m, run.integrals, 1e-7)
+            whole = find_lost_solution(compiled.program, run.t, run.p, x, run.m, run.integrals, 1e-7)
             lost[case].append(whole is not None)
             for step in (1, 2, 7):
-                search = LossSearch(compiled.program, run.p, 1e-7)
+                search = SolutionCheck(compiled.program, run.p, 1e-7)
                 for k in range(0, len(x), step):
                     part = slice(k, k + step)
                     energies = energies_at(compiled.program, run.t[part], run.p, x[part], run.m[part])

@@ -14,7 +14,7 @@ from bondgraph.run.accuracy.reference.natural_scales import work_scales
 from bondgraph.run.bound import Bound
 from bondgraph.run.linear.layout import is_narrow, reach_of
 from bondgraph.run.samples import NextPage
-from bondgraph.run.steppers import segment as legs
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.external.adapters import DOUBT, FIELDS, PAUSE, ROOT, STOPPED, machine_code
 from bondgraph.run.steppers.external.library import load
 from bondgraph.run.steppers.pages import LentPage, Page
@@ -33,7 +33,7 @@ _FLAGS = {
     -10: ("not finite", "rates stay not finite however small the step"),
     -11: ("not finite", "a rate is not finite"),
 }
-_STATUS = {0: legs.STOP, STOPPED: legs.STOP, ROOT: legs.EVENT, PAUSE: legs.PAUSE, DOUBT: legs.PAUSE}
+_STATUS = {0: Status.STOP, STOPPED: Status.STOP, ROOT: Status.EVENT, PAUSE: Status.PAUSE, DOUBT: Status.PAUSE}
 # Steps per call, so that a long run shows its progress and can be interrupted.
 _BUDGET = 20_000
 # Flags of steps that fail however small.
@@ -202,7 +202,7 @@ class Cvode(Integrator):
         page = Page(rows, table.arrays["m"], following)
         page.put(np.broadcast_to(self._y, (skipped, self._width)))
         if stop - self._t <= near:
-            return Leg(legs.STOP, stop, *self._ends(), page.written)
+            return Leg(Status.STOP, stop, *self._ends(), page.written)
         self._page.lend(times[skipped:], page.left, page.next)
         table["stop"], table["reached"] = stop, self._t
         begin = time.perf_counter()
@@ -222,7 +222,7 @@ class Cvode(Integrator):
         kind, reason = _FLAGS.get(flag, ("solver", f"CVODE stops with flag {flag}"))
         if flag in _STUCK and (why := self._too_far()):
             kind, reason = "run too long", f"{reason}: {why}"
-        return Leg(legs.FAILED, self._t, *self._ends(), written, reason=f"{kind}: {reason}")
+        return Leg(Status.NOT_FINITE, self._t, *self._ends(), written, reason=f"{kind}: {reason}")
 
     def _too_far(self) -> str:
         """Why no step can be the first one where the end of the run is too far for that; "" where it is not."""
