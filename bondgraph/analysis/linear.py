@@ -1,4 +1,7 @@
-"""Linear: a model near a point, dx' = A dx + B du, dy = C dx + D du, in the user's names."""
+"""Linear: a model near a point, dx' = A dx + B du, dy = C dx + D du, in the user's names.
+
+In the literature: linearisation.
+"""
 
 from __future__ import annotations
 

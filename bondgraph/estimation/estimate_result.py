@@ -1,4 +1,7 @@
-"""An estimate: numbers with their covariance, what data do not tell of them, and the runs at them, as text, table and plot."""
+"""An estimate: numbers with their covariance, what data do not tell of them, and the runs at them, as text, table and plot.
+
+In the literature: confidence interval, confidence region.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The run itself is not touched, so its steps are what they would be without sensitivities. Between its events x and S are
 integrated together, with error control of S of its own; at each event x is what the run had there.
+
+In the literature: forward sensitivity analysis.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Uncertainty of a run: its sensitivities and how well numbers are known in; standard deviations of every quantity over time out.
 
 To first order: with y(p) linear over the deviations of p, its variance is (dy/dp) C (dy/dp)^T.
+
+In the literature: a prediction interval.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Boxes around shapes in -> pairs of shapes whose boxes overlap: sort and sweep along the widest direction (Baraff 1992)."""
+"""Boxes around shapes in -> pairs of shapes whose boxes overlap: sort and sweep along the widest direction (Baraff 1992).
+
+In the literature: the broad phase of collision detection.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 D, the derivative of the state that lies at the moving instant, goes through all resets with one dt; f is asked for before the
 first and after the last, since modes in between may have no motion of their own.
+
+In the literature: the saltation matrix.
 """
 
 from __future__ import annotations

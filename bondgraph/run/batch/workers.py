@@ -1,4 +1,7 @@
-"""Many runs of a program in chunks, by threads and in the lanes of vectors: their numbers in; the ends of all out."""
+"""Many runs of a program in chunks, by threads and in the lanes of vectors: their numbers in; the ends of all out.
+
+In the literature: a thread pool with a work queue.
+"""
 
 from __future__ import annotations
 

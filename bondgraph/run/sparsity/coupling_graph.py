@@ -1,6 +1,8 @@
 """`Structure.of` in machine code: couplings in, the same structure out.
 
 The same search in the same order as in `components`, so that both find the same components and ears.
+
+In the literature: the coupling graph.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A run without doubt keeps its account to `FAR` times its rtol. Measured on the project's models, every method keeps it to 200
 times rtol (BDF without damping; the explicit method to one).
+
+In the literature: an energy balance.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ code, and costs some 100 ns a contact. Matrices of all contacts are never put to
 Sweeps carry news from one body to the next, so that high stacks and heavy bodies on light ones would need very many. After
 `PLAIN` of them, each therefore begins ahead of where the last one ended, on the line from the one before (Nesterov 1983), and
 from its end itself where that had gone too far (O'Donoghue and Candes 2015).
+
+In the literature: nonlinear Gauss-Seidel, nonsmooth contact dynamics (NSCD).
 """
 
 from __future__ import annotations
