@@ -78,6 +78,7 @@ if __name__ == "__main__":
     for graph, end in ((heap(), 2.5), (bagful(), 3.0)):
         run = simulate(graph, end)
         print(
-            f"{graph.name}: {run.contact_count[-1]} contacts press, {run.slip_speed[-1]:.1e} m/s slip, {run.penetration[-1]:.1e} m overlap"
+            f"{graph.name}: {run.contact_count[-1]} contacts press, {run.slip_speed[-1]:.1e} m/s slip,"
+            f" {run.penetration[-1]:.1e} m overlap"
         )
         still(scene_of(run), out / f"{graph.name}.png", end)

@@ -1,7 +1,7 @@
 """Looks of bodies in a plane: where they are, outlines, points and faces that touch in; records that pictures read out.
 
-They have no part in the mechanics. `planar_body` and `attach_planar_contact` mark what they make; who builds a mechanism in coordinates of
-his own says here what it looks like.
+They have no part in the mechanics. `planar_body` and `attach_planar_contact` mark what they make; who builds a mechanism in
+coordinates of his own says here what it looks like.
 """
 
 from __future__ import annotations

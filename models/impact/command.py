@@ -1,4 +1,4 @@
-"""The command `screwbond impact`: figures of a measured impact and an arm in; laws, masses, order and simulated impacts, as files, out."""
+"""The command `screwbond impact`: figures of a measured impact and an arm in; laws, masses, order, simulated impacts as files."""
 
 from __future__ import annotations
 

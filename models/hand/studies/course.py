@@ -79,7 +79,7 @@ class Study:
 
     def columns(self) -> Table:
         """All figures over time."""
-        names = ("required", "margin", "stretch", "path1", "path2")
+        names = ("required", "margin", "extension", "path1", "path2")
         head = ["t", *(f"{name} {i}" for name in names for i in range(self.required.shape[1]))]
         head += ["internal", "net", *(f"singular value {i + 1}" for i in range(6))]
         columns = [self.t, *(getattr(self, name) for name in names), self.internal, self.net, self.manipulability]

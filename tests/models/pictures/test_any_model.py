@@ -109,7 +109,7 @@ def test_springs_end_where_they_are_fixed() -> None:
     np.testing.assert_allclose(spring.ends, (H @ [0.0, 0.0, 0.05, 1.0])[:, :3], atol=1e-12)
     np.testing.assert_allclose(bush.starts, np.tile((0.0, 0.0, -0.2), (len(H), 1)), atol=1e-12)
     np.testing.assert_allclose(bush.ends, (H @ [0.0, 0.1, 0.0, 1.0])[:, :3], atol=1e-12)
-    later = scene.at_times([0.03]).coils[0]
+    later = scene.at_times([0.03]).springs[0]
     np.testing.assert_allclose(later.ends[0], 0.5 * (scene.springs[0].ends[1] + scene.springs[0].ends[2]), atol=1e-12)
     # Without gravity nobody knows where down is.
     assert "floor" not in [solid.name for solid in scene.solids]
