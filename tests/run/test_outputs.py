@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.run.results import outputs
-from bondgraph.run.results.outputs import ASKED
+from bondgraph.run.results.outputs import MAX_REQUESTS
 from bondgraph.run.results.result import Result
 from bondgraph.schedule.size import is_large
 from examples import rolling_eggs
@@ -90,7 +90,7 @@ def test_after_many_requests_all_are_computed(monkeypatch: pytest.MonkeyPatch) -
     compiled = compile_model(chain(LARGE), progress=False)
     _, single = alone(compiled, monkeypatch)
     names = compiled.program.layout.names("out")
-    for name in names[: ASKED + 1]:
+    for name in names[: MAX_REQUESTS + 1]:
         single[name]
     assert "all" in vars(single._outputs)
 
