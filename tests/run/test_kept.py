@@ -166,7 +166,7 @@ def test_the_cases_have_what_they_are_there_for():
 
 def test_some_outputs_of_a_large_model_are_computed_alone(monkeypatch):
     """As by `to_dataframe` of the same names."""
-    monkeypatch.setattr(outputs, "FEW", 0)
+    monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)
     run = CASES["loops of kernels"]()
     plain = run()
     names = list(plain.program.layout.names("out"))[5::200]

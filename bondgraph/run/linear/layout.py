@@ -77,10 +77,10 @@ def _band(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixLayout, 
     order = np.arange(n)
     lower, upper = _bandwidths(order, rows, columns)
     if lower + upper > 2:
-        narrow_order = narrow_order(n, rows, columns)
-        bandwidths = _bandwidths(narrow_order, rows, columns)
+        reordered = narrow_order(n, rows, columns)
+        bandwidths = _bandwidths(reordered, rows, columns)
         if sum(bandwidths) < lower + upper:
-            order, (lower, upper) = narrow_order, bandwidths
+            order, (lower, upper) = reordered, bandwidths
     position = np.argsort(order)
     length, above = 2 * lower + upper + 1, lower + upper
     entry_indices = position[columns] * length + above + position[rows] - position[columns]

@@ -16,14 +16,14 @@ from bondgraph.run.table import FieldTable, fields_of
 # `dense.factor`; count: of entries with a place.
 _PATTERN = "starts rows below_at below above_at above"
 _FACTORS = "inverse lower_factor upper_factor"
-_POINTERS = f"matrix order places diagonal right worth pivots {_PATTERN} {_FACTORS} work"
+_POINTERS = f"matrix order entry_indices diagonal right worth pivots {_PATTERN} {_FACTORS} work"
 FIELDS = fields_of(_POINTERS.split(), ["kind", "n", "count", "room", "lower", "upper"])
 
 
 def table_of(layout: MatrixLayout) -> FieldTable:
     """The table of a system, with room for it."""
     table, n, fill = FieldTable(FIELDS), len(layout.order), layout.fill
-    for name in ("order", "places", "diagonal"):
+    for name in ("order", "entry_indices", "diagonal"):
         table.point(name, np.ascontiguousarray(getattr(layout, name), dtype=np.int64))
     lengths = {**dict.fromkeys(("right", "worth"), n), "matrix": layout.room}
     if fill is not None:
@@ -55,7 +55,7 @@ def _filled() -> Procedure:
     with write.loop(record.get("n")) as i:
         matrix[record.get("diagonal").load(i, "i64")] = 1.0
     with write.loop(record.get("count")) as k:
-        index = record.get("places").load(k, "i64")
+        index = record.get("entry_indices").load(k, "i64")
         matrix[index] = matrix[index] - write["h"] * write["j"][k]
     write.give()
     return write
