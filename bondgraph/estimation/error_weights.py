@@ -17,7 +17,7 @@ from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
-from bondgraph.run.python_callbacks import Answers
+from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.table import FieldTable
 
 PART = 0.1
@@ -157,14 +157,14 @@ class SharedAllowances(Allowances, SharedWeights):
             answers.check()
 
 
-def _answers(answer: Callable[[], None]) -> Answers:
+def _answers(answer: Callable[[], None]) -> PythonCallback:
     """Of what gives nothing back."""
 
     def answered() -> int:
         answer()
         return 0
 
-    return Answers(answered)
+    return PythonCallback(answered)
 
 
 def allowances_of(bound: Bound, own: Weights, met: np.ndarray, driven: np.ndarray) -> Allowances:

@@ -20,7 +20,7 @@ from bondgraph.estimation.jumps.context import Before, Passing, RunKernels
 from bondgraph.estimation.jumps.transitions import Chain
 from bondgraph.estimation.variational import Variational
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import TOGETHER, Ticks
+from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
@@ -70,7 +70,7 @@ class _Following:
         self.end = float(result.since[-1])
         self.bound = Bound(program, result.p, origin, self.end)
         # all ticks within the run, and those that a sample at its end stands before
-        self.ticks = Ticks(self.bound, origin, origin + self.end, np.inf)
+        self.ticks = ClockSchedule(self.bound, origin, origin + self.end, np.inf)
         self.numbers = variational.varied.values(self.p, result.x[0])
         self.sizes = np.max(np.abs(result.x), axis=0, initial=0.0)
         self.kernels = RunKernels(variational, self.bound, self.p, rtol, self.sizes)
@@ -105,9 +105,9 @@ class _Following:
                     self._advance(integrator, at, stop)
                 if at.t >= self.end:
                     break  # what happens there comes after the last sample
-                if timed and ticks.due(at.t) and tick <= event + TOGETHER * abs(tick):
+                if timed and ticks.due(at.t) and tick <= event + SAME_TIME * abs(tick):
                     before.ticked = ticking.tick(at)
-                if group is not None and event <= at.t + TOGETHER * abs(at.t):
+                if group is not None and event <= at.t + SAME_TIME * abs(at.t):
                     self._compare(at, group[0], before)
                     chain.events(at, group, before)
                     group = next(groups, None)
@@ -153,7 +153,7 @@ class _Following:
         )
         own = weights_of(self.bound, self.rtol, None, self.max_step)
         self.allowances: Allowances = allowances_of(bound, own, result.x, self._driven(bound))
-        ticks = Ticks(bound, self.bound.origin, self.bound.origin + self.end)
+        ticks = ClockSchedule(bound, self.bound.origin, self.bound.origin + self.end)
         return build(bound, settings, Selection(solver, method), ticks, self.allowances, None)
 
     def _driven(self, bound: Bound) -> np.ndarray:

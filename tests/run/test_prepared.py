@@ -15,7 +15,7 @@ from bondgraph.errors import ModelError, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.simulate import simulate
 from bondgraph.run.steppers.choose import choose
@@ -56,7 +56,7 @@ def leg_by_leg(made, x, p, m, t_end, **settings):
     prepared = prepare(made, t_end, **settings)
     checked = prepared.numbers(x, p, m)
     bound = Bound(made, checked.p, checked.t_start, checked.span)
-    run = Hybrid(bound, checked, Ticks(bound, checked.t_start, t_end), Progress("", 1.0, False))
+    run = Hybrid(bound, checked, ClockSchedule(bound, checked.t_start, t_end), Progress("", 1.0, False))
     choice = choose(made, checked)
     run.go(choice)
     return result_of(run, choice, 0.0)

@@ -23,7 +23,7 @@ from bondgraph.run.batch.results import RunEnd, RunEnds
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.workers import Chunks, Crew, Pace
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
@@ -148,7 +148,9 @@ class PreparedProgram:
     def _in_python(self, settings: Settings, begin: float, bar: Progress) -> Made:
         """A run that Python begins."""
         bound = Bound(self.program, settings.p, settings.t_start, settings.span)
-        run = Hybrid(bound, settings, Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar)
+        run = Hybrid(
+            bound, settings, ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar
+        )
         run.go(self.choice)
         run.examine()
         return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)

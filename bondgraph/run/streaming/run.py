@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.errors import Problem, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.records import Events
 from bondgraph.run.hybrid import Hybrid, statistics_of
 from bondgraph.run.program import Program
@@ -116,7 +116,7 @@ class KeptRuns:
 def _begun(program: Program, settings: Settings, taking: Taking, bar: Progress) -> Hybrid:
     """A run whose samples are taken a page at a time."""
     bound = Bound(program, settings.p, settings.t_start, settings.span)
-    ticks = Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
+    ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     widths = program.states, bound.quadratures, program.modes
     room = min(len(settings.times), max(1, PAGE // max(sum(widths), 1)))
     run = Hybrid(bound, settings, ticks, bar, samples=SampleRows(room, *widths, taken=taking.take))
