@@ -1,9 +1,8 @@
 """Error weights of sensitivities in step size control.
 
-An error of an entry of S = dx/dp is relative to that entry, or to the largest of its column, each relative to the size of its state;
-an error of x counts as in the run itself. So neither units nor the values of parameters matter. Where a state is zero all along the
-run, its entries of S have their own scales, from the rates and the couplings of the states.
-"""
+An error of an entry of S = dx/dp is relative to that entry, or to the largest of its column, each relative to the size of its
+state; an error of x counts as in the run itself. So neither units nor the values of parameters matter. Where a state is zero all
+along the run, its entries of S have their own scales, from the rates and the couplings of the states. """
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ NEGLIGIBLE = 1e-13
 """Part of the size of a state up to which a change counts as none."""
 
 ACCUMULATED_NOISE, MAX_NOISE_GAIN, SIGNIFICANT, RETRY_LIMITS = 8.0, 64.0, 0.1, (4, 4096)
-"""Rounding noise of the rates that a step accumulates; largest factor on it; part of the tolerance from which it matters; rejected
-steps before a noise test, at first and at most."""
+"""Rounding noise of the rates that a step accumulates; largest factor on it; part of the tolerance from which it matters;
+rejected steps before a noise test, at first and at most."""
 
 
 class SensitivityWeights(Weights):
@@ -71,7 +70,8 @@ class SensitivityWeights(Weights):
         self._measure(t, x, m)
 
     def question(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Update the scales after rejected steps of length h, and test whether the tolerance is below the rounding of the rates."""
+        """Update the scales after rejected steps of length h, and test whether the tolerance is below the rounding of the
+        rates."""
         self.renew(t, x, m)
         if self.noise.any():
             self._noise_gain = min(2.0 * self._noise_gain, MAX_NOISE_GAIN)
@@ -92,8 +92,8 @@ class SensitivityWeights(Weights):
         return matters
 
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
-        """Return True if the rounding of steps exceeded `rtol` times the weight of an entry of S; without columns that are rounding
-        themselves, where a change of the varied `numbers` (k,) by their sizes has no effect."""
+        """Return True if the rounding of steps exceeded `rtol` times the weight of an entry of S; without columns that are
+        rounding themselves, where a change of the varied `numbers` (k,) by their sizes has no effect."""
         n = self._count
         if not self.exceeded[n:].any():
             return False

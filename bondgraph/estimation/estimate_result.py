@@ -75,7 +75,8 @@ class Estimate:
         return float(np.linalg.norm(self.singular_values * (self.directions @ (off / size))))
 
     def covers(self, numbers: Mapping[str, float], probability: float = 0.95) -> bool:
-        """Return True if numbers lie in the confidence ellipsoid of this probability: by chi-square for known noise, else by F."""
+        """Return True if numbers lie in the confidence ellipsoid of this probability: by chi-square for known noise, else by
+        F."""
         from scipy.stats import chi2, f
 
         k = len(self.labels)
@@ -104,7 +105,8 @@ class Estimate:
         return cell(line("estimate", self._sum()), table(head, [tuple(row) for row in rows]), items(self.told))
 
     def plot(self, *names: str, axes: Any = None) -> np.ndarray:
-        """Plot data and fit over time, a panel for each name and experiment; return Matplotlib's axes (panels,). All channels by default.
+        """Plot data and fit over time, a panel for each name and experiment; return Matplotlib's axes (panels,). All channels by
+        default.
 
         Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for too few axes.
         """

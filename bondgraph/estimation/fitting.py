@@ -1,7 +1,7 @@
 """Parameter estimation: the parameters and start values whose runs fit measured data best, by nonlinear least squares.
 
-Least squares of (y(p) - data) / sigma by a trust-region method (Branch, Coleman, Li), with the Jacobian from forward sensitivities
-(`sensitivity_results`), in numbers that are scaled by their bounds or their sizes.
+Least squares of (y(p) - data) / sigma by a trust-region method (Branch, Coleman, Li), with the Jacobian from forward
+sensitivities (`sensitivity_results`), in numbers that are scaled by their bounds or their sizes.
 
 References
 ----------
@@ -69,9 +69,8 @@ def estimate(
     loss : "linear", least squares; "soft_l1" or "huber" for data with outliers: beyond 1.345 sigma these count as
         their size, not its square.
 
-    Raises `RunError` E322 for unknown settings; `ModelError` E321 where a dictionary is missing, E370 for names, E376 for data and
-    E377 for bounds that do not fit, E378 where the first run fails, E380 for an unknown loss.
-    """
+    Raises `RunError` E322 for unknown settings; `ModelError` E321 where a dictionary is missing, E370 for names, E376 for data
+    and E377 for bounds that do not fit, E378 where the first run fails, E380 for an unknown loss. """
     compiled = compiled_form(model, "estimate")
     unknown = mapping_of(compiled.model.name, "unknown", unknown, '"spring.stiffness": (10.0, 100.0)')
     if loss not in LOSSES:

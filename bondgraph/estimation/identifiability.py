@@ -39,8 +39,8 @@ below which sigma and the residuals do not fit."""
 @dataclass(frozen=True)
 class Fit:
     """Result of a least-squares search: varied numbers, experiments, runs, values (k,) and their bounds, residuals (rows,) and
-    derivatives (rows, k), the noise of each channel and True where it was estimated, the search's message, failures by reason, and
-    the loss."""
+    derivatives (rows, k), the noise of each channel and True where it was estimated, the search's message, failures by reason,
+    and the loss."""
 
     varied: FreeParameters
     trials: tuple[Trial, ...]

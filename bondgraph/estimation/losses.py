@@ -1,7 +1,7 @@
 """Loss functions of robust estimation: weights of residuals over sigma, and the covariance for data with outliers.
 
-A loss sums rho(r) in place of r^2 / 2, with psi = rho'. Far from zero psi grows no more, so that outliers have bounded influence. At
-the least sum the numbers have, for any noise (Huber's sandwich),
+A loss sums rho(r) in place of r^2 / 2, with psi = rho'. Far from zero psi grows no more, so that outliers have bounded influence.
+At the least sum the numbers have, for any noise (Huber's sandwich),
 
     covariance = M^-1 B M^-1,    M = J^T diag(psi') J,    B = J^T diag(psi^2) J
 
@@ -58,7 +58,8 @@ class RobustLoss:
     robust: ClassVar = True
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
-        """Return the standard deviation of noise, of which residuals (rows,) hold a `share`, by their median, without outliers."""
+        """Return the standard deviation of noise, of which residuals (rows,) hold a `share`, by their median, without
+        outliers."""
         return float(NORMAL * np.median(np.abs(residuals)) / np.sqrt(share))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:

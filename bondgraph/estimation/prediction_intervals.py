@@ -40,7 +40,8 @@ class Uncertainty:
         return np.asarray(np.sqrt(np.maximum(np.einsum("...i,ij,...j->...", slopes, self.covariance, slopes), 0.0)))
 
     def shares(self, name: str) -> np.ndarray:
-        """Return the part of the variance by each number alone, (samples, *shape, k); without correlation the parts add to one."""
+        """Return the part of the variance by each number alone, (samples, *shape, k); without correlation the parts add to
+        one."""
         alone = self.sensitivities[name] ** 2 * np.diag(self.covariance)
         with np.errstate(all="ignore"):
             return np.asarray(alone / self[name][..., None] ** 2)

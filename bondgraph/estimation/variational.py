@@ -130,8 +130,8 @@ class Variational:
         return self._kernel(f"guard_{index}", guard, self._instant_directions, self.k + 1, _INSTANT)
 
     def reset(self, index: int, plain: bool = False) -> PreparedKernel | None:
-        """Return (x, S, dt, f) -> x after a transition, and its derivatives, column after column; with `plain` without the impulse
-        of another transition in response. None where x does not change."""
+        """Return (x, S, dt, f) -> x after a transition, and its derivatives, column after column; with `plain` without the
+        impulse of another transition in response. None where x does not change."""
         scalars = self._scalars.get(f"push_{index}" if plain else f"reset_{index}")
         if scalars is None:
             return None
@@ -139,8 +139,8 @@ class Variational:
         return self._kernel(name, scalars[-self.n :], self._instant_directions, self.k, _INSTANT)
 
     def impact(self) -> PreparedKernel:
-        """Return (x, S, dt, f, z) -> changes of states (n,) and flows (c,) by impulses z (c,); flows before them (c,), restitutions
-        (c,), and limits of frictions (f,) by z; then the derivatives of all of these, column after column."""
+        """Return (x, S, dt, f, z) -> changes of states (n,) and flows (c,) by impulses z (c,); flows before them (c,),
+        restitutions (c,), and limits of frictions (f,) by z; then the derivatives of all of these, column after column."""
         program, z = self.compiled.program, np.array(self._blocks[IMPULSES], dtype=object)
         assert program.collisions is not None
         unit = tabled(program, program.collisions, np.array(self._scalars["collisions"], dtype=object))
@@ -180,7 +180,8 @@ class Variational:
         return [{} if index in self.guesses else direction for index, direction in enumerate(self._directions(instant=True))]
 
     def _directions(self, instant: bool = False) -> list[_Direction]:
-        """Return components of x, t and p, in this order, along the directions; at an `instant`, whose time moves, along one more."""
+        """Return components of x, t and p, in this order, along the directions; at an `instant`, whose time moves, along one
+        more."""
         n, k, blocks = self.n, self.k, self._blocks
         x: list[_Direction] = [{j: blocks[SLOPES][j * n + i] for j in range(k)} for i in range(n)]
         t: _Direction = {}
@@ -211,7 +212,8 @@ class Variational:
 
     @paused_collection()
     def _compiled(self, groups: Mapping[str, Sequence[Any]], more: tuple[str, ...]) -> dict[str, Kernel]:
-        """Compile kernels of several groups of scalars, which share their parameters, and `prepare`; E372 where they are too long."""
+        """Compile kernels of several groups of scalars, which share their parameters, and `prepare`; E372 where they are too
+        long."""
         tape, moved = appended(self._tape, [scalar for group in groups.values() for scalar in group], "x", more)
         hoisted = hoist(tape, moved)
         if len(hoisted.tape) > MAX_STEPS:

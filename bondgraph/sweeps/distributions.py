@@ -78,7 +78,8 @@ DISTRIBUTIONS: Mapping[str, Family] = {
 
 
 def uniform(low: Any, high: Any) -> Drawn:
-    """Return the uniform distribution from `low` to `high`; numbers, or arrays for independent components. E368 where low > high."""
+    """Return the uniform distribution from `low` to `high`; numbers, or arrays for independent components. E368 where low >
+    high."""
     return _checked("uniform", low, high)
 
 

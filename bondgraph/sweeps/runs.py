@@ -168,8 +168,8 @@ class Runs:
         return (finite.min(), finite.mean(), finite.max()) if finite.size else ("", "", "")
 
     def table(self) -> dict[str, np.ndarray]:
-        """Return columns of single numbers and words (runs,) by name: "run", varied and kept ones, and "failure", why a run failed
-        ("" where it did not); components of an array are "name[0]" or "name[0, 1]"."""
+        """Return columns of single numbers and words (runs,) by name: "run", varied and kept ones, and "failure", why a run
+        failed ("" where it did not); components of an array are "name[0]" or "name[0, 1]"."""
         columns = {RUN: (read := self.arrays()).pop(RUN)}
         for name, values in read.items():
             for index in np.ndindex(values.shape[1:]):
@@ -185,8 +185,8 @@ class Runs:
         return pandas.DataFrame(self.table()).set_index(RUN)
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return kept columns over the axes of the sweep, with units (`attrs["units"]`): of crossed values, an axis for each name;
-        else "run". Time series also have "t". Failed or missing runs are nan. E416 where xarray is not installed."""
+        """Return kept columns over the axes of the sweep, with units (`attrs["units"]`): of crossed values, an axis for each
+        name; else "run". Time series also have "t". Failed or missing runs are nan. E416 where xarray is not installed."""
         required("a data set", "xarray")
         import xarray
 
@@ -197,8 +197,8 @@ class Runs:
 
         The axes of the sweep decide the kind of plot. Time series are plotted one by one up to 12 runs, else as their median with
         the middle 50 and 90 %. Numbers are lines over one name with chosen values, or over two, a map where these have many; dots
-        against a single name that was drawn or listed; else a histogram. `against` plots dots against any column, or "run". Failed
-        runs are left out. No window is opened; `axes[0].figure.savefig("runs.png")` writes a file.
+        against a single name that was drawn or listed; else a histogram. `against` plots dots against any column, or "run".
+        Failed runs are left out. No window is opened; `axes[0].figure.savefig("runs.png")` writes a file.
 
         Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for too few axes, more than 12
         columns without a choice, and columns that cannot be plotted; KeyError for an unknown name.

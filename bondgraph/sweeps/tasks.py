@@ -42,8 +42,8 @@ class SweepPlan:
 
 @dataclass(frozen=True)
 class Fault:
-    """Failure of a run, or doubt about it: the run's number, the kind of failure or a code, the reason, the time (s; None of a run
-    that never began), the suspect."""
+    """Failure of a run, or doubt about it: the run's number, the kind of failure or a code, the reason, the time (s; None of a
+    run that never began), the suspect."""
 
     run: int
     kind: str

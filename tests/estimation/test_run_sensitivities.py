@@ -327,7 +327,7 @@ def test_names_that_cannot_be_varied(names, code):
 
 
 def test_a_model_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("bondgraph.estimation.variational.MOST", 10)
+    monkeypatch.setattr("bondgraph.estimation.variational.MAX_STEPS", 10)
     with pytest.raises(ModelError, match=r"E372.*steps"):
         run_sensitivities(compile_model(motor()), "coil.p", 0.1)
 

@@ -154,8 +154,8 @@ class CollisionJumps:
         self._refuse_touching(EventScales.of(self._kernels, event, D), at, D, dt, set(range(len(at.m))) - self._slots(event))
 
     def refuse_before(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
-        """Refuse a triggered collision whose contact touched at zero speed before it, where a direction makes it approach or opens
-        it: E374."""
+        """Refuse a triggered collision whose contact touched at zero speed before it, where a direction makes it approach or
+        opens it: E374."""
         context = EventScales.of(self._kernels, event, D)
         refuse_opening(context, event.transition, at, D, dt)
         self._refuse_touching(context, at, D, dt, self._slots(event))
@@ -184,8 +184,8 @@ class CollisionJumps:
                 raise touching_refusal(context, self._elements[c], off)
 
     def _slopes(self, at: SensitivityState, D: np.ndarray, dt: np.ndarray, impulses: np.ndarray) -> list[np.ndarray]:
-        """Return derivatives along the directions, at fixed impulses: of the impulses' effect on states (n, k) and flows (c, k), of
-        flows before them and restitutions (c, k), and of limits (f, k)."""
+        """Return derivatives along the directions, at fixed impulses: of the impulses' effect on states (n, k) and flows (c, k),
+        of flows before them and restitutions (c, k), and of limits (f, k)."""
         kernels, count = self._kernels, len(impulses)
         out = kernels.values(kernels.variational.impact(), at, D, dt, np.zeros(len(at.x)), impulses)
         return np.split(out.reshape(1 + len(dt), -1)[1:].T, np.cumsum([len(at.x), count, count, count]))

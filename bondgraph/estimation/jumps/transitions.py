@@ -45,8 +45,8 @@ def independent_event_time(
     begin: tuple[SensitivityState, np.ndarray],
     transition: int,
 ) -> np.ndarray | None:
-    """Return dt of a transition that would have crossed zero by itself where this instant began, with its rates; None for one that
-    another transition triggered."""
+    """Return dt of a transition that would have crossed zero by itself where this instant began, with its rates; None for one
+    that another transition triggered."""
     edge = kernels.bound.program.transitions[transition]
     start, rates = begin
     if start.m[edge.slot] != edge.source:
