@@ -1,4 +1,4 @@
-"""Elements: numbers and formulas of the user in; one frozen `Element` with its law and ports out, ready to be connected."""
+"""Bond-graph elements: functions that return a frozen `Element` with its law and ports, from the user's numbers and formulas."""
 
 from bondgraph.elements.blocks import Block
 from bondgraph.elements.chemistry import Ce, Re

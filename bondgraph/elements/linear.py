@@ -1,4 +1,4 @@
-"""Linear laws: a scalar, a diagonal or a matrix, used as it is or inverted, with the quadratic energy that goes with it."""
+"""Linear laws: a scalar, a diagonal or a matrix, or its inverse, with the quadratic energy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from screws.linear import solve_spd
 
 
 def _solve(matrix: Any, right: Any) -> Any:
-    """matrix^-1 right for a scalar, a diagonal (n,) or a symmetric positive definite (n, n) matrix."""
+    """Return matrix^-1 right for a scalar, a diagonal (n,) or a symmetric positive definite (n, n) matrix."""
     return solve_spd(matrix, right) if np.ndim(matrix) == 2 else right / matrix
 
 

@@ -1,4 +1,5 @@
-"""Other one-ports: R, sources, ideal constraints, and the Euler junction structure."""
+"""One-port elements: storages C and I, resistors R, sources, ideal constraints, switches, diodes, and the Euler junction
+structure."""
 
 from __future__ import annotations
 
@@ -32,10 +33,10 @@ def R(
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
-    """R dissipator: e = R f (`resistance`, in mechanics `damping`), f = G e (`conductance`), or a relation of the user's own:
+    """Return an R dissipator: e = R f (`resistance`, in mechanics `damping`), f = G e (`conductance`), or a user's relation
     `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals).
 
-    A relation that is declared `passive` is tried at many values when the model is checked, and refused where it gives power.
+    A relation that is declared `passive` is tested at many values when the model is checked, and refused where it gives power.
     """
     linear = {"resistance": resistance, "damping": damping, "conductance": conductance}
     if effort is not None or flow is not None:
@@ -45,12 +46,12 @@ def R(
         law = Resistor(as_op(effort, "effort") if effort else None, as_op(flow, "flow") if flow else None, passive)
         values = parameters or {}
     else:
-        how = one_of("R", name, **linear)
-        of_domain("R", name, how, domain)
-        only_with_formula("R", name, how, "effort", parameters=parameters, signals=signals)
-        law = _BY_PRODUCT if COEFFICIENTS[how].makes == "effort" else _BY_INVERSE
-        values = {how: linear[how]}
-        dimension = dimension or size_of(values[how])
+        word = one_of("R", name, **linear)
+        of_domain("R", name, word, domain)
+        only_with_formula("R", name, word, "effort", parameters=parameters, signals=signals)
+        law = _BY_PRODUCT if COEFFICIENTS[word].makes == "effort" else _BY_INVERSE
+        values = {word: linear[word]}
+        dimension = dimension or size_of(values[word])
     return one_port("R", name, law, values, paths_of(signals), dimension=dimension, domain=domain, symbols=symbols, frame=frame)
 
 
@@ -80,41 +81,41 @@ def Constraint(
     initial: Any = 0.0,
     **port: Unpack[OnePort],
 ) -> Element:
-    """Ideal constraint: the flow of its bond vanishes, by whatever effort that takes (a Lagrange multiplier).
+    """Return an ideal constraint: the flow of its bond vanishes, by an effort that is a Lagrange multiplier (index reduction with
+    Baumgarte stabilisation).
 
-    The effort is such that h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0, with h' the flow and h its integral (a state that
-    starts at `initial`) or `position`(*parameters, *coordinates, *signals): what is off decays with the double pole -5 1/s by
-    default. It accepts any flow source of zero between ports, a loop closure, a joint; unlike an Sf it never conflicts with an I.
+    The effort is such that h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0, with h' the flow and h its integral (a state that starts at
+    `initial`) or `position`(*parameters, *coordinates, *signals): errors decay with the double pole -5 1/s by default. It models a
+    flow source of zero between ports, a loop closure, a joint; unlike an Sf it never conflicts with an I.
 
     Parameters
     ----------
     coordinates : signals q_k whose rates are flows, with their dimensions, {"place.q": 2} (or names alone, each of dimension
-        1). There is a port for each ("1", "2" ... in their order), to be connected where q_k' is the flow; the compiler derives
+        1). Each has a port ("1", "2" ... in their order), to be connected where q_k' is the flow; the compiler derives
         h' = sum of J_k q_k' and the efforts J_k^T lambda from the position, so that no MTF is needed. `dimension` is then the
-        count of the scalars of h.
-    holds : "position", h = 0 (of a switched one: a gap, which h goes on measuring while it does not hold), or
-        "velocity" alone: then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
+        number of scalars of h.
+    holds : "position", h = 0 (of a switched one: a gap, which h still measures while the constraint is off), or
+        "velocity": then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
     automaton, active : a switched constraint holds while the automaton is in one of the `active` states; else its effort is 0.
     closing : "impulse": where it begins to hold, the flow jumps to zero and momentum is conserved (a plastic impact);
-        "smooth": the flow decays as alpha1 and alpha0 say, without any impact.
+        "smooth": the flow decays by alpha1 and alpha0, without an impact.
     restitution : e of a `Transition` with `impact` on this constraint, which turns the flow f into -e f.
-    measured : whether what `position` reads is drawn to where it belongs by its own rates, as contact coordinates are: then h'
-        is the flow all the same, and no E170 compares the two.
+    measured : True if the signals of `position` correct themselves by their own rates, as contact coordinates do: then h' is the
+        flow nevertheless, and no E170 compares the two.
 
-    Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort that it gives in the direction of h.
+    Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort in the direction of h.
 
-    A position that reads other signals beside an MTF of your own must be that MTF's: h' is compared with the flow when the
-    model is compiled (E170).
+    A position that reads other signals beside an MTF of yours must be that MTF's: compilation compares h' with the flow (E170).
 
     Source: Baumgarte 1972; Bortoff 2018, (22) and (23); Bortoff 2020, (6) (the cubic term) and fig. 1 (the state machine).
     """
     choice("Constraint", name, holds=(holds, ("position", "velocity")), closing=(closing, ("impulse", "smooth")))
     if coordinates and position is None:
         one_of("Constraint", f"{name} with coordinates", position=position)
-    reached = coordinates if isinstance(coordinates, Mapping) else dict.fromkeys(names_of(coordinates, "coordinates"), 1)
+    dimensions = coordinates if isinstance(coordinates, Mapping) else dict.fromkeys(names_of(coordinates, "coordinates"), 1)
     dimension = port.get("dimension")
-    read = (*reached, *paths_of(signals))
-    named = {path: path for path in reached} | dict(signals) if isinstance(signals, Mapping) else read
+    read = (*dimensions, *paths_of(signals))
+    named = {path: path for path in dimensions} | dict(signals) if isinstance(signals, Mapping) else read
     position = bound(name, position, 0, parameters, named)
     law = IdealConstraint(
         as_op(position, "h") if position else None,
@@ -123,7 +124,7 @@ def Constraint(
         active=names_of(active, "active"),
         impulsive=closing == "impulse",
         stores_position=holds == "position",
-        coordinates=len(reached),
+        coordinates=len(dimensions),
         conditions=dimension or 1,
         measured=bool(measured),
     )
@@ -132,16 +133,16 @@ def Constraint(
     if restitution is not None:
         values["restitution"] = bounded(restitution, most=1.0)
     port["dimension"] = dimension or size_of(initial)
-    made = one_port("constraint", name, law, values, read, **port)
-    ports = tuple(Port(str(k), own, made.domain, made.frame) for k, own in enumerate(reached.values(), start=1))
-    return replace(made, ports=ports) if ports else made
+    element = one_port("constraint", name, law, values, read, **port)
+    ports = tuple(Port(str(k), size, element.domain, element.frame) for k, size in enumerate(dimensions.values(), start=1))
+    return replace(element, ports=ports) if ports else element
 
 
 @spelled_out
 def Se(
     name: str, effort: Any = None, *, parameters: Mapping[str, Any] | None = None, signals: Signals = (), **port: Unpack[OnePort]
 ) -> Element:
-    """Effort source: a number or array (a run-time parameter), or a function of parameters and signals such as
+    """Return an effort source: a number or array (a run-time parameter), or a function of parameters and signals such as
     `Se("u", effort=lambda t: sin(2 * t), signals=["time"])`. None is a structural zero: a free degree of freedom."""
     return _source("Se", name, "effort", effort, parameters, signals, port)
 
@@ -150,24 +151,24 @@ def Se(
 def Sf(
     name: str, flow: Any = None, *, parameters: Mapping[str, Any] | None = None, signals: Signals = (), **port: Unpack[OnePort]
 ) -> Element:
-    """Flow source, as `Se` with the flow given. None is a structural zero: ground."""
+    """Return a flow source, as `Se` for the flow. None is a structural zero: ground."""
     return _source("Sf", name, "flow", flow, parameters, signals, port)
 
 
-_GIVEN = Op("value", lambda v: v, "#1")
+_VALUE = Op("value", lambda v: v, "#1")
 
 
 def _source(
     kind: str, name: str, gives: Variable, value: Any, parameters: Mapping[str, Any] | None, signals: Signals, port: OnePort
 ) -> Element:
-    """A source of a formula, of nothing (a structural zero), or of a number, which says the dimension where nothing else does."""
+    """Return a source of a formula, of a structural zero, or of a number, which gives the dimension where nothing else does."""
     if callable(value):
         formula = bound(name, value, 0, parameters, signals)
         return one_port(kind, name, Source(gives, as_op(formula, gives)), parameters or {}, paths_of(signals), **port)
     if value is None:
         return one_port(kind, name, Source(gives), {}, paths_of(signals), **port)
     port["dimension"] = port.get("dimension") or size_of(value)
-    return one_port(kind, name, Source(gives, _GIVEN), {"value": value}, paths_of(signals), **port)
+    return one_port(kind, name, Source(gives, _VALUE), {"value": value}, paths_of(signals), **port)
 
 
 def EulerJunction(
@@ -181,7 +182,7 @@ def EulerJunction(
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
-    """MGY on one port: e = J f with J = matrix(*parameters, *signals) skew-symmetric, so that it takes no power."""
+    """Return an MGY on one port: e = J f with J = matrix(*parameters, *signals) skew-symmetric, so that it takes no power."""
     law = SkewGyrator(as_op(bound(name, matrix, 0, parameters, signals), "J"))
     return one_port(
         "MGY", name, law, parameters or {}, paths_of(signals), dimension=dimension, domain=domain, symbols=symbols, frame=frame

@@ -23,10 +23,10 @@ def Switch(
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
-    """Ideal switch: no effort while the automaton is in one of the `closed` states, no flow in all others.
+    """Return an ideal switch: no effort while the automaton is in one of the `closed` states, no flow in all others.
 
-    Where it closes on charged capacitors or opens on a current, what is stored is shared out by an impulse: charge and
-    flux are conserved, and the ledger books the energy as lost. What rounding leaves decays with `alpha1`, 1/s.
+    Where it closes on charged capacitors or opens on a current, an impulse redistributes charge or flux, which are conserved, and
+    the ledger books the energy as lost. Rounding errors decay with `alpha1`, 1/s.
     """
     law = IdealSwitch(automaton, active=names_of(closed, "closed"))
     return one_port("Sw", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
@@ -40,19 +40,19 @@ def Diode(
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
-    """Ideal diode: conducts flow into the element without effort, and blocks flow out of it.
+    """Return an ideal diode: it conducts flow into the element without effort, and blocks flow out of it.
 
-    Into the element is the sense of positive power, as for any one-port, whichever way the half arrow is drawn at its bond.
-    At a 1-junction the diode conducts along the arrow if that points to it, and turning the arrow turns the diode. At a
-    0-junction it conducts from the node to ground. One that feeds a node has a 1-junction of its own, `j = J1("j")`:
+    The sense of positive power is into the element, as for any one-port, for both directions of the half arrow at its bond. At a
+    1-junction the diode conducts along the arrow if that points to it, and reversing the arrow reverses the diode. At a 0-junction
+    it conducts from the node to ground. One that feeds a node needs its own 1-junction, `j = J1("j")`:
     `connect(j, d).connect(j, node)` conducts from ground into the node.
 
     Its automaton has its name and the states "open" and "closed"; it opens as the flow falls through zero and closes as the
-    effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; where the arrow points away, the
-    negative of the bond's).
+    effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; the negative of the bond's
+    where the arrow points away).
     """
     closes = Transition("open", "closed", Op("e", lambda e: e, "#1"), (f"{name}.effort",), kind=f"{name} closes")
     opens = Transition("closed", "open", Op("-f", lambda f: -f, "-#1"), (f"{name}.inflow",), kind=f"{name} opens")
     law = IdealSwitch(name, active=("closed",))
-    made = one_port("Diode", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
-    return replace(made, automaton=Automaton(name, ("open", "closed"), initial, (closes, opens)))
+    element = one_port("Diode", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
+    return replace(element, automaton=Automaton(name, ("open", "closed"), initial, (closes, opens)))

@@ -16,7 +16,7 @@ from bondgraph.compile.pipeline import Compilable, compile_model, compiled_form
 from bondgraph.errors import ModelError, no_model, refusal
 from bondgraph.interchange import dump_model, parse_model
 from bondgraph.prepared.runs import PreparedRun, shared_runs
-from bondgraph.run_arguments import KeepAsked, RunSettings
+from bondgraph.run_arguments import KeepOptions, RunSettings
 
 Source = Compilable | Callable[[], Compilable]
 """Argument `model` of a sweep: a graph, a model, a compiled model, or a function that builds one."""
@@ -44,7 +44,7 @@ class SentModel:
         with self._lock:
             if self._bound is None or self._bound[0] is not settings:
                 quiet = cast(RunSettings, {**settings, "progress": False})
-                self._bound = settings, shared_runs(self.compiled, t_end, KeepAsked(), quiet)
+                self._bound = settings, shared_runs(self.compiled, t_end, KeepOptions(), quiet)
             return self._bound[1]
 
     def __reduce__(self) -> tuple[Callable[..., SentModel], tuple[object, ...]]:

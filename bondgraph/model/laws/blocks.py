@@ -14,7 +14,7 @@ from bondgraph.output.short_repr import brief
 @brief
 @dataclass(frozen=True)
 class Equation:
-    """outs = op(args) over the local names of a block."""
+    """Equation outs = op(args) over the local names of a block."""
 
     outs: tuple[str, ...]
     op: Op
@@ -24,27 +24,27 @@ class Equation:
 @brief
 @dataclass(frozen=True)
 class SignalBlock(Law):
-    """Signals in, signals and states out, no power: sensors, kinematics, controllers."""
+    """Signal block without power: sensors, kinematics, controllers."""
 
     inputs: tuple[str, ...] = ()
     """Local names of the element's signals, in their order."""
     kept: dict[str, StateSpec] = field(default_factory=dict)
-    """Its states."""
+    """State variables by local name."""
     equations: tuple[Equation, ...] = ()
     rates: dict[str, str] = field(default_factory=dict)
-    """State -> local name of its time derivative; a state without one is held between ticks and resets."""
+    """Local names of time derivatives by state; a state without one is held between ticks and resets."""
     symbols: dict[str, str] = field(default_factory=dict)
-    """Local name -> LaTeX."""
+    """LaTeX by local name."""
     units: dict[str, str] = field(default_factory=dict)
-    """Local name -> unit."""
+    """Units by local name."""
     updates: dict[str, str] = field(default_factory=dict)
-    """State -> local name of its value after a tick; all are evaluated before any is set."""
+    """Local names of values after a tick by state; all are evaluated before any is set."""
     period: str | None = None
     """Parameter that is the time between ticks, s: they are at offset + n period, n = 0, 1, ..."""
     offset: str | None = None
     """Parameter that is the time of the first tick, s."""
     breaks: tuple[str, ...] = ()
-    """Parameters that are times at which a result jumps or bends, s: an integrator stops there and begins anew."""
+    """Parameters that are times of jumps or kinks of a result, s: an integrator restarts there."""
 
     def states(self) -> Mapping[str, StateSpec]:
         return self.kept

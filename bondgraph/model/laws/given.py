@@ -14,20 +14,20 @@ from bondgraph.output.short_repr import brief
 @brief
 @dataclass(frozen=True)
 class Parameter:
-    """A number or array that stays a run-time input of the compiled code."""
+    """Number or array that stays a run-time input of the compiled code."""
 
     value: Any
     unit: str = ""
     most: float | None = None
-    """The highest that it may be, and zero the lowest; None: any number."""
+    """Upper limit, with zero as the lower one; None for any number."""
     not_below: str = ""
-    """Another parameter of the element: the lowest that it may be."""
+    """Another parameter of the element that is the lower limit."""
 
 
 @brief
 @dataclass(frozen=True)
 class ByMode:
-    """A parameter with a value for each state of an automaton."""
+    """Parameter with a value for each state of an automaton."""
 
     automaton: str
     values: Mapping[str, Any]
@@ -36,14 +36,14 @@ class ByMode:
 @brief
 @dataclass(frozen=True)
 class StateSpec:
-    """A state variable: its start value and, as a hint to error control and analyses, its usual size."""
+    """State variable: its start value and, as a hint to error control and analyses, its nominal size."""
 
     initial: Any
     nominal: Any = None
     unit: str = ""
     symbol: str = ""
     claimed: bool = True
-    """Whether a start other than zero must hold where the state follows from others; a species has always some amount."""
+    """True if a nonzero start must hold where the state follows from others; a species always has some amount."""
 
     @property
     def shape(self) -> tuple[int, ...]:

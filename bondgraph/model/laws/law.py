@@ -1,4 +1,4 @@
-"""A law: what an element does, without its place in a graph; what stages may ask of every one.
+"""Constitutive laws of elements, independent of any graph: storages, resistors, sources, constraints, switches, junctions, blocks.
 
 Arguments of every operation: the law's own variable first, then the element's parameters in their order,
 then its signals in their order.
@@ -18,60 +18,60 @@ Variable = Literal["effort", "flow"]
 """The two variables of a bond."""
 
 OTHER: Mapping[Variable, Variable] = {"effort": "flow", "flow": "effort"}
-"""Of the two variables the other one."""
+"""Conjugate variable of each variable of a bond."""
 
 
 class Wish(IntEnum):
-    """How strongly an element asks for a causality; what is lower is heard earlier."""
+    """Priority of an element's causality; lower numbers are assigned first."""
 
     MUST = 0
-    """It has only this one."""
+    """The only possible causality."""
     INTEGRAL = 1
-    """A storage that keeps its own state."""
+    """Integral causality of a storage."""
     AS_GIVEN = 2
-    """The only relation that it has can be used as it stands."""
+    """Causality in which the only given relation needs no inversion."""
     RATHER = 3
 
 
 @brief
 class Demand(NamedTuple):
-    """What an element asks for at one of its ports."""
+    """Causality that an element asks for at one of its ports."""
 
     effort_in: bool
-    """Whether the effort comes from outside, and the element gives the flow."""
+    """True if the effort is the input, and the flow the output."""
     wish: Wish
 
 
 class Law:
-    """What an element does: its states, the signals that it offers, the causality that it asks for."""
+    """Law of an element: its states, its signals, the causality that it asks for."""
 
     def states(self) -> Mapping[str, StateSpec]:
-        """State variables by local name."""
+        """Return state variables by local name."""
         return {}
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
-        """Local names of the signals that it offers besides its parameters; `ports` are those of its element."""
+        """Return the local names of its signals besides its parameters; `ports` are those of its element."""
         raise NotImplementedError
 
     def demand(self, port: int) -> Demand | None:
-        """The causality that it asks for at a port, by its place; None: whatever the others leave."""
+        """Return the causality that it asks for at a port, by index; None without preference."""
         return None
 
 
 class Storing(Law):
-    """A law that stores energy in a state, and follows others where they decide its output."""
+    """Law that stores energy in a state; in derivative causality the state follows from others."""
 
     gives: Variable
     """Its output in integral causality: the effort of a C, the flow of an I and an IC; its input is the other variable."""
 
     @property
     def follows(self) -> tuple[str, StateSpec]:
-        """Local name of the state that it does not keep in derivative causality, since it follows from others."""
+        """Local name of the dependent state in derivative causality, and its specification."""
         raise NotImplementedError
 
     @property
     def ease(self) -> tuple[int | bool, ...]:
-        """How easily it follows: of those that are coupled, the first in this order keep their states."""
+        """Sort key of coupled storages: the first in this order keep their states."""
         raise NotImplementedError
 
     def demand(self, port: int) -> Demand:
@@ -81,17 +81,17 @@ class Storing(Law):
 @brief
 @dataclass(frozen=True, kw_only=True)
 class Switched(Law):
-    """A law that an automaton may switch."""
+    """Law that an automaton may switch."""
 
     automaton: str | None = None
-    """As its graph calls it; in a flat model its path."""
+    """Name in its graph; in a flat model its path."""
     active: tuple[str, ...] = ()
     """States of the automaton in which it acts."""
     word: ClassVar[str] = "active"
-    """What the argument is called that names them."""
+    """Name of the argument for these states."""
 
     def stops(self, source: str, target: str) -> bool:
-        """Whether an impulse brings something to rest as the automaton goes from one state to another."""
+        """Return True if an impulse acts as the automaton changes from one state to another."""
         return False
 
     @property
@@ -101,5 +101,5 @@ class Switched(Law):
 
 
 PORT = ("effort", "flow", "power")
-"""Signals of every element of one port that takes or gives power."""
+"""Signals of every one-port with power."""
 TWO_PORTS = ("1.effort", "1.flow", "2.effort", "2.flow")

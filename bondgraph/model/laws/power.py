@@ -18,13 +18,13 @@ class Resistor(Law):
     effort: Op | None
     flow: Op | None
     passive: bool = False
-    """Whether its author declares that it never gives power."""
+    """True if its author declares that it never gives power."""
     linear: bool = False
-    """Whether effort and flow are each other times a number, a diagonal or a matrix, or divided by it: the only parameter."""
+    """True if effort and flow are proportional by a number, a diagonal or a matrix, the only parameter."""
 
     @property
     def one_way(self) -> bool:
-        """Whether only one of the relations is given; against it, a value is sought for which it gives the other."""
+        """True if only one of the relations is given; the other causality solves it by Newton iteration."""
         return self.effort is None or self.flow is None
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class Reaction(Law):
     """Dissipator between two ports: one flow, in at port 1 and out at port 2, from the efforts of both."""
 
     flow: Op
-    """(effort at port 1, effort at port 2, parameters, signals) -> flow."""
+    """Operation (effort at port 1, effort at port 2, parameters, signals) -> flow."""
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return (*TWO_PORTS, "flow", "power")
@@ -56,7 +56,7 @@ class Source(Law):
 
     gives: Variable
     value: Op | None = None
-    """None: zero by structure, which gives no power."""
+    """Value of the source; None for a structural zero, which gives no power."""
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return PORT

@@ -23,13 +23,13 @@ class Storage(Storing):
     output: Op
     energy: Op
     rate: Op | None = None
-    """None: the state is the plain integral of the input. Else (x, input, parameters, signals) -> x'."""
+    """Operation (x, input, parameters, signals) -> x'; None where the state is the integral of the input."""
     inverse: Op | None = None
-    """The state from the output, (output, parameters, signals) -> x; without it the state is sought in derivative causality."""
+    """Operation (output, parameters, signals) -> x; without it derivative causality solves for the state by Newton iteration."""
     by_gradient: bool = False
-    """Whether the output was made of the energy, as its gradient."""
+    """True if the output is the gradient of the energy."""
     linear: bool = False
-    """Whether the output is the state times a number, a diagonal or a matrix, or divided by it: the only parameter."""
+    """True if output and state are proportional by a number, a diagonal or a matrix, the only parameter."""
 
     def states(self) -> Mapping[str, StateSpec]:
         return {self.state: self.spec}
@@ -49,8 +49,8 @@ class Storage(Storing):
 @brief
 @dataclass(frozen=True)
 class InertialField(Storing):
-    """Configuration q and motion (velocities v or momenta p) of one n-port: effort in, flow q' out, energy T + V; or, where its
-    flow is set by others, flow in and effort out.
+    """Configuration q and motion (velocities v or momenta p) of one n-port: effort in, flow q' out, energy T + V; or, in derivative
+    causality, flow in and effort out.
 
     Source: Breedveld 1984 (the IC element).
     """
@@ -59,19 +59,19 @@ class InertialField(Storing):
     motion: str
     """"v" (Lagrange's equations) or "p" (Hamilton's)."""
     start: StateSpec
-    """Of the motion."""
+    """Start value of the motion."""
     flow: Op
-    """(q, motion, parameters, signals) -> v = q'."""
+    """Operation (q, motion, parameters, signals) -> v = q'."""
     rate: Op
-    """(q, v, effort, parameters, signals) -> motion'."""
+    """Operation (q, v, effort, parameters, signals) -> motion'."""
     energy: Op
-    """(q, v, parameters, signals) -> T + V."""
+    """Operation (q, v, parameters, signals) -> T + V."""
     momentum: Op
-    """(q, v, parameters, signals) -> p = M(q) v; for derivative causality, as is:"""
+    """Operation (q, v, parameters, signals) -> p = M(q) v, for derivative causality."""
     own_rate: Op
-    """(q, v, parameters, signals) -> p' without an effort from outside."""
+    """Operation (q, v, parameters, signals) -> p' without an external effort, for derivative causality."""
     mechanics: Mechanics | None = None
-    """The formulas that these were made of."""
+    """Formulas that these operations were derived from."""
     gives: Variable = "flow"
 
     def states(self) -> Mapping[str, StateSpec]:

@@ -14,24 +14,24 @@ from bondgraph.output.short_repr import brief
 @brief
 @dataclass(frozen=True)
 class Action:
-    """What a matrix N(parameters, signals) does to a vector, without the matrix."""
+    """Products of a matrix N(parameters, signals) with a vector, without the matrix."""
 
     forward: Op
-    """(parameters, signals, f) -> N f."""
+    """Operation (parameters, signals, f) -> N f."""
     transposed: Op
-    """(parameters, signals, e) -> N^T e."""
+    """Operation (parameters, signals, e) -> N^T e."""
 
 
 @brief
 @dataclass(frozen=True)
 class Ratio(Law):
-    """A law of two ports with a ratio between their variables, matrix(parameters, signals)."""
+    """Law of two ports with a ratio between their variables, matrix(parameters, signals)."""
 
     matrix: Op
     invertible: bool
-    """Whether the other causality, with 1/n, may be used (scalar ratios)."""
+    """True if the other causality, with 1/n, may be used (scalar ratios)."""
     letter: ClassVar[str]
-    """What the ratio is called as a signal."""
+    """Name of the ratio as a signal."""
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return (self.letter, *TWO_PORTS)
@@ -40,10 +40,10 @@ class Ratio(Law):
 @brief
 @dataclass(frozen=True)
 class Transformer(Ratio):
-    """f2 = N f1, e1 = N^T e2; N has shape (), (n1,) or (n2, n1)."""
+    """Transformer f2 = N f1, e1 = N^T e2; N has shape (), (n1,) or (n2, n1)."""
 
     action: Action | None = None
-    """The products with N, where there are cheaper formulas for them than rows times columns."""
+    """Cheaper formulas for the products with N than rows times columns."""
     letter: ClassVar[str] = "N"
 
     def demand(self, port: int) -> Demand | None:
@@ -53,7 +53,7 @@ class Transformer(Ratio):
 @brief
 @dataclass(frozen=True)
 class Gyrator(Ratio):
-    """e1 = r f2, e2 = r^T f1; r has shape () or (n1, n2)."""
+    """Gyrator e1 = r f2, e2 = r^T f1; r has shape () or (n1, n2)."""
 
     letter: ClassVar[str] = "r"
 
@@ -64,8 +64,8 @@ class Gyrator(Ratio):
 @brief
 @dataclass(frozen=True)
 class SkewGyrator(Law):
-    """A gyrator on one port, e = J f with J = matrix(parameters, signals) skew-symmetric: it moves power between the
-    components of one bond (the Euler junction structure of a rigid body)."""
+    """Gyrator on one port, e = J f with J = matrix(parameters, signals) skew-symmetric: it moves power between the components of one
+    bond (the Euler junction structure of a rigid body)."""
 
     matrix: Op
 
@@ -79,7 +79,8 @@ class SkewGyrator(Law):
 @brief
 @dataclass(frozen=True)
 class Junction(Switched):
-    """Common effort (type 0) or common flow (type 1); a switched one joins only in the active modes of its automaton."""
+    """Junction with a common effort (type 0) or common flow (type 1); a switched one joins only in the active modes of its
+    automaton."""
 
     type: int
 
