@@ -67,7 +67,9 @@ def caller_depth() -> int:
     """Return the number of calls from the user's line to the calling module: the `stacklevel` of its warnings."""
     place, depth = caller_place(), 1
     frame = sys._getframe(1)
-    while place is not None and frame.f_back is not None and (frame.f_code.co_filename, frame.f_lineno) != (place.file, place.line):
+    while (
+        place is not None and frame.f_back is not None and (frame.f_code.co_filename, frame.f_lineno) != (place.file, place.line)
+    ):
         frame, depth = frame.f_back, depth + 1
     return depth
 
@@ -143,8 +145,8 @@ class RunEndedWarning(UserWarning):
 
 
 class RoundingWarning(UserWarning):
-    """Warning that the tolerance of a run is below the rounding error of its rates; its `Result` has the tolerance that was reached
-    (`statistics.rounding`)."""
+    """Warning that the tolerance of a run is below the rounding error of its rates; its `Result` has the tolerance that was
+    reached (`statistics.rounding`)."""
 
 
 class RunDoubtWarning(UserWarning):

@@ -1,8 +1,7 @@
 """Arguments of a run: start values by name, settings, and sinks, with signatures and docstrings that list the settings.
 
-`RunSettings` is for type checkers (`**settings: Unpack[RunSettings]`), with the default and the meaning of each keyword beside its
-type; `spelled_settings` writes these into the signature and the docstring that `help` and completion show.
-"""
+`RunSettings` is for type checkers (`**settings: Unpack[RunSettings]`), with the default and the meaning of each keyword beside
+its type; `spelled_settings` writes these into the signature and the docstring that `help` and completion show. """
 
 from __future__ import annotations
 
@@ -83,8 +82,8 @@ class Sink(Protocol):
         """Take the next samples: dates (k,), s, and values (k, *shape) by name, which the sink may keep."""
 
     def end(self, wrong: str, valid: int) -> None:
-        """End the run; `wrong` is the reason why it ended early, or cannot be trusted, "" if it is ok; the first `valid` samples are
-        valid."""
+        """End the run; `wrong` is the reason why it ended early, or cannot be trusted, "" if it is ok; the first `valid` samples
+        are valid."""
 
     def abandon(self) -> None:
         """Discard an interrupted or failed run."""
@@ -175,8 +174,8 @@ DEFAULTS = RunSettings(**{name: setting.default for name, (_, setting) in SETTIN
 
 
 def setting_key(t_end: Any, kept: KeepOptions, settings: RunSettings) -> tuple[Any, ...] | None:
-    """Return a key that is equal only for equal settings and kept quantities, also after later changes of arrays; None where there
-    is no key, or a sink."""
+    """Return a key that is equal only for equal settings and kept quantities, also after later changes of arrays; None where
+    there is no key, or a sink."""
     parts = [_identity(value) for value in (t_end, kept.keep, *settings.values())]
     return None if kept.sink is not None or None in parts else (*settings, *parts)
 

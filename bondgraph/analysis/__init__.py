@@ -1,4 +1,5 @@
-"""Linear analysis of a compiled model: operating points, linearisation, poles, zeros, transfer functions, sensitivities, passivity.
+"""Linear analysis of a compiled model: operating points, linearisation, poles, zeros, transfer functions, sensitivities,
+passivity.
 
 Every derivative is exact, from the tape of the model's formulas.
 """

@@ -120,10 +120,10 @@ def linearise(
     """Return the exact linear system dx' = A dx + B du, dy = C dx + D du at a point: the tape of the model is differentiated.
 
     The derivatives are those of the active mode; events are no part of a linear system. The rates need not vanish at the point
-    (`Linear.rates`); `operating_point` finds where they do. A pose is stored as a unit quaternion and a position, so each pose adds
-    one direction to A that is no motion: the norm, which returns to one by itself, with a pole at -2 1/s. It is neither reachable
-    nor observable; `Linear.minimal` removes it. States that only ticks and resets change are constant like parameters, and no states
-    of the linear system: an `OpenSamplerWarning` says so, and `linearise_sampled` includes them.
+    (`Linear.rates`); `operating_point` finds where they do. A pose is stored as a unit quaternion and a position, so each pose
+    adds one direction to A that is no motion: the norm, which returns to one by itself, with a pole at -2 1/s. It is neither
+    reachable nor observable; `Linear.minimal` removes it. States that only ticks and resets change are constant like parameters,
+    and no states of the linear system: an `OpenSamplerWarning` says so, and `linearise_sampled` includes them.
 
     Parameters
     ----------
@@ -135,9 +135,8 @@ def linearise(
     parameters : changes of parameters by name.
     modes : names of automata and of their states.
 
-    Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state that
-    does not fit, E260 for derivatives that are not finite, E262 where an algebraic loop has no solution.
-    """
+    Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state
+    that does not fit, E260 for derivatives that are not finite, E262 where an algebraic loop has no solution. """
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)
     return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))

@@ -86,8 +86,8 @@ class Linear:
         return self.A.toarray(), self.B.toarray(), self.C.toarray(), self.D.toarray()
 
     def poles(self, count: int | None = None, near: complex = 0.0) -> np.ndarray:
-        """Return eigenvalues of A, 1/s, by real part: all of them, or the `count` ones nearest to `near`; E256 for all of more than
-        4000 states."""
+        """Return eigenvalues of A, 1/s, by real part: all of them, or the `count` ones nearest to `near`; E256 for all of more
+        than 4000 states."""
         if count is not None and self.is_sparse and count < self.order - 2:
             from scipy.sparse import csc_array
             from scipy.sparse.linalg import eigs
@@ -113,8 +113,8 @@ class Linear:
     def transfer_function(
         self, input: str | None = None, output: str | None = None, tolerance: float = 1e-11
     ) -> TransferFunction:
-        """Return the transfer function from one input to one output, with cancellations; a name may be left out where there is only
-        one. E255 for an unknown input or output."""
+        """Return the transfer function from one input to one output, with cancellations; a name may be left out where there is
+        only one. E255 for an unknown input or output."""
         part = self._single(input, output)
         return transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance)
 
@@ -214,7 +214,8 @@ class Linear:
     def step(
         self, input: str | None = None, output: str | None = None, *, t_end: float | None = None, axes: Any = None
     ) -> np.ndarray:
-        """Plot the response to a unit step with python-control; return axes of Matplotlib, (1,). Names and errors as `bode`; `t_end` in s."""
+        """Plot the response to a unit step with python-control; return axes of Matplotlib, (1,). Names and errors as `bode`;
+        `t_end` in s."""
         control, part = self._control(), self._single(input, output)
         response = control.step_response(part.to_control(), t_end, **({} if self.period else {"T_num": 500}))
         with styled():
@@ -222,7 +223,8 @@ class Linear:
             return _labelled(drawn.axes, "time (s)", part.outputs[0])
 
     def pzmap(self, input: str | None = None, output: str | None = None, *, axes: Any = None) -> np.ndarray:
-        """Plot poles and zeros in the complex plane (1/s) with python-control; return axes of Matplotlib, (1,). Names, errors as `bode`."""
+        """Plot poles and zeros in the complex plane (1/s) with python-control; return axes of Matplotlib, (1,). Names, errors as
+        `bode`."""
         control, part = self._control(), self._single(input, output)
         unit = "" if self.period else " (1/s)"
         with styled():
@@ -269,7 +271,8 @@ def _table(letter: str, matrix: Any, rows: tuple[str, ...], columns: tuple[str, 
 
 
 def _axes(axes: Any, count: int) -> np.ndarray | None:
-    """Return axes below each other (count, 1), or begin a new figure and return None: python-control draws into the current one."""
+    """Return axes below each other (count, 1), or begin a new figure and return None: python-control draws into the current
+    one."""
     if axes is not None:
         return np.reshape(axes, (count, 1))
     from matplotlib import pyplot

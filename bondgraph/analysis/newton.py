@@ -1,7 +1,7 @@
 """Damped Newton iteration for square, under- and overdetermined equations, with the exact Jacobian.
 
-The step is accepted by the natural monotonicity test, which does not depend on the scaling of the equations; where the Jacobian is
-singular the step keeps conserved quantities, if it can, and is the shortest one if not.
+The step is accepted by the natural monotonicity test, which does not depend on the scaling of the equations; where the Jacobian
+is singular the step keeps conserved quantities, if it can, and is the shortest one if not.
 
 References
 ----------
@@ -156,7 +156,8 @@ def _numbers(jacobian: Any) -> np.ndarray:
 
 
 def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return X (n, k) with matrix X = -right that keeps conserved quantities, and True for each column that solves its equation."""
+    """Return X (n, k) with matrix X = -right that keeps conserved quantities, and True for each column that solves its
+    equation."""
     solver = _factorised(matrix, scale, conserve=True)
     columns = [solver.step(column) for column in right.T]
     x = np.array(columns).T.reshape(right.shape)

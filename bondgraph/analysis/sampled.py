@@ -41,16 +41,17 @@ def linearise_sampled(
     parameters: Mapping[str, Any] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> Linear:
-    """Return the linear system dx[k+1] = A dx[k] + B du[k], dy[k] = C dx[k] + D du[k] of a model with sampled blocks, over one period.
+    """Return the linear system dx[k+1] = A dx[k] + B du[k], dy[k] = C dx[k] + D du[k] of a model with sampled blocks, over one
+    period.
 
-    x[k] is the state just before a tick, with the states that blocks hold; then come the ticks, and the motion up to the next tick:
-    both are differentiated exactly along the run from the point, which need not be at rest (`Linear.rates` is the change of x).
-    Inputs are constant over a period. The loop is stable where all poles are inside the unit circle. States that blocks hold for
-    their first tick only, such as a missing difference, take their values after that tick.
+    x[k] is the state just before a tick, with the states that blocks hold; then come the ticks, and the motion up to the next
+    tick: both are differentiated exactly along the run from the point, which need not be at rest (`Linear.rates` is the change of
+    x). Inputs are constant over a period. The loop is stable where all poles are inside the unit circle. States that blocks hold
+    for their first tick only, such as a missing difference, take their values after that tick.
 
     Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, or with several of different periods
-    or offsets, for an event within the period, and for ticks that differ (a `filter_period`); those of `linearise`; `RunError` E323
-    if the run is not ok.
+    or offsets, for an event within the period, and for ticks that differ (a `filter_period`); those of `linearise`; `RunError`
+    E323 if the run is not ok.
 
     Source: Blanes and Moan 2006 (the product of exponentials of fourth order for the motion).
     """

@@ -112,9 +112,8 @@ def operating_point(
     parameters, modes, t : as in `linearise`.
     tolerance : size of the last step relative to |x| + nominal.
 
-    Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere near, E256 for too large a singular
-    system, E261 for names that do not fit; those of `linearise`.
-    """
+    Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere near, E256 for too large a
+    singular system, E261 for names that do not fit; those of `linearise`. """
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, free, tuple(goals))
@@ -203,7 +202,9 @@ def _due(compiled: Compiled, point: Point) -> tuple[str, ...]:
     return tuple(t.kind for t, value in zip(program.transitions, guards, strict=True) if value > 0.0)
 
 
-def _failed(compiled: Compiled, solution: NewtonResult, equations: list[str], unknowns: list[str], tolerance: float) -> ModelError:
+def _failed(
+    compiled: Compiled, solution: NewtonResult, equations: list[str], unknowns: list[str], tolerance: float
+) -> ModelError:
     size = np.abs(solution.residual)
     worst = [f"{equations[k]} = {solution.residual[k]:.3g}" for k in np.argsort(-size, kind="stable")[:4] if size[k] > 0]
     details = [f"after {solution.iterations} steps: {', '.join(worst)}"]

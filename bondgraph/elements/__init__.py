@@ -4,11 +4,8 @@ from bondgraph.elements.blocks import Block
 from bondgraph.elements.chemistry import Ce, Re
 from bondgraph.elements.friction import Friction
 from bondgraph.elements.inertial import IC
-from bondgraph.elements.junctions import J0, J1, X0, X1
-from bondgraph.elements.one_ports import Constraint, EulerJunction, R, Se, Sf
-from bondgraph.elements.storages import C, I
-from bondgraph.elements.switches import Diode, Switch
-from bondgraph.elements.two_ports import GY, MGY, MTF, TF
+from bondgraph.elements.junction_structure import GY, J0, J1, MGY, MTF, TF, X0, X1
+from bondgraph.elements.one_ports import C, Constraint, Diode, EulerJunction, I, R, Se, Sf, Switch
 from bondgraph.model.element import Element, Port, PortRef
 
 __all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY", "EulerJunction", "J0", "J1", "X0", "X1"]

@@ -30,8 +30,8 @@ def Block(
 ) -> Element:
     """Return a signal block: `equations` are (outs, formula, args) over local names.
 
-    `inputs` maps local names to signal paths, `states` maps state variables to a `StateSpec` or the start value alone, `rates` maps
-    states to the local names of their time derivatives. Every local name is the signal `<name>.<local>`.
+    `inputs` maps local names to signal paths, `states` maps state variables to a `StateSpec` or the start value alone, `rates`
+    maps states to the local names of their time derivatives. Every local name is the signal `<name>.<local>`.
 
     `updates` maps states to the local names of their values after a tick; ticks are at `offset` + n `period` (s, n = 0, 1, ...;
     without a period at `offset` alone), which become parameters of these names. A state without a rate is held between them, and

@@ -35,8 +35,8 @@ def Ce(
     Parameters
     ----------
     constant : K, 1/mol; None is the number 1 (unit constants).
-    RT : gas constant times temperature, J/mol; None is the number 1. It must be the same for all connected species and reactions: a
-        number belongs to the equations, where it cancels; a `Parameter` stays a run-time parameter of this element alone.
+    RT : gas constant times temperature, J/mol; None is the number 1. It must be the same for all connected species and reactions:
+        a number belongs to the equations, where it cancels; a `Parameter` stays a run-time parameter of this element alone.
     initial : amount at the start, mol; zero is allowed.
 
     The stored energy is the free energy G = RT q (ln(K q) - 1).
@@ -102,7 +102,9 @@ def _mass_action(forward: Any, reverse: Any, rate: Any, RT: Any) -> Any:
     return rate * (exp(forward / RT) - exp(reverse / RT))
 
 
-def _bound_to_parameters(values: Mapping[str, Any], fixed: Mapping[str, float], formula: Callable[..., Any]) -> Callable[..., Any]:
+def _bound_to_parameters(
+    values: Mapping[str, Any], fixed: Mapping[str, float], formula: Callable[..., Any]
+) -> Callable[..., Any]:
     """Return the formula of its variables, then of the parameters in their order, with the fixed numbers inserted."""
     names, constants = tuple(values), tuple(fixed.items())  # tuples, which `formula_key` can compare
 

@@ -106,7 +106,8 @@ _Parts = tuple[tuple[str, ...], Callable[..., Any], list[Transition]]
 
 
 def _along_a_line(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
-    """Return friction along a line: the mode is the sense of slip, so that the effort does not jump at a zero crossing of the flow."""
+    """Return friction along a line: the mode is the sense of slip, so that the effort does not jump at a zero crossing of the
+    flow."""
 
     def slip(mode: Any, flow: Any, limit: Any, _: Any, viscous: Any, *arguments: Any) -> Any:
         sense = where(equal(mode, 1.0), 1.0, -1.0)
@@ -129,9 +130,9 @@ def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -
     """Return friction in a plane.
 
     The flow has a varying direction, and reaches zero in all components at once, or passes by. So the effort keeps its direction
-    through zero as in a straight motion, by the `heading`, which stays within a right angle of the flow: it is stored again before
-    they are that far apart, and a flow that falls to zero along it has come to rest. Small flows are measured by the `pace`, the
-    highest speed stored."""
+    through zero as in a straight motion, by the `heading`, which stays within a right angle of the flow: it is stored again
+    before they are that far apart, and a flow that falls to zero along it has come to rest. Small flows are measured by the
+    `pace`, the highest speed stored."""
 
     def slip(mode: Any, flow: Any, heading: Any, pace: Any, *others: Any) -> Any:
         _began, limit, _most, viscous, *arguments = others

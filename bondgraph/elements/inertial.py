@@ -36,7 +36,8 @@ def IC(
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
-    """Return an IC storage of n coordinates q with energy T + V: effort in, flow q' out, inertia that depends on the configuration.
+    """Return an IC storage of n coordinates q with energy T + V: effort in, flow q' out, inertia that depends on the
+    configuration.
 
     In Lagrangian form its states are q and v, M v' + h + dV/dq = e; in Hamiltonian form q and p = M v, p' = e - dH/dq. All
     derivatives come from the compiler.
@@ -76,7 +77,9 @@ def IC(
     v = np.zeros_like(q) if velocity is None else _start(velocity, dimension)[0]
     values = parameters_of(parameters or {})
     formulas = (inertia, 1), (kinetic, 2), (potential, 1), (bias, 2), (acceleration, 3)
-    inertia, kinetic, potential, bias, acceleration = (bound(name, formula, count, parameters, signals) for formula, count in formulas)
+    inertia, kinetic, potential, bias, acceleration = (
+        bound(name, formula, count, parameters, signals) for formula, count in formulas
+    )
     mechanics = Mechanics(inertia, kinetic, potential, bias, acceleration, scalar)
     if not lagrangian and np.any(v):
         if signals or any(isinstance(value.value, ByMode) for value in values.values()):

@@ -5,16 +5,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Never, Unpack
+
+import numpy as np
 
 from bondgraph.elements.binding import Signals, bound, paths_of
-from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
+from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import bounded, choice, of_domain, one_of, only_with_formula, size_of, spelled_out, start_of
+from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import COEFFICIENTS, Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
-from bondgraph.model.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec, Variable
+from bondgraph.model.gradient import gradient
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, Resistor, SkewGyrator, Source, StateSpec, Storage, Variable
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op
+from screws.linear import solve_spd
+
+
+def _solve(matrix: Any, right: Any) -> Any:
+    """Return matrix^-1 right for a scalar, a diagonal (n,) or a symmetric positive definite (n, n) matrix."""
+    return solve_spd(matrix, right) if np.ndim(matrix) == 2 else right / matrix
+
+
+def _times(matrix: Any, vector: Any) -> Any:
+    return matrix @ vector if np.ndim(matrix) == 2 else matrix * vector
+
+
+def _half_dot(a: Any, b: Any) -> Any:
+    return a * b / 2 if np.ndim(a) == 0 else (a @ b) / 2
+
+
+BY_INVERSE = (
+    Op("divide", lambda x, m: _solve(m, x), "#2^{-1}\\,#1"),
+    Op("energy", lambda x, m: _half_dot(x, _solve(m, x)), "\\tfrac12 #1^T #2^{-1} #1"),
+)
+
+
+BY_PRODUCT = (
+    Op("multiply", lambda x, k: _times(k, x), "#2\\,#1"),
+    Op("energy", lambda x, k: _half_dot(x, _times(k, x)), "\\tfrac12 #1^T #2\\,#1"),
+)
 
 
 def R(
@@ -84,9 +114,9 @@ def Constraint(
     """Return an ideal constraint: the flow of its bond vanishes, by an effort that is a Lagrange multiplier (index reduction with
     Baumgarte stabilisation).
 
-    The effort is such that h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0, with h' the flow and h its integral (a state that starts at
-    `initial`) or `position`(*parameters, *coordinates, *signals): errors decay with the double pole -5 1/s by default. It models a
-    flow source of zero between ports, a loop closure, a joint; unlike an Sf it never conflicts with an I.
+    The effort is such that h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0, with h' the flow and h its integral (a state that starts
+    at `initial`) or `position`(*parameters, *coordinates, *signals): errors decay with the double pole -5 1/s by default. It
+    models a flow source of zero between ports, a loop closure, a joint; unlike an Sf it never conflicts with an I.
 
     Parameters
     ----------
@@ -187,3 +217,160 @@ def EulerJunction(
     return one_port(
         "MGY", name, law, parameters or {}, paths_of(signals), dimension=dimension, domain=domain, symbols=symbols, frame=frame
     )
+
+
+def C(
+    name: str,
+    *ambiguous: Never,
+    capacitance: Any = None,
+    compliance: Any = None,
+    stiffness: Any = None,
+    elastance: Any = None,
+    output: Callable[..., Any] | None = None,
+    energy: Callable[..., Any] | None = None,
+    inverse: Callable[..., Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    signals: Signals = (),
+    initial: Any = 0.0,
+    nominal: Any = None,
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
+) -> Element:
+    """Return a C storage: its state q is the integral of the flow, its effort a function of q.
+
+    Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q, scalar or symmetric (n, n)), by the usual
+    word, since 50.0 alone may be any of them; or `energy`(q, *parameters, *signals) in J, whose gradient is the effort; `output`
+    gives that gradient as your own formula. Where something else sets its effort (derivative causality),
+    q = inverse(e, *parameters, *signals) saves a Newton iteration for the q with this effort, which begins at `initial`.
+
+    Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a word of another domain.
+    """
+    linear = {"capacitance": capacitance, "compliance": compliance, "stiffness": stiffness, "elastance": elastance}
+    if ambiguous:
+        raise _ambiguous(name, *ambiguous)
+    size = dimension or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
+    spec = StateSpec(start_of(initial, size), nominal)
+    formulas = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
+    law, values = _law("C", name, ("effort", "q", spec), output, formulas, domain, linear)
+    return one_port("C", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
+
+
+def I(  # noqa: E743 - the name of the element in the literature
+    name: str,
+    inertia: Any = None,
+    *,
+    mass: Any = None,
+    inductance: Any = None,
+    inertance: Any = None,
+    output: Callable[..., Any] | None = None,
+    energy: Callable[..., Any] | None = None,
+    inverse: Callable[..., Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    signals: Signals = (),
+    initial: Any = 0.0,
+    nominal: Any = None,
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
+) -> Element:
+    """Return an I storage: its state p is the integral of the effort, its flow a function of p.
+
+    Give `inertia`, or by the domain's word `mass`, `inductance` or `inertance` (f = p / I; a scalar, a diagonal (n,) or a
+    symmetric positive definite (n, n) matrix), or `energy`(p, *parameters, *signals) in J, whose gradient is the flow; `output`
+    gives that gradient as your own formula. Where something else sets its flow (derivative causality), p = inverse(f,
+    *parameters, *signals) saves a Newton iteration as for a C.
+
+    Raises `ModelError` E110 unless exactly one is given, E563 for a word of another domain.
+    """
+    linear = {"inertia": inertia, "mass": mass, "inductance": inductance, "inertance": inertance}
+    size = dimension or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
+    spec = StateSpec(start_of(initial, size), nominal)
+    formulas = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
+    law, values = _law("I", name, ("flow", "p", spec), output, formulas, domain, linear)
+    return one_port("I", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
+
+
+def _law(
+    kind: str,
+    name: str,
+    stored: tuple[Variable, str, StateSpec],
+    output: Any,
+    formulas: Mapping[str, Any],
+    domain: Domain | str | None,
+    linear: Mapping[str, Any],
+) -> tuple[Storage, Mapping[str, Any]]:
+    """Return law and parameters of a storage: one linear coefficient, or an energy; E110 unless exactly one is given."""
+    energy, inverse, output = (
+        bound(name, formula, 1, formulas["parameters"], formulas["signals"])
+        for formula in (formulas["energy"], formulas["inverse"], output)
+    )
+    energy = None if energy is None else as_op(energy, "energy")
+    by_gradient = output is None and all(value is None for value in linear.values())
+    if by_gradient and energy is not None:
+        output = gradient(energy)
+    word = one_of(kind, name, **linear, output=output)
+    if word != "output":
+        only_with_formula(kind, name, word, "output", **formulas)
+        of_domain(kind, name, word, domain)
+        ops, others = (BY_PRODUCT, BY_INVERSE) if COEFFICIENTS[word].makes == stored[0] else (BY_INVERSE, BY_PRODUCT)
+        return Storage(*stored, *ops, inverse=others[0], linear=True), {word: linear[word]}
+    one_of(kind, name, energy=energy)
+    assert energy is not None
+    back = as_op(inverse, "state") if inverse else None
+    law = Storage(*stored, as_op(output, stored[0]), energy, inverse=back, by_gradient=by_gradient)
+    return law, formulas["parameters"] or {}
+
+
+def _ambiguous(name: str, *numbers: Any) -> ModelError:
+    """Return E562: the first number of a C is ambiguous."""
+    shown = ", ".join(map(repr, numbers))
+    title = f'C("{name}", {shown}) is ambiguous: a stiffness, e = K q, or its inverse, a capacitance or compliance, e = q / C?'
+    cures = (f'C("{name}", {word}={numbers[0]!r})' for word in ("stiffness", "compliance", "capacitance"))
+    return refusal("E562", title, *cures, about=name)
+
+
+def Switch(
+    name: str,
+    *,
+    automaton: str,
+    closed: Sequence[str],
+    alpha1: float = 10.0,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+) -> Element:
+    """Return an ideal switch: no effort while the automaton is in one of the `closed` states, no flow in all others.
+
+    Where it closes on charged capacitors or opens on a current, an impulse redistributes charge or flux, which are conserved, and
+    the ledger books the energy as lost. Rounding errors decay with `alpha1`, 1/s.
+    """
+    law = IdealSwitch(automaton, active=names_of(closed, "closed"))
+    return one_port("Sw", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
+
+
+def Diode(
+    name: str,
+    *,
+    initial: str = "open",
+    alpha1: float = 10.0,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+) -> Element:
+    """Return an ideal diode: it conducts flow into the element without effort, and blocks flow out of it.
+
+    The sense of positive power is into the element, as for any one-port, for both directions of the half arrow at its bond. At a
+    1-junction the diode conducts along the arrow if that points to it, and reversing the arrow reverses the diode. At a
+    0-junction it conducts from the node to ground. One that feeds a node needs its own 1-junction, `j = J1("j")`: `connect(j,
+    d).connect(j, node)` conducts from ground into the node.
+
+    Its automaton has its name and the states "open" and "closed"; it opens as the flow falls through zero and closes as the
+    effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; the negative of the bond's
+    where the arrow points away).
+    """
+    closes = Transition("open", "closed", Op("e", lambda e: e, "#1"), (f"{name}.effort",), kind=f"{name} closes")
+    opens = Transition("closed", "open", Op("-f", lambda f: -f, "-#1"), (f"{name}.inflow",), kind=f"{name} opens")
+    law = IdealSwitch(name, active=("closed",))
+    element = one_port("Diode", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
+    return replace(element, automaton=Automaton(name, ("open", "closed"), initial, (closes, opens)))

@@ -2,7 +2,7 @@
 
 An error of an entry of S = dx/dp is relative to that entry, or to the largest of its column, each relative to the size of its
 state; an error of x counts as in the run itself. So neither units nor the values of parameters matter. Where a state is zero all
-along the run, its entries of S have their own scales, from the rates and the couplings of the states. """
+along the run, its entries of S have their own scales, from the rates and the couplings of the states."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def estimate(
         their size, not its square.
 
     Raises `RunError` E322 for unknown settings; `ModelError` E321 where a dictionary is missing, E370 for names, E376 for data
-    and E377 for bounds that do not fit, E378 where the first run fails, E380 for an unknown loss. """
+    and E377 for bounds that do not fit, E378 where the first run fails, E380 for an unknown loss."""
     compiled = compiled_form(model, "estimate")
     unknown = mapping_of(compiled.model.name, "unknown", unknown, '"spring.stiffness": (10.0, 100.0)')
     if loss not in LOSSES:

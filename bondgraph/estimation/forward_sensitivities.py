@@ -1,7 +1,7 @@
 """Forward sensitivity integration: S = dx/dp at all samples of a finished run, which is integrated again together with S.
 
 The run itself keeps the steps that it has without sensitivities. Between its events x and S are integrated together, with
-separate error control of S; at each event x takes the value of the run. """
+separate error control of S; at each event x takes the value of the run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def integrate_sensitivities(
     rtol : of the run; max_step : s.
 
     Raises `RunError` E373 for an event whose guard only touches zero, E374 for a collision without a derivative, E375 where S
-    cannot be integrated. """
+    cannot be integrated."""
     return _SensitivityIntegration(variational, result, rtol, max_step).run(*start)
 
 

@@ -120,7 +120,7 @@ def start_slopes(
     """Return derivatives (n, k) of the start state by the varied numbers.
 
     Where start values follow from others by formulas of the user's, which take numbers only, these are extrapolated differences
-    of shrinking stride. Raises `ModelError` E371 where they have no limit, or where the start changes its mode. """
+    of shrinking stride. Raises `ModelError` E371 where they have no limit, or where the start changes its mode."""
     x, m = compiled.initial(initial, parameters)
     if len(m):
         _refuse_edges(compiled, varied, varied.values(compiled.parameters(parameters), x), m, parameters, initial)

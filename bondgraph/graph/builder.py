@@ -125,8 +125,8 @@ class Graph(Draft):
     def replace(self, name: str, part: Element | Graph) -> Graph:
         """Replace the part `name` by another part of the same name, which takes over its bonds, wires and exposed ports.
 
-        `name` may be a path into nested graphs, `left.damper`. The new part must have the same ports (or one, as the old), the same
-        signal inputs, at least the same exports, and all signals that others read.
+        `name` may be a path into nested graphs, `left.damper`. The new part must have the same ports (or one, as the old), the
+        same signal inputs, at least the same exports, and all signals that others read.
 
         Raises `ModelError` E100 for anything but a part, E138 for an unknown part, or a new one with another name, other ports,
         inputs or exports.
@@ -226,8 +226,8 @@ class Graph(Draft):
         return model
 
     def compile(self, *, backend: str = "auto", progress: bool = True) -> Compiled:
-        """Compile the graph: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or "auto";
-        `progress` shows a bar on a terminal after two seconds."""
+        """Compile the graph: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or
+        "auto"; `progress` shows a bar on a terminal after two seconds."""
         from bondgraph.compile.pipeline import compile_model
 
         return compile_model(self, backend=backend, progress=progress)
@@ -243,8 +243,8 @@ class Graph(Draft):
         sink: Sinkable | None = None,
         **settings: Unpack[RunSettings],
     ) -> Result:
-        """Compile the graph, and run it from `t_start` to `t_end` (s): `bondgraph.simulate(graph, t_end)`. For many runs compile it
-        once: `compiled = graph.compile()`.
+        """Compile the graph, and run it from `t_start` to `t_end` (s): `bondgraph.simulate(graph, t_end)`. For many runs compile
+        it once: `compiled = graph.compile()`.
 
         Parameters
         ----------
@@ -272,8 +272,8 @@ class Graph(Draft):
         labels: bool = False,
         colours: str | Mapping[str, str] = "colour",
     ) -> Diagram:
-        """Draw the graph: see `bondgraph.render.diagram.diagram(graph)` for the arguments; `.write("graph.pdf")` writes a file, or
-        .svg, .png, .tex."""
+        """Draw the graph: see `bondgraph.render.diagram.diagram(graph)` for the arguments; `.write("graph.pdf")` writes a file,
+        or .svg, .png, .tex."""
         from bondgraph.render.diagram import diagram
 
         return diagram(

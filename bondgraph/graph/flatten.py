@@ -142,8 +142,8 @@ class _Resolver:
     problems: list[Problem]
 
     def resolve(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
-        """Return the full path of a signal named `reference` in the graph with this prefix: in this graph, or in the nearest graph
-        around it that has one."""
+        """Return the full path of a signal named `reference` in the graph with this prefix: in this graph, or in the nearest
+        graph around it that has one."""
         around: str | None = prefix
         while around is not None:
             inside, outside = self.scopes[around].graph, _around(around)

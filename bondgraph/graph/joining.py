@@ -149,8 +149,11 @@ def _holds(graph: Draft, part: Element | Draft) -> bool:
     return graph.parts.get(part.name) is part
 
 
-def _propagated(attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]) -> dict[int, Any]:
-    """Propagate one attribute to all bonds: given at an end, or carried through junctions (and 1:n elements). Return it by index."""
+def _propagated(
+    attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]
+) -> dict[int, Any]:
+    """Propagate one attribute to all bonds: given at an end, or carried through junctions (and 1:n elements). Return it by
+    index."""
     values: dict[int, tuple[object, str]] = {}
     queue: deque[int] = deque()
     reported: set[tuple[str, str]] = set()
@@ -214,4 +217,6 @@ def _clash(
     first, second = sorted((first, second), key=lambda entry: entry[1])
     title = f'bond "{draft.name}" joins unlike {attribute}s'
     cures = ("put a TF, GY or MTF between them that says how the one becomes the other",)
-    return Problem(code, title, (request(first), request(second)), (flat[first[1]].place, flat[second[1]].place, draft.place), cures)
+    return Problem(
+        code, title, (request(first), request(second)), (flat[first[1]].place, flat[second[1]].place, draft.place), cures
+    )

@@ -61,8 +61,8 @@ class SignalEntry:
 @brief
 @dataclass(frozen=True)
 class ContactPoint:
-    """Contact of two bodies, with any law. Time stepping, pictures and reports read these records; nothing identifies a contact by
-    the names of its signals."""
+    """Contact of two bodies, with any law. Time stepping, pictures and reports read these records; nothing identifies a contact
+    by the names of its signals."""
 
     path: str
     """Path of its graph; a separate name where one graph holds several."""
@@ -132,8 +132,8 @@ class CollisionSet:
 @brief
 @dataclass(frozen=True, eq=False)
 class Visible:
-    """Part that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result read these records; nothing
-    identifies a body by the names of its signals."""
+    """Part that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result read these records;
+    nothing identifies a body by the names of its signals."""
 
     kind: str
     """Name of the drawing function."""

@@ -34,8 +34,8 @@ class Op(Frozen):
     "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md lists the works and their equations; empty without a source. One
     line for all results, or one for each line that the results and their remarks take."""
     note: str = ""
-    """Formula in the notation of the source: sentences with formulas between $ signs, all letters explained. A document prints each
-    line once."""
+    """Formula in the notation of the source: sentences with formulas between $ signs, all letters explained. A document prints
+    each line once."""
 
     def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)
@@ -64,9 +64,12 @@ class Choice(Op):
 
 
 def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
-    """Return a callable as an operation, by default with its own name (f for a lambda); its LaTeX form is then `name(arguments)`."""
+    """Return a callable as an operation, by default with its own name (f for a lambda); its LaTeX form is then
+    `name(arguments)`."""
     function_name = getattr(formula, "__name__", "f")
-    return formula if isinstance(formula, Op) else Op(name or ("f" if function_name == "<lambda>" else str(function_name)), formula)
+    return (
+        formula if isinstance(formula, Op) else Op(name or ("f" if function_name == "<lambda>" else str(function_name)), formula)
+    )
 
 
 def sources_of(*formulas: Op | Callable[..., Any] | None) -> str:

@@ -61,8 +61,8 @@ def joined(units: Sequence[str]) -> str:
 
 
 def spread(unit: str, count: int) -> list[str] | None:
-    """Return the unit of each of `count` components; None where the text does not fit. Seven components of two units are a pose, a
-    quaternion before a position."""
+    """Return the unit of each of `count` components; None where the text does not fit. Seven components of two units are a pose,
+    a quaternion before a position."""
     units = parts(unit)
     if (len(units), count) == (2, 7):
         return [units[0]] * 4 + [units[1]] * 3

@@ -3,7 +3,7 @@
 Reasons are geometry (E510), balance of forces (E511), friction (E512) and stiffness (E513). Geometry is infeasible where some
 multipliers y >= 0 give A^T y = 0 and lower . y > 0 (Farkas 1902): the contacts with y > 0. Forces do not balance where some
 motion d deforms no spring (H d = 0), closes no contact (A d >= 0) and follows the load (f . d < 0): the part of the load that no
-contact and no spring can bear is such a motion, found by least squares. """
+contact and no spring can bear is such a motion, found by least squares."""
 
 from __future__ import annotations
 

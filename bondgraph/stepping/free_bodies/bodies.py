@@ -1,7 +1,7 @@
 """Free bodies of a compiled graph: state indices of their poses and momenta, and their inertias.
 
 A body is free where its twist follows from its own momentum and pose alone, T_0_0_b = Ad(H) M^-1 P_b, which is tested
-numerically. """
+numerically."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray)
     """Return the bodies of all collisions of a model, the free ones first.
 
     Raises `ModelError` E549 for graphs without collisions, with constraints or switches, or where other states move a body than
-    its own momentum. """
+    its own momentum."""
     model, layout = compiled.model, compiled.program.layout
     _refuse(model)
     by_path = {body.path: body for collisions in model.collisions for body in collisions.bodies}

@@ -63,7 +63,7 @@ class PileResult(Result):
         """Return the energy account, with contacts, moved bodies, and the loss or gain of the steps themselves.
 
         All three are computed from impulses, forces and velocities. The residual is rounding where forces are constant, as
-        weights are, and shrinks with the step where springs or sources act. """
+        weights are, and shrinks with the step where springs or sources act."""
         ledger = super().account()
         supplied, lost, step = self.work.T
         more = {"moved bodies": supplied, CONTACTS: lost, STEP: step}

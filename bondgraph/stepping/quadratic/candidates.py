@@ -1,7 +1,7 @@
 """Contact candidates: points where bodies may touch, found from their poses at every step, and their rows in the program.
 
 The contacts of a graph (`Model.contacts`) have coordinates that are states. Boxes, meshes and piles touch at other points at
-every step; a `Candidates` object finds these from the poses. A stepper takes any object with this protocol. """
+every step; a `Candidates` object finds these from the poses. A stepper takes any object with this protocol."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ class StepValues:
     """Values of a traced system, and their inputs.
 
     `v` are the scalars of the velocities, `places` their indices in x, `labels` and `owners` a name and the inertia of each,
-    `turns` True for the rate of an angle; `h` is the length of the step. """
+    `turns` True for the rate of an angle; `h` is the length of the step."""
 
     def __init__(self, traced: Traced, model: Model):
         self.ground, self.model = traced.ground, model

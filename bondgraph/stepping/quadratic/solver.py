@@ -219,7 +219,9 @@ class InteriorPoint:
     def __post_init__(self) -> None:
         required("a step with exact cones", "clarabel", "scipy")
 
-    def solve(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray, units: Units | None = None) -> ProgramSolution:
+    def solve(
+        self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray, units: Units | None = None
+    ) -> ProgramSolution:
         """Solve a new program, in its own units."""
         import clarabel
         from scipy.sparse import csc_matrix, triu

@@ -9,8 +9,8 @@ from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import caller_place, refusal
 from bondgraph.model.arguments import domain_of, parameters_of, shape_of, spelled_out, value_of
 from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, Port
-from bondgraph.model.laws import Action, Gyrator, Law, Transformer
+from bondgraph.model.element import Element, OnePort, Port, one_port
+from bondgraph.model.laws import Action, Gyrator, Junction, Law, Transformer
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op, constant
 from bondgraph.quantities import real
@@ -112,3 +112,33 @@ def _two_port(
     ports = tuple(Port(label, dimension, domain_of(domain, name), frame) for label, dimension, domain, frame in rows)
     values, read = parameters_of(parameters), names_of(signals, "signals")
     return Element(kind, name, law, ports, values, read, dict(arguments.get("symbols") or {}), None, None, caller_place())
+
+
+_ZERO, _ONE = Junction(0), Junction(1)
+
+
+@spelled_out
+def J0(name: str, **port: Unpack[OnePort]) -> Element:
+    """Return a 0-junction: one common effort, flows balance."""
+    return one_port("0", name, _ZERO, {}, port="any", **port)
+
+
+@spelled_out
+def J1(name: str, **port: Unpack[OnePort]) -> Element:
+    """Return a 1-junction: one common flow, efforts balance."""
+    return one_port("1", name, _ONE, {}, port="any", **port)
+
+
+@spelled_out
+def X0(name: str, *, automaton: str, active: Sequence[str], **port: Unpack[OnePort]) -> Element:
+    """Return a switched 0-junction: a 0-junction while the automaton is in one of the `active` states; else all its output
+    variables are zero, so that no power passes."""
+    law = Junction(0, automaton=automaton, active=names_of(active, "active"))
+    return one_port("X0", name, law, {}, port="any", **port)
+
+
+@spelled_out
+def X1(name: str, *, automaton: str, active: Sequence[str], **port: Unpack[OnePort]) -> Element:
+    """Return a switched 1-junction, as `X0`."""
+    law = Junction(1, automaton=automaton, active=names_of(active, "active"))
+    return one_port("X1", name, law, {}, port="any", **port)
