@@ -21,7 +21,7 @@ def balanced(matrices: Matrices) -> tuple[Matrices, np.ndarray]:
     """Balance a system by states z = x / scale, so that rows and columns have similar norms; scales are powers of two.
 
     Inputs and outputs are scaled to unit columns and rows too, which moves neither poles nor zeros. Rates stay per second.
-    Returns the matrices and `scale` (n,). """
+    Returns the matrices and `scale` (n,)."""
     a, b, c, d = (np.array(matrix, dtype=float) for matrix in matrices)
     n = len(a)
     scale = np.ones(n)
@@ -63,7 +63,7 @@ def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.nd
     """Return the numbers s where [[A - s I, B], [C, D]] loses rank, for any count of inputs and outputs.
 
     Infinite zeros are deflated by orthogonal compressions first, so that none appears as a large number (Emami-Naeini and Van
-    Dooren 1982). """
+    Dooren 1982)."""
     from scipy.linalg import eigvals
 
     (a, b, c, d), _ = balanced(matrices)

@@ -113,7 +113,7 @@ def operating_point(
     tolerance : size of the last step relative to |x| + nominal.
 
     Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere near, E256 for too large a
-    singular system, E261 for names that do not fit; those of `linearise`. """
+    singular system, E261 for names that do not fit; those of `linearise`."""
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, free, tuple(goals))

@@ -23,7 +23,7 @@ from bondgraph.run.clock_schedule import TOGETHER, Ticks
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
-from bondgraph.run.steppers import segment as legs
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import build, sundials_reason, weights_of
 from bondgraph.run.steppers.segment import Integrator, Selection
 
@@ -177,11 +177,11 @@ class _SensitivityIntegration:
         while True:
             segment = integrator.advance(since[self.written : until], self.rows[self.written :], stop)
             self.written += segment.written
-            if segment.status == legs.FAILED:
+            if segment.status.failed:
                 title = f"the sensitivities cannot be integrated beyond {self.bound.origin + segment.t:.6g} s"
                 cures = ('method="bdf" where the model is stiff', "a larger rtol")
                 raise RunError(Problem("E375", title, (segment.reason,), cures=cures))
-            if segment.status == legs.STOP:
+            if segment.status == Status.STOP:
                 break
         at.t, at.x, at.S = stop, segment.x[:n], segment.x[n:].reshape(-1, n).T.copy()
         if self.weights.unresolved(self.rtol, self.numbers):

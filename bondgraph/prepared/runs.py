@@ -120,7 +120,7 @@ class PreparedRun:
     """Runs of a model from the same start time to the same end with the same settings: `compiled.prepare_run(5.0, rtol=1e-9)`.
 
     Binding is done once; then a run costs its steps only. A call with parameters and start values returns the result of
-    `simulate`, bit for bit; `go` takes and returns numbers, `many` does so for many runs at once. Threads may share it. """
+    `simulate`, bit for bit; `go` takes and returns numbers, `many` does so for many runs at once. Threads may share it."""
 
     compiled: Compiled
     runs: PreparedProgram

@@ -19,7 +19,6 @@ from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.batch.checked_settings import checked_settings
 from bondgraph.run.batch.collect import Made, blocks_of
-from bondgraph.run.batch.fields import UNBEGUN
 from bondgraph.run.batch.results import RunEnd, RunEnds
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.workers import Chunks, Crew, Pace
@@ -29,12 +28,13 @@ from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.run import KeptRuns, kept_runs
+from bondgraph.run.validation.checked_result import checked_result, has_constraints
 from bondgraph.run.validation.doubts import doubts_of
-from bondgraph.run.validation.judge import is_watched, judged
-from bondgraph.run.validation.lost_solution import first_lost
+from bondgraph.run.validation.lost_solution import find_lost_solution
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepOptions, RunSettings
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class PreparedProgram:
     @cached_property
     def _seen_through(self) -> bool:
         """Whether what machine code finds sound needs no other look: where constraints are watched, it can do so."""
-        return not is_watched(self.program) or screens(self.program)
+        return not has_constraints(self.program) or screens(self.program)
 
     @cached_property
     def _asked(self) -> np.ndarray | None:
@@ -129,7 +129,7 @@ class PreparedProgram:
             made = self._made(settings, begin, bar)
         if made.sound and self._seen_through:
             return made.result, made
-        result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
+        result = checked_result(made.result, settings.t_start, self.wanted, (made.t, made.x))
         if result.failure is None and not made.sound:
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
         return result, made
@@ -158,7 +158,7 @@ class PreparedProgram:
         begin."""
         with self._workspace() as space:
             course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
-            if course.status == UNBEGUN:
+            if course.status == Status.NOT_STARTED:
                 return None
             if course.done:
                 sound = space.is_sound(course, settings.m)
@@ -178,7 +178,7 @@ class PreparedProgram:
     def _is_whole(self, result: Result) -> bool:
         """Whether no value of a run is lost at a sample."""
         values = result.t, result.p, result.x, result.m, result.integrals
-        return first_lost(self.program, *values, self.settings.rtol) is None
+        return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
     def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
         """One run from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not looked at, with

@@ -22,8 +22,8 @@ from bondgraph.run.streaming.consume import Taking
 from bondgraph.run.streaming.memory import Memory
 from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of
+from bondgraph.run.validation.checked_result import checked_result
 from bondgraph.run.validation.doubts import doubts_of
-from bondgraph.run.validation.judge import judged
 from bondgraph.run_arguments import KeepOptions, Sink, Sinkable
 from bondgraph.sinks.choose import sink_for
 
@@ -83,7 +83,7 @@ class KeptRuns:
             failure=run.failure,
             statistics=statistics,
         )
-        few = judged(few, settings.t_start, (since[asked], dates[asked]), (run.t, run.x))
+        few = checked_result(few, settings.t_start, (since[asked], dates[asked]), (run.t, run.x))
         count = taking.asked(holding)
         if few.failure is not run.failure:
             count = min(count, int(np.searchsorted(since, few.since[-1], side="right")))

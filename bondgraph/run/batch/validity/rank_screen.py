@@ -14,8 +14,8 @@ from bondgraph.run.batch.validity.sample_check import FIELDS, groups, least
 from bondgraph.run.program import Program
 from bondgraph.run.simd_values import Wide, every
 from bondgraph.run.steppers.method import COMMON as INTEGRATOR
-from bondgraph.run.validation.constraint_rank import RANK
-from bondgraph.run.validation.judge import is_watched
+from bondgraph.run.validation.checked_result import has_constraints
+from bondgraph.run.validation.constraint_rank import RANK_TOLERANCE
 
 # What must be left of each difference, as a part of the diagonal, and how much smaller than in the rest of the run that may be.
 _LEFT, _SMALLER = 1e-9, 1e-3
@@ -25,7 +25,7 @@ def screens(program: Program) -> bool:
     """Whether constraints are watched, and so: where some repeat others, some eigenvalues are zero throughout; modes change
     which of them hold."""
     closing, kernel = program.closing, program.closing_matrix
-    plain = is_watched(program) and closing is not None and not closing.repeating and not program.transitions
+    plain = has_constraints(program) and closing is not None and not closing.repeating and not program.transitions
     return plain and kernel is not None and kernel.is_machine_code
 
 
@@ -132,7 +132,7 @@ def may_lose_rank(lanes: int) -> Procedure:
             write.give(1)
         with every(write, i + 1, lanes, record.get("leftmost").load(i, "i64")) as (j, lane, _):
             place = (i * n + j) * lanes + lane
-            least_of_all = write.select(i.equals(j), largest * write.real(n) * (2.0 * RANK), 0.0)
+            least_of_all = write.select(i.equals(j), largest * write.real(n) * (2.0 * RANK_TOLERANCE), 0.0)
             work[place] = first_matrix[i * n + j] - least_of_all
     full = write.call("definite", [write["s"], work, record.get("bad"), record.get("factor")], "i64")
     write.give(write.select(full.equals(1), 0, 1, "i64"))

@@ -18,7 +18,7 @@ from bondgraph.run.program import Program
 from bondgraph.run.simd_values import Abreast, Wide, every
 from bondgraph.run.steppers.method import COMMON as INTEGRATOR
 from bondgraph.run.table import FieldTable, fields_of
-from bondgraph.run.validation.judge import stride_of
+from bondgraph.run.validation.checked_result import check_stride
 
 # kernel: of the constraints' matrix, or of all values at a sample and that matrix behind them; t, x, p, m, out: its blocks, of
 # several samples; spoilt: of each value, and of each state and integrated power before them, zero while all were finite, of each
@@ -49,7 +49,7 @@ def row_table(
     table["samples"], table["stride"] = len(times), 1
     if watched:
         assert program.closing is not None
-        n, stride = len(program.closing.owners), stride_of(len(times))
+        n, stride = len(program.closing.owners), check_stride(len(times))
         looked, beyond = times[::stride], span > times[-1]
         arrays["falls"], arrays["rises"] = bounds(np.append(looked, span) if beyond else looked)
         rows, columns = np.array(program.closing.pattern, dtype=np.int64).reshape(-1, 2).T
