@@ -113,10 +113,10 @@ def run_sensitivities(
     """
     compiled = compiled_form(model, "run_sensitivities")
     variational = variational_of(compiled, free_parameters_of(compiled, names))
-    found = sensitivities_along(variational, t_end, parameters, initial, settings)
-    for text in found.doubts:
+    sensitivities = sensitivities_along(variational, t_end, parameters, initial, settings)
+    for text in sensitivities.doubts:
         warnings.warn(f'"{compiled.model.name}": {text}', RunDoubtWarning, stacklevel=caller_depth())
-    return found
+    return sensitivities
 
 
 def sensitivities_along(

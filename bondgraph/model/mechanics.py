@@ -23,7 +23,7 @@ Formula = Callable[..., Any]
 @brief
 @dataclass(frozen=True)
 class Mechanics:
-    """The user's energies of a configuration: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q, ...), and in
+    """User's energies of a configuration: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q, ...), and in
     place of differentiation `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or `solution`(q, v, e, ...), its
     v'."""
 

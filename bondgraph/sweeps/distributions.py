@@ -31,7 +31,7 @@ class Distribution(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Drawn:
-    """A distribution of numbers, made by `uniform`, `loguniform` or `normal`."""
+    """Distribution of numbers, built by `uniform`, `loguniform` or `normal`."""
 
     kind: str
     numbers: tuple[Any, Any]

@@ -124,9 +124,9 @@ class Points:
     def _values(self, varied: Varied, runs: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
         if isinstance(varied.values, np.ndarray):
             return varied.values[indices[varied.axis] if varied.axis is not None else np.zeros(len(runs), dtype=int)]
-        return np.array([self._drawn(varied, int(run), varied.values) for run in runs]).reshape(len(runs), *varied.role.shape)
+        return np.array([self._draw(varied, int(run), varied.values) for run in runs]).reshape(len(runs), *varied.role.shape)
 
-    def _drawn(self, varied: Varied, run: int, distribution: Distribution) -> np.ndarray:
+    def _draw(self, varied: Varied, run: int, distribution: Distribution) -> np.ndarray:
         try:
             value = self.draws(varied.name, run, distribution)
         except Exception as error:  # of a distribution of the user's

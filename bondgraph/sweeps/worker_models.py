@@ -28,9 +28,9 @@ _lock = threading.Lock()
 
 
 class SentModel:
-    """A compiled model and its fingerprint.
+    """Compiled model with its fingerprint, as it is sent to workers.
 
-    Another process gets its text, and compiles that; or, where the model has none, the function that builds it.
+    Another process receives its text, and compiles that; or, without a text, the function that builds it.
     """
 
     def __init__(self, compiled: Compiled, build: Callable[[], Compilable] | None = None):
