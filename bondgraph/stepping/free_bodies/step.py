@@ -21,7 +21,7 @@ from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, solve_contacts
 from screws.shapes import Arrangement, PointPairs, candidates
 from screws.shapes.found import crosses, dots
 
-__all__ = ["StepCandidates", "contact_rows", "guess"]
+__all__ = ["Accuracy", "CollisionGroup", "PileRun", "PileStep", "TooManyCandidates", "collision_groups"]
 
 RECOVERY = 0.2
 """Share of an overlap that a step removes: removing all of it would throw the bodies apart."""
@@ -91,9 +91,6 @@ def guess(pairs: PointPairs, along: np.ndarray, last: tuple[PointPairs, np.ndarr
     first = first[best[first] >= 0]
     out[first] = np.matmul(along[first], impulses[best[first]][..., None])[..., 0]
     return out
-
-
-__all__ = ["Accuracy", "PileStep", "CollisionGroup", "TooManyCandidates", "PileRun", "collision_groups"]
 
 
 PUSH_REACH = 0.2
