@@ -35,7 +35,7 @@ from bondgraph.run.streaming.run import KeptRuns, kept_runs
 from bondgraph.run.validation.checked_result import checked_result, has_constraints
 from bondgraph.run.validation.doubts import doubts_of
 from bondgraph.run.validation.lost_solution import find_lost_solution
-from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
+from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepOptions, RunSettings
 
 if TYPE_CHECKING:
     from bondgraph.run.batch.workspace import Workspace
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
-_ALL = KeepAsked()
+_ALL = KeepOptions()
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class PreparedProgram:
             self._spaces.append(space)
 
 
-def prepare(program: Program, t_end: float, kept: KeepAsked = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
+def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
     """Check the settings of a run, and choose its method. Raises `RunError` as `simulate`, but for the numbers of a run."""
     checks.known(settings, SETTINGS)
     given: RunSettings = {**DEFAULTS, **settings}

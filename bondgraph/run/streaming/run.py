@@ -24,7 +24,7 @@ from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of
 from bondgraph.run.validation.checked_result import checked_result
 from bondgraph.run.validation.doubts import doubts_of
-from bondgraph.run_arguments import KeepAsked, Sink, Sinkable
+from bondgraph.run_arguments import KeepOptions, Sink, Sinkable
 from bondgraph.sinks.choose import sink_for
 
 PAGE = 2**18
@@ -124,7 +124,7 @@ def _begun(program: Program, settings: Settings, taking: Taking, bar: Progress) 
     return run
 
 
-def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepAsked) -> KeptRuns | None:
+def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOptions) -> KeptRuns | None:
     """What runs are to keep, None for everything.
 
     Raises `RunError` E346 for names, E348 for a sink that is none or that nothing is to go to; `FileError` E415 for an ending.
