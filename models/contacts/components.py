@@ -10,7 +10,7 @@ from screwbond.models.connections import Touchable
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.model.domains import Domain, motions
-from screws.given import real, reals
+from screws.numeric_arguments import real, reals
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
 """Components of T_{O2}^{C2,O1} in their order."""

@@ -38,7 +38,7 @@ from bondgraph.errors import Problem, caller_place
 from bondgraph.model.domains import Domain
 from bondgraph.model.ops import IDENTITY, NEGATE
 from bondgraph.model.units import quotient
-from screws.given import real
+from screws.numeric_arguments import real
 from screws.scalars import absolute, array, equal, maximum, sqrt, where
 
 STATES = ("off", "stick", "slip")

@@ -46,8 +46,8 @@ from bondgraph.model.arguments import spelled_out
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
-from screws.given import reals
 from screws.joints import Vector
+from screws.numeric_arguments import reals
 from screws.poses import Ad_of_inverse
 from screws.twists import transform_twist_back, transform_wrench
 

@@ -15,8 +15,8 @@ from screws.poses import pose_from_state
 from screws.scalars import absolute, array, minimum
 from screws.surfaces import Geometry, Surface
 from screws.surfaces.closed import Ellipsoid, Sphere
-from screws.surfaces.profiles import Egg
 from screws.surfaces.single_chart import Cylinder, Plane, Torus
+from screws.surfaces.surfaces_of_revolution import Egg
 
 
 def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | None = None) -> Element:

@@ -13,7 +13,7 @@ from bondgraph.errors import refusal
 from bondgraph.model import laws
 from bondgraph.model.element import Element
 from bondgraph.model.model import Collider, CollisionSet
-from screws.given import real, shown
+from screws.numeric_arguments import real, shown
 
 __all__ = ["collisions"]
 

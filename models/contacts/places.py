@@ -10,7 +10,7 @@ from screwbond.models.contacts.trajectory import contact_of, over_time
 
 from bondgraph.run.results.result import Result
 from screws.contact import contact_places, is_convex
-from screws.contact.starts import Bodies, common_samples
+from screws.contact.initial_guesses import Bodies, common_samples
 from screws.errors import GeometryError
 from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface

@@ -8,7 +8,7 @@ import numpy as np
 
 from bondgraph.stepping.free_bodies.gauss_seidel import Contacts
 from screws.shapes import PointPairs
-from screws.shapes.found import crosses, dots
+from screws.shapes.nearest_points import crosses, dots
 
 __all__ = ["Touch", "contact_rows", "guess"]
 

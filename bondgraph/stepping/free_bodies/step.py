@@ -20,7 +20,7 @@ from bondgraph.stepping.free_bodies.bodies import Bodies, Placement, adjoint, ma
 from bondgraph.stepping.free_bodies.contact_rows import Touch, contact_rows, guess
 from bondgraph.stepping.free_bodies.gauss_seidel import settle
 from screws.shapes import Arrangement, PointPairs, candidates
-from screws.shapes.found import crosses, dots
+from screws.shapes.nearest_points import crosses, dots
 
 __all__ = ["Accuracy", "PileStep", "Encounter", "TooMany", "Walk", "encounters"]
 

@@ -30,7 +30,7 @@ from bondgraph.errors import Problem
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
 from bondgraph.model.units import quotient
-from screws.given import real
+from screws.numeric_arguments import real
 from screws.scalars import array, maximum
 
 

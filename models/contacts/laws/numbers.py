@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bondgraph.errors import Problem, caller_place
-from screws.given import real
+from screws.numeric_arguments import real
 
 
 def number_problems(

@@ -1,4 +1,4 @@
-"""Closed surfaces of revolution about z with smooth poles, and the Cartesian oval among them."""
+"""Closed surfaces of revolution about z with smooth poles, and the Cartesian oval (egg)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.given import real, shown
 from screws.jets import Jet, jet
+from screws.numeric_arguments import real, shown
 from screws.scalars import Scalar, array, sqrt
 from screws.surfaces import charts, checks
-from screws.surfaces.closed import Closed, checked
+from screws.surfaces.closed import Closed, checked_surface
 from screws.surfaces.frames import Geometry, frame
 from screws.surfaces.surface import Coordinates, Surface, Values
 from screws.vectors import Triple, cross
@@ -23,21 +23,21 @@ Taylor = tuple[Scalar, Scalar, Scalar]
 
 
 def taylor(profile: Profile, w: Scalar, p: Values) -> Taylor:
-    """Value and first two derivatives of profile(w, *p) with respect to w."""
+    """Return the value and first two derivatives of profile(w, *p) with respect to w."""
     result = jet(profile(Jet(w, 1.0), *p))
     return result.value, result.du, result.duu
 
 
 def about_axis(n: Triple, rho: Scalar, sigma: Scalar) -> Triple:
-    """Point c = rho n + sigma k, k the axis z."""
+    """Return the point c = rho n + sigma k, k the axis z."""
     return (rho * n[0], rho * n[1], rho * n[2] + sigma)
 
 
-def revolved(at: charts.Direction, rho: Taylor, sigma: Taylor) -> Geometry:
-    """Geometry of c = rho(w) n + sigma(w) k with w = n_z and k the axis z, regular at the poles.
+def revolution_geometry(at: charts.Direction, rho: Taylor, sigma: Taylor) -> Geometry:
+    """Return the geometry of c = rho(w) n + sigma(w) k with w = n_z and k the axis z, regular at the poles.
 
     With the area vector c_s x c_t = rho (A n - B k), A = rho + rho' w + sigma', B = rho' + sigma' w, both fundamental
-    forms are a multiple of the identity plus a multiple of (e_z, g_z) (e_z, g_z)^T: the rest is scalars.
+    forms are a multiple of the identity plus a multiple of (e_z, g_z) (e_z, g_z)^T; only scalars remain.
     """
     n, e, g, sin_u, cos_u = at
     (r0, r1, r2), (s0, s1, s2) = rho, sigma
@@ -53,7 +53,7 @@ def revolved(at: charts.Direction, rho: Taylor, sigma: Taylor) -> Geometry:
     E = P + Q * ee
     area_square = P + Q * sine_square
     m11, area = sqrt(E), sqrt(area_square)
-    # Four divisions in all; the others follow by products.
+    # Four divisions suffice.
     i, over_area, over_r0 = 1.0 / m11, 1.0 / area, 1.0 / r0
     ii = i * i
     m22, m12, j = r0 * area * i, Q * eg * i, m11 * over_area * over_r0
@@ -101,7 +101,7 @@ class Revolution(Closed):
         rho = taylor(self.radius, w, p)
         height = taylor(self.height, w, p)
         sigma = (height[0] - rho[0] * w, height[1] - rho[1] * w - rho[0], height[2] - rho[2] * w - 2.0 * rho[1])
-        return revolved(at, rho, sigma)
+        return revolution_geometry(at, rho, sigma)
 
 
 def oval_radius(w: Scalar, f: Scalar, S: Scalar) -> Scalar:
@@ -128,7 +128,7 @@ class Egg(Closed):
 
     def geometry(self, q: Coordinates, chart: Scalar, p: Values) -> Geometry:
         at = charts.direction(q, chart)
-        return revolved(at, taylor(oval_radius, at.n[2], (p[0], p[1])), (p[2], 0.0, 0.0))
+        return revolution_geometry(at, taylor(oval_radius, at.n[2], (p[0], p[1])), (p[2], 0.0, 0.0))
 
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
         return charts.in_better_chart(point - np.array([0.0, 0.0, p[2]]))
@@ -152,7 +152,7 @@ def revolution(
     >>> bowl.closed, bowl.charts
     (True, 2)
     """
-    numbers = checks.numbers(name, parameters)
+    numbers = checks.checked_parameters(name, parameters)
     if not (callable(radius) and callable(height)):
         raise GeometryError("G107", f"radius or height of the {name} is not a function", "functions of w = cos u")
     low, high = -1.0, 1.0
@@ -165,7 +165,7 @@ def revolution(
             raise GeometryError("G101", title, "a profile r = sin(u) radius(cos u) with radius positive from pole to pole")
         step = (high - low) / 40.0
         low, high = max(-1.0, w - step), min(1.0, w + step)
-    return checked(Revolution(radius, height, name), numbers)
+    return checked_surface(Revolution(radius, height, name), numbers)
 
 
 def egg(f: float, S: float, zB: float = 0.0) -> Surface:
@@ -173,7 +173,7 @@ def egg(f: float, S: float, zB: float = 0.0) -> Surface:
 
     Raises `GeometryError` G101 sizes, G102 S = 2 f (a corner), G103 S <= f (no such curve).
     """
-    checks.positive("egg", f=f, S=S)
+    checks.check_positive("egg", f=f, S=S)
     if not np.isfinite(real(zB)):
         raise GeometryError("G101", f"zB of the egg is {shown(zB)}", "a finite height of the focus B in m")
     if f * (1.0 + 1e-9) >= S:

@@ -1,4 +1,5 @@
-"""Numbers as callers give them: real numbers pass as floats; text, truth values and the like become nan, never a number."""
+"""Validation of numeric arguments: convert real numbers to floats; text, booleans and other objects become nan, never a
+number."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from typing import Any
 import numpy as np
 
 _REAL = "iuf"
-"""Kinds of arrays whose entries are real numbers."""
+"""Kinds of NumPy arrays whose entries are real numbers."""
 
 
 def real(value: Any) -> float:
-    """The float that a real number is; nan for what is none: text, True, None, a complex number, a list.
+    """Convert a real number to a float; nan for anything else: text, True, None, a complex number, a list.
 
     >>> real(3), real("3"), real(True)
     (3.0, nan, nan)
@@ -28,44 +29,44 @@ def real(value: Any) -> float:
 
 
 def reals(values: Any, count: int) -> np.ndarray | None:
-    """The floats (count,) that a sequence of real numbers is; None where it is something else or one is not finite.
+    """Convert a sequence of real numbers to floats (count,); None if it is something else or not finite.
 
     >>> reals((1, 2.5), 2), reals(("1", "2"), 2), reals((1, 2), 3)
     (array([1. , 2.5]), None, None)
     """
     if isinstance(values, np.ndarray) and values.dtype.kind in _REAL:
-        found = values.astype(float)
+        array = values.astype(float)
     else:
         try:
-            found = np.array([real(value) for value in values], dtype=float)
+            array = np.array([real(value) for value in values], dtype=float)
         except TypeError:
             return None
-    return found if found.shape == (count,) and bool(np.all(np.isfinite(found))) else None
+    return array if array.shape == (count,) and bool(np.all(np.isfinite(array))) else None
 
 
 def floats(values: Any, *shapes: tuple[int, ...]) -> np.ndarray | None:
-    """Finite floats of one of the shapes; None where they are something else, or text or truth values.
+    """Convert values to finite floats of one of the shapes; None if they are something else, text or booleans.
 
     >>> floats([1, 2], (3,), (2,)), floats(1.0, (3,)), floats(("1", "2"), (2,))
     (array([1., 2.]), None, None)
     """
     try:
-        given = np.asarray(values)
-        found = given.astype(float) if given.dtype.kind in _REAL + "O" else None
+        array = np.asarray(values)
+        numbers = array.astype(float) if array.dtype.kind in _REAL + "O" else None
     except (TypeError, ValueError):
         return None
-    return found if found is not None and found.shape in shapes and bool(np.all(np.isfinite(found))) else None
+    return numbers if numbers is not None and numbers.shape in shapes and bool(np.all(np.isfinite(numbers))) else None
 
 
 def fixed_floats(values: Any) -> np.ndarray:
-    """A copy as floats that cannot be written to: the arrays of frozen records."""
+    """Copy values into a read-only array of floats, for the fields of frozen records."""
     out = np.array(values, dtype=float)
     out.setflags(write=False)
     return out
 
 
 def shown(value: Any) -> str:
-    """A value for a message: a number as numbers are written, anything else as its source, cut where it is long."""
+    """Format a value for a message: a number in short form, anything else as its repr, shortened."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{value:g}"
     text = repr(value)

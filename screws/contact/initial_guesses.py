@@ -1,4 +1,4 @@
-"""Starting pairs for the search of closest points: both surfaces sampled, pairs rated, a spread of the best kept."""
+"""Initial guesses for the search of closest points: sample both surfaces, rate the pairs, keep a spread of the best."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.surfaces.nearest import Samples, bounded_samples, nearest_coordinates, sampled
+from screws.surfaces.nearest import Samples, bounded_samples, nearest_coordinates, sample
 from screws.surfaces.single_chart import Cylinder, Plane
 from screws.surfaces.surface import Surface
 
 
 @dataclass(frozen=True, eq=False)
 class Bodies:
-    """The surfaces of two bodies, each in its own object frame, and the pose (4, 4) of the second in the first."""
+    """Surfaces of two bodies, each in its own object frame, and the pose (4, 4) of the second in the first."""
 
     surface1: Surface
     surface2: Surface
@@ -32,7 +32,7 @@ class Bodies:
         return samples.points @ R.T + p, samples.normals @ R.T
 
     def in_second(self, points: np.ndarray) -> np.ndarray:
-        """Points (..., 3) of the first body in the frame of the second."""
+        """Transform points (..., 3) of the first body into the frame of the second."""
         return (points - self.H_1_2[:3, 3]) @ self.H_1_2[:3, :3]
 
 
@@ -46,19 +46,19 @@ class Pair(NamedTuple):
 
 
 def samples_of(surface: Surface, around: np.ndarray) -> Samples:
-    """Samples of a surface; of an unbounded one, its part near the points `around` (k, 3) in its object frame."""
+    """Sample a surface; of an unbounded one, the part near the points `around` (k, 3) in its object frame."""
     if isinstance(surface.shape, Plane):
-        return sampled(surface, [(point[:2], 0.0) for point in around])
+        return sample(surface, [(point[:2], 0.0) for point in around])
     if isinstance(surface.shape, Cylinder):
         low, high = float(np.min(around[:, 2])), float(np.max(around[:, 2]))
         steps = np.linspace(low, high, 24)
         turns = np.linspace(-np.pi, np.pi, 24, endpoint=False)
-        return sampled(surface, [(np.array([u, v]), 0.0) for u in turns for v in steps])
+        return sample(surface, [(np.array([u, v]), 0.0) for u in turns for v in steps])
     return bounded_samples(surface)
 
 
 def common_samples(bodies: Bodies) -> tuple[Samples, Samples]:
-    """Samples of both surfaces, each in its own object frame."""
+    """Sample both surfaces, each in its own object frame."""
     surface1, surface2 = bodies.surface1, bodies.surface2
     if not isinstance(surface1.shape, (Plane, Cylinder)):
         first = bounded_samples(surface1)
@@ -66,7 +66,7 @@ def common_samples(bodies: Bodies) -> tuple[Samples, Samples]:
     if not isinstance(surface2.shape, (Plane, Cylinder)):
         second = bounded_samples(surface2)
         return samples_of(surface1, bodies.in_first(second)[0]), second
-    # Two unbounded surfaces: only skew cylinders have closest points, at the feet of their axes' common normal.
+    # Of two unbounded surfaces only skew cylinders have closest points: the feet of the common normal of their axes.
     foot1, foot2 = _axis_feet(bodies.H_1_2[:3, 2], bodies.H_1_2[:3, 3])
     reach = 2.0 * (surface1.size + surface2.size)
     line = np.linspace(-reach, reach, 9)[:, None] * np.array([0.0, 0.0, 1.0])
@@ -88,7 +88,7 @@ def _axis_feet(direction: np.ndarray, origin: np.ndarray) -> tuple[float, float]
 
 
 def starting_pairs(bodies: Bodies, first: Samples, second: Samples, count: int = 20) -> list[Pair]:
-    """Pairs from which Newton is tried: the near sides first, then every region that is nearly stationary."""
+    """Return initial guesses for the Newton iteration: the nearest samples first, then every nearly stationary region."""
     points2, normals2 = bodies.in_first(second)
     offset = points2[None, :, :] - first.points[:, None, :]
     square = np.einsum("ijk,ijk->ij", offset, offset)
@@ -104,24 +104,24 @@ def starting_pairs(bodies: Bodies, first: Samples, second: Samples, count: int =
     separation = np.min(points2 @ first.normals.T, axis=0) - np.einsum("ij,ij->i", first.points, first.normals)
     widest = int(np.argmax(separation))
     pairs.append(pair(widest, int(np.argmin(points2 @ first.normals[widest]))))
-    pairs += _from_projections(bodies, first, second)
+    pairs += _projected_pairs(bodies, first, second)
 
-    taken, near = 0, np.zeros(len(first.points), dtype=bool)
+    count_taken, covered = 0, np.zeros(len(first.points), dtype=bool)
     for flat in np.argsort(score, axis=None)[: 40 * count]:
         i, j = divmod(int(flat), score.shape[1])
-        if not near[i]:
-            alike = np.linalg.norm(first.normals - first.normals[i], axis=1) <= 0.3
-            near |= alike & (np.linalg.norm(first.points - first.points[i], axis=1) <= 0.3 * bodies.length)
+        if not covered[i]:
+            similar = np.linalg.norm(first.normals - first.normals[i], axis=1) <= 0.3
+            covered |= similar & (np.linalg.norm(first.points - first.points[i], axis=1) <= 0.3 * bodies.length)
             pairs.append(pair(i, j))
-            taken += 1
-        if taken == count:
+            count_taken += 1
+        if count_taken == count:
             break
     return pairs
 
 
 def facing_pair(bodies: Bodies, rounds: int = 4) -> Pair | None:
-    """A pair that faces each other about where two bodies are nearest, by projections to and fro from the middle of one; None
-    where both are unbounded, or a projection has no answer."""
+    """Return a pair of facing points near the closest ones, by alternating projections from the centre of one body; None if both
+    are unbounded or a projection fails."""
     surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]
     try:
         if not isinstance(surface2.shape, (Plane, Cylinder)):
@@ -138,8 +138,8 @@ def facing_pair(bodies: Bodies, rounds: int = 4) -> Pair | None:
     return Pair(q1, chart1, q2, chart2)
 
 
-def _from_projections(bodies: Bodies, first: Samples, second: Samples) -> list[Pair]:
-    """Starts for bodies of unlike size: the middle of each projected on the other, then alternating projections."""
+def _projected_pairs(bodies: Bodies, first: Samples, second: Samples) -> list[Pair]:
+    """Return initial guesses for bodies of unlike size: project the centre of each on the other, then alternate."""
     surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]
     points2, normals2 = bodies.in_first(second)
     pairs: list[Pair] = []
@@ -157,5 +157,5 @@ def _from_projections(bodies: Bodies, first: Samples, second: Samples) -> list[P
             q1, chart1 = nearest_coordinates(surface1, R @ surface2.point(q2, chart2) + p)
         pairs.append(Pair(q1, chart1, q2, chart2))
     except GeometryError:
-        pass  # a projection from a centre of curvature has no answer; the sampled pairs remain
+        pass  # a projection from a centre of curvature fails; the sampled pairs remain
     return pairs
