@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from screwbond.models import ground, planar_body, rigid_body, touch_planar
-from screwbond.models.contacts.many import collisions
+from screwbond.models.contacts.collision_sets import collisions
 
 from bondgraph import J0, C, Graph, Sf
 from bondgraph.run.results.result import Result

@@ -63,7 +63,7 @@ def apply(name: str, *arguments: Scalar) -> Scalar:
         return _symbolic(sys.modules["sympy"], name, arguments)
     if name == "where":
         return np.where(*arguments)[()]  # type: ignore[call-overload]
-        return FUNCTIONS[name][0](*arguments)
+    return FUNCTIONS[name][0](*arguments)
 
 
 def _symbolic(sympy: Any, name: str, arguments: tuple[Scalar, ...]) -> Scalar:

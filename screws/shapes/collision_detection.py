@@ -20,33 +20,6 @@ from screws.shapes.hulls import CoalSolid, coal_solid, hull_pairs
 from screws.shapes.nearest_points import NearestPoints, PlacedShapes, concatenated, rotate
 from screws.shapes.solids import Ball, Box, Capsule, HalfSpace, Hull, Solid
 
-__all__ = ["overlapping_boxes"]
-
-
-def overlapping_boxes(low: np.ndarray, high: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices i < j of bounding boxes (n, 3) that overlap or touch, where `allowed` (n, n) is set, in ascending order.
-
-    Sort and sweep along the widest direction (Baraff 1992). Boxes may be infinite. Cost: n log n, and the pairs that overlap
-    along the swept direction.
-    """
-    finite = np.all(np.isfinite(low) & np.isfinite(high), axis=1)
-    middle = 0.5 * (low[finite] + high[finite])
-    axis = int(np.argmax(np.ptp(middle, axis=0))) if len(middle) else 0
-    order = np.argsort(low[:, axis], kind="stable")
-    begin, end = low[order, axis], high[order, axis]
-    ranks = np.arange(len(order))
-    last = np.searchsorted(begin, end, side="right")
-    count = last - ranks - 1
-    first = np.repeat(ranks, count)
-    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)
-    i, j = order[first], order[second]
-    i, j = np.minimum(i, j), np.maximum(i, j)
-    keep = allowed[i, j] & np.all((low[i] <= high[j]) & (low[j] <= high[i]), axis=1)
-    i, j = i[keep], j[keep]
-    sorted_rows = np.lexsort((j, i))
-    return i[sorted_rows], j[sorted_rows]
-
-
 __all__ = ["Arrangement", "PointPairs", "arrangement", "candidates"]
 
 KINDS: dict[type[Solid], int] = {Ball: 0, Capsule: 0, Box: 1, Hull: 2, HalfSpace: 3}
@@ -130,10 +103,10 @@ def arrangement(
     """Collect shapes as (body, solid) and the pairs of bodies to search.
 
     fixed : bodies that never move: no pairs between them.
-        apart : pairs of bodies that are not searched, such as those that a joint connects.
-        only : pairs of bodies to search, in place of all.
+    apart : pairs of bodies that are not searched, such as those that a joint connects.
+    only : pairs of bodies to search, in place of all.
 
-        Two half-spaces, and two shapes of one body, never form a pair.
+    Two half-spaces, and two shapes of one body, never form a pair.
     """
     solids = tuple(solid for _, solid in shapes)
     body = np.array([number for number, _ in shapes], dtype=np.intp)
@@ -188,6 +161,30 @@ def candidates(of: Arrangement, R: np.ndarray, p: np.ndarray, reach: float | np.
     normal = np.where(flip, -points.normal, points.normal)[order]
     s1, s2 = i[points.pair[order]], j[points.pair[order]]
     return PointPairs(of.body[s1], of.body[s2], s1, s2, p1, p2, normal, points.gap[order])
+
+
+def overlapping_boxes(low: np.ndarray, high: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices i < j of bounding boxes (n, 3) that overlap or touch, where `allowed` (n, n) is set, in ascending order.
+
+    Sort and sweep along the widest direction (Baraff 1992). Boxes may be infinite. Cost: n log n, and the pairs that overlap
+    along the swept direction.
+    """
+    finite = np.all(np.isfinite(low) & np.isfinite(high), axis=1)
+    middle = 0.5 * (low[finite] + high[finite])
+    axis = int(np.argmax(np.ptp(middle, axis=0))) if len(middle) else 0
+    order = np.argsort(low[:, axis], kind="stable")
+    begin, end = low[order, axis], high[order, axis]
+    ranks = np.arange(len(order))
+    last = np.searchsorted(begin, end, side="right")
+    count = last - ranks - 1
+    first = np.repeat(ranks, count)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(count) - count, count)
+    i, j = order[first], order[second]
+    i, j = np.minimum(i, j), np.maximum(i, j)
+    keep = allowed[i, j] & np.all((low[i] <= high[j]) & (low[j] <= high[i]), axis=1)
+    i, j = i[keep], j[keep]
+    sorted_rows = np.lexsort((j, i))
+    return i[sorted_rows], j[sorted_rows]
 
 
 def _search(

@@ -136,7 +136,7 @@ def parametric(
     u, v : ranges (from, to) of the coordinates.
     parameters : name (or SymPy symbol) -> number; kept as run-time inputs.
     symbols : the SymPy symbols of u and v; only with expressions.
-        periodic : which coordinates are periodic.
+    periodic : which coordinates are periodic.
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
     Raises `GeometryError` g101 empty range or a parameter that is no number, G104 inward normal, G105 not regular or not finite

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from screwbond.models.contacts.kinematics import GAUSS, geometry_op
+from screwbond.models.contacts.kinematics import GAUSS_FRAME_NOTE, geometry_op
 from screwbond.models.delta import DeltaParameters
 from screwbond.models.delta.graphs.three_arms import delta_graph
 from screwbond.models.delta.kinematics import arm, notation
@@ -52,7 +52,7 @@ def test_the_latex_of_a_surface_is_its_point(surface: Surface) -> None:
 @pytest.mark.parametrize("surface", [*WITH_LATEX, *GIVEN], ids=lambda surface: surface.name)
 def test_the_note_of_a_gauss_frame_tells_the_surface(surface: Surface) -> None:
     note = geometry_op(surface, 1).note
-    assert note.endswith(GAUSS) and note.count("$") % 2 == 0
+    assert note.endswith(GAUSS_FRAME_NOTE) and note.count("$") % 2 == 0
     for equations in surface.latex:
         assert all(equation.partition(" = ")[2] in note for equation in equations)
     assert all(f"${letter}$ ({name})" in note for name, letter in surface.letters.items())
@@ -61,7 +61,7 @@ def test_the_note_of_a_gauss_frame_tells_the_surface(surface: Surface) -> None:
 
 def test_the_note_of_a_gauss_frame_defines_metric_curvature_and_torsion() -> None:
     """Its formulas of M, K and T, evaluated with differences of the frame."""
-    equations = [text for text in GAUSS.split("$")[1::2] if text.startswith(("M = ", "K = ", "T = "))]
+    equations = [text for text in GAUSS_FRAME_NOTE.split("$")[1::2] if text.startswith(("M = ", "K = ", "T = "))]
     assert len(equations) == 3
     rng, h = np.random.default_rng(6), 1e-5
     for surface in WITH_LATEX:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from screwbond.models.contacts.trajectory import over_time, spans_of
+from screwbond.models.contacts.trajectory import contact_spans, time_series
 from screwbond.models.pictures.filling.bodies import GROUND
 from screwbond.models.pictures.filling.touches import contact_panels
 from screwbond.models.pictures.interpolation import Array
@@ -47,10 +47,10 @@ def planar_course(result: Result, signals: Mapping[str, str]) -> Array:
     count = len(result.t)
     x, y, angle = np.zeros((3, count))
     if "place" in signals:
-        x, y, *turned = over_time(result, signals["place"]).T
+        x, y, *turned = time_series(result, signals["place"]).T
         angle = turned[0] if turned else angle
     else:
-        given = {word: over_time(result, signal).reshape(count) for word, signal in signals.items()}
+        given = {word: time_series(result, signal).reshape(count) for word, signal in signals.items()}
         x, y, angle = given.get("x", x), given.get("y", y), given.get("angle", angle)
     H = np.tile(np.eye(4), (count, 1, 1))
     c, s = np.cos(angle), np.sin(angle)
@@ -132,15 +132,15 @@ def planar_touches(result: Result, placed: Sequence[Placed], solids: Mapping[str
         p, normal, slip = _points(result, touch), _turned(H, shape.normal), _turned(H, shape.slip)
         depth = np.sum((p - H[:, :3, 3]) * normal, axis=1) - shape.offset
         first, second = _gauss(p - depth[:, None] * normal, normal), _gauss(p, -normal)
-        newtons = [over_time(result, force).reshape(len(result.t)) for force in contact.forces]
+        newtons = [time_series(result, force).reshape(len(result.t)) for force in contact.forces]
         pressed = newtons[0] if newtons else np.zeros(len(result.t))
         pushed = pressed[:, None] * normal + (newtons[1][:, None] * slip if len(newtons) > 1 else 0.0)
         words, ink = ("", INK) if alone else (touch.path, SOLIDS[k % len(SOLIDS)][1])
-        gap = over_time(result, contact.point.gap).reshape(len(result.t))
+        gap = time_series(result, contact.point.gap).reshape(len(result.t))
         gaps.append(Curve(words, gap, ink))
         forces.append(Curve(words, pressed, FORCE if alone else ink))
         rubbing += [Curve(words, newtons[1], ink)] if len(newtons) > 1 else []
-        pair, spans = (places.index(face), places.index(point)), spans_of(result, contact)
+        pair, spans = (places.index(face), places.index(point)), contact_spans(result, contact)
         mark = "'" * k if alone else None
         touches.append(Touching(touch.path, pair, (first, second), gap, pressed, pushed, spans, apart=alone, mark=mark))
     panels = contact_panels(gaps, forces, [])

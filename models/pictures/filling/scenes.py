@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from screwbond.models.contacts.trajectory import over_time
+from screwbond.models.contacts.trajectory import time_series
 from screwbond.models.pictures.filling.balances import balance_panels, energies_of, happenings_of, pile_panels
 from screwbond.models.pictures.filling.bodies import BODY_AXES, FLOOR, body_solid
 from screwbond.models.pictures.filling.linkages import JOINT, linkage_solids
@@ -210,7 +210,7 @@ def _add_body(draft: _Draft, body: Visible, key: str, looks: Appearance) -> None
 def _chain(draft: _Draft, chain: Visible) -> None:
     tree, count = chain.shape.tree, len(draft.result.t)
     draft.pull(chain.shape.gravity)
-    q = over_time(draft.result, chain.signals["q"]).reshape(count, -1)
+    q = time_series(draft.result, chain.signals["q"]).reshape(count, -1)
     for solid in linkage_solids(tree, q, _below(chain.path)):
         # A link that touches may be there with its surface.
         draft.solids[solid.name if solid.name not in draft.solids else f"{solid.name} (link)"] = solid
@@ -242,7 +242,7 @@ def _joint(draft: _Draft, joint: Visible) -> None:
 
 
 def _spring(draft: _Draft, spring: Visible) -> None:
-    starts, ends = (over_time(draft.result, spring.signals[end]) for end in "ab")
+    starts, ends = (time_series(draft.result, spring.signals[end]) for end in "ab")
     draft.coils.append(Coil(spring.path, starts, ends))
 
 
@@ -267,7 +267,7 @@ DRAWERS: dict[str, Callable[[_Draft, Visible], None]] = {
 
 def pose_course(result: Result, name: str) -> Array:
     """Poses (k, 4, 4) of a signal (7,) or (4, 4), also where it is a parameter."""
-    rows = over_time(result, name)
+    rows = time_series(result, name)
     return poses(rows[:, 4:], rows[:, :4]) if rows.ndim == 2 else np.asarray(rows, dtype=float)
 
 
