@@ -1,4 +1,4 @@
-"""The task `soft-touch` of the command `screwbond delta`: a robot and a plan in; a run, its files and figures out."""
+"""Task `soft-touch` of the command `screwbond delta`: a run of a soft touch with its files and figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.command.robots import ROBOT_FIELDS, read_robot
+from screwbond.models.delta.command.robot_arguments import ROBOT_FIELDS, read_robot
 from screwbond.models.delta.pictures.touch_figure import plot_touch
 from screwbond.models.delta.studies.robot import DeltaRobot
 from screwbond.models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
@@ -30,7 +30,7 @@ COLUMNS = {
 """Columns of touch.csv: s, m, N m, m, N, 1/s^2, m, and the contact's state (0 free, 1 contact, 2 ballistic)."""
 
 FLAGS = {"--place": "place", "--gap": "gap", "--speed": "speed", "--hold-force": "hold", "--peak-force": "peak", "--kp": "kp"}
-"""Arguments that are fields of the plan."""
+"""Command-line arguments that set fields of the plan."""
 
 
 def _arguments(group: Any) -> None:
@@ -44,41 +44,43 @@ def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
     """Run the touch; the files are touch.csv (`COLUMNS`), events.json with the forces before and after, and graph.svg."""
     constants, fade = BALL if options.ball else None, None if options.keep_kp else TouchPlan.fade
     plan = record_of(TouchPlan, options, FLAGS, constants=constants, fade=fade)
-    done = soft_touch(robot, plan, t_end=options.until, samples=1e-3)
-    run = done.run
-    rows = np.column_stack([_column(done, name, len(heads)) for name, heads in COLUMNS.items()])
+    result = soft_touch(robot, plan, t_end=options.until, samples=1e-3)
+    run = result.run
+    rows = np.column_stack([_column(result, name, len(heads)) for name, heads in COLUMNS.items()])
     files = {
         "touch.csv": Table([head for heads in COLUMNS.values() for head in heads], rows, "%.12g"),
-        "events.json": _events(done),
+        "events.json": _events(result),
         "graph.svg": lambda: diagram(run.compiled, folded="all"),
     }
-    pictures = {"soft_touch.png": plot(lambda path: plot_touch(done, path))}
-    return Outcome(done.summary(), files, _overview(done, options.until), pictures, run.notes, run.failure)
+    pictures = {"soft_touch.png": plot(lambda path: plot_touch(result, path))}
+    return Outcome(result.summary(), files, _overview(result, options.until), pictures, run.notes, run.failure)
 
 
-def _column(done: Touch, name: str, width: int) -> np.ndarray:
-    """The first `width` entries of a quantity over time (k, width)."""
-    values = done.run.t if name == "t" else np.asarray(done[name])
-    return values.reshape(len(done.run.t), -1)[:, :width]
+def _column(touch: Touch, name: str, width: int) -> np.ndarray:
+    """Return the first `width` entries of a quantity over time (k, width)."""
+    values = touch.run.t if name == "t" else np.asarray(touch[name])
+    return values.reshape(len(touch.run.t), -1)[:, :width]
 
 
-def _events(done: Touch) -> list[dict[str, Any]]:
-    events = done.run.result.events
-    forces = [side.tolist() for side in done.run.result.at_events("contact.multiplier")] if events else [[], []]
+def _events(touch: Touch) -> list[dict[str, Any]]:
+    events = touch.run.result.events
+    forces = [side.tolist() for side in touch.run.result.at_events("contact.multiplier")] if events else [[], []]
     return [
         {"time": event.time, "kind": event.kind, "automaton": event.name, "force_before": before, "force_after": after}
         for event, before, after in zip(events, *forces, strict=True)
     ]
 
 
-def _overview(done: Touch, until: float) -> list[str]:
-    times = ", ".join(f"{1e3 * force:.2f} mN at {t:.4f} s" for t, force in zip(done.contacts[:5], done.impacts[:5], strict=True))
-    count = "1 contact" if len(done.contacts) == 1 else f"{len(done.contacts)} contacts"
-    slipped = f"slips at {done.slips[0]:.4f} s" if done.slips else "does not slip"
+def _overview(touch: Touch, until: float) -> list[str]:
+    times = ", ".join(
+        f"{1e3 * force:.2f} mN at {t:.4f} s" for t, force in zip(touch.contacts[:5], touch.impacts[:5], strict=True)
+    )
+    count = "1 contact" if len(touch.contacts) == 1 else f"{len(touch.contacts)} contacts"
+    slipped = f"slips at {touch.slips[0]:.4f} s" if touch.slips else "does not slip"
     return [
-        f"soft touch: {until:g} s simulated in {1e3 * done.run.statistics.wall_time:.0f} ms",
+        f"soft touch: {until:g} s simulated in {1e3 * touch.run.statistics.wall_time:.0f} ms",
         f"  {count}" + (f": {times}" if times else ""),
-        f"  held with {1e3 * done.held:.2f} mN; the brick {slipped} and moves by {1e6 * done.displacement:.3g} um",
+        f"  held with {1e3 * touch.held:.2f} mN; the brick {slipped} and moves by {1e6 * touch.displacement:.3g} um",
     ]
 
 

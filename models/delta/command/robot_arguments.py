@@ -1,4 +1,4 @@
-"""What the tasks of `screwbond delta` share: --params and --form in; a robot, and the files of its graph, out."""
+"""Arguments shared by the tasks of `screwbond delta`: --params and --form; and files of the robot's graph."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ from screwbond.models.studies.files import graph_files
 from bondgraph.compile.compiled import Compiled
 from bondgraph.render.diagram import diagram
 
-SETS = {"fit": DeltaParameters.fit, "lab": DeltaParameters.lab}
-"""Parameters that have a name."""
+PARAMETER_SETS = {"fit": DeltaParameters.fit, "lab": DeltaParameters.lab}
+"""Named parameter sets."""
 
 ROBOT_FIELDS = {"FILE.json": DeltaParameters}
-"""What a parameter file holds."""
+"""Record of a parameter file."""
 
 
 def robot_arguments(parser: Any) -> None:
     """Add --params and --form."""
-    parser.add_argument("--params", required=True, metavar="|".join(["FILE.json", *SETS]), help="the robot's parameters")
+    parser.add_argument(
+        "--params", required=True, metavar="|".join(["FILE.json", *PARAMETER_SETS]), help="the robot's parameters"
+    )
     parser.add_argument("--form", default="lagrangian", choices=tuple(VELOCITY))
 
 
 def read_robot(options: Namespace) -> DeltaRobot:
-    """The robot of the arguments; errors as `read_parameters`."""
-    parameters = SETS[options.params]() if options.params in SETS else read_parameters(options.params)
+    """Return the robot of the arguments; errors as `read_parameters`."""
+    parameters = PARAMETER_SETS[options.params]() if options.params in PARAMETER_SETS else read_parameters(options.params)
     return DeltaRobot(parameters, form=options.form)
 
 
 def robot_files(compiled: Compiled) -> dict[str, Any]:
-    """graph.svg, equations.tex, and arm.svg, the graph with arm 1 alone unfolded."""
+    """Return graph.svg, equations.tex, and arm.svg, the graph with arm 1 alone unfolded."""
     return {**graph_files(compiled, "all"), "arm.svg": lambda: diagram(compiled, folded=["arm 2", "arm 3"])}
 
 
-def row(values: Iterable[float]) -> str:
-    """Numbers for reading."""
+def format_row(values: Iterable[float]) -> str:
+    """Format numbers for reading."""
     return "(" + ", ".join(f"{value:.6g}" for value in values) + ")"

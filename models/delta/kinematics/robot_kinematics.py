@@ -1,4 +1,5 @@
-"""Kinematics of the whole delta robot: motor angles -> all angles and the tool, tool -> all angles, and derivatives.
+"""Forward and inverse kinematics of the delta robot: motor angles -> all angles and the tool, tool -> all angles, and
+derivatives.
 
 Angles are q = (phi of arm 1, of arm 2, of arm 3), (9,), those of Bortoff 2018; all is computed in the coordinates theta of
 `arm`, (9,) likewise. y are the three motor angles, x the six of q that are not measured, w the tool. Arm 2 and
@@ -16,33 +17,33 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.delta.kinematics.angles import by_arms, phi_of, phi_rate, theta_of
-from screwbond.models.delta.kinematics.formulas import compiled
-from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.kinematics.refusals import (
+from screwbond.models.delta.kinematics.checks import (
     check_arms,
     check_assembled,
     check_mode,
     check_reached,
-    choice,
+    checked_choice,
+    checked_numbers,
     error,
-    numbers,
 )
+from screwbond.models.delta.kinematics.closure import compiled_formulas
+from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 MODES = {"below": 1.0, "above": -1.0}
-"""Assembly modes: the side of the elbows' plane on which the tool is; x3 points down."""
+"""Assembly modes: side of the elbows' plane on which the tool is; x3 points down."""
 
 BRANCHES = {"out": -1.0, "in": 1.0}
 """Working branches of an arm: its elbow away from the robot's axis, or towards it."""
 
 TOLERANCE = 1e-13
-"""Closure error (m) at which Newton's method ends."""
+"""Closure error (m) at which the Newton iteration ends."""
 
-_LIMIT = 25
+_MAX_ITERATIONS = 25
 
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """A posture of the robot, and its first derivatives.
+    """Posture of the robot, and its first derivatives.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class Configuration:
     w : (3,) tool, m.
     jacobian : (3, 3) dw/dy, m: tool velocity from motor velocities.
     dtheta_dy : (9, 3) derivative of the coordinates by the motors' angles.
-    closure : (6,) what the three tips are apart, m.
+    closure : (6,) distances between the three tips, m.
     side : determinant of the three distal directions: +1 to -1, positive below the elbows; 0 where the forward
         kinematics is singular.
     stretch : (3,) cosine between each distal link and the velocity of its elbow; 0 where the arm is stretched or folded.
@@ -111,58 +112,57 @@ class DeltaKinematics:
         mode: str = "below",
         tolerance: float = TOLERANCE,
     ) -> Configuration:
-        """Posture at the motor angles y (3,), rad.
+        """Return the posture at the motor angles y (3,), rad.
 
         Parameters
         ----------
-        start : the unmeasured angles (6,) to begin with, such as those of the posture before; by default the exact ones
-            of the assembly mode.
+        start : initial unmeasured angles (6,), such as those of the previous posture; by default the exact ones of the assembly
+            mode.
         mode : "below" or "above": the assembly mode.
         tolerance : closure error, m, at which the iteration ends.
 
         Raises `ModelError` E463 if the tips cannot meet; E464 where they meet but do not determine the tool, or a distal link
-        lies along its motor's shaft; E465 if a start leads to the other assembly mode, or to none; E466 for arguments of the
-        wrong kind.
+        lies along its motor's shaft; E465 if a start leads to the other assembly mode, or to none; E466 for invalid arguments.
         """
-        angles = numbers("y", y, 3)
-        sign = choice("mode", mode, MODES)
+        angles = checked_numbers("y", y, 3)
+        sign = checked_choice("mode", mode, MODES)
         p = np.array(self.parameters.values())
         if start is None:
-            found = compiled(self.backend)["closed"](angles, p, sign)
-            check_assembled(angles, float(found["reach"]))
-            x = found["x"]
+            result = compiled_formulas(self.backend)["closed"](angles, p, sign)
+            check_assembled(angles, float(result["reach"]))
+            x = result["x"]
         else:
-            x = by_arms(theta_of, _together(angles, numbers("start", start, 6)))[_UNMEASURED]
-        newton = compiled(self.backend)["newton"]
+            x = by_arms(theta_of, _merge_angles(angles, checked_numbers("start", start, 6)))[_UNMEASURED]
+        newton = compiled_formulas(self.backend)["newton"]
         best, iterations = np.inf, 0
         while True:
             values = newton(x, angles, p)
-            apart = float(np.max(np.abs(values["closure"])))
-            stalled = apart >= best and apart < 100.0 * TOLERANCE
-            if apart <= tolerance or stalled or not np.isfinite(apart) or iterations == _LIMIT:
+            error_norm = float(np.max(np.abs(values["closure"])))
+            stalled = error_norm >= best and error_norm < 100.0 * TOLERANCE
+            if error_norm <= tolerance or stalled or not np.isfinite(error_norm) or iterations == _MAX_ITERATIONS:
                 break
-            best, x, iterations = min(best, apart), values["next"], iterations + 1
-        known = {name: values[name] for name in ("w", "jacobian", "dtheta_dy", "closure", "stretch")}
-        posture = Configuration(_together(angles, x), side=float(values["side"]), iterations=iterations, **known)
+            best, x, iterations = min(best, error_norm), values["next"], iterations + 1
+        fields = {name: values[name] for name in ("w", "jacobian", "dtheta_dy", "closure", "stretch")}
+        posture = Configuration(_merge_angles(angles, x), side=float(values["side"]), iterations=iterations, **fields)
         check_arms(posture.theta, None, posture.w)
-        check_mode(angles, posture.w, posture.side, sign, apart, max(tolerance, 100.0 * TOLERANCE))
+        check_mode(angles, posture.w, posture.side, sign, error_norm, max(tolerance, 100.0 * TOLERANCE))
         return posture
 
     def inverse(self, w: Sequence[float] | np.ndarray, *, branch: str | Sequence[str] = "out") -> np.ndarray:
-        """All nine angles q (9,), rad, that bring the tool to w (3,), m.
+        """Return all nine angles q (9,), rad, that bring the tool to w (3,), m.
 
         Parameters
         ----------
         branch : "out" or "in" for all arms, or one of them for each.
 
         Raises `ModelError` E463 out of reach; E464 where an arm is stretched or folded, or its distal link lies along its motor's
-        shaft, so that the angles are not determined; E466 for arguments of the wrong kind.
+        shaft, so that the angles are not determined; E466 for invalid arguments.
         """
-        tool = numbers("w", w, 3)
-        found = compiled(self.backend)["open"](tool, np.array(self.parameters.values()), branch_signs(branch))
-        check_reached(tool, found["reach"])
-        theta = found["theta"]
-        check_arms(theta, found["stretch"], tool)
+        tool = checked_numbers("w", w, 3)
+        result = compiled_formulas(self.backend)["open"](tool, np.array(self.parameters.values()), branch_signs(branch))
+        check_reached(tool, result["reach"])
+        theta = result["theta"]
+        check_arms(theta, result["stretch"], tool)
         return by_arms(phi_of, theta)
 
     def jacobian(self, y: Sequence[float] | np.ndarray, **options: Any) -> np.ndarray:
@@ -170,30 +170,30 @@ class DeltaKinematics:
         return self.forward(y, **options).jacobian
 
     def forward_many(self, y: np.ndarray, *, mode: str = "below") -> tuple[np.ndarray, np.ndarray]:
-        """Tools (n, 3) in m, nan where the tips cannot meet, and all angles (n, 9) of motor angles (n, 3)."""
+        """Return tools (n, 3) in m, nan where the tips cannot meet, and all angles (n, 9) of motor angles (n, 3)."""
         angles = np.ascontiguousarray(y, dtype=float).reshape(-1, 3)
-        p, sign = np.array(self.parameters.values()), choice("mode", mode, MODES)
-        found = compiled(self.backend)["closed"].many(angles, p, sign)
-        theta = _together(angles, found["x"])
-        theta[found["reach"] < 0.0] = np.nan
-        return found["w"], by_arms(phi_of, theta)
+        p, sign = np.array(self.parameters.values()), checked_choice("mode", mode, MODES)
+        results = compiled_formulas(self.backend)["closed"].many(angles, p, sign)
+        theta = _merge_angles(angles, results["x"])
+        theta[results["reach"] < 0.0] = np.nan
+        return results["w"], by_arms(phi_of, theta)
 
     def inverse_many(self, w: np.ndarray, *, branch: str | Sequence[str] = "out") -> tuple[np.ndarray, np.ndarray]:
-        """All angles (n, 9) in rad, nan out of reach, of tools (n, 3); and which are within reach (n,)."""
+        """Return all angles (n, 9) in rad, nan out of reach, of tools (n, 3), and a mask (n,) of those within reach."""
         tools = np.ascontiguousarray(w, dtype=float).reshape(-1, 3)
         p = np.array(self.parameters.values())
-        found = compiled(self.backend)["open"].many(tools, p, branch_signs(branch))
-        reached = np.all(found["reach"] >= 0.0, axis=1)
-        return by_arms(phi_of, found["theta"]), reached
+        results = compiled_formulas(self.backend)["open"].many(tools, p, branch_signs(branch))
+        reached = np.all(results["reach"] >= 0.0, axis=1)
+        return by_arms(phi_of, results["theta"]), reached
 
     def postures_many(self, q: np.ndarray) -> dict[str, np.ndarray]:
-        """What `Configuration` holds, at closed angles q (n, 9): w (n, 3), jacobian (n, 3, 3), side (n,), stretch (n, 3)."""
+        """Return fields of `Configuration` at closed angles q (n, 9): w (n, 3), jacobian (n, 3, 3), side (n,), stretch (n, 3)."""
         return self.postures_at(by_arms(theta_of, np.asarray(q, dtype=float).reshape(-1, 9)))
 
     def postures_at(self, theta: np.ndarray) -> dict[str, np.ndarray]:
-        """The same at closed coordinates theta (n, 9)."""
+        """Return fields of `Configuration`, as `postures_many`, but at closed coordinates theta (n, 9)."""
         angles = np.ascontiguousarray(theta, dtype=float).reshape(-1, 9)
-        values = compiled(self.backend)["newton"].many(
+        values = compiled_formulas(self.backend)["newton"].many(
             np.ascontiguousarray(angles[:, _UNMEASURED]), np.ascontiguousarray(angles[:, ::3]), np.array(self.parameters.values())
         )
         return {name: values[name] for name in ("w", "jacobian", "side", "stretch", "closure")}
@@ -208,11 +208,11 @@ def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
     words = (branch,) * 3 if isinstance(branch, str) else tuple(branch)
     if len(words) != 3:
         raise error("E466", f"{len(words)} working branches for three arms", "one word, or one for each arm")
-    return np.array([choice("branch", word, BRANCHES) for word in words])
+    return np.array([checked_choice("branch", word, BRANCHES) for word in words])
 
 
-def _together(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """All angles (..., 9) from those that are measured (..., 3) and the others (..., 6)."""
+def _merge_angles(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return all angles (..., 9) from the measured (..., 3) and the unmeasured ones (..., 6)."""
     theta = np.empty((*np.shape(y)[:-1], 9))
     theta[..., ::3], theta[..., _UNMEASURED] = y, x
     return theta

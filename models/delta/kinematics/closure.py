@@ -1,9 +1,9 @@
-"""Closure of the three arms as formulas over any scalar, and compiled.
+"""Loop closure of the three arms: constraint, Jacobian, Newton iteration, closed-form kinematics; compiled and over any scalar.
 
 Newton's step on the six closure equations needs no 6x6 system: with n_i the direction of distal link i, the two columns
 of an arm's Jacobian by its unmeasured angles are perpendicular to n_i and to each other, so that the arm's equation
 A_i dx_i = dw - r_i splits into n_i . (dw - r_i) = 0, three equations for the step dw of the tool, and two projections.
-It is the very step of Bortoff 2018, eq. (28), in the coordinates theta of `screwbond.models.delta.kinematics.arm`.
+It is the step of Bortoff 2018, eq. (28), in the coordinates theta of `screwbond.models.delta.kinematics.arm`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ ROTATIONS = (
 
 
 def closure(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Constraint h (6,) in m: tip 1 - tip 2, tip 1 - tip 3, in world coordinates. Bortoff 2018, eq. (10), with the offset."""
+    """Return the constraint h (6,) in m: tip 1 - tip 2, tip 1 - tip 3, in world coordinates. Bortoff 2018, eq. (10), with the
+    offset."""
     first, second, third = (ROTATIONS[i] @ tip(theta[3 * i : 3 * i + 3], p) for i in range(3))
     return np.concatenate([first - second, first - third])
 
@@ -37,12 +38,12 @@ def closure(theta: Any, p: ArmParameters) -> np.ndarray:
 def closure_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
     """Derivative H (6, 9) of `closure` by all angles, m."""
     first, second, third = (ROTATIONS[i] @ tip_jacobian(theta[3 * i : 3 * i + 3], p) for i in range(3))
-    none = np.zeros((3, 3))
-    return np.concatenate([np.concatenate([first, -second, none], axis=1), np.concatenate([first, none, -third], axis=1)])
+    zero = np.zeros((3, 3))
+    return np.concatenate([np.concatenate([first, -second, zero], axis=1), np.concatenate([first, zero, -third], axis=1)])
 
 
-def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
-    """One Newton step on the unmeasured angles x (6,) at motor angles y (3,), and what is known at x itself.
+def newton_step(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
+    """Compute one Newton step on the unmeasured angles x (6,) at motor angles y (3,), and the posture at x.
 
     Returns next (6,); closure (6,); w (3,) tip of arm 1; jacobian (3, 3) and dtheta_dy (9, 3) by the motor angles; side () and
     stretch (3,) as in `Configuration`.
@@ -55,7 +56,7 @@ def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
     normals = [cross(n[1], n[2]), cross(n[2], n[0]), cross(n[0], n[1])]
     volume = dot(n[0], normals[0])
     dual = [normal / volume for normal in normals]
-    # arm 1 is the reference: the others must come to it
+    # arm 1 is the reference
     residuals = [tip_i - tips[0] for tip_i in tips]
     step = sum((dual[i] * dot(n[i], residuals[i]) for i in range(3)), start=np.zeros(3))
     reach = [dot(n[i], columns[i][:, 0]) for i in range(3)]
@@ -68,12 +69,12 @@ def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
             size = p.L2 * p.L2 * cos(arms[i][2]) * cos(arms[i][2]) if k == 1 else p.L2 * p.L2
             updated.append(arms[i][k] + dot(column, step - residuals[i]) / size)
             for j in range(3):
-                own = columns[i][:, 0] if i == j else np.zeros(3)
-                slopes[3 * i + k, j] = dot(column, jacobian[:, j] - own) / size
-    apart = np.concatenate([tips[0] - tips[1], tips[0] - tips[2]])
+                motor_column = columns[i][:, 0] if i == j else np.zeros(3)
+                slopes[3 * i + k, j] = dot(column, jacobian[:, j] - motor_column) / size
+    closure_error = np.concatenate([tips[0] - tips[1], tips[0] - tips[2]])
     return {
         "next": array(updated),
-        "closure": apart,
+        "closure": closure_error,
         "w": tips[0],
         "jacobian": jacobian,
         "dtheta_dy": slopes,
@@ -82,8 +83,8 @@ def newton(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
     }
 
 
-def closed(y: Any, p: ArmParameters, mode: Scalar) -> dict[str, np.ndarray]:
-    """Forward kinematics in closed form: where the spheres of radius L2 about the elbows meet.
+def forward_closed_form(y: Any, p: ArmParameters, mode: Scalar) -> dict[str, np.ndarray]:
+    """Solve the forward kinematics in closed form: the intersection of spheres of radius L2 about the elbows.
 
     Parameters
     ----------
@@ -107,8 +108,8 @@ def closed(y: Any, p: ArmParameters, mode: Scalar) -> dict[str, np.ndarray]:
     return {"w": w, "x": array(x), "reach": height}
 
 
-def opened(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.ndarray]:
-    """Inverse kinematics in closed form, arm by arm: the elbow is where two circles meet in the arm's plane.
+def inverse_closed_form(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.ndarray]:
+    """Solve the inverse kinematics in closed form, arm by arm: the elbow is the intersection of two circles in the arm's plane.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def opened(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.ndarray]:
         distance = sqrt(square)
         cosine = (square + p.L1 * p.L1 - (p.L2 * p.L2 - across * across)) / (2.0 * p.L1 * distance)
         # out of reach there is no such angle, and all of the arm's angles are nan
-        theta1 = _principal(atan2(down, forward) + branch[i] * acos(cosine))
+        theta1 = _wrap_angle(atan2(down, forward) + branch[i] * acos(cosine))
         distal = array([across, forward - p.L1 * cos(theta1), down - p.L1 * sin(theta1)])
         theta2, theta3 = _angles(distal)
         theta += [theta1, theta2, theta3]
@@ -135,29 +136,28 @@ def opened(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.ndarray]:
 
 
 def _angles(distal: Any) -> list[Scalar]:
-    """theta2, and theta3 in [-pi/2, pi/2], of a vector along the distal link, in the arm's axes."""
+    """Return theta2, and theta3 in [-pi/2, pi/2], of a vector along the distal link, in the arm's axes."""
     inside = sqrt(distal[1] * distal[1] + distal[2] * distal[2])
     return [atan2(distal[2], distal[1]), atan2(distal[0], inside)]
 
 
-def _principal(angle: Scalar) -> Scalar:
-    """The same angle between -pi and pi."""
+def _wrap_angle(angle: Scalar) -> Scalar:
+    """Wrap an angle into [-pi, pi]."""
     pi = float(np.pi)
     below = where(less(angle, -pi), angle + 2.0 * pi, angle)
     return where(less(pi, below), below - 2.0 * pi, below)
 
 
 @functools.cache
-def compiled(backend: str = "auto") -> dict[str, CompiledFormula]:
-    """newton(x, y, p), closed(y, p, mode) and open(w, p, branch), compiled once for all robots: p are the parameters in their
-    order."""
+def compiled_formulas(backend: str = "auto") -> dict[str, CompiledFormula]:
+    """Compile newton(x, y, p), closed(y, p, mode) and open(w, p, branch) once for all robots; p are the parameters in order."""
     p = (len(UNITS),)
 
-    def made(formula: Any, inputs: dict[str, tuple[int, ...]]) -> CompiledFormula:
+    def compile_(formula: Any, inputs: dict[str, tuple[int, ...]]) -> CompiledFormula:
         return compile_formula(formula, inputs, backend=backend)
 
     return {
-        "newton": made(lambda x, y, p: newton(x, y, Constants(*p)), {"x": (6,), "y": (3,), "p": p}),
-        "closed": made(lambda y, p, mode: closed(y, Constants(*p), mode), {"y": (3,), "p": p, "mode": ()}),
-        "open": made(lambda w, p, branch: opened(w, Constants(*p), branch), {"w": (3,), "p": p, "branch": (3,)}),
+        "newton": compile_(lambda x, y, p: newton_step(x, y, Constants(*p)), {"x": (6,), "y": (3,), "p": p}),
+        "closed": compile_(lambda y, p, mode: forward_closed_form(y, Constants(*p), mode), {"y": (3,), "p": p, "mode": ()}),
+        "open": compile_(lambda w, p, branch: inverse_closed_form(w, Constants(*p), branch), {"w": (3,), "p": p, "branch": (3,)}),
     }

@@ -1,4 +1,4 @@
-"""The task `workspace` of the command `screwbond delta`: a robot in; where its tool can be, as arrays and as a picture, out."""
+"""Task `workspace` of the command `screwbond delta`: the workspace of the tool as arrays and a figure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.command.robots import ROBOT_FIELDS, read_robot
+from screwbond.models.delta.command.robot_arguments import ROBOT_FIELDS, read_robot
 from screwbond.models.delta.kinematics.workspace import Workspace, workspace
 from screwbond.models.delta.pictures.workspace_figure import plot_workspace
 from screwbond.models.delta.studies.robot import DeltaRobot
@@ -20,7 +20,7 @@ from screwbond.models.studies.tasks import Outcome, Task
 
 @dataclass(frozen=True)
 class Grid:
-    """What is asked of a map; the cube of the points, with what is known of each, has to fit into memory (else E466)."""
+    """Grid of a workspace map; its points, with all their quantities, have to fit into memory (else E466)."""
 
     points: int = number("", "of the grid along each axis", 61, whole=True, least=2, most=300)
     branch: str = word(("out", "in"), "elbows out or in", "out")
@@ -30,37 +30,41 @@ class Grid:
 
 
 FLAGS = {"--points": "points", "--branch": "branch"}
-"""Arguments that are fields of the grid."""
+"""Command-line arguments that set fields of the grid."""
 
 
 def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """The workspace on a grid of points^3 that holds all of it; workspace.npz is what `Workspace` holds, x1, x2, x3 its axes.
+    """Map the workspace on a grid of points^3 that holds all of it; workspace.npz has the fields of `Workspace`, x1, x2, x3 its
+    axes.
 
-    Raises `ModelError` (E466) for a grid that cannot be.
+    Raises `ModelError` (E466) for an invalid grid.
     """
     grid = record_of(Grid, options, FLAGS)
     points, branch, p = grid.points, grid.branch, robot.parameters
-    reach, deep = abs(p.L0 - p.L3) + p.L1 + p.L2, p.L1 + p.L2
-    across, down = np.linspace(-reach, reach, points), np.linspace(-deep, deep, points)
+    reach, depth = abs(p.L0 - p.L3) + p.L1 + p.L2, p.L1 + p.L2
+    across, down = np.linspace(-reach, reach, points), np.linspace(-depth, depth, points)
     begin = time.perf_counter()
-    found = workspace(p, across, across, down, branch=branch)
-    summary = {"points": points**3, "branch": branch, "volume": found.volume, "wall_time": time.perf_counter() - begin}
-    summary |= _extent(found)
-    arrays = {f"x{k + 1}": axis for k, axis in enumerate(found.axes)}
-    arrays |= {name: getattr(found, name) for name in ("reachable", "condition", "determinant", "side", "stretch", "y")}
+    mapped = workspace(p, across, across, down, branch=branch)
+    summary = {"points": points**3, "branch": branch, "volume": mapped.volume, "wall_time": time.perf_counter() - begin}
+    summary |= _extent(mapped)
+    arrays = {f"x{k + 1}": axis for k, axis in enumerate(mapped.axes)}
+    arrays |= {name: getattr(mapped, name) for name in ("reachable", "condition", "determinant", "side", "stretch", "y")}
     pictures = {"workspace.png": plot(lambda path: plot_workspace(p, path, branch=branch))}
     return Outcome(summary, {"workspace.npz": arrays}, _overview(summary), pictures)
 
 
-def _extent(found: Workspace) -> dict[str, Any]:
-    """Corners of the box around the reachable part, its most dexterous place, m, and the dexterity there; None without any."""
-    places = np.argwhere(found.reachable)
-    if not len(places):
+def _extent(mapped: Workspace) -> dict[str, Any]:
+    """Return corners of the bounding box of the reachable part, its most dexterous point, m, and the dexterity there; None
+    without any."""
+    occupied = np.argwhere(mapped.reachable)
+    if not len(occupied):
         return dict.fromkeys(("low", "high", "best", "best_dexterity"))
-    best = np.unravel_index(int(np.nanargmin(found.condition)), found.condition.shape)
-    corners = {"low": places.min(axis=0), "high": places.max(axis=0), "best": best}
-    at = {name: [float(axis[k]) for axis, k in zip(found.axes, indices, strict=True)] for name, indices in corners.items()}
-    return {**at, "best_dexterity": float(1.0 / found.condition[best])}
+    best = np.unravel_index(int(np.nanargmin(mapped.condition)), mapped.condition.shape)
+    corners = {"low": occupied.min(axis=0), "high": occupied.max(axis=0), "best": best}
+    positions = {
+        name: [float(axis[k]) for axis, k in zip(mapped.axes, indices, strict=True)] for name, indices in corners.items()
+    }
+    return {**positions, "best_dexterity": float(1.0 / mapped.condition[best])}
 
 
 def _overview(summary: dict[str, Any]) -> list[str]:

@@ -1,6 +1,6 @@
-"""The formulas of an arm and of the closure as a reader of Bortoff 2018 knows them: notes for the operations that compute them.
+"""Notes with the formulas of an arm and of the closure, in the notation of Bortoff 2018, for the operations that compute them.
 
-Lines, as notes of several operations are put together; in the coordinates theta where the code has them, else in the paper's phi.
+Notes of several operations are combined line by line; in the coordinates theta of the code, else in the paper's phi.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ TIP = (
     r" by $z_2 + \alpha_1 z_1 + \alpha_0 z_0 = 0$, BO18 (23), with $z_0 = h$, BO18 (20), $z_1 = H v$, BO18 (21),"
     r" corrected, and $z_2 = \dot H v + H M^{-1} (H^{\top} \lambda + B u - C - D v - G)$, BO18 (22), corrected."
 )
-"""Place psi of a tip, and the closure."""
+"""Position psi of a tip, and the closure."""
 
 SLOPE = (
     _ANGLES + "\n"
@@ -74,4 +74,4 @@ SLOPE = (
     r" turned as the tips are, make up $H = \begin{bmatrix} \partial\psi_1 & -\partial\psi_2 & 0 \\ \partial\psi_1 & 0 &"
     r" -\partial\psi_3 \end{bmatrix}$."
 )
-"""Derivative of a tip's place."""
+"""Derivative of a tip's position."""
