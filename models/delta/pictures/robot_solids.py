@@ -10,7 +10,7 @@ from screwbond.models.delta.kinematics.angles import theta_of
 from screwbond.models.delta.kinematics.arm import elbow, tip
 from screwbond.models.delta.kinematics.closure import ROTATIONS
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.pictures.interpolation import Array, level
+from screwbond.models.pictures.interpolation import Array, unrotated_poses
 from screwbond.models.pictures.parts import Look, Solid
 from screwbond.models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined, lofted
 
@@ -63,7 +63,7 @@ def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Soli
     """Return all solids of the robot at angles q (k, 9); `finger`: length of a gripper below the end effector, m."""
     shafts, elbows, wrists = (np.array(positions) for positions in zip(*(joint_positions(p, row) for row in q), strict=True))
     unit = p.L1 + p.L2
-    solids = [Solid("base", level(np.zeros((len(q), 3))), _base(p), look=Look.OPAQUE)]
+    solids = [Solid("base", unrotated_poses(np.zeros((len(q), 3))), _base(p), look=Look.OPAQUE)]
     link = _link(p)
     rod = joined(
         cylinder(0.0068 * unit, 0.0, p.L2, 20).painted(ROD), *(globe(0.0125 * unit, z, 20, 20).painted(BALL) for z in (0.0, p.L2))
@@ -75,13 +75,13 @@ def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Soli
             start = bend + side * SPREAD * unit * R[:, 0]
             solids.append(Solid(f"rod {i + 1}", along(wrist - bend, start), rod, look=Look.OPAQUE))
     tool = _tool(p, wrists[0] - wrists[0].mean(axis=0), finger)
-    solids.append(Solid("tool", level(wrists.mean(axis=1)), tool, look=Look.OPAQUE))
+    solids.append(Solid("tool", unrotated_poses(wrists.mean(axis=1)), tool, look=Look.OPAQUE))
     return solids
 
 
 def _across(x: Array, z: Array, origin: Array) -> Array:
     """Poses (k, 4, 4) with a fixed x axis (3,), z axes along z (k, 3) across it, at origins (k, 3)."""
-    H, z = level(origin), z / np.linalg.norm(z, axis=1, keepdims=True)
+    H, z = unrotated_poses(origin), z / np.linalg.norm(z, axis=1, keepdims=True)
     H[:, :3, :3] = np.stack([np.broadcast_to(x, z.shape), np.cross(z, x), z], axis=2)
     return H
 

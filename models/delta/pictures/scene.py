@@ -10,12 +10,12 @@ from screwbond.models.delta.kinematics.parameters import DeltaParameters
 from screwbond.models.delta.kinematics.workspace import workspace
 from screwbond.models.delta.pictures.robot_solids import robot_solids
 from screwbond.models.delta.studies.run import DeltaRun
-from screwbond.models.pictures.filling.balances import happenings_of
-from screwbond.models.pictures.interpolation import Array, level
+from screwbond.models.pictures.from_results.energies import happenings_of
+from screwbond.models.pictures.interpolation import Array, unrotated_poses
 from screwbond.models.pictures.parts import Curve, Frame, Look, Panel, Solid, Trail
 from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.shapes.fields import coloured_part
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
+from screwbond.models.pictures.shapes.surfaces import coloured_part
 from screwbond.models.pictures.shapes.tubes import free_normals
 from screwbond.models.pictures.style import AXES, PATHS
 
@@ -58,7 +58,7 @@ def delta_scene(
     solids = [*robot_solids(p, run.q, finger), _static_solid("table", len(t), _table(floor, radius), "#dfe4ec", lines="#ffffff")]
     if cargo is not None:
         carried = path[np.searchsorted(t, np.clip(t, *cargo)).clip(max=len(t) - 1)]
-        solids.append(Solid("block", level(carried), _block(0.055 * unit), "#7fb69a", look=Look.OPAQUE))
+        solids.append(Solid("block", unrotated_poses(carried), _block(0.055 * unit), "#7fb69a", look=Look.OPAQUE))
     if cut:
         words = "workspace at x₁ = 0; the brighter, the more dexterous"
         mesh = _cut(p, floor, finger)
@@ -89,7 +89,7 @@ def three_curves(columns: Array, name: str) -> tuple[Curve, ...]:
 
 def _static_solid(name: str, count: int, mesh: Mesh, colour: str, look: Look = Look.OPAQUE, **more: Any) -> Solid:
     """Return a solid that does not move."""
-    return Solid(name, level(np.zeros((count, 3))), mesh, colour, look=look, **more)
+    return Solid(name, unrotated_poses(np.zeros((count, 3))), mesh, colour, look=look, **more)
 
 
 def _table(floor: float, radius: float, step: float = 0.05) -> Mesh:
@@ -123,9 +123,9 @@ def _cut(p: DeltaParameters, floor: float, finger: float, points: int = 331) -> 
 
 def _frames(p: DeltaParameters, tool: Array) -> tuple[Frame, ...]:
     """Return the frames of the base, arms 1 to 3 at their shafts, and the tool."""
-    frames = [Frame(level(np.zeros_like(tool)), label=("0", ""))]
+    frames = [Frame(unrotated_poses(np.zeros_like(tool)), label=("0", ""))]
     for i, R in enumerate(ROTATIONS, start=1):
-        H = level(np.tile(R @ [0.0, p.L0, 0.0], (len(tool), 1)))
+        H = unrotated_poses(np.tile(R @ [0.0, p.L0, 0.0], (len(tool), 1)))
         H[:, :3, :3] = R
         frames.append(Frame(H, label=("A", str(i))))
-    return (*frames, Frame(level(tool), label=("T", "")))
+    return (*frames, Frame(unrotated_poses(tool), label=("T", "")))

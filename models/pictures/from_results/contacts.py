@@ -1,4 +1,4 @@
-"""Contacts: those of a result and the solids that touch in them in; touches and the panels of their values out."""
+"""Contacts of a result in a scene, with the panels of their gaps, forces and coordinates."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from screws.surfaces import Surface
 
 
 @dataclass(frozen=True, eq=False)
-class Touched:
-    """Who touches in a contact: paths of the bodies, keys of their solids, and the surfaces."""
+class ContactBodies:
+    """Bodies of a contact: their paths, keys of their solids, and their surfaces."""
 
     bodies: tuple[str, str]
     keys: tuple[str, str]
@@ -24,29 +24,29 @@ class Touched:
 
 
 def touches_of(
-    result: Result, contacts: Mapping[str, Touched], solids: Mapping[str, Solid]
+    result: Result, contacts: Mapping[str, ContactBodies], solids: Mapping[str, Solid]
 ) -> tuple[list[Touching], list[Panel]]:
-    """Touches, and the panels of their gaps, forces and coordinates; `contacts` by path, `solids` by key."""
-    alone, places = len(contacts) == 1, list(solids)
+    """Return contacts, and the panels of their gaps, forces and coordinates; `contacts` by path, `solids` by key."""
+    single, keys = len(contacts) == 1, list(solids)
     touches, gaps, forces, coordinates = [], [], [], []
     for k, (path, touched) in enumerate(contacts.items()):
         first, second = (solids[key] for key in touched.keys)
         arrays = contact_trajectory(result, touched.bodies, touched.surfaces, path)
-        words, ink = ("", INK) if alone else (path, SOLIDS[k % len(SOLIDS)][1])
+        words, ink = ("", INK) if single else (path, SOLIDS[k % len(SOLIDS)][1])
         gaps.append(Curve(words, arrays["gap"], ink))
-        forces.append(Curve(words, arrays["fn"], FORCE if alone else ink))
+        forces.append(Curve(words, arrays["fn"], FORCE if single else ink))
         uv = (arrays["uv1"], arrays["uv2"])
         coordinates.append(coordinate_panel(uv, arrays["alpha"], touched.surfaces, (first.ink, second.ink), words))
         touches.append(
             Touching(
                 path,
-                (places.index(touched.keys[0]), places.index(touched.keys[1])),
+                (keys.index(touched.keys[0]), keys.index(touched.keys[1])),
                 (arrays["frame1"], arrays["frame2"]),
                 arrays["gap"],
                 arrays["fn"],
                 arrays["force_on_2_world"],
                 contact_intervals(result, path),
-                apart=alone,
+                apart=single,
                 mark="'" * k,
             )
         )
@@ -54,7 +54,7 @@ def touches_of(
 
 
 def contact_panels(gaps: list[Curve], forces: list[Curve], coordinates: list[Panel]) -> list[Panel]:
-    """Panels of gaps and normal forces, a curve for each contact, then those of their coordinates."""
+    """Return panels of gaps and normal forces, a curve for each contact, then those of their coordinates."""
     if not gaps:
         return []
     gap = Panel("gap $d$", "m", tuple(gaps), level=True)
@@ -64,7 +64,7 @@ def contact_panels(gaps: list[Curve], forces: list[Curve], coordinates: list[Pan
 def coordinate_panel(
     uv: tuple[Array, Array], alpha: Array, surfaces: tuple[Surface, Surface], inks: tuple[str, str], words: str = ""
 ) -> Panel:
-    """Panel of the coordinates (k, 2) of a contact on both surfaces and of the angle between its frames."""
+    """Return a panel of the coordinates (k, 2) of a contact on both surfaces and of the angle between its frames."""
     curves = [
         Curve(f"${letter}_{side}$", values[:, k], ink, dashed=k == 1)
         for side, values, ink in zip((1, 2), uv, inks, strict=True)

@@ -1,4 +1,4 @@
-"""Energies and events: a result in; panels of its energies by kind, and what happened, out."""
+"""Energies and events of a result as panels and marks of a scene."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MECHANISMS = "mechanisms"
 
 
 def pile_panels(result: Result) -> tuple[Panel, ...]:
-    """Panels of how many contacts press, and how fast what presses slips, of a run of a pile."""
+    """Return panels of the number of pressing contacts and of the fastest slip, of a run of free bodies."""
     if not isinstance(result, PileResult):
         return ()
     touching = Panel("contacts that press", "", (Curve("", result.touching.astype(float), FORCE),))
@@ -28,14 +28,14 @@ def pile_panels(result: Result) -> tuple[Panel, ...]:
 
 
 def happenings_of(result: Result) -> tuple[Happening, ...]:
-    """Its events, without words."""
+    """Return the events of a result, without labels."""
     events = result.events
     return tuple(Happening(time, "", mark) for time, mark in zip(events.times.tolist(), events.internal.tolist(), strict=True))
 
 
 def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
-    """Energies (k,) by kind, J, whose sum is constant; kinds that do not matter are left out. `contacts`: paths of those whose
-    springs are a kind of their own."""
+    """Return energies (k,) by kind, J, whose sum is constant, without negligible kinds. `contacts`: paths of contacts, whose
+    springs are a separate kind."""
     ledger, program, model = result.ledger, result.program, result.program.model
     kinds: dict[str, Array] = {}
     of_contacts = tuple(f"{path}." for path in contacts)
@@ -49,7 +49,7 @@ def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
 
 
 def _kind_of(model: Model, name: str) -> str:
-    """Which kind of energy an element stores: what its domain calls that of a C, or of an I."""
+    """Return the kind of energy that an element stores: its domain's name for that of a C, or of an I."""
     law = model.elements[name].law
     if isinstance(law, InertialField):
         return MECHANISMS
@@ -58,13 +58,13 @@ def _kind_of(model: Model, name: str) -> str:
 
 
 def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) -> tuple[Panel, ...]:
-    """Panel of energies (k,), J, with their sum, and of the residual of their account where it is known."""
+    """Return a panel of energies (k,), J, with their sum, and one of the residual of the energy account, if known."""
     curves = [Curve(kind, np.asarray(v, dtype=float), c) for c, (kind, v) in zip(ENERGIES * 3, energies.items(), strict=False)]
-    found = []
+    panels = []
     if curves:
         total = np.sum([curve.values for curve in curves], axis=0)
-        found.append(Panel("energy", "J", (*curves, Curve("sum", total, INK, dashed=True)), key=True))
+        panels.append(Panel("energy", "J", (*curves, Curve("sum", total, INK, dashed=True)), key=True))
     if residual is not None:
-        # It is tiny beside what it is a residual of: in joule all the same.
-        found.append(Panel("energy ledger\nresidual (J)", "", (Curve("", residual, AXES[0]),), level=True))
-    return tuple(found)
+        # It is tiny relative to the energies, but shown in joule too.
+        panels.append(Panel("energy ledger\nresidual (J)", "", (Curve("", residual, AXES[0]),), level=True))
+    return tuple(panels)

@@ -1,4 +1,4 @@
-"""Bodies: what a body says of its looks and where it is in; the solid that a picture shows out."""
+"""Solids of bodies: from their visuals, surface, collision shapes or inertia."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import Look, Solid
-from screwbond.models.pictures.shapes.looks import box_of_inertia, visuals_mesh
 from screwbond.models.pictures.shapes.solids import solids_mesh
+from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, visuals_mesh
 from screwbond.models.visuals import Appearance
 
 from screws.shapes import HalfSpace
@@ -20,16 +20,16 @@ BODY_AXES = (0.65, 0.55)
 """Length and thickness of the axes of a body's frame over those of a Gauss frame."""
 
 GROUND = "#eef0f5"
-"""Colour of floors and walls of the user's."""
+"""Colour of the user's floors and walls."""
 
 FLOOR = "#fbfcfd"
 """Colour of the floor that a picture adds."""
 
 
 def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
-    """A body by its visuals, its surface, its shapes, or the box that has its inertia; None of one that has nothing of these.
+    """Return a body by its visuals, its surface, its shapes, or the box of its inertia; None if it has none of these.
 
-    `colours` : of itself, and of contact paths on it; `span`: how far what has no end is drawn, m.
+    `colours` : of itself, and of contact paths on it; `span`: drawn size of endless shapes, m.
     """
     if looks.visuals:
         clear = any(visual.opacity < 1.0 for visual in looks.visuals)
@@ -45,13 +45,13 @@ def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str
 
 
 def solid_of(called: str, H: Array, surface: Surface, colours: tuple[str, str]) -> Solid:
-    """A body with a surface; earlier poses of one that moves and ends are shown."""
+    """Return a body with a surface; moving bodies of finite size leave ghosts of earlier poses."""
     solid = Solid(called, H, surface, *colours)
     return replace(solid, ghosts=-math.inf) if solid.moves() and not surface.endless else solid
 
 
 def solid_of_shapes(called: str, H: Array, shapes: Sequence[Shaped], colours: tuple[str, str], span: float) -> Solid:
-    """A body with shapes: opaque; what has no end is a pale sheet round the others, seen from its front."""
+    """Return an opaque body with shapes; endless ones are pale sheets round the others, seen from the front."""
     endless = any(isinstance(shape, HalfSpace) for shape in shapes)
     colour, look = (GROUND, Look.WALL) if endless else (colours[0], Look.OPAQUE)
     return Solid(called, H, solids_mesh(shapes, span), colour, colours[1], look=look, framed=not endless)

@@ -1,4 +1,4 @@
-"""Looks: what a body says of itself (a visual, or mass and inertia) in; a mesh in its own axes out."""
+"""Meshes of a body's appearance: its visuals, or the box of its inertia."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ from screwbond.models.visuals import Visual
 from bondgraph.errors import refusal
 from screws.shapes import Capsule
 
-THINNEST = 0.03
-"""Least edge of a box of given inertia over its longest."""
+MIN_EDGE = 0.03
+"""Smallest edge of a box of given inertia over its longest."""
 
 
 def visual_mesh(visual: Visual) -> Mesh:
-    """A visual as a mesh in the axes of its body. Raises `ModelError` E577 for a file or a mesh that cannot be read."""
+    """Convert a visual to a mesh in the axes of its body. Raises `ModelError` E577 for a file or a mesh that cannot be read."""
     if visual.box is not None:
-        own = cuboid(visual.box)
+        mesh = cuboid(visual.box)
     elif visual.cylinder is not None:
         radius, length = visual.cylinder
-        own = cylinder(radius, -0.5 * length, 0.5 * length, 40)
+        mesh = cylinder(radius, -0.5 * length, 0.5 * length, 40)
     elif visual.capsule is not None:
-        own = solids_mesh([Capsule(*map(float, visual.capsule))], 1.0)
+        mesh = solids_mesh([Capsule(*map(float, visual.capsule))], 1.0)
     elif visual.sphere is not None:
-        own = globe(visual.sphere, rings=24, sides=40)
+        mesh = globe(visual.sphere, rings=24, sides=40)
     else:
-        own = _given(visual)
-        own = own if np.all(np.asarray(visual.scale) == 1.0) else own.scaled(visual.scale)
-    return own.moved(visual.pose)
+        mesh = _custom_mesh(visual)
+        mesh = mesh if np.all(np.asarray(visual.scale) == 1.0) else mesh.scaled(visual.scale)
+    return mesh.moved(visual.pose)
 
 
 def visuals_mesh(visuals: Sequence[Visual], colour: str) -> Mesh:
-    """Visuals as one mesh in their own colours, or in `colour` where they have none."""
+    """Merge visuals into one mesh in their own colours, or in `colour` by default."""
     return joined(*(visual_mesh(visual).painted(visual.colour or colour) for visual in visuals))
 
 
-def _given(visual: Visual) -> Mesh:
-    """The mesh of a file, of pyvista, or of points and triangles."""
-    given = visual.mesh() if callable(visual.mesh) else visual.mesh
-    if isinstance(given, Mesh):
-        return given
-    if isinstance(given, (str, Path)):
-        found, wrong = read_mesh(Path(given))
-        if found is None:
-            title = f"the mesh of a visual cannot be had: {wrong}"
+def _custom_mesh(visual: Visual) -> Mesh:
+    """Return the mesh of a file, of pyvista, or of points and triangles."""
+    source = visual.mesh() if callable(visual.mesh) else visual.mesh
+    if isinstance(source, Mesh):
+        return source
+    if isinstance(source, (str, Path)):
+        mesh, reason = read_mesh(Path(source))
+        if mesh is None:
+            title = f"the mesh of a visual cannot be had: {reason}"
             raise refusal("E577", title, "another file, or Visual(box=...)", about="Visual")
-        return found
-    if isinstance(given, (tuple, list)):
-        points, faces = (np.asarray(part) for part in given)
+        return mesh
+    if isinstance(source, (tuple, list)):
+        points, faces = (np.asarray(part) for part in source)
     else:
-        surface = given.extract_surface(algorithm="dataset_surface").triangulate()
+        surface = source.extract_surface(algorithm="dataset_surface").triangulate()
         points, faces = np.asarray(surface.points), np.asarray(surface.faces).reshape(-1, 4)[:, 1:]
     if points.ndim != 2 or points.shape[1] != 3 or faces.ndim != 2 or faces.shape[1] != 3 or not len(faces):
         title = f"the mesh of a visual has points of the shape {points.shape} and triangles of {faces.shape}"
@@ -71,11 +71,11 @@ def _given(visual: Visual) -> Mesh:
 
 
 def box_of_inertia(mass: float, inertia: Array, centre: Array) -> Mesh:
-    """The uniform box of a mass (kg) and moments of inertia (3, 3), kg m^2, about its centre of mass (3,), m."""
+    """Return the uniform box of a mass (kg) and moments of inertia (3, 3), kg m^2, about its centre of mass (3,), m."""
     moments, axes = np.linalg.eigh(inertia)
     squares = 6.0 / mass * (moments.sum() - 2.0 * moments)
     edges = np.sqrt(np.maximum(squares, 0.0))
-    edges = np.maximum(edges, THINNEST * edges.max())
+    edges = np.maximum(edges, MIN_EDGE * edges.max())
     H = np.eye(4)
     H[:3, :3], H[:3, 3] = axes * [1.0, 1.0, np.linalg.det(axes)], centre
     return cuboid(edges).moved(H)

@@ -1,4 +1,4 @@
-"""Linkages: a tree and its coordinates over time in; its links as solids out, by their visuals or as rods between joints."""
+"""Links of a tree as solids: by their visuals, or as rods between joints."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 from screwbond.models.chains import Tree
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import Look, Solid
-from screwbond.models.pictures.shapes.looks import visuals_mesh
 from screwbond.models.pictures.shapes.meshes import Mesh, along, globe, joined, rod
+from screwbond.models.pictures.shapes.visual_meshes import visuals_mesh
 from screwbond.models.visuals import visuals_of
 
 JOINT = "#5d6675"
 """Colour of joints."""
 
 LINKS = ("#dfe5ee", "#aab6c8")
-"""Colours of links that have none, in turn from the base outward."""
+"""Default colours of links, in turn from the base outward."""
 
 
-def link_courses(tree: Tree, q: Array) -> Array:
-    """Poses H_0_k (links, k, 4, 4) of all links at coordinates q (k, n)."""
+def link_poses(tree: Tree, q: Array) -> Array:
+    """Return poses H_0_k (links, k, 4, 4) of all links at coordinates q (k, n)."""
     sections, count = tree.sections, len(q)
     frames = [np.tile(tree.base, (count, 1, 1))]
     for section, x in zip(sections.freedoms, sections.positions(q.T), strict=True):
@@ -31,24 +31,24 @@ def link_courses(tree: Tree, q: Array) -> Array:
         H[:, :3, :3] = section.R
         if section.turns:
             i, j = (section.axis + 1) % 3, (section.axis + 2) % 3
-            turned = np.tile(np.eye(3), (count, 1, 1))
-            turned[:, i, i] = turned[:, j, j] = np.cos(x)
-            turned[:, j, i] = section.sign * np.sin(x)
-            turned[:, i, j] = -turned[:, j, i]
-            H[:, :3, :3] = section.R @ turned
+            rotation = np.tile(np.eye(3), (count, 1, 1))
+            rotation[:, i, i] = rotation[:, j, j] = np.cos(x)
+            rotation[:, j, i] = section.sign * np.sin(x)
+            rotation[:, i, j] = -rotation[:, j, i]
+            H[:, :3, :3] = section.R @ rotation
         advance = section.pitch if section.turns else 1.0
         H[:, :3, 3] = section.p + np.outer(advance * x, section.R @ unit)
         frames.append(frames[section.before] @ H)
-    own = np.tile(np.eye(4), (len(tree.links), 1, 1))
-    own[:, :3, :3], own[:, :3, 3] = sections.R, sections.p
-    return np.array([frames[carrier] @ H for carrier, H in zip(sections.carrier, own, strict=True)])
+    link_frames = np.tile(np.eye(4), (len(tree.links), 1, 1))
+    link_frames[:, :3, :3], link_frames[:, :3, 3] = sections.R, sections.p
+    return np.array([frames[carrier] @ H for carrier, H in zip(sections.carrier, link_frames, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
-class Bones:
-    """A tree as rods between its joints, where nothing says what its links look like.
+class RodLinks:
+    """Tree drawn as rods between its joints, for links without visuals.
 
-    `ends` : number of a link -> further points (3,) of its frame to which it reaches; `colours`: of links in turn.
+    `ends` : number of a link -> further end points (3,) in its frame; `colours`: of links in turn.
     """
 
     tree: Tree
@@ -57,92 +57,94 @@ class Bones:
 
     @cached_property
     def joints(self) -> Array:
-        """Of each link (k, 3): the place of its joint in the base at home, on its axis where that is nearest to its frame."""
-        places = []
+        """Positions (k, 3) of the joints in the base at home, each on its axis at the point nearest to the link's frame."""
+        positions = []
         for link in self.tree.links:
-            at = np.array(link.home[:3, 3])
+            position = np.array(link.home[:3, 3])
             turning = [screw for screw in link.joint.screws.T if np.any(screw[:3])]
             if turning:
                 omega, v = turning[-1][:3], turning[-1][3:]
-                at = np.cross(omega, v) + omega * (omega @ at)
-            places.append(at)
-        return np.array(places)
+                position = np.cross(omega, v) + omega * (omega @ position)
+            positions.append(position)
+        return np.array(positions)
 
     @cached_property
     def radius(self) -> float:
-        """Of the rods, m."""
+        """Radius of the rods, m."""
         ends = [point for k in range(len(self.tree.links)) for point in self._ends(k)]
         return 0.035 * float(np.max(np.ptp(np.vstack([self.joints, np.zeros(3), *ends]), axis=0)))
 
     def _ends(self, k: int) -> list[Array]:
-        """Points (3,) of the base at home to which a link reaches, besides the joints that it carries."""
+        """Return the end points (3,) of a link in the base at home, besides the joints that it carries."""
         home = np.asarray(self.tree.links[k].home)
         return [np.asarray(home[:3, :3] @ point + home[:3, 3]) for point in self.ends.get(k, ())]
 
     def mesh(self, k: int) -> Mesh | None:
-        """Link k in its own frame: its joint, rods to the joints that it carries and to its ends; None where that is nothing."""
-        home, here = np.asarray(self.tree.links[k].home), self.joints[k]
+        """Return link k in its own frame: its joint, rods to the joints that it carries and to its ends; None if there is nothing
+        to draw."""
+        home, joint = np.asarray(self.tree.links[k].home), self.joints[k]
         ends = [self.joints[child] for child, parent in enumerate(self.tree.parents) if parent == k] + self._ends(k)
-        parts = [rod(here, end, self.radius) for end in ends if np.linalg.norm(end - here) > 0.1 * self.radius]
+        parts = [rod(joint, end, self.radius) for end in ends if np.linalg.norm(end - joint) > 0.1 * self.radius]
         for screw in self.tree.links[k].joint.screws.T:
             if np.any(screw[:3]):
                 length = 1.3 * self.radius * screw[:3]
-                parts.append(rod(here - length, here + length, 1.25 * self.radius).painted(JOINT))
+                parts.append(rod(joint - length, joint + length, 1.25 * self.radius).painted(JOINT))
         parts += [globe(0.6 * self.radius).at(*end) for end in self._ends(k)]
         if not parts:
             return None
-        whole = joined(*(part if part.colours is not None else part.painted(self.colour(k)) for part in parts))
-        return whole.moved(np.linalg.inv(home))
+        merged = joined(*(part if part.colours is not None else part.painted(self.colour(k)) for part in parts))
+        return merged.moved(np.linalg.inv(home))
 
     def colour(self, k: int) -> str:
-        """Of a link."""
+        """Return the colour of a link."""
         return self.colours[k % len(self.colours)]
 
-    def solids(self, courses: Array, name: str = "", but: Sequence[int] = ()) -> list[Solid]:
-        """All links but some, and the base, whose poses are `courses` (links, k, 4, 4); `name`: before those of the links."""
-        shapes = {k: mesh for k in range(len(self.tree.links)) if k not in but and (mesh := self.mesh(k)) is not None}
+    def solids(self, courses: Array, name: str = "", excluded: Sequence[int] = ()) -> list[Solid]:
+        """Return all links except some, and the base, whose poses are `courses` (links, k, 4, 4); `name`: prefix of their
+        names."""
+        shapes = {k: mesh for k in range(len(self.tree.links)) if k not in excluded and (mesh := self.mesh(k)) is not None}
         links = [
             Solid(f"{name}{self.tree.links[k].name}", courses[k], mesh, self.colour(k), look=Look.OPAQUE)
             for k, mesh in shapes.items()
         ]
-        # A base that moves freely has nothing that stands.
-        if 0 in but or self.tree.links[0].joint.freedoms == 6:
+        # A free base has no stand.
+        if 0 in excluded or self.tree.links[0].joint.freedoms == 6:
             return links
         base = rod(np.array([0.0, 0.0, -0.5]) * self.radius, self.joints[0], 1.6 * self.radius).painted(JOINT)
         poses = np.tile(self.tree.base, (courses.shape[1], 1, 1))
         return [*links, Solid(f"{name}base", poses, base, JOINT, look=Look.OPAQUE)]
 
     def touching(self, k: int, courses: Array, point: Array) -> Solid:
-        """A point (3,) of a link that touches, as a small ball."""
+        """Return a contact point (3,) of a link as a small ball."""
         ball = globe(0.6 * self.radius).moved(along(np.array([0.0, 0.0, 1.0]), point)).painted(self.colour(0))
         return Solid("point", courses[k], ball, self.colour(0), look=Look.OPAQUE)
 
 
 def linkage_solids(tree: Tree, q: Array, name: str = "") -> list[Solid]:
-    """The links of a tree at coordinates q (k, n): those with visuals by these, the others as rods between joints."""
-    courses = link_courses(tree, q)
-    dressed = []
+    """Return the links of a tree at coordinates q (k, n): by their visuals, or as rods between joints."""
+    courses = link_poses(tree, q)
+    with_visuals = []
     for k, link in enumerate(tree.links):
         if visuals := visuals_of(link.name, link.visual):
             mesh, colour = visuals_mesh(visuals, LINKS[k % len(LINKS)]), visuals[0].colour or LINKS[k % len(LINKS)]
-            dressed.append(Solid(f"{name}{link.name}", courses[k], mesh, colour, look=Look.OPAQUE))
-    # Where some links have visuals, the others are frames between them.
-    bare = [] if dressed else Bones(tree, _reaching(tree)).solids(courses, name)
-    return [*dressed, *bare]
+            with_visuals.append(Solid(f"{name}{link.name}", courses[k], mesh, colour, look=Look.OPAQUE))
+    # If some links have visuals, the others are only frames.
+    rods = [] if with_visuals else RodLinks(tree, _link_ends(tree)).solids(courses, name)
+    return [*with_visuals, *rods]
 
 
-def _reaching(tree: Tree) -> dict[int, list[Array]]:
-    """Where the links that carry no other end: at their frames or, where these are on the joints, beyond the centre of mass, as
-    far as that is from the joint."""
-    bones, found = Bones(tree), {}
+def _link_ends(tree: Tree) -> dict[int, list[Array]]:
+    """Return the end points of links that carry no other: their frames or, if these are on the joints, beyond the centre of mass,
+    at twice its distance."""
+    bones, ends = RodLinks(tree), {}
     for k, link in enumerate(tree.links):
         home = np.asarray(link.home)
         joint = np.linalg.inv(home) @ [*bones.joints[k], 1.0]
-        away = float(np.linalg.norm(joint[:3]))
+        distance = float(np.linalg.norm(joint[:3]))
         if k in tree.parents:
             continue
-        if away > 1e-6:
-            found[k] = [np.zeros(3)]
+        if distance > 1e-6:
+            ends[k] = [np.zeros(3)]
         elif link.inertia is not None and np.linalg.norm(link.inertia.centre) > 1e-6:
-            found[k] = [2.0 * np.asarray(link.inertia.centre)]
-    return found
+            ends[k] = [2.0 * np.asarray(link.inertia.centre)]
+    return ends
