@@ -19,7 +19,7 @@ from bondgraph.estimation.jumps.context import PrecedingSegment, RunKernels, Sen
 from bondgraph.estimation.jumps.transitions import EventJumps
 from bondgraph.estimation.variational import Variational
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import ClockSchedule
+from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings

@@ -104,7 +104,6 @@ def discharge():
 
 
 def test_what_needs_an_extra_says_which(no_extras, tmp_path):
-    from screwbond.models.pictures.courses import courses
 
     result = discharge()
     with pytest.raises(ExtraError, match=r'E416 .*pandas is not installed; try: pip install "screwbond\[tables\]"') as caught:

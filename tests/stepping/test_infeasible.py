@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, planar_contact, rigid_body, touch_planar
-from screwbond.models.contacts.many import collisions
+from screwbond.models.contacts.collision_sets import collisions
 
 from bondgraph import J0, J1, C, Graph, I, RunEndedWarning, Se, Sf
 from bondgraph.run.results.result import Result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph.estimation.jumps.context import RunKernels, SensitivityState, agree
-from bondgraph.run.clock_schedule import ClockSchedule
+from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 
 
 class ClockJumps:

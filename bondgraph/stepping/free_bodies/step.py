@@ -19,7 +19,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.stepping.free_bodies.bodies import Bodies, Placement, adjoint, matrices_of
 from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, solve_contacts
 from screws.shapes import Arrangement, PointPairs, candidates
-from screws.shapes.found import crosses, dots
+from screws.shapes.nearest_points import crosses, dots
 
 __all__ = ["Accuracy", "CollisionGroup", "PileRun", "PileStep", "TooManyCandidates", "collision_groups"]
 
