@@ -104,12 +104,12 @@ def discharge():
 
 
 def test_what_needs_an_extra_says_which(no_extras, tmp_path):
-    from screwbond.models.pictures.figures import plot_file
+    from screwbond.models.pictures.plotting import plot_signals
 
     result = discharge()
     with pytest.raises(ExtraError, match=r'E416 .*pandas is not installed; try: pip install "screwbond\[tables\]"') as caught:
         result.to_dataframe()
     assert isinstance(caught.value, ImportError)
     with pytest.raises(ExtraError, match=r'E416 .*matplotlib is not installed; try: pip install "screwbond\[viz\]"'):
-        plot_file(result, {"c.q": "charge"}, tmp_path / "courses.png")
+        plot_signals(result, {"c.q": "charge"}, tmp_path / "courses.png")
     assert not list(tmp_path.iterdir())
