@@ -30,8 +30,8 @@ MODULES = {"bondgraph.piles": "bondgraph.stepping.free_bodies"}
 """Old path of a module -> new path."""
 NAMES = _read("""
     RunDoubtWarning UnreliableRunWarning, Fault RunIssue, Stepped StepResult, pile free_body_stepper, Pile FreeBodyStepper,
-    PileResult FreeBodyResult, unhat vee, contact_places all_closest_points, Wish CausalityPreference,
-    Demand CausalityRequest, Rubs RunFriction, Absent UnavailableKernel, Untracked UntrackedContact,
+    PileResult FreeBodyResult, unhat vee, contact_places all_closest_points, Rubs CollisionFriction, Absent UnavailableKernel,
+    Untracked UntrackedContact,
     untracked_place find_untracked_contact, Head ContactKinematics, Tail ContactForces, touch_planar attach_planar_contact,
     mark_planar_touch mark_planar_contact, welded combined_inertia, missed joint_error, fading fading_gain,
     tie_arms connect_arms, crossing instability_angle, reduced linearise_reduced, Sweep PoleSweep, sweep sweep_poles,

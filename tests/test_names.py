@@ -16,15 +16,16 @@ understood."""
 VAGUE = {"found", "given", "own", "place", "places", "known", "told", "beside", "whole"}
 """Names of variables that say nothing of what they hold: result, argument, local copy, index ... do."""
 
-RETIRED = set(
+_OLD_WORDS = (
     "repeated finished astray instants switching courses turning opening settle settler settled rising passage passages meeting"
     " together goes_round looping combinations leg underway clocked kept taking pace chunks side_by_side answers idioms abreast"
     " weighing weigh driving drawn scatter resting rests question listen relax renew couplings ears closing_matrix closures lost"
     " judge doubts island islands allowances following followed knowledge untold bands passing ticking varied easing walk rubbing"
     " commanded pursue alike turns preset once seldom held holdable piles late brief patience sit attend depart lend"
     " Courses Settler Settled Passage Watch Leg Underway RunEnds Claims Crew Answers Abreast Wide Snags Rubs Ground Pursuit"
-    " LateTable How Made Spent Said Told Looked Within UNSEEN FRUITFUL BOOSTS UNBEGUN TOLD OF_LEG NONE MOST".split()
+    " LateTable How Made Spent Said Told Looked Within UNSEEN FRUITFUL BOOSTS UNBEGUN TOLD OF_LEG NONE MOST"
 )
+RETIRED = set(_OLD_WORDS.split())
 """Names that no module, class, function or constant bears any more; the glossary (docs/notation.md) has the terms in their
 place."""
 

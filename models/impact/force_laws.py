@@ -13,7 +13,7 @@ import numpy as np
 from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpact, identify, need_positive
 
 from bondgraph.errors import refusal
-from screws.given import real
+from screws.numeric_arguments import real
 from screws.renamed import answer_old_names
 
 

@@ -16,7 +16,7 @@ from bondgraph import Compiled
 from bondgraph.errors import refusal
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
-from screws.given import reals, shown
+from screws.numeric_arguments import reals, shown
 from screws.renamed import answer_old_names
 
 T_END = 45.0

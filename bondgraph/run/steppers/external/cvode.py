@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.run.accuracy.reference.error_weights import RENEWALS, Weights
 from bondgraph.run.accuracy.reference.natural_scales import work_scales
 from bondgraph.run.bound import Bound
-from bondgraph.run.linear.layout import is_narrow, reach_of
+from bondgraph.run.linear.layout import band_is_cheaper, bandwidths_of
 from bondgraph.run.samples import NextPage
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.external.adapters import DOUBT, FIELDS, PAUSE, ROOT, STOPPED, machine_code
@@ -88,8 +88,8 @@ class Cvode(Integrator):
         if self._n < BAND_FROM or program.jacobian is None:
             return "dense"
         rows, columns = program.jacobian_entries
-        lower, upper = reach_of(self._n, rows, columns)
-        if is_narrow(self._n, lower, upper) and 2 * lower + upper + 1 <= FILLED * (1.0 + len(rows) / self._n):
+        lower, upper = bandwidths_of(self._n, rows, columns)
+        if band_is_cheaper(self._n, lower, upper) and 2 * lower + upper + 1 <= FILLED * (1.0 + len(rows) / self._n):
             return "band"
         return "sparse" if self._n >= SPARSE_FROM else "dense"
 
@@ -124,7 +124,7 @@ class Cvode(Integrator):
         api, program, memory = self._api, self._bound.program, self._memory
         if self.linear == "band":
             rows, columns = program.jacobian_entries
-            lower, upper = reach_of(self._n, rows, columns)
+            lower, upper = bandwidths_of(self._n, rows, columns)
             matrix = api.SUNBandMatrix(self._width, upper, lower, self._context)
             solver = api.SUNLinSol_Band(self._vector, matrix, self._context)
             places = columns * api.SUNBandMatrix_LDim(matrix) + api.SUNBandMatrix_StoredUpperBandwidth(matrix) + rows - columns
