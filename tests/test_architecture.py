@@ -51,7 +51,7 @@ ROOMS = {
         ("cli",),
     ),
     "bondgraph.run": (
-        ("codegen_helpers", "python_callbacks", "samples", "simd_values", "table"),
+        ("codegen_helpers", "python_callbacks", "samples", "simd_values", "status", "table"),
         ("linear", "sparsity"),
         ("program",),
         ("bound", "settings"),

@@ -33,7 +33,7 @@ from bondgraph.errors import ModelError
 from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import loguniform, normal, uniform
 from bondgraph.sweeps.interface import OWN
-from bondgraph.sweeps.keep import MEASURES, Keepable, Measure
+from bondgraph.sweeps.measures import MEASURES, Keepable, Measure
 
 DRAWN = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
 """Distributions by their names in files, each of two numbers."""

@@ -20,7 +20,7 @@ def springs():
             calls.append(name)
             return (function(*values),)
 
-        return initial_values
+        return start
 
     graph.start(noted("a", lambda b: 2.0 * b), ["b.q"], ["a.q"])
     graph.start(noted("c", lambda a, k: a + k), ["a.q", "c.stiffness"], ["c.q"])

@@ -23,8 +23,8 @@ from bondgraph.run.streaming import energy_account
 from bondgraph.run.streaming import run as kept_runs
 from bondgraph.run.streaming.partial_result import KeptResult
 from bondgraph.run.validation.doubts import doubts_of
-from bondgraph.run.validation.lost_solution import LossSearch, energies_at, first_lost
-from bondgraph.run_arguments import KeepAsked, setting_key
+from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at, find_lost_solution
+from bondgraph.run_arguments import KeepOptions, setting_key
 from examples import rolling_eggs
 from screws import scalars as s
 from tests.models.test_loops import cranks
@@ -166,7 +166,7 @@ def test_the_cases_have_what_they_are_there_for():
 
 def test_some_outputs_of_a_large_model_are_computed_alone(monkeypatch):
     """As by `to_dataframe` of the same names."""
-    monkeypatch.setattr(outputs, "FEW", 0)
+    monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)
     run = CASES["loops of kernels"]()
     plain = run()
     names = list(plain.program.layout.names("out"))[5::200]
@@ -245,10 +245,10 @@ def test_lost_solutions_are_found_bit_by_bit():
         for case, states in (("as it is", run.x), ("grown", grown)):
             x = states.copy()
             x[4, list(own.states)] += size
-            whole = first_lost(compiled.program, run.t, run.p, x, run.m, run.integrals, 1e-7)
+            whole = find_lost_solution(compiled.program, run.t, run.p, x, run.m, run.integrals, 1e-7)
             lost[case].append(whole is not None)
             for step in (1, 2, 7):
-                search = LossSearch(compiled.program, run.p, 1e-7)
+                search = SolutionCheck(compiled.program, run.p, 1e-7)
                 for k in range(0, len(x), step):
                     part = slice(k, k + step)
                     energies = energies_at(compiled.program, run.t[part], run.p, x[part], run.m[part])
@@ -381,6 +381,6 @@ def test_runs_that_keep_other_names_share_nothing_with_each_other():
         assert np.concatenate(taken).tobytes() == np.concatenate(others).tobytes() == plain["m0.p"].tobytes()
     again = compiled.simulate(0.5, **settings)
     assert not isinstance(again, KeptResult) and again.x.tobytes() == plain.x.tobytes() and again.t.tobytes() == plain.t.tobytes()
-    keys = [setting_key(0.5, KeepAsked(keep), settings) for keep in (None, "m0.p", ["m0.p"], ("m0.p",), ["m0.p", "m1.flow"])]
+    keys = [setting_key(0.5, KeepOptions(keep), settings) for keep in (None, "m0.p", ["m0.p"], ("m0.p",), ["m0.p", "m1.flow"])]
     assert len(set(keys)) == len(keys) and None not in keys
-    assert setting_key(0.5, KeepAsked("m0.p", "run.csv"), settings) is setting_key(0.5, KeepAsked({"m0.p"}), settings) is None
+    assert setting_key(0.5, KeepOptions("m0.p", "run.csv"), settings) is setting_key(0.5, KeepOptions({"m0.p"}), settings) is None

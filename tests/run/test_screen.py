@@ -13,8 +13,8 @@ from bondgraph.run.batch import prepared
 from bondgraph.run.batch.collect import Collected
 from bondgraph.run.batch.validity.bounds import bounds
 from bondgraph.run.batch.validity.sample_check import envelope
+from bondgraph.run.validation.checked_result import MIN_CHECKED, checked_result, checked_times
 from bondgraph.run.validation.constraint_rank import _suspects
-from bondgraph.run.validation.judge import GRID, judged, watched_times
 from tests.models.test_loops import cranks
 
 
@@ -77,8 +77,8 @@ def test_times_that_are_watched_are_not_doubled_by_rounding():
             owners = ("hinge",)
 
     since = 0.1 * np.arange(11)
-    times = watched_times(Closed, since, 1.0)
-    assert np.isin(since, times).all() and np.diff(times).min() > 0.9e-3 and len(times) == GRID
+    times = checked_times(Closed, since, 1.0)
+    assert np.isin(since, times).all() and np.diff(times).min() > 0.9e-3 and len(times) == MIN_CHECKED
 
 
 @pytest.mark.parametrize("lanes", [1, 8])
@@ -133,7 +133,7 @@ def test_constraints_that_repeat_each_other_are_watched_by_single_runs(singles):
 def test_single_runs_are_looked_at_once_more_only_where_machine_code_suspects_something(monkeypatch):
     """A robot whose arms stay far from being stretched has the bits of a run at which Python looks, at its samples alone."""
     compiled, searched = DeltaRobot(DeltaParameters.fit()).compiled, []
-    monkeypatch.setattr(prepared, "judged", lambda *given: (searched.append(given), judged(*given))[1])
+    monkeypatch.setattr(prepared, "checked_result", lambda *given: (searched.append(given), checked_result(*given))[1])
     mass = {"arm 1.mechanism.M2": compiled.parameters["arm 1.mechanism.M2"].value * 1.02}
     found = compiled.simulate(0.2, samples=0.07, parameters=mass, progress=False)
     assert found.ok and not searched

@@ -117,7 +117,7 @@ def test_a_box_in_space_past_its_balance() -> None:
 
 def test_friction_that_does_not_converge_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """No graph is known that always brings this; with no patience, all that slides does."""
-    monkeypatch.setattr("bondgraph.stepping.step.MOST", 1)
+    monkeypatch.setattr("bondgraph.stepping.step.MAX_PROGRAMS", 1)
     graph, x = Graph("slides"), J1("x", domain="translation")
     touch, servo = planar_contact("floor", friction=0.5), J0("servo", domain="translation")
     z = J1("z", domain="translation")

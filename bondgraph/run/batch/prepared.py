@@ -19,23 +19,23 @@ from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.batch.checked_settings import checked_settings
 from bondgraph.run.batch.collect import Made, blocks_of
-from bondgraph.run.batch.fields import UNBEGUN
 from bondgraph.run.batch.results import RunEnd, RunEnds
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.workers import Chunks, Crew, Pace
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.run import KeptRuns, kept_runs
+from bondgraph.run.validation.checked_result import checked_result, has_constraints
 from bondgraph.run.validation.doubts import doubts_of
-from bondgraph.run.validation.judge import is_watched, judged
-from bondgraph.run.validation.lost_solution import first_lost
-from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
+from bondgraph.run.validation.lost_solution import find_lost_solution
+from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepOptions, RunSettings
 
 if TYPE_CHECKING:
     from bondgraph.run.batch.workspace import Workspace
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
-_ALL = KeepAsked()
+_ALL = KeepOptions()
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class PreparedProgram:
     @cached_property
     def _seen_through(self) -> bool:
         """Whether what machine code finds sound needs no other look: where constraints are watched, it can do so."""
-        return not is_watched(self.program) or screens(self.program)
+        return not has_constraints(self.program) or screens(self.program)
 
     @cached_property
     def _asked(self) -> np.ndarray | None:
@@ -129,7 +129,7 @@ class PreparedProgram:
             made = self._made(settings, begin, bar)
         if made.sound and self._seen_through:
             return made.result, made
-        result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
+        result = checked_result(made.result, settings.t_start, self.wanted, (made.t, made.x))
         if result.failure is None and not made.sound:
             result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
         return result, made
@@ -148,7 +148,9 @@ class PreparedProgram:
     def _in_python(self, settings: Settings, begin: float, bar: Progress) -> Made:
         """A run that Python begins."""
         bound = Bound(self.program, settings.p, settings.t_start, settings.span)
-        run = Hybrid(bound, settings, Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar)
+        run = Hybrid(
+            bound, settings, ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar
+        )
         run.go(self.choice)
         run.examine()
         return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
@@ -158,7 +160,7 @@ class PreparedProgram:
         begin."""
         with self._workspace() as space:
             course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
-            if course.status == UNBEGUN:
+            if course.status == Status.NOT_STARTED:
                 return None
             if course.done:
                 sound = space.is_sound(course, settings.m)
@@ -178,7 +180,7 @@ class PreparedProgram:
     def _is_whole(self, result: Result) -> bool:
         """Whether no value of a run is lost at a sample."""
         values = result.t, result.p, result.x, result.m, result.integrals
-        return first_lost(self.program, *values, self.settings.rtol) is None
+        return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
     def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
         """One run from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not looked at, with
@@ -256,7 +258,7 @@ class PreparedProgram:
             self._spaces.append(space)
 
 
-def prepare(program: Program, t_end: float, kept: KeepAsked = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
+def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
     """Check the settings of a run, and choose its method. Raises `RunError` as `simulate`, but for the numbers of a run."""
     checks.known(settings, SETTINGS)
     given: RunSettings = {**DEFAULTS, **settings}

@@ -1,4 +1,4 @@
-"""A result in; what a notebook shows of it out: how it ended, its states, what can be plotted, events, energy account."""
+"""Show a result in a notebook: how it ended, its states, names to plot, events, energy account."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def result_cell(result: Finished) -> str:
 
 def _states(result: Finished) -> str:
     layout, rows = result.program.layout, []
-    own = [name for name in layout.names("x") if name in result]
-    for name in own[: ROWS + 1]:
+    names = [name for name in layout.names("x") if name in result]
+    for name in names[: ROWS + 1]:
         course, slot = result[name], layout[name]
         rows.append((name, slot.unit, course[0], course[-1], *((course.min(), course.max()) if course.ndim == 1 else ("", ""))))
-    more = [line(f"and {len(own) - len(rows)} more")] if len(own) > len(rows) else []
+    more = [line(f"and {len(names) - len(rows)} more")] if len(names) > len(rows) else []
     return folded(
-        f"states ({len(own)})", table(("", "unit", "start", "end", "least", "most"), rows, None), *more, opened=len(own) < 7
+        f"states ({len(names)})", table(("", "unit", "start", "end", "least", "most"), rows, None), *more, opened=len(names) < 7
     )
 
 
@@ -69,8 +69,8 @@ def _quantities(result: Finished) -> str:
 
 
 def _events(result: Finished) -> str:
-    told = result.events.where(~result.events.internal)
-    if not len(told):
+    shown = result.events.where(~result.events.internal)
+    if not len(shown):
         return ""
-    rows = [(f"{time:.6g} s", kind, lost) for time, kind, lost in zip(told.times, told.kinds, told.lost, strict=True)]
-    return folded(f"events ({len(told)})", table(("time", "event", "energy lost (J)"), rows), opened=len(told) <= 6)
+    rows = [(f"{time:.6g} s", kind, lost) for time, kind, lost in zip(shown.times, shown.kinds, shown.lost, strict=True)]
+    return folded(f"events ({len(shown)})", table(("time", "event", "energy lost (J)"), rows), opened=len(shown) <= 6)

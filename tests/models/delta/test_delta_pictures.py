@@ -50,6 +50,7 @@ def test_links_keep_their_lengths() -> None:
         np.testing.assert_allclose(np.linalg.norm(wrists - w, axis=1), FIT.L3, atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_plots(tmp_path, tracking: Tracking) -> None:
     pytest.importorskip("matplotlib")
     plan = TouchPlan()
@@ -93,6 +94,7 @@ def test_solids_are_where_the_joints_are(tracking: Tracking) -> None:
     assert block.moves() and np.linalg.det(scene.solids[1].poses[0, :3, :3]) == pytest.approx(1.0)
 
 
+@pytest.mark.thorough
 def test_page(tmp_path, tracking: Tracking) -> None:
     """The robot, its frames and its way to play with; nothing is missing."""
     page(tracking, tmp_path / "page.html", cargo=(0.0, 0.6))
@@ -122,6 +124,7 @@ def test_still_shows_robot_and_block(tmp_path, tracking: Tracking) -> None:
         assert np.mean(np.abs(shots[0] - shots[1]).max(axis=2) > 20) > 0.01
 
 
+@pytest.mark.thorough
 @renders
 def test_poster(tmp_path, tracking: Tracking) -> None:
     poster(tracking, tmp_path / "poster.png", cargo=(0.0, 0.6))

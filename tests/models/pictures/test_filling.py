@@ -165,7 +165,7 @@ def test_a_hand() -> None:
 
 
 @renders
-@pytest.mark.parametrize("filled", ["trough", "eggs"])
+@pytest.mark.parametrize("filled", [pytest.param("trough", marks=pytest.mark.thorough), "eggs"])
 def test_every_picture_of_a_filled_scene(filled, request, tmp_path) -> None:
     from PIL import Image
 

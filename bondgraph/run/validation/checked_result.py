@@ -1,4 +1,4 @@
-"""What a finished run says of itself: results are cut off where its constraints no longer decided the motion."""
+"""Truncate a result where its constraints no longer decided the motion."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ import numpy as np
 from bondgraph.run.program import Program
 from bondgraph.run.results.failure import describe
 from bondgraph.run.results.result import Result
-from bondgraph.run.validation.constraint_matrix import ClosingMatrix
-from bondgraph.run.validation.constraint_rank import LostRank, lost_rank
+from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
+from bondgraph.run.validation.constraint_rank import RankLoss, find_rank_loss
 
-GRID = 501
+MIN_CHECKED = 501
 """Times at least at which constraints are looked at."""
 
-MOST = 5000
+MAX_CHECKED = 5000
 """Times at most, of longer results every so many."""
 
-SAME = 1e-3
+SAME_TIME = 1e-3
 """Part of the distance of these times within which one is another that is asked for, but for rounding."""
 
 
-def is_watched(program: Program) -> bool:
-    """Whether constraints are looked at along a run: whether they lose rank, or contradict each other."""
+def has_constraints(program: Program) -> bool:
+    """Return True if a run is checked for constraints that lose rank or contradict each other."""
     return program.closing is not None and bool(program.closing.owners)
 
 
-def watched_times(program: Program, since: np.ndarray, span: float) -> np.ndarray:
+def checked_times(program: Program, since: np.ndarray, span: float) -> np.ndarray:
     """Sample times of a run, since its start: those that are wanted, and more where constraints are watched between them."""
-    if not is_watched(program) or len(since) >= GRID:
+    if not has_constraints(program) or len(since) >= MIN_CHECKED:
         return since
-    grid = np.linspace(0.0, span, GRID)
+    grid = np.linspace(0.0, span, MIN_CHECKED)
     after = np.searchsorted(since, grid)
-    apart = np.minimum(np.abs(grid - since[np.maximum(after - 1, 0)]), np.abs(grid - since[np.minimum(after, len(since) - 1)]))
-    return np.union1d(since, grid[apart > SAME * span / GRID])
+    distance = np.minimum(np.abs(grid - since[np.maximum(after - 1, 0)]), np.abs(grid - since[np.minimum(after, len(since) - 1)]))
+    return np.union1d(since, grid[distance > SAME_TIME * span / MIN_CHECKED])
 
 
-def stride_of(times: int) -> int:
+def check_stride(times: int) -> int:
     """Of so many times every how many are looked at."""
-    return -(-times // MOST)
+    return -(-times // MAX_CHECKED)
 
 
-def judged(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], end: tuple[float, np.ndarray]) -> Result:
+def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], end: tuple[float, np.ndarray]) -> Result:
     """The result of a run that began at `origin`, up to where its constraints lose rank.
 
     Parameters
@@ -50,9 +50,9 @@ def judged(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray],
     wanted : sample times since the start, and on the user's clock; the result may have more.
     end : time since the start and state where the run ended.
     """
-    lost = _lost(result, origin, *end)
-    if lost is not None:
-        result = _cut(result, origin, lost)
+    rank_loss = _rank_loss(result, origin, *end)
+    if rank_loss is not None:
+        result = _truncated(result, origin, rank_loss)
     since, dates = wanted
     if len(result.since) <= len(since) and np.array_equal(since[: len(result.since)], result.since):
         return result
@@ -72,19 +72,19 @@ def _with_rows(result: Result, rows: np.ndarray) -> Result:
     )
 
 
-def _lost(result: Result, origin: float, t: float, x: np.ndarray) -> LostRank | None:
+def _rank_loss(result: Result, origin: float, t: float, x: np.ndarray) -> RankLoss | None:
     program = result.program
-    if not is_watched(program) or len(result.since) < 3:
+    if not has_constraints(program) or len(result.since) < 3:
         return None
-    stride = stride_of(len(result.since))
-    course = result.since[::stride], result.x[::stride], result.m[::stride]
+    stride = check_stride(len(result.since))
+    samples = result.since[::stride], result.x[::stride], result.m[::stride]
     if t > result.since[-1] and np.isfinite(x).all():
-        course = np.append(course[0], t), np.vstack([course[1], x]), np.vstack([course[2], course[2][-1:]])
-    closures = ClosingMatrix(program, result.p, origin)
-    return lost_rank(closures, *course, result.events.times - origin)
+        samples = np.append(samples[0], t), np.vstack([samples[1], x]), np.vstack([samples[2], samples[2][-1:]])
+    constraints = ConstraintMatrix(program, result.p, origin)
+    return find_rank_loss(constraints, *samples, result.events.times - origin)
 
 
-def _cut(result: Result, origin: float, lost: LostRank) -> Result:
+def _truncated(result: Result, origin: float, lost: RankLoss) -> Result:
     """The result up to what was lost, less the step across it."""
     named = " and ".join(f'"{path}"' for path in lost.elements)
     step = 2.0 * (result.since[-1] - result.since[0]) / max(result.statistics.steps, 1)
@@ -94,8 +94,8 @@ def _cut(result: Result, origin: float, lost: LostRank) -> Result:
     else:
         kind = "singular position"
         reason = f"the constraints lose rank in a singular position: {named}; more than one motion goes on from there"
-    place = min(int(np.searchsorted(result.since, lost.time)), len(result.since) - 1)
+    index = min(int(np.searchsorted(result.since, lost.time)), len(result.since) - 1)
     time, suspect = origin + lost.time, lost.elements[0] if lost.elements else ""
-    failure = describe(result.program, kind, reason, time, result.x[place], suspect)
+    failure = describe(result.program, kind, reason, time, result.x[index], suspect)
     events = result.events.where(result.events.times <= time)
     return replace(_with_rows(result, np.arange(count)), events=events, failure=failure)

@@ -1,4 +1,4 @@
-"""What is kept of a run: measures in the user's words, or a function of the `Result`, in; numbers out.
+"""Measures of a run that a sweep keeps: `last`, `peak`, `mean`, `integral`, `first_time`, `events`, or a user's function.
 
 >>> peak("rotor.flow")
 peak('rotor.flow')
@@ -22,7 +22,7 @@ from bondgraph.run.results.result import Result, refined_peak
 
 
 class Measurable(Protocol):
-    """What measures are taken of: a `Result`, or courses without events."""
+    """Run that can be measured: a `Result`, or time series without events."""
 
     @property
     def t(self) -> np.ndarray:
@@ -30,21 +30,20 @@ class Measurable(Protocol):
 
     @property
     def events(self) -> Sequence[Event]:
-        """What happened."""
+        """Events of the run."""
 
     def __getitem__(self, name: str) -> np.ndarray: ...
 
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """A quantity before and after every event."""
+        """Return a quantity before and after every event."""
 
     def peak(self, name: str) -> tuple[float, float]:
-        """Time and value of the largest value."""
+        """Return time and value of the largest value."""
 
 
 @dataclass(frozen=True)
 class Eventless:
-    """A run in which nothing happens at one instant: sample times (k,), and by name values (k, *shape), or (1, *shape) where the
-    last is enough."""
+    """Run without events: sample times (k,), and values (k, *shape) by name, or (1, *shape) where the last is enough."""
 
     t: np.ndarray
     courses: Mapping[str, np.ndarray]
@@ -54,18 +53,18 @@ class Eventless:
         return self.courses[name]
 
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """None before, none after."""
+        """Return empty arrays."""
         none = np.zeros((0, *self.courses[name].shape[1:]))
         return none, none
 
     def peak(self, name: str) -> tuple[float, float]:
-        """As that of a `Result`."""
+        """Return time and value of the largest value, as `Result.peak`."""
         return refined_peak(self.t, self.courses[name], np.zeros(0))
 
 
 @dataclass(frozen=True, repr=False)
 class Measure:
-    """A number of a run: `what` is measured, `of` which quantity or event; made by `last`, `peak`, ..., `events`."""
+    """Measure of a run: `what` is measured, `of` which quantity or event; built by `last`, `peak`, ..., `events`."""
 
     what: str
     of: str = ""
@@ -75,52 +74,52 @@ class Measure:
 
     @property
     def kind(self) -> MeasureKind:
-        """How it is taken."""
+        """Entry of `MEASURES`."""
         return MEASURES[self.what]
 
     def __call__(self, result: Measurable) -> np.ndarray:
-        """The number, or the array, of a finished run."""
+        """Return the number, or the array, of a finished run."""
         return np.asarray(self.kind.take(result, self.of), dtype=float)
 
 
 Keepable = str | Measure | Callable[[Result], object]
-"""What `keep=` takes by name: a quantity, whose whole course is kept; a measure; or a function of the user's."""
+"""Values of `keep=`: a quantity, kept at all samples; a measure; or a user's function of the result."""
 
 
 def last(name: str) -> Measure:
-    """The value at the end."""
+    """Measure the value at the end."""
     return Measure("last", name)
 
 
 def peak(name: str) -> Measure:
-    """The largest value of a scalar, as `Result.peak` finds it between samples and at events."""
+    """Measure the largest value of a scalar, as `Result.peak` finds it between samples and at events."""
     return Measure("peak", name)
 
 
 def mean(name: str) -> Measure:
-    """The mean over time: the integral over the length of the run."""
+    """Measure the mean over time: the integral over the length of the run."""
     return Measure("mean", name)
 
 
 def integral(name: str) -> Measure:
-    """The integral over time, by trapezia between samples, and up to and from both sides of every event."""
+    """Measure the integral over time, by trapezia between samples, and up to and from both sides of every event."""
     return Measure("integral", name)
 
 
 def first_time(event: str) -> Measure:
-    """The time (s) of the first event of this kind ("bounces"), or of this switch; nan where there is none."""
+    """Measure the time (s) of the first event of this kind ("bounces"), or of this switch; nan where there is none."""
     return Measure("first_time", event)
 
 
 def events(event: str = "") -> Measure:
-    """The count of events of this kind, or of this switch; of all where none is named."""
+    """Count the events of this kind, or of this switch; all events where none is named."""
     return Measure("events", event)
 
 
 @dataclass(frozen=True)
 class MeasureKind:
-    """How a kind of measure is taken: result and name -> numbers; its unit from that of the quantity; what it can be of;
-    whether the end is enough, and whether it is one of samples, whatever happens between them."""
+    """Kind of measure: `take` maps result and name to numbers, `unit` its unit from that of the quantity; flags: it measures
+    events, only scalars, needs the end alone, needs samples alone whatever happens between them."""
 
     take: Callable[[Any, str], object]
     unit: Callable[[str], str] = lambda unit: unit
@@ -130,9 +129,9 @@ class MeasureKind:
     of_samples: bool = False
 
 
-def _happened(result: Any, event: str) -> list[float]:
-    known = (each for each in result.events if not each.internal)
-    return [each.time for each in known if not event or event in _names(result.program, each.transitions)]
+def _times_of(result: Any, event: str) -> list[float]:
+    visible = (each for each in result.events if not each.internal)
+    return [each.time for each in visible if not event or event in _names(result.program, each.transitions)]
 
 
 def _names(program: Program, transitions: tuple[int, ...]) -> set[str]:
@@ -140,13 +139,15 @@ def _names(program: Program, transitions: tuple[int, ...]) -> set[str]:
 
 
 def _integral(result: Measurable, name: str) -> np.ndarray:
-    """A sample at the time of an event is one of its two sides."""
+    """Integrate by the trapezoidal rule; a sample at the time of an event is replaced by the event's two sides."""
     at = np.array([event.time for event in result.events])
-    own = ~np.isin(result.t, at)
+    regular = ~np.isin(result.t, at)
     sides = result.at_events(name) if len(at) else ()
-    t = np.concatenate([result.t[own], *(at for _ in sides)])
-    values = np.concatenate([result[name][own], *sides])
-    order = np.lexsort((np.concatenate([np.zeros(int(own.sum())), *(np.arange(len(at)) * 2 + k for k in range(len(sides)))]), t))
+    t = np.concatenate([result.t[regular], *(at for _ in sides)])
+    values = np.concatenate([result[name][regular], *sides])
+    order = np.lexsort(
+        (np.concatenate([np.zeros(int(regular.sum())), *(np.arange(len(at)) * 2 + k for k in range(len(sides)))]), t)
+    )
     return np.asarray(np.trapezoid(values[order], t[order], axis=0))
 
 
@@ -160,25 +161,25 @@ MEASURES: Mapping[str, MeasureKind] = {
     "peak": MeasureKind(lambda result, name: result.peak(name)[1], scalar=True),
     "mean": MeasureKind(lambda result, name: _integral(result, name) / _span(result)),
     "integral": MeasureKind(_integral, lambda unit: per_second(unit, -1)),
-    "first_time": MeasureKind(lambda result, event: min(_happened(result, event), default=np.nan), lambda _: "s", of_event=True),
-    "events": MeasureKind(lambda result, event: len(_happened(result, event)), lambda _: "", of_event=True),
+    "first_time": MeasureKind(lambda result, event: min(_times_of(result, event), default=np.nan), lambda _: "s", of_event=True),
+    "events": MeasureKind(lambda result, event: len(_times_of(result, event)), lambda _: "", of_event=True),
 }
-"""Every measure."""
+"""Measures by name."""
 
 
 def needed(measures: Sequence[Measure]) -> dict[str, str]:
-    """For each quantity whether its "last" value is enough, or its "course" is needed."""
-    found = dict[str, str]()
+    """Return for each quantity "last" where its last value is enough, else "course"."""
+    ways = dict[str, str]()
     for measure in measures:
-        enough = measure.kind.at_end and found.get(measure.of, "last") == "last"
-        found[measure.of] = "last" if enough else "course"
-    return found
+        enough = measure.kind.at_end and ways.get(measure.of, "last") == "last"
+        ways[measure.of] = "last" if enough else "course"
+    return ways
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A column of numbers: its name, how they are taken, their unit, and their shape where it is known beforehand; whether that
-    begins with the samples."""
+    """Column to keep: its name, the function that takes its numbers, their unit, and their shape where it is known beforehand;
+    `over_time` where that begins with the samples."""
 
     name: str
     take: Callable[[Any], object]
@@ -188,27 +189,27 @@ class Kept:
 
     @property
     def described(self) -> str:
-        """What it is, for comparing: a function is known by its name, one of `screwbond.models` by that in older files."""
+        """Text for comparing plans: a function by its name, one of `screwbond.models` by its name in older files."""
         if isinstance(self.take, Measure):
             return repr(self.take)
         module = self.take.__module__.removeprefix("screwbond.")
         return f"{module}:{getattr(self.take, '__qualname__', type(self.take).__qualname__)}"
 
     def __call__(self, result: Measurable) -> np.ndarray:
-        """The numbers of a finished run, which is a `Result` for functions of the user's.
+        """Return the numbers of a finished run, which is a `Result` for functions of the user's.
 
         Raises `ModelError` E365 where a function of the user's fails, or gives no numbers.
         """
         if isinstance(self.take, Measure):
             return self.take(result)
         try:
-            given = self.take(result)
+            value = self.take(result)
         except Exception as error:
             raise _failed(self, f"{type(error).__name__}: {error}") from error
-        found = real(given)
-        if found is None:
-            raise _failed(self, f"it gives {type(given).__name__}, which is no number and no array of numbers")
-        return found
+        numbers = real(value)
+        if numbers is None:
+            raise _failed(self, f"it gives {type(value).__name__}, which is no number and no array of numbers")
+        return numbers
 
 
 def _failed(kept: Kept, why: str) -> Exception:
@@ -217,19 +218,19 @@ def _failed(kept: Kept, why: str) -> Exception:
     return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 
-def kept_of(given: Mapping[str, Keepable], program: Program, samples: int) -> tuple[tuple[Kept, ...], list[Problem]]:
-    """What is to be kept, by the name of its column, and all that is wrong with it; a course has so many `samples`."""
-    found, problems = [], []
-    for name, wanted in given.items():
-        measure = Measure("course", wanted) if isinstance(wanted, str) else wanted
-        wrong = _wrong(measure, program)
-        if wrong:
-            problems.append(Problem("E362", f'"{name}" cannot be kept: {wrong[0]}', (), (), wrong[1:]))
+def kept_of(keep: Mapping[str, Keepable], program: Program, samples: int) -> tuple[tuple[Kept, ...], list[Problem]]:
+    """Return the columns of `keep=` and all their problems; a time series has `samples` values."""
+    columns, problems = [], []
+    for name, measured in keep.items():
+        measure = Measure("course", measured) if isinstance(measured, str) else measured
+        reasons = _reasons_against(measure, program)
+        if reasons:
+            problems.append(Problem("E362", f'"{name}" cannot be kept: {reasons[0]}', (), (), reasons[1:]))
         elif isinstance(measure, Measure):
-            found.append(_column(name, measure, program, samples))
+            columns.append(_column(name, measure, program, samples))
         else:
-            found.append(Kept(name, measure))
-    return tuple(found), problems
+            columns.append(Kept(name, measure))
+    return tuple(columns), problems
 
 
 def _column(name: str, measure: Measure, program: Program, samples: int) -> Kept:
@@ -240,8 +241,8 @@ def _column(name: str, measure: Measure, program: Program, samples: int) -> Kept
     return Kept(name, measure, kind.unit(slot.unit), (samples, *slot.shape) if is_course else slot.shape, is_course)
 
 
-def _wrong(measure: object, program: Program) -> tuple[str, ...]:
-    """What is wrong with it, and cures; nothing where it can be kept."""
+def _reasons_against(measure: object, program: Program) -> tuple[str, ...]:
+    """Return why a measure cannot be kept, and cures; nothing where it can."""
     if not isinstance(measure, Measure):
         cure = 'a quantity, "rotor.flow"; a measure of it, last("rotor.flow"); or a function of the result'
         return () if callable(measure) else (f"{type(measure).__name__} is neither a name nor a function", cure)
@@ -249,8 +250,8 @@ def _wrong(measure: object, program: Program) -> tuple[str, ...]:
         return (f"{measure!r} is no measure of a quantity or event by its name", " or ".join(MEASURES))
     kind = MEASURES[measure.what]
     if kind.of_event:
-        known = {word for k, edge in enumerate(program.transitions) if not edge.internal for word in _names(program, (k,))}
-        return () if measure.of in known or not measure.of else (str(unknown("event", measure.of, sorted(known))),)
+        words = {word for k, edge in enumerate(program.transitions) if not edge.internal for word in _names(program, (k,))}
+        return () if measure.of in words or not measure.of else (str(unknown("event", measure.of, sorted(words))),)
     if measure.of not in program.layout:
         try:
             program.layout[measure.of]
@@ -260,9 +261,9 @@ def _wrong(measure: object, program: Program) -> tuple[str, ...]:
     if slot.block == "p":
         return (f'"{measure.of}" is a parameter: what is varied is kept anyway',)
     if kind.scalar and slot.shape:
-        place = ", ".join("0" for _ in slot.shape)
+        index = ", ".join("0" for _ in slot.shape)
         return (
             f'"{measure.of}" is no scalar: its shape is {slot.shape}',
-            f'a component: {measure.what}("{measure.of}[{place}]")',
+            f'a component: {measure.what}("{measure.of}[{index}]")',
         )
     return ()

@@ -1,4 +1,4 @@
-"""Two-ports: transformers and gyrators, constant and modulated."""
+"""Junction structure: 0- and 1-junctions with their switched kinds, transformers and gyrators, constant and modulated."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import caller_place, refusal
 from bondgraph.model.arguments import domain_of, parameters_of, shape_of, spelled_out, value_of
 from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, Port
-from bondgraph.model.laws import Action, Gyrator, Law, Transformer
+from bondgraph.model.element import Element, OnePort, Port, one_port
+from bondgraph.model.laws import Action, Gyrator, Junction, Law, Transformer
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op, constant
 from bondgraph.quantities import real
 
 
 class Ports(TypedDict, total=False):
-    """What every two-port takes besides its own arguments: a domain and a frame for each of its ports."""
+    """Common arguments of two-ports: a domain and a frame for each port."""
 
     domains: tuple[Domain | str | None, Domain | str | None]
     frames: tuple[str | None, str | None]
@@ -27,7 +27,7 @@ class Ports(TypedDict, total=False):
 
 @spelled_out
 def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports]) -> Element:
-    """Transformer, power from port 1 to port 2: f2 = N f1, e1 = N^T e2.
+    """Return a transformer, power from port 1 to port 2: f2 = N f1, e1 = N^T e2.
 
     `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural` its numbers belong to the equations
     (a selection of components, say) and are no run-time parameter.
@@ -37,7 +37,7 @@ def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports
         raise refusal("E113", title, "a ratio of numbers", about=name, why=why)
     shape = _ratio_shape("TF", name, ratio, {0: "()", 1: "(n1,)", 2: "(n2, n1)"})
     dimensions = (None, None) if shape == () else (shape[0], 1) if len(shape) == 1 else (shape[1], shape[0])
-    law = Transformer(constant(value_of(ratio)) if structural else _GIVEN, shape == ())
+    law = Transformer(constant(value_of(ratio)) if structural else _RATIO, shape == ())
     return _two_port("TF", name, law, {} if structural else {"ratio": ratio}, (), dimensions, **ports)
 
 
@@ -52,9 +52,9 @@ def MTF(
     action: Action | None = None,
     **ports: Unpack[Ports],
 ) -> Element:
-    """Modulated transformer: f2 = N f1, e1 = N^T e2 with N = matrix(*parameters, *signals).
+    """Return a modulated transformer: f2 = N f1, e1 = N^T e2 with N = matrix(*parameters, *signals).
 
-    `action` has formulas for both products that cost less than rows times columns, where there are some.
+    `action` has cheaper formulas for both products than rows times columns.
     """
     law = Transformer(as_op(bound(name, matrix, 0, parameters, signals), "N"), dimensions in _SCALAR, action)
     return _two_port("MTF", name, law, parameters or {}, paths_of(signals), dimensions, **ports)
@@ -62,10 +62,10 @@ def MTF(
 
 @spelled_out
 def GY(name: str, ratio: Any, **ports: Unpack[Ports]) -> Element:
-    """Gyrator, power from port 1 to port 2: e1 = r f2, e2 = r^T f1; `ratio` is a scalar or a matrix (n1, n2)."""
+    """Return a gyrator, power from port 1 to port 2: e1 = r f2, e2 = r^T f1; `ratio` is a scalar or a matrix (n1, n2)."""
     shape = _ratio_shape("GY", name, ratio, {0: "()", 2: "(n1, n2)"})
     dimensions = (None, None) if shape == () else (shape[0], shape[1])
-    return _two_port("GY", name, Gyrator(_GIVEN, shape == ()), {"ratio": ratio}, (), dimensions, **ports)
+    return _two_port("GY", name, Gyrator(_RATIO, shape == ()), {"ratio": ratio}, (), dimensions, **ports)
 
 
 @spelled_out
@@ -78,18 +78,18 @@ def MGY(
     dimensions: tuple[int | None, int | None] = (None, None),
     **ports: Unpack[Ports],
 ) -> Element:
-    """Modulated gyrator: e1 = r f2, e2 = r^T f1 with r = matrix(*parameters, *signals)."""
+    """Return a modulated gyrator: e1 = r f2, e2 = r^T f1 with r = matrix(*parameters, *signals)."""
     law = Gyrator(as_op(bound(name, matrix, 0, parameters, signals), "r"), dimensions in _SCALAR)
     return _two_port("MGY", name, law, parameters or {}, paths_of(signals), dimensions, **ports)
 
 
-_GIVEN = Op("ratio", lambda n: n, "#1")
+_RATIO = Op("ratio", lambda n: n, "#1")
 _SCALAR = ((1, 1), (None, None))
 """Dimensions of the two-ports whose ratio is a scalar."""
 
 
 def _ratio_shape(kind: str, name: str, ratio: Any, fitting: Mapping[int, str]) -> tuple[int, ...]:
-    """Shape of a ratio; E128 where it has a count of axes that the element cannot use, or none of a length."""
+    """Return the shape of a ratio; E128 for an unsuitable number of axes, or an axis of length zero."""
     shape = shape_of(ratio)
     if len(shape) not in fitting or 0 in shape:
         *some, last = fitting.values()
@@ -105,10 +105,40 @@ def _two_port(
     parameters: Mapping[str, Any],
     signals: Sequence[str],
     dimensions: tuple[int | None, int | None],
-    **own: Unpack[Ports],
+    **arguments: Unpack[Ports],
 ) -> Element:
     nothing = (None, None)
-    given = zip("12", dimensions, own.get("domains", nothing), own.get("frames", nothing), strict=True)
-    ports = tuple(Port(label, dimension, domain_of(domain, name), frame) for label, dimension, domain, frame in given)
+    rows = zip("12", dimensions, arguments.get("domains", nothing), arguments.get("frames", nothing), strict=True)
+    ports = tuple(Port(label, dimension, domain_of(domain, name), frame) for label, dimension, domain, frame in rows)
     values, read = parameters_of(parameters), names_of(signals, "signals")
-    return Element(kind, name, law, ports, values, read, dict(own.get("symbols") or {}), None, None, caller_place())
+    return Element(kind, name, law, ports, values, read, dict(arguments.get("symbols") or {}), None, None, caller_place())
+
+
+_ZERO, _ONE = Junction(0), Junction(1)
+
+
+@spelled_out
+def J0(name: str, **port: Unpack[OnePort]) -> Element:
+    """Return a 0-junction: one common effort, flows balance."""
+    return one_port("0", name, _ZERO, {}, port="any", **port)
+
+
+@spelled_out
+def J1(name: str, **port: Unpack[OnePort]) -> Element:
+    """Return a 1-junction: one common flow, efforts balance."""
+    return one_port("1", name, _ONE, {}, port="any", **port)
+
+
+@spelled_out
+def X0(name: str, *, automaton: str, active: Sequence[str], **port: Unpack[OnePort]) -> Element:
+    """Return a switched 0-junction: a 0-junction while the automaton is in one of the `active` states; else all its output
+    variables are zero, so that no power passes."""
+    law = Junction(0, automaton=automaton, active=names_of(active, "active"))
+    return one_port("X0", name, law, {}, port="any", **port)
+
+
+@spelled_out
+def X1(name: str, *, automaton: str, active: Sequence[str], **port: Unpack[OnePort]) -> Element:
+    """Return a switched 1-junction, as `X0`."""
+    law = Junction(1, automaton=automaton, active=names_of(active, "active"))
+    return one_port("X1", name, law, {}, port="any", **port)
