@@ -50,7 +50,7 @@ def test_the_covariance_is_the_sandwich(loss):
     M, B = (J.T * own.slope(r)) @ J, (J.T * own.psi(r) ** 2) @ J * 40.0 / 37.0
     seen = own.root_information(r, J)
     np.testing.assert_allclose(np.linalg.inv(seen.T @ seen), np.linalg.inv(M) @ B @ np.linalg.inv(M), rtol=1e-9)
-    idle = own.seen(r, np.column_stack([J, np.zeros(40)]))
+    idle = own.root_information(r, np.column_stack([J, np.zeros(40)]))
     assert np.all(idle[:, 3] == 0.0) and np.linalg.matrix_rank(idle) == 3
 
 
