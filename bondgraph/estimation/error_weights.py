@@ -16,7 +16,7 @@ from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
-from bondgraph.run.python_callbacks import Answers
+from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.table import FieldTable
 
 COLUMN_PART = 0.1
@@ -156,14 +156,14 @@ class SharedSensitivityWeights(SensitivityWeights, SharedWeights):
             callback.check()
 
 
-def _callback(function: Callable[[], None]) -> Answers:
+def _callback(function: Callable[[], None]) -> PythonCallback:
     """Return a callback of a function without a result."""
 
     def call() -> int:
         function()
         return 0
 
-    return Answers(call)
+    return PythonCallback(call)
 
 
 def sensitivity_weights(bound: Bound, model_weights: Weights, states: np.ndarray, expected: np.ndarray) -> SensitivityWeights:

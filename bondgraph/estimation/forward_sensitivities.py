@@ -1,7 +1,10 @@
 """Forward sensitivity integration: S = dx/dp at all samples of a finished run, which is integrated again together with S.
 
 The run itself keeps the steps that it has without sensitivities. Between its events x and S are integrated together, with
-separate error control of S; at each event x takes the value of the run."""
+separate error control of S; at each event x takes the value of the run.
+
+In the literature: forward sensitivity analysis.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from bondgraph.estimation.jumps.context import PrecedingSegment, RunKernels, Sen
 from bondgraph.estimation.jumps.transitions import EventJumps
 from bondgraph.estimation.variational import Variational
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import TOGETHER, Ticks
+from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
@@ -39,7 +42,7 @@ class StateSensitivities:
     """Sensitivities S (samples, n, k) of a run, and reasons not to trust them."""
 
     S: np.ndarray
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def integrate_sensitivities(
@@ -68,7 +71,7 @@ class _SensitivityIntegration:
         self.end = float(result.since[-1])
         self.bound = Bound(program, result.p, origin, self.end)
         # all ticks within the run; a sample at its end comes before ticks there
-        self.ticks = Ticks(self.bound, origin, origin + self.end, np.inf)
+        self.ticks = ClockSchedule(self.bound, origin, origin + self.end, np.inf)
         self.numbers = variational.varied.values(self.p, result.x[0])
         self.sizes = np.max(np.abs(result.x), axis=0, initial=0.0)
         self.kernels = RunKernels(variational, self.bound, self.p, rtol, self.sizes)
@@ -103,9 +106,9 @@ class _SensitivityIntegration:
                     self._advance(integrator, at, stop)
                 if at.t >= self.end:
                     break  # events there come after the last sample
-                if timed and ticks.due(at.t) and tick <= event + TOGETHER * abs(tick):
+                if timed and ticks.due(at.t) and tick <= event + SAME_TIME * abs(tick):
                     before.ticked = clock_jumps.tick(at)
-                if group is not None and event <= at.t + TOGETHER * abs(at.t):
+                if group is not None and event <= at.t + SAME_TIME * abs(at.t):
                     self._compare(at, group[0], before)
                     event_jumps.events(at, group, before)
                     group = next(groups, None)
@@ -147,11 +150,11 @@ class _SensitivityIntegration:
             max_steps=2**53,
             iteration="auto",
             linear="auto",
-            simultaneous="together",
+            impacts="simultaneous",
         )
         model_weights = weights_of(self.bound, self.rtol, None, self.max_step)
         self.weights: SensitivityWeights = sensitivity_weights(bound, model_weights, result.x, self._expected(bound))
-        ticks = Ticks(bound, self.bound.origin, self.bound.origin + self.end)
+        ticks = ClockSchedule(bound, self.bound.origin, self.bound.origin + self.end)
         return build(bound, settings, Selection(solver, method), ticks, self.weights, None)
 
     def _expected(self, bound: Bound) -> np.ndarray:

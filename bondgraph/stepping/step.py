@@ -1,7 +1,7 @@
 """One time step with rigid contacts: quadratic programs, iterated until Coulomb friction agrees with the slips.
 
 With s_i = |D_i dq| the convex law's rows equal Coulomb's law (Acary, Cadoux, Lemarechal, Malick 2011): a fixed point s = g(s)
-with one unknown for each contact. Anderson acceleration (Walker, Ni 2011) finds it; the plain iteration need not converge. """
+with one unknown for each contact. Anderson acceleration (Walker, Ni 2011) finds it; the plain iteration need not converge."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class StepSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Stepped:
+class StepResult:
     """Result of one step.
 
     Parameters

@@ -38,8 +38,8 @@ def test_losses_are_those_of_scipy():
 def test_outliers_hardly_move_what_is_found(loss):
     for seed in range(2):
         found = estimate(drive(), RANGES, spoilt(seed), loss=loss, progress=False)
-        assert found.distance(TRUTH) < 4.5 and any("more than 5 sigma off the fit" in text for text in found.told)
-    assert estimate(drive(), RANGES, spoilt(0), progress=False).distance(TRUTH) > found.distance(TRUTH)
+        assert found.mahalanobis_distance(TRUTH) < 4.5 and any("more than 5 sigma off the fit" in text for text in found.findings)
+    assert estimate(drive(), RANGES, spoilt(0), progress=False).mahalanobis_distance(TRUTH) > found.mahalanobis_distance(TRUTH)
 
 
 @pytest.mark.parametrize("loss", ["soft_l1", "huber"])
@@ -71,15 +71,15 @@ def test_as_many_data_as_numbers_tell_what_they_do_by_least_squares(loss):
     one = {name: (TIMES[at], measured()[name][at] + 0.3, NOISE[name])}
     asked = {"winding.resistance": RANGES["winding.resistance"]}
     found, plain = (estimate(drive(), asked, one, loss=how, progress=False) for how in (loss, "linear"))
-    np.testing.assert_allclose(found.deviations, plain.deviations, rtol=1e-4)
+    np.testing.assert_allclose(found.standard_errors, plain.standard_errors, rtol=1e-4)
 
 
 def test_outliers_alone_tell_nothing_of_a_number_that_acts():
     name = "rotor.flow"
     far = {name: (TIMES, measured()[name] + 1e6, NOISE[name])}
     found = estimate(drive(), {"winding.resistance": RANGES["winding.resistance"]}, far, loss="huber", progress=False)
-    assert np.isinf(found.deviations).all() and not any("does not act" in text for text in found.told)
-    assert '"winding.resistance" cannot be told from the data' in found.told
+    assert np.isinf(found.standard_errors).all() and not any("does not act" in text for text in found.findings)
+    assert '"winding.resistance" cannot be told from the data' in found.findings
 
 
 @pytest.mark.filterwarnings("error")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph.estimation.jumps.context import RunKernels, SensitivityState, agree
-from bondgraph.run.clock_schedule import TOGETHER, Ticks
+from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 
 
 class ClockJumps:
     """Jumps of S at the clock ticks and breaks of one run, in their order."""
 
-    def __init__(self, kernels: RunKernels, ticks: Ticks):
+    def __init__(self, kernels: RunKernels, ticks: ClockSchedule):
         self._kernels, self._ticks = kernels, ticks
         self.doubts: dict[str, None] = {}
 
@@ -19,7 +19,7 @@ class ClockJumps:
         """Carry out the due ticks and breaks, in place; return the guards before them, and their dt."""
         kernels, bound, ticks = self._kernels, self._kernels.bound, self._ticks
         first = ticks.next()
-        due = np.flatnonzero(ticks.following <= first + TOGETHER * max(abs(at.t), abs(first)))
+        due = np.flatnonzero(ticks.following <= first + SAME_TIME * max(abs(at.t), abs(first)))
         guards, f = bound.guards(at.t, at.x, at.m), kernels.rates(at)
         clocks = [clock for clock in (ticks.clocks[row] for row in due) if clock is not None]
         times = [self._clock_slope(clock, bound.origin + first) for clock in clocks]
@@ -66,7 +66,7 @@ class ClockJumps:
                 continue
             number = np.round((date - time) / period) if np.isfinite(period) else 0.0
             off = date - time - (number * period if number else 0.0)
-            if abs(off) <= 4.0 * TOGETHER * (abs(date) + abs(time) + 1e-6 * kernels.bound.span):
+            if abs(off) <= 4.0 * SAME_TIME * (abs(date) + abs(time) + 1e-6 * kernels.bound.span):
                 slope = np.array([s[0, b] + (number * s[1, b] if number else 0.0) for s in slopes])
                 if not any(agree(slope, other) for other in distinct):
                     distinct.append(slope)

@@ -39,6 +39,6 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
         max_steps=max_steps,
         iteration=checks.one_of("iteration", given["iteration"], ("auto", "newton", "fixed point")),
         linear=checks.one_of("linear", given["linear"], ("auto", "dense", "band", "sparse")),
-        simultaneous=checks.one_of("simultaneous", given["simultaneous"], ("together", "sequence")),
+        impacts=checks.one_of("impacts", given["impacts"], ("simultaneous", "sequential")),
     )
     return checked, (since, dates)

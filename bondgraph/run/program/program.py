@@ -17,10 +17,10 @@ from bondgraph.emit.cached_build import OnceProperty
 from bondgraph.output.short_repr import brief
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run.program.kernels import Absent, Collisions, NewtonLoop, RunClock
+from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.transitions import RunContact, RunTransition
-from bondgraph.run.sparsity.reference import Structures
+from bondgraph.run.sparsity.reference import StructureCache
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
@@ -128,7 +128,7 @@ class Program:
         """Names, roles and sizes without any code: what a result needs of its program elsewhere."""
 
         def absent(kernel: Kernel | None) -> Any:
-            return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
+            return None if kernel is None else UnavailableKernel(int(kernel.n_out), tuple(kernel.sizes))
 
         left_out = "choose in_lanes differentiate couple rates_and_powers collisions closing closures breaks model"
         left_out += " closing_flows closing_matrix"
@@ -170,12 +170,12 @@ class Program:
         return (None, None) if self.differentiate is None else self.differentiate()
 
     @OnceProperty
-    def couplings(self) -> tuple[Kernel | None, Structures]:
+    def jacobian_couplings(self) -> tuple[Kernel | None, StructureCache]:
         """Derivatives of the rates for error control, and what follows from which of them are not zero, for those that have been
         met."""
         kernel, pattern = self._derivatives if self.couple is None else self.couple()
         nothing = np.zeros(self.states + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return kernel, Structures(*(nothing if pattern is None else pattern))
+        return kernel, StructureCache(*(nothing if pattern is None else pattern))
 
     @cached_property
     def is_machine_code(self) -> bool:
@@ -184,7 +184,7 @@ class Program:
         kernels += [clock.kernel for clock in self.clocks]
         if not all(kernel is None or kernel.is_machine_code for kernel in kernels):
             return False
-        couple = self.couplings[0]
+        couple = self.jacobian_couplings[0]
         return couple is None or couple.steps is not None or couple.is_machine_code
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.errors import Problem, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.records import Events
 from bondgraph.run.hybrid import Hybrid, statistics_of
 from bondgraph.run.program import Program
@@ -23,7 +23,7 @@ from bondgraph.run.streaming.memory import Memory
 from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of
 from bondgraph.run.validation.checked_result import checked_result
-from bondgraph.run.validation.doubts import doubts_of
+from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run_arguments import KeepOptions, Sink, Sinkable
 from bondgraph.sinks.choose import sink_for
 
@@ -50,7 +50,7 @@ class KeptRuns:
         try:
             sink.begin(self.program.name, self.chosen.quantities)
             result = self._result(settings, sink, bar, begun)
-            wrong = [*([] if result.failure is None else [result.failure]), *result.doubts]
+            wrong = [*([] if result.failure is None else [result.failure]), *result.warnings]
             sink.end("\n".join(map(str, wrong)), len(result.t))
         except BaseException:
             sink.abandon()
@@ -105,7 +105,7 @@ class KeptRuns:
             events=few.events,
             failure=few.failure,
             statistics=statistics,
-            doubts=() if few.failure is not None else doubts_of(few, totals, settings.rtol),
+            warnings=() if few.failure is not None else validity_concerns(few, totals, settings.rtol),
             slots=self.chosen.slots,
             values=None,
             totals=totals,
@@ -116,7 +116,7 @@ class KeptRuns:
 def _begun(program: Program, settings: Settings, taking: Taking, bar: Progress) -> Hybrid:
     """A run whose samples are taken a page at a time."""
     bound = Bound(program, settings.p, settings.t_start, settings.span)
-    ticks = Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
+    ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     widths = program.states, bound.quadratures, program.modes
     room = min(len(settings.times), max(1, PAGE // max(sum(widths), 1)))
     run = Hybrid(bound, settings, ticks, bar, samples=SampleRows(room, *widths, taken=taking.take))
