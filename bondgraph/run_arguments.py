@@ -122,7 +122,7 @@ class RunSettings(TypedDict, total=False):
         str,
         Setting(
             "auto",
-            '"auto" (dop853; bdf from where the model turns out stiff), "dop853" (explicit Runge-Kutta of order 8), "dopri5"'
+            '"auto" (dop853; rodas5p from where the model turns out stiff), "dop853" (explicit Runge-Kutta of order 8), "dopri5"'
             ' (of order 5), "rodas5p" (Rosenbrock of order 5, for stiff models), "adams", "bdf" (multistep), "radau", "lsoda"'
             " (SciPy only).",
         ),

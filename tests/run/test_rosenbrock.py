@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 
 from bondgraph import J0, J1, C, Graph, I, R, Se, compile_model
 from bondgraph.errors import RunError
-from bondgraph.run.integrators import choose
 from bondgraph.run.integrators.rosenbrock import coefficients, powers
 from bondgraph.run.integrators.sundials.library import available
 from bondgraph.run.repeated.preparation import prepare
@@ -331,13 +329,3 @@ def test_what_it_cannot_do_is_refused():
         run(decay(with_jacobian=False), [1.0], [1.0], [], 1.0)
     with pytest.raises(RunError, match="E307"):
         run(decay(machine=False), [1.0], [1.0], [], 1.0)
-
-
-def test_stiff_model_without_sundials_goes_on_with_it(monkeypatch):
-    monkeypatch.setattr(choose, "sundials_reason", lambda: "not here")
-    found = simulate(vanderpol(), [2.0, 0.0], [1000.0, 1.0], [], 2000.0, rtol=1e-6, samples=[2000.0], progress=False)
-    assert found.ok and found.statistics.method == "dop853, rodas5p"
-    assert found.x[-1, 0] == pytest.approx(1.70616773, abs=1e-5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert found.statistics.rates < 20_000

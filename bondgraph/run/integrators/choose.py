@@ -83,12 +83,10 @@ def choose(program: Program, settings: Settings) -> Selection:
 
 
 def for_stiff(program: Program, choice: Selection) -> Selection:
-    """How a run goes on whose model turns out to be stiff: by SUNDIALS, or by a method of our own where that is not here."""
-    if not sundials_reason():
-        return Selection("sundials", "bdf")
-    if program.jacobian_pattern is not None:
-        return Selection("machine code", "rodas5p")
-    return replace(choice, watch_stiffness=False)
+    """Selection with which a run goes on after stiffness is detected: rodas5p, where the program has a Jacobian."""
+    if program.jacobian_pattern is None:
+        return replace(choice, watch_stiffness=False)
+    return Selection("machine code", "rodas5p")
 
 
 def tolerances(settings: Settings, method: str) -> Tolerances:

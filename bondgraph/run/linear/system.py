@@ -13,11 +13,11 @@ from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout
 from bondgraph.run.table import FieldTable, fields_of
 
 # As in `layout.MatrixLayout` and `ordering.Fill`; matrix: its numbers; right: a right side, then the solution; worth: as in
-# `dense.factor`; count: of entries with a place.
+# `dense.factor`; count: of entries with a place; full: whether they are all there are, one after the other.
 _PATTERN = "starts rows below_at below above_at above"
 _FACTORS = "inverse lower_factor upper_factor"
 _POINTERS = f"matrix order places diagonal right worth pivots {_PATTERN} {_FACTORS} work"
-FIELDS = fields_of(_POINTERS.split(), ["kind", "n", "count", "room", "lower", "upper"])
+FIELDS = fields_of(_POINTERS.split(), ["kind", "n", "count", "room", "lower", "upper", "full"])
 
 
 def table_of(layout: MatrixLayout) -> FieldTable:
@@ -34,6 +34,7 @@ def table_of(layout: MatrixLayout) -> FieldTable:
         table.point(name, np.zeros(length))
     table.point("pivots", np.zeros(n, dtype=np.int64))
     counts = {"kind": layout.kind, "n": n, "count": len(layout.places), "room": layout.room}
+    counts["full"] = int(np.array_equal(layout.places, np.arange(layout.room)))
     for name, number in {**counts, "lower": layout.lower, "upper": layout.upper}.items():
         table[name] = number
     return table
@@ -42,15 +43,23 @@ def table_of(layout: MatrixLayout) -> FieldTable:
 def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
     kinds = [part for module in (dense, band, sparse) for part in (module.factor(), module.solve())]
-    return [*kinds, _filled(), _factor(), _solve()]
+    blocks = [dense.subtract_block(columns) for columns in range(1, dense.TILE + 1)]
+    return [*blocks, dense.eliminate(), *kinds, _filled(), _factor(), _solve()]
 
 
 def _filled() -> Procedure:
     """The matrix, from what its entries with a place are in J."""
     write = Procedure("fill_system", {"s": "ptr", "j": "ptr", "h": "double"}, internal=True)
     record = Record(write["s"], FIELDS)
-    matrix = record.get("matrix")
-    with write.loop(record.get("room")) as i:
+    matrix, room = record.get("matrix"), record.get("room")
+    with write.when(record.get("full").equals(1)):
+        with write.loop(room) as i:
+            matrix[i] = 0.0 - write["h"] * write["j"][i]
+        with write.loop(record.get("n")) as i:
+            place = record.get("diagonal").load(i, "i64")
+            matrix[place] = 1.0 - write["h"] * write["j"][place]
+        write.give()
+    with write.loop(room) as i:
         matrix[i] = 0.0
     with write.loop(record.get("n")) as i:
         matrix[record.get("diagonal").load(i, "i64")] = 1.0

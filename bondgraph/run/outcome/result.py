@@ -35,7 +35,7 @@ class Statistics:
 
     Parameters
     ----------
-    solver, method : "machine code", "dop853"; after a change of method "dop853, bdf".
+    solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
     steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
     events : count of transitions; handed_back : instants of events that Python settled, and not machine code.
     ticks : count of clock ticks; programs : of quadratic programs, in steps with rigid contacts.
