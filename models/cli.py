@@ -67,14 +67,11 @@ def info() -> str:
     """Versions of everything that takes part, solvers and rendering."""
     import platform
 
-    from bondgraph.run.integrators.sundials import library
     from models.pictures.probe import rendering
 
     lines = [f"screwbond {_version('screwbond')}, Python {platform.python_version()}, {platform.platform()}"]
-    for package in ("numpy", "scipy", "sympy", "networkx", "llvmlite", "scikit-sundae", "pyvista", "matplotlib", "pandas"):
+    for package in ("numpy", "scipy", "sympy", "networkx", "llvmlite", "pyvista", "matplotlib", "pandas"):
         lines.append(f"  {package:14} {_version(package)}")
-    found, reason = library.available()
-    lines.append(f"solver: {'SUNDIALS and machine code' if found else f'machine code and SciPy ({reason})'}")
     ok, message = rendering()
     lines.append(f"rendering: {'works' if ok else message}")
     return "\n".join(lines)

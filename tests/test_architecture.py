@@ -26,8 +26,8 @@ ROOMS = {
         ("contact", "inertia", "joints", "shapes"),
     ),
     "bondgraph": (
-        ("errors", "quantities", "run_arguments"),  # the ground
-        ("output", "tape"),
+        ("errors", "methods", "quantities"),  # the ground
+        ("output", "run_arguments", "tape"),
         ("emit", "model", "sinks"),
         ("checks", "elements"),
         ("causality", "graph", "signals"),
@@ -55,7 +55,7 @@ ROOMS = {
         ("bound", "settings"),
         ("error_control", "switching", "ticks"),
         ("instants",),
-        ("integrators", "outcome"),
+        ("integrators", "ode", "outcome"),
         ("hybrid",),
         ("kept",),
         ("repeated",),
@@ -79,7 +79,7 @@ MOST_MODULES = 14
 """In one folder, its `__init__` included."""
 MOST_ARGUMENTS = 8
 """That a function takes by their places; more are a record, or have names."""
-MOST_LINES, MOST_LINES_OF_TESTS = 330, 500
+MOST_LINES, MOST_LINES_OF_TESTS = 500, 500
 """Of one file: what is longer holds several ideas, or proves several things."""
 HEAVY = (
     "sympy",

@@ -20,10 +20,12 @@ from bondgraph.estimation.instants.passing import Before, Passing, RunKernels
 from bondgraph.estimation.instants.ticking import Ticking
 from bondgraph.estimation.shared_allowances import allowances_of
 from bondgraph.estimation.variational import Variational
+from bondgraph.methods import METHODS, START
 from bondgraph.run.bound import Bound
+from bondgraph.run.error_control.shared_weights import SharedWeights
 from bondgraph.run.instants.events import Event
 from bondgraph.run.integrators import leg as legs
-from bondgraph.run.integrators.choose import build, sundials_reason, weights_of
+from bondgraph.run.integrators.choose import build
 from bondgraph.run.integrators.leg import Integrator, Selection
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.settings import Settings
@@ -124,14 +126,12 @@ class _Following:
     def _flow(self) -> Integrator:
         """What integrates x and S, by the method of the run."""
         result, variational = self.result, self.variational
-        stiff = any(name in result.statistics.method for name in ("bdf", "radau", "rodas5p"))
-        program, prepare = variational.implicit if stiff else variational.explicit
+        names = result.statistics.method.split(", ")
+        entry = next((METHODS[name] for name in names if name in METHODS and METHODS[name].stiff), START)
+        program, prepare = variational.implicit if entry.stiff else variational.explicit
         p = np.concatenate([self.p, prepare(self.p)])
         bound = Bound(program, p, self.bound.origin, self.end)
         bound.window = self.bound.window
-        method = "bdf" if stiff else "dop853"
-        code = bound.program.is_machine_code and (not stiff or not sundials_reason())
-        solver = "scipy" if not code else "sundials" if stiff else "machine code"
         settings = Settings(
             x=np.zeros(program.states),
             p=p,
@@ -141,21 +141,19 @@ class _Following:
             t_end=self.bound.origin + self.end,
             times=result.since,
             dates=result.t,
-            method=method,
-            solver=solver,
+            method=entry,
             rtol=self.rtol,
             atol=None,
             max_step=self.max_step,
             max_events=1,
             max_steps=2**53,
-            iteration="auto",
             linear="auto",
             simultaneous="together",
         )
-        own = weights_of(self.bound, self.rtol, None, self.max_step)
+        own = SharedWeights(self.bound, self.rtol, None, self.max_step)
         self.allowances: Allowances = allowances_of(bound, own, result.x, self._driven(bound))
         ticks = Ticks(bound, self.bound.origin, self.bound.origin + self.end)
-        return build(bound, settings, Selection(solver, method), ticks, self.allowances, None)
+        return build(bound, settings, Selection(entry), ticks, self.allowances, None)
 
     def _driven(self, bound: Bound) -> np.ndarray:
         """How far each number that is varied drives the states in a longest step, in parts of their sizes (k,): the most that is
@@ -182,7 +180,7 @@ class _Following:
             self.written += leg.written
             if leg.status == legs.FAILED:
                 title = f"the sensitivities cannot be integrated beyond {self.bound.origin + leg.t:.6g} s"
-                cures = ('method="bdf" where the model is stiff', "a larger rtol")
+                cures = ('method="rodas5p" where the model is stiff', "a larger rtol")
                 raise RunError(Problem("E375", title, (leg.reason,), cures=cures))
             if leg.status == legs.STOP:
                 break

@@ -56,5 +56,5 @@ def _answers(answer: Callable[[], None]) -> Answers:
 
 
 def allowances_of(bound: Bound, own: Weights, met: np.ndarray, driven: np.ndarray) -> Allowances:
-    """The allowances of x and S as a program, in machine code where it is; arguments as of `Allowances`."""
-    return (SharedAllowances if bound.program.is_machine_code else Allowances)(bound, own, met, driven)
+    """The allowances of x and S as a program; arguments as of `Allowances`."""
+    return SharedAllowances(bound, own, met, driven)

@@ -17,6 +17,7 @@ from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.output.brief import brief
 from bondgraph.prepared.blocks import in_rows, parameter_rows, plainly_fit, start_rows
+from bondgraph.run.ode import OdeFunctions, ode_functions
 from bondgraph.run.outcome.result import Result
 from bondgraph.run.repeated.ends import RunEnd, RunEnds
 from bondgraph.run.repeated.preparation import PreparedProgram, prepare
@@ -169,3 +170,11 @@ def shared_runs(compiled: Compiled, t_end: float, kept: KeepAsked, settings: Run
     small = program.states + program.parameters <= _KEPT
     key = setting_key(t_end, kept, settings) if small else None
     return PreparedRun(compiled, compiled.last_prepared.made(key, lambda: prepare(program, t_end, kept, **settings)))
+
+
+def ode_of(
+    compiled: Compiled, t: float, initial: Initial | None, parameters: Mapping[str, Any] | None, sparse: bool
+) -> OdeFunctions:
+    """The model as functions of arrays from a start at the time t, s; `Compiled.ode`."""
+    x, p, m = prepared_run(compiled, t + 1.0, KeepAsked(), {"t_start": t, "progress": False}).start(parameters, initial)
+    return ode_functions(compiled.program, t, x, p, m, sparse)

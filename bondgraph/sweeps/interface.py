@@ -14,6 +14,7 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.emit.kernel import MANY
 from bondgraph.errors import Problem, raise_if_any, refusal
+from bondgraph.methods import MethodEntry
 from bondgraph.output.progress import Progress
 from bondgraph.run.settings import known, sample_times, span_of
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
@@ -196,4 +197,6 @@ def _header(model: SentModel, points: Points, asked: Asked, times: np.ndarray) -
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, MethodEntry):
+        return value.name
     return value if isinstance(value, str | int | float | None) else np.asarray(value, dtype=float).tolist()

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import ModelError
+from bondgraph.methods import GONE, retired
 from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import loguniform, normal, uniform
 from bondgraph.sweeps.interface import OWN
@@ -136,6 +137,6 @@ def _settings(section: JsonSection) -> dict[str, Any]:
     given = section.section("settings", required=False)
     if given is None:
         return {}
-    given.known.extend(name for name in SETTINGS if name not in OWN)
+    given.known.extend([*(name for name in SETTINGS if name not in OWN), *GONE])
     given.finish()
-    return dict(given.values)
+    return retired(given.values)

@@ -98,6 +98,20 @@ def test_blocks_of_columns_change_no_bit(n, part):
         assert x is not None and np.array_equal(x, wanted)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 30])
+def test_three_diagonals_have_the_bits_of_a_full_matrix(n):
+    """With pivots that change places, whose rows are then two wide above the diagonal; and rows in other units."""
+    rng = np.random.default_rng(n)
+    for _ in range(20):
+        full, b = random_matrix(rng, n, 1, 1) + 1e-3 * np.eye(n), rng.normal(size=n)
+        full, size = np.eye(n) - (np.eye(n) - full), 2.0 ** rng.integers(-3, 4, n)
+        rows, columns = np.nonzero(np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 1)
+        layouts = [layout_of(n, rows, columns, "band"), layout_of(n, *np.indices((n, n)).reshape(2, -1), "dense")]
+        assert n == 1 or (layouts[0].lower, layouts[0].upper) == (1, 1)
+        banded, dense = (solved(layout, full, b, size) for layout in layouts)
+        assert banded is not None and np.array_equal(banded, dense)
+
+
 @pytest.mark.parametrize("kind", ["dense", "band"])
 def test_small_pivots_are_passed_over(kind):
     full = np.array([[1e-20, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 2.0]])

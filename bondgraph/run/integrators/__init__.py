@@ -1,1 +1,1 @@
-"""Integrators: bound rates in; legs of a run between events out, by an explicit method, CVODE or SciPy."""
+"""Integrators: bound rates in; legs of a run between events out, by explicit methods and a Rosenbrock method."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.emit.procedure import Procedure, Record
+from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.linear import band, dense, sparse
 from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout
 from bondgraph.run.table import FieldTable, fields_of
@@ -44,7 +44,7 @@ def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
     kinds = [part for module in (dense, band, sparse) for part in (module.factor(), module.solve())]
     blocks = [dense.subtract_block(columns) for columns in range(1, dense.TILE + 1)]
-    return [*blocks, dense.eliminate(), *kinds, _filled(), _factor(), _solve()]
+    return [*blocks, dense.eliminate(), band.factor_three(), band.solve_three(), *kinds, _filled(), _factor(), _solve()]
 
 
 def _filled() -> Procedure:
@@ -70,6 +70,10 @@ def _filled() -> Procedure:
     return write
 
 
+def _is_tridiagonal(record: Record) -> Temporary:
+    return record.get("kind").equals(BAND) & record.get("lower").equals(1) & record.get("upper").equals(1)
+
+
 def _factor() -> Procedure:
     """Factors of the matrix; 1 where it has none, or none that could be trusted."""
     write = Procedure("factor_system", {"s": "ptr"}, "i64", internal=True)
@@ -77,6 +81,8 @@ def _factor() -> Procedure:
     given = [record.get(name) for name in ("matrix", "pivots", "worth", "n")]
     with write.when(record.get("kind").equals(DENSE)):
         write.give(write.call("dense_factor", given, "i64"))
+    with write.when(_is_tridiagonal(record)):
+        write.give(write.call("tridiagonal_factor", given, "i64"))
     with write.when(record.get("kind").equals(BAND)):
         write.give(write.call("band_factor", [*given, record.get("lower"), record.get("upper")], "i64"))
     names = ["matrix", *_PATTERN.split(), *_FACTORS.split(), "worth", "work", "n"]
@@ -91,6 +97,9 @@ def _solve() -> Procedure:
     given = [record.get(name) for name in ("matrix", "pivots", "right", "n")]
     with write.when(record.get("kind").equals(DENSE)):
         write.call("dense_solve", given)
+    with write.when(_is_tridiagonal(record)):
+        write.call("tridiagonal_solve", given)
+        write.give()
     with write.when(record.get("kind").equals(BAND)):
         write.call("band_solve", [*given, record.get("lower"), record.get("upper")])
     with write.when(record.get("kind").equals(SPARSE)):

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     import xarray
 
 
+MACHINE_CODE = "machine code"
+"""`Statistics.solver` of a run in continuous time: its integrator, compiled."""
+
+
 @dataclass(frozen=True)
 class Statistics:
     """What a run cost.

@@ -14,6 +14,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RunError
+from bondgraph.methods import START
 from bondgraph.output.progress import Progress
 from bondgraph.run.integrators.leg import Selection
 from bondgraph.run.outcome.judge import is_watched
@@ -99,7 +100,7 @@ class Chunks:
         kept, outputs = kept_of(self.program, keep)
         watched = watch and is_watched(self.program)
         collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
-        machine = machine and (outputs is None or outputs.address is not None)
+        machine = machine and (outputs is None or outputs.is_machine_code)
         machine = machine and (not watched or screens(self.program))
         beside = self._in_lanes(crew.lanes, runs) if machine else None
         left: Sequence[int] = range(runs)
@@ -138,7 +139,7 @@ class Chunks:
             told = ", ".join(map(str, (1, *LANES)))
             raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {told}",)))
         program = self.program
-        alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.method != "dop853"
+        alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.entry is not START
         if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):
             return None
         from bondgraph.emit.machine import vector_width

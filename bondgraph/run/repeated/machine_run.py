@@ -11,7 +11,7 @@ from bondgraph.run.error_control.weights import Rounding
 from bondgraph.run.instants.events import Events
 from bondgraph.run.integrators.leg import Effort, Selection
 from bondgraph.run.integrators.one_step.control import STOP
-from bondgraph.run.outcome.result import Result, Statistics
+from bondgraph.run.outcome.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
 
@@ -66,7 +66,7 @@ class MachineRun:
         """Of one that is done; `start_energies` (storages,), J, are those before anything happened."""
         effort, choice, n = self.effort, spent.choice, program.states
         statistics = Statistics(
-            solver=choice.solver,
+            solver=MACHINE_CODE,
             method=choice.method,
             steps=effort.steps,
             rejected=effort.rejected,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.once import once
 from bondgraph.emit.procedure import Procedure, Temporary
+from bondgraph.run.integrators.explicit.runge_kutta import ExplicitStepper
 from bondgraph.run.integrators.explicit.steps import Tableau, method_of
 from bondgraph.run.integrators.one_step.driver import procedures
 
@@ -55,3 +56,6 @@ def written() -> list[Procedure]:
 def machine_code() -> Library:
     """The method as machine code."""
     return compile_written(written)
+
+
+STEPPER = ExplicitStepper(TABLEAU, machine_code)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.llvm import Library
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bondgraph.emit.llvm import Library, compile_procedures
+from bondgraph.emit.once import once
+from bondgraph.methods import MethodEntry
 from bondgraph.run.bound import Bound
 from bondgraph.run.error_control.shared_weights import SharedWeights
-from bondgraph.run.instants.settler import Settler
 from bondgraph.run.integrators.explicit.steps import Tableau, method_of
 from bondgraph.run.integrators.leg import Tolerances
+from bondgraph.run.integrators.one_step.driver import procedures
 from bondgraph.run.integrators.one_step.integrator import OneStep
-from bondgraph.run.ticks import Ticks
+from bondgraph.run.integrators.stepper import StepperOptions
 
 
 class ExplicitRungeKutta(OneStep):
@@ -23,11 +28,39 @@ class ExplicitRungeKutta(OneStep):
         bound: Bound,
         tolerances: Tolerances,
         weights: SharedWeights,
-        watch_stiffness: bool,
-        ticks: Ticks | None,
-        settler: Settler | None,
+        options: StepperOptions,
     ):
         width = bound.program.states + bound.quadratures
         lengths = {"k": len(tableau.a) * width, "f": tableau.rows * width, "squares": len(tableau.errors) * width}
-        super().__init__(method_of(tableau), library, bound, tolerances, weights, lengths, ticks, settler)
-        self.table["watch"] = watch_stiffness
+        super().__init__(method_of(tableau), library, bound, tolerances, weights, lengths, options.ticks, options.settler)
+        self.table["watch"] = options.watch_stiffness
+
+
+@dataclass(frozen=True, eq=False)
+class ExplicitStepper:
+    """Code of the method of a tableau."""
+
+    tableau: Tableau
+    machine_code: Callable[[], Library]
+
+    def integrator(
+        self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions
+    ) -> ExplicitRungeKutta:
+        """Bind the method to a run."""
+        return ExplicitRungeKutta(self.tableau, self.machine_code(), bound, tolerances, weights, options)
+
+
+def explicit_method(
+    tableau: Tableau, order: int, dense: int, meaning: str, use: str, safety: float = 1e-2, least: float = 1e-15
+) -> MethodEntry:
+    """The entry of an explicit Runge-Kutta method of your own, for `simulate(method=...)`; arguments as of `MethodEntry`.
+
+    Its code is compiled when a run first needs it, and kept in the cache by its text.
+    """
+
+    @once
+    def machine_code() -> Library:
+        return compile_procedures(procedures(method_of(tableau)))
+
+    stepper = ExplicitStepper(tableau, machine_code)
+    return MethodEntry(tableau.name, order, dense, meaning, use, safety, least, False, False, lambda: stepper)
