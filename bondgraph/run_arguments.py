@@ -13,6 +13,8 @@ from typing import Annotated, Any, Protocol, TypedDict, TypeVar, get_args, get_t
 
 import numpy as np
 
+from bondgraph.methods import MethodEntry, help_text
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -117,16 +119,7 @@ class RunSettings(TypedDict, total=False):
         float | Sequence[float] | np.ndarray | None,
         Setting(None, "sample step in s, or ascending sample times; 1001 equidistant ones by default. The start is sampled too."),
     ]
-    method: Annotated[
-        str,
-        Setting(
-            "auto",
-            '"auto" (dop853; bdf from where the model turns out stiff), "dop853" (explicit Runge-Kutta of order 8), "dopri5"'
-            ' (of order 5), "rodas5p" (Rosenbrock of order 5, for stiff models), "adams", "bdf" (multistep), "radau", "lsoda"'
-            " (SciPy only).",
-        ),
-    ]
-    solver: Annotated[str, Setting("auto", '"auto", "machine code", "sundials" or "scipy".')]
+    method: Annotated[str | MethodEntry, Setting("auto", help_text())]
     rtol: Annotated[
         float,
         Setting(
@@ -146,7 +139,6 @@ class RunSettings(TypedDict, total=False):
     max_step: Annotated[float | None, Setting(None, "longest step, s; a hundredth of the run by default.")]
     max_events: Annotated[int, Setting(100_000, "the run ends with a failure after so many transitions.")]
     max_steps: Annotated[int, Setting(10_000_000, "the same after so many steps of integration.")]
-    iteration: Annotated[str, Setting("auto", '"newton" or "fixed point", for adams and bdf.')]
     linear: Annotated[
         str, Setting("auto", 'algebra of implicit methods, "dense", "band" or "sparse"; the cheapest one if "auto".')
     ]
@@ -183,6 +175,8 @@ def setting_key(t_end: Any, kept: KeepOptions, settings: RunSettings) -> tuple[A
 def _identity(value: Any) -> tuple[Any, ...] | None:
     if value is None or type(value) in (float, int, bool, str):
         return type(value), value
+    if isinstance(value, MethodEntry):
+        return MethodEntry, value
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
         return value.dtype, value.shape, value.tobytes()
     if type(value) in (list, tuple):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
     from bondgraph.prepared.runs import PreparedRun
     from bondgraph.run.batch.prepared import PreparedProgram
+    from bondgraph.run.ode import OdeFunctions
     from bondgraph.run.results.result import Result
 
 
@@ -284,6 +285,32 @@ class Compiled(Frozen):
         from bondgraph.prepared.runs import prepared_run
 
         return prepared_run(self, t_end, KeepOptions(keep, sink), settings)
+
+    def ode(
+        self, *, t: float = 0.0, initial: Initial | None = None, parameters: Mapping[str, Any] | None = None, sparse: bool = False
+    ) -> OdeFunctions:
+        """The model as plain functions of arrays, for a solver of yours: `ode.rates(t, x)`, `ode.jacobian(t, x)`,
+        `ode.events(t, x)`, and `ode.start`.
+
+        Parameters
+        ----------
+        t : time of the start, s.
+        initial, parameters : as of `simulate`.
+        sparse : whether the Jacobian is a `scipy.sparse` array; else (n, n).
+
+        >>> from scipy.integrate import solve_ivp
+        >>> from bondgraph import C, Graph, J1, R
+        >>> graph, v = Graph("decay"), J1("v")
+        >>> graph = graph.connect(v, C("c", capacitance=1.0, initial=1.0)).connect(v, R("r", 1.0))
+        >>> ode = graph.compile(progress=False).ode()
+        >>> round(float(solve_ivp(ode.rates, (0.0, 1.0), ode.start, rtol=1e-9, atol=1e-9).y[0, -1]), 6)
+        0.367879
+
+        Raises as `simulate` for parameters and start values; `RunError` E349 for models with sampled blocks.
+        """
+        from bondgraph.prepared.runs import ode_of
+
+        return ode_of(self, t, initial, parameters, sparse)
 
     def linearise(
         self,

@@ -40,7 +40,7 @@ def simulate(
     the tolerance lies below the rounding of the rates, a `RoundingWarning` says what was reached.
 
     Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choice, E305 wrong count of start values, E306 other
-    settings, E330 clocks, E307 solver not installed, E308 start values, E309 parameters, E310 modes not finite, E323 a run that
+    settings, E330 clocks, E308 start values, E309 parameters, E310 modes not finite, E323 a run that
     is not ok, where it is to be `strict`, E346 and E348 what is to be kept, and where.
     """
     return prepare(program, t_end, KeepOptions(keep, sink), **settings).result(x0, parameters, modes0)

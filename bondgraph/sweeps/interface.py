@@ -14,6 +14,7 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.emit.kernel import MANY
 from bondgraph.errors import Problem, raise_if_any, refusal
+from bondgraph.methods import MethodEntry
 from bondgraph.output.progress import Progress
 from bondgraph.run.settings import known, sample_times, span_of
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
@@ -199,4 +200,6 @@ def _header(model: SentModel, points: Points, settings_of_runs: SweepPlan, times
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, MethodEntry):
+        return value.name
     return value if isinstance(value, str | int | float | None) else np.asarray(value, dtype=float).tolist()

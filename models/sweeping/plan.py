@@ -30,6 +30,7 @@ from screwbond.models.studies.fields import number
 from screwbond.models.studies.reading import JsonSection, read_file
 
 from bondgraph.errors import ModelError
+from bondgraph.methods import GONE, retired
 from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import loguniform, normal, uniform
 from bondgraph.sweeps.interface import OWN
@@ -138,6 +139,6 @@ def _settings(section: JsonSection) -> dict[str, Any]:
     given = section.section("settings", required=False)
     if given is None:
         return {}
-    given.known.extend(name for name in (*SETTINGS, *OLD_SETTINGS) if name not in OWN)
+    given.known.extend(name for name in (*SETTINGS, *OLD_SETTINGS, *GONE) if name not in OWN)
     given.finish()
-    return current_settings(given.values)
+    return retired(current_settings(given.values))

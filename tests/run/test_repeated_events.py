@@ -256,12 +256,9 @@ def test_too_many_events_are_told_as_in_single_runs(alone):
     assert alone == [0] and ends.failures[0].kind == "too many events" and ends.ok.tolist() == [False, True]
 
 
-@pytest.mark.parametrize("installed", [True, False])
-def test_a_method_that_is_changed_on_the_way_goes_on_from_there(installed, monkeypatch):
-    """Stiff after an event: what the explicit method has done until then is kept, and counted once. Without SUNDIALS that goes on
-    with other arrays, and the next run has its own again."""
-    if not installed:
-        monkeypatch.setattr("bondgraph.run.steppers.choose.sundials_reason", lambda: "not here")
+def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
+    """Stiff after an event: what the explicit method has done until then is kept, and counted once. The implicit one goes on with
+    other arrays, and the next run has its own again."""
 
     def stiffening():
         return program(

@@ -19,7 +19,6 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
     start, end = checks.span_of(given["t_start"], t_end)
     since, dates = checks.sample_times(given["samples"], start, end)
     relative, absolute = checks.tolerances(program, given["rtol"], given["atol"])
-    name, by = checks.method_of(given["method"], given["solver"])
     watched, max_steps = checked_times(program, since, end - start), checks.count("max_steps", given["max_steps"])
     checked = Settings(
         x=np.zeros(program.states),
@@ -30,14 +29,12 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
         t_end=end,
         times=watched,
         dates=dates if watched is since else start + watched,
-        method=name,
-        solver=by,
+        method=checks.method_of(given["method"]),
         rtol=relative,
         atol=absolute,
         max_step=checks.longest_step(given["max_step"], end - start, max_steps),
         max_events=checks.count("max_events", given["max_events"]),
         max_steps=max_steps,
-        iteration=checks.one_of("iteration", given["iteration"], ("auto", "newton", "fixed point")),
         linear=checks.one_of("linear", given["linear"], ("auto", "dense", "band", "sparse")),
         impacts=checks.one_of("impacts", given["impacts"], ("simultaneous", "sequential")),
     )

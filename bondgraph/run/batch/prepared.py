@@ -73,7 +73,7 @@ class PreparedProgram:
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
-        return self.choice.solver == "machine code" and made and not (ticks and program.loops)
+        return program.is_machine_code and made and not (ticks and program.loops)
 
     @cached_property
     def _seen_through(self) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RunError
+from bondgraph.methods import START
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.collect import Collected, Made, RunBatch
 from bondgraph.run.batch.results import BatchResult, kept_of
@@ -168,7 +169,7 @@ class Chunks:
         kept, outputs = kept_of(self.program, keep)
         watched = watch and has_constraints(self.program)
         collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
-        machine = machine and (outputs is None or outputs.address is not None)
+        machine = machine and (outputs is None or outputs.is_machine_code)
         machine = machine and (not watched or screens(self.program))
         beside = self._in_lanes(crew.lanes, runs) if machine else None
         left: Sequence[int] = range(runs)
@@ -207,7 +208,7 @@ class Chunks:
             told = ", ".join(map(str, (1, *LANES)))
             raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {told}",)))
         program = self.program
-        alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.method != "dop853"
+        alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.entry is not START
         if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):
             return None
         from bondgraph.emit.machine import vector_width

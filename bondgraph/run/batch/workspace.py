@@ -80,7 +80,7 @@ class Workspace:
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
         self._place = self.table.address
-        self._choice, self._local = choice, tolerances(settings, choice.method).relative
+        self._choice, self._local = choice, tolerances(settings, choice.entry).relative
         self._beside: list[Workspace] = []
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
         self._last_many, self._last_lanes = Last[FieldTable](), Last[FieldTable]()

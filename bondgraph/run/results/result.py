@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     import xarray
 
 
+MACHINE_CODE = "machine code"
+"""`Statistics.solver` of a run in continuous time: its integrator, compiled."""
+
+
 @answer_old_names
 @dataclass(frozen=True)
 class Statistics:
@@ -37,7 +41,7 @@ class Statistics:
 
     Parameters
     ----------
-    solver, method : "machine code", "dop853"; after a change of method "dop853, bdf".
+    solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
     steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
     events : count of transitions; events_in_python : instants of events that Python settled, and not machine code.
     ticks : count of clock ticks; quadratic_programs : solved, in steps with rigid contacts.

@@ -98,7 +98,7 @@ class OneStep(Integrator):
         self._page.lend(times, rows, following)
         table["stop"], table["tried"] = stop, 0
         seconds, status = self._call()
-        check_each((self._page.check, self._weights.check))
+        check_each((self._page.check, self._weights.check, self._bound.check))
         self.seconds += seconds
         if status == Status.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
