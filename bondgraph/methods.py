@@ -60,7 +60,7 @@ _ENTRIES = (
         least=1e-15,
         stiff=False,
         needs_jacobian=False,
-        load=functools.partial(_imported, f"{_ROOM}.explicit.dop853"),
+        load=functools.partial(_imported, f"{_ROOM}.dop853"),
     ),
     MethodEntry(
         name="dopri5",
@@ -72,7 +72,7 @@ _ENTRIES = (
         least=1e-15,
         stiff=False,
         needs_jacobian=False,
-        load=functools.partial(_imported, f"{_ROOM}.explicit.dopri5"),
+        load=functools.partial(_imported, f"{_ROOM}.dopri5"),
     ),
     MethodEntry(
         name="rodas5p",
