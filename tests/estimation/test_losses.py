@@ -48,9 +48,9 @@ def test_the_covariance_is_the_sandwich(loss):
     rng = np.random.default_rng(3)
     J, r, own = rng.normal(size=(40, 3)), 2.0 * rng.standard_t(2, size=40), LOSSES[loss]
     M, B = (J.T * own.slope(r)) @ J, (J.T * own.psi(r) ** 2) @ J * 40.0 / 37.0
-    seen = own.seen(r, J)
+    seen = own.root_information(r, J)
     np.testing.assert_allclose(np.linalg.inv(seen.T @ seen), np.linalg.inv(M) @ B @ np.linalg.inv(M), rtol=1e-9)
-    idle = own.seen(r, np.column_stack([J, np.zeros(40)]))
+    idle = own.root_information(r, np.column_stack([J, np.zeros(40)]))
     assert np.all(idle[:, 3] == 0.0) and np.linalg.matrix_rank(idle) == 3
 
 

@@ -78,7 +78,7 @@ def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
     size = min(surface.size for surface in head.surfaces)
 
     def begin(gap: float) -> tuple[float, str]:
-        """Apart, or just touching; E437 for bodies that overlap."""
+        """Return (gap, state) of a start: apart, or just touching; E437 for bodies that overlap."""
         if gap < -OVERLAP_TOLERANCE * size:
             title = f'contact "{head.name}" is closed at the start: the bodies overlap by {-gap:.3g} m'
             why = "an impact happens where the gap falls through zero, and bodies that it parts do not overlap"

@@ -166,7 +166,7 @@ class DeltaKinematics:
         return by_arms(phi_of, theta)
 
     def jacobian(self, y: Sequence[float] | np.ndarray, **options: Any) -> np.ndarray:
-        """Derivative dw/dy (3, 3), m, at motor angles y; options and errors as in `forward`."""
+        """Return the derivative dw/dy (3, 3), m, at motor angles y; options and errors as in `forward`."""
         return self.forward(y, **options).jacobian
 
     def forward_many(self, y: np.ndarray, *, mode: str = "below") -> tuple[np.ndarray, np.ndarray]:
@@ -200,7 +200,7 @@ class DeltaKinematics:
 
 
 def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
-    """Signs (3,) of the working branches of the arms.
+    """Return signs (3,) of the working branches of the arms.
 
     >>> branch_signs(("out", "in", "out")).tolist()
     [-1.0, 1.0, -1.0]
