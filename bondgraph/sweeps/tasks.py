@@ -17,7 +17,7 @@ from bondgraph.sweeps.measures import Eventless, Kept, Measurable, Measure, need
 from bondgraph.sweeps.worker_models import SentModel
 
 if TYPE_CHECKING:
-    from bondgraph.prepared.program import PreparedRun
+    from bondgraph.prepared.runs import PreparedRun
     from bondgraph.run.batch.prepared import PreparedProgram
 
 T = TypeVar("T")
