@@ -94,11 +94,28 @@ Sinkable = str | os.PathLike[str] | Sink | Callable[[np.ndarray, Mapping[str, np
 """What `sink=` takes: a path, whose ending says the format; a sink; or a function of times and values."""
 
 
+@runtime_checkable
+class NamedMeasure(Protocol):
+    """A measure of a run: `what` is measured, `of` which quantity or event."""
+
+    @property
+    def what(self) -> str:
+        """Its word in the table of measures."""
+
+    @property
+    def of(self) -> str:
+        """A quantity or an event."""
+
+
+KeepNamed = str | Sequence[str] | Mapping[str, str | NamedMeasure]
+"""What `simulate(keep=...)` takes: names of quantities, or measures (and quantities) by names of the user's."""
+
+
 @dataclass(frozen=True)
 class KeepAsked:
     """What is to be kept of a run, and where it goes: all, in the result, where nothing is named."""
 
-    keep: str | Sequence[str] | None = None
+    keep: KeepNamed | None = None
     sink: Sinkable | None = None
 
 
@@ -186,6 +203,10 @@ def _identity(value: Any) -> tuple[Any, ...] | None:
         return type(value), value
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
         return value.dtype, value.shape, value.tobytes()
+    if isinstance(value, NamedMeasure):
+        return "measure", value.what, value.of
+    if type(value) is dict:
+        return _identity(tuple(value.items()))
     if type(value) in (list, tuple):
         parts = tuple(map(_identity, value))
         return None if None in parts else (type(value), parts)

@@ -32,7 +32,7 @@ from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.events.guard_history import nudges
 from bondgraph.run.program import Program
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, Sinkable, StartValues, spelled_settings, start_of
+from bondgraph.run_arguments import Initial, KeepAsked, KeepNamed, RunSettings, Sinkable, StartValues, spelled_settings, start_of
 from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class Compiled(Frozen):
         *,
         parameters: Mapping[str, Any] | None = None,
         initial: Initial | None = None,
-        keep: str | Sequence[str] | None = None,
+        keep: KeepNamed | None = None,
         sink: Sinkable | None = None,
         **settings: Unpack[RunSettings],
     ) -> Result:
@@ -265,12 +265,7 @@ class Compiled(Frozen):
 
     @spelled_settings
     def prepare_run(
-        self,
-        t_end: float,
-        *,
-        keep: str | Sequence[str] | None = None,
-        sink: Sinkable | None = None,
-        **settings: Unpack[RunSettings],
+        self, t_end: float, *, keep: KeepNamed | None = None, sink: Sinkable | None = None, **settings: Unpack[RunSettings]
     ) -> PreparedRun:
         """Bind all that runs from `t_start` to `t_end` (s) share, for many of them: `run = compiled.prepare_run(5.0)`, then
         `run(parameters={"spring.stiffness": 80.0})` is what `simulate` would give, and `run.many` does many at once.

@@ -17,7 +17,7 @@ from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.model.names import is_name, names_of
 from bondgraph.output.cells import cell, code, line
 from bondgraph.output.lookup import unknown
-from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
+from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.collection import paused_collection
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class Graph(Draft):
         *,
         parameters: Mapping[str, Any] | None = None,
         initial: Initial | None = None,
-        keep: str | Sequence[str] | None = None,
+        keep: KeepNamed | None = None,
         sink: Sinkable | None = None,
         **settings: Unpack[RunSettings],
     ) -> Result:

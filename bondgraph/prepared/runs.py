@@ -19,6 +19,7 @@ from bondgraph.output.short_repr import brief
 from bondgraph.prepared.blocks import in_rows, parameter_rows, plainly_fit, start_rows
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.results import RunEnd, RunEnds
+from bondgraph.run.measures import Measure
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, setting_key
 
@@ -136,7 +137,7 @@ class PreparedRun:
         p: Any,
         x0: Any,
         m0: Any,
-        keep: Mapping[str, tuple[str, str]] | None = None,
+        keep: Mapping[str, str | Measure] | None = None,
         *,
         threads: int | None = None,
         watch: bool = True,

@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
-from bondgraph.run_arguments import KeepAsked, RunSettings, Sinkable, spelled_settings
+from bondgraph.run_arguments import KeepAsked, KeepNamed, RunSettings, Sinkable, spelled_settings
 
 
 @spelled_settings
@@ -21,7 +21,7 @@ def simulate(
     modes0: Sequence[float] | np.ndarray,
     t_end: float,
     *,
-    keep: str | Sequence[str] | None = None,
+    keep: KeepNamed | None = None,
     sink: Sinkable | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:

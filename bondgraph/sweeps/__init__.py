@@ -1,8 +1,8 @@
 """Sweeps: a model, many points and what is to be kept in; every run once, stored so that it can be gone on with, out."""
 
+from bondgraph.run.measures import Measure, events, first_time, integral, last, lowest, mean, peak, series
 from bondgraph.sweeps.distributions import loguniform, normal, uniform
 from bondgraph.sweeps.interface import sweep
-from bondgraph.sweeps.keep import Measure, events, first_time, integral, last, mean, peak
 from bondgraph.sweeps.runs import Run, Runs, load_runs
 from bondgraph.sweeps.tasks import Fault
 
@@ -17,9 +17,11 @@ __all__ = [
     "last",
     "load_runs",
     "loguniform",
+    "lowest",
     "mean",
     "normal",
     "peak",
+    "series",
     "sweep",
     "uniform",
 ]

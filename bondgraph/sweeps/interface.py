@@ -15,11 +15,12 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.emit.kernel import MANY
 from bondgraph.errors import Problem, raise_if_any, refusal
 from bondgraph.output.progress import Progress
+from bondgraph.run.measures import Measure
 from bondgraph.run.settings import known, sample_times, span_of
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 from bondgraph.sweeps.columns import Column
 from bondgraph.sweeps.driving import drive, executor_or_threads, speed
-from bondgraph.sweeps.keep import Keepable, Kept, Measure, kept_of
+from bondgraph.sweeps.keep import Keepable, Kept, kept_of
 from bondgraph.sweeps.points import FAILURE, RUN, Points, points_of
 from bondgraph.sweeps.runs import Runs
 from bondgraph.sweeps.sending import SentModel, Source, sent_model
@@ -59,8 +60,8 @@ def sweep(
         (`normal(50.0, 2.0)`, or of `scipy.stats`) are drawn from; a list of {name: value}, or a DataFrame, one row for each run.
         Names are those of parameters, "spring.stiffness", of states that then start from there, "spring.q", and of automata.
     t_end : s, of every run.
-    keep : {column: what is kept}: "rotor.flow", its course at all samples; `last("rotor.flow")`, `peak`, `mean`, `integral`,
-        `first_time("bounces")`, `events("bounces")`; or a function of the `Result`.
+    keep : {column: what is kept}: "rotor.flow", its values at all samples; `last("rotor.flow")` or another measure of
+        `bondgraph.measures`; or a function of the `Result`.
     runs, seed : how often is drawn from distributions; the numbers of a run follow from the seed, its number and the names alone.
     store : file of an SQLite database, made or gone on with: runs that are there are not run again. More values behind those
         of the first axis, and more draws where nothing is crossed, are added to it. None keeps runs in memory.

@@ -12,8 +12,9 @@ import numpy as np
 
 from bondgraph.emit.machine import vector_width
 from bondgraph.errors import ModelError, Problem, RunError
+from bondgraph.run.measures import Measure
 from bondgraph.run.results.failure import Doubt, Failure
-from bondgraph.sweeps.keep import Eventless, Kept, Measurable, Measure, needed
+from bondgraph.sweeps.keep import Kept
 from bondgraph.sweeps.sending import SentModel
 
 if TYPE_CHECKING:
@@ -77,8 +78,9 @@ def run_chunk(model: SentModel, asked: Asked, runs: np.ndarray, points: Mapping[
             rows.append(Row(run, None, found))
         else:
             starts[run] = found
-    if prepared.runs.in_machine_code and _of_samples(asked.kept, bool(prepared.runs.program.transitions)):
-        rows += _together(starts, asked, prepared.runs)
+    measures = {kept.name: kept.take for kept in asked.kept if isinstance(kept.take, Measure)}
+    if prepared.runs.in_machine_code and len(measures) == len(asked.kept):
+        rows += _together(starts, asked, prepared.runs, measures)
     else:
         rows += [_alone(run, start, asked, prepared.runs) for run, start in starts.items()]
     order = {int(run): k for k, run in enumerate(runs)}
@@ -116,39 +118,32 @@ def _refused(run: int, problem: Problem) -> Fault:
     return Fault(run, problem.code, ": ".join(filter(None, (problem.title, "; ".join(problem.details)))))
 
 
-def _of_samples(kept: Sequence[Kept], eventful: bool) -> bool:
-    """Whether samples are enough for all that is kept of runs, in which there may be events."""
-    return all(isinstance(own.take, Measure) and (own.take.kind.of_samples or not eventful) for own in kept)
-
-
 def _alone(run: int, start: Start, asked: Asked, prepared: PreparedProgram) -> Row:
-    """A run with its `Result`, for what happens in it and for functions of the user's."""
+    """A run with its `Result`, for functions of the user's."""
     x, p, m = start
     result = attempted(run, functools.partial(prepared.judged, x, p, m))
-    return Row(run, None, result) if isinstance(result, Fault) else _row(run, asked, result, result.failure, result.doubts)
+    if isinstance(result, Fault):
+        return Row(run, None, result)
+    return _row(run, lambda: tuple(kept(result) for kept in asked.kept), result.failure, result.doubts)
 
 
-def _together(starts: Mapping[int, Start], asked: Asked, prepared: PreparedProgram) -> list[Row]:
-    """Runs of which samples are enough, in one call of machine code."""
+def _together(starts: Mapping[int, Start], asked: Asked, prepared: PreparedProgram, measures: Mapping[str, Measure]) -> list[Row]:
+    """Runs of which measures alone are kept, in one call of machine code."""
     if not starts:
         return []
     x, p, m = (np.array(blocks) for blocks in zip(*starts.values(), strict=True))
-    ways = needed([kept.take for kept in asked.kept if isinstance(kept.take, Measure) and not kept.take.kind.of_event])
-    lanes = vector_width() if asked.side_by_side else 1
-    ends = prepared.many(p, x, m, {name: (way, name) for name, way in ways.items()}, threads=1, lanes=lanes)
+    ends = prepared.many(p, x, m, measures, threads=1, lanes=vector_width() if asked.side_by_side else 1)
     rows = []
     for k, run in enumerate(starts):
         if k in ends.refused:
             rows.append(Row(run, None, _refused(run, ends.refused[k].problem)))
             continue
-        courses = {name: of[k] if ways[name] == "course" else of[k][None] for name, of in ends.kept.items()}
-        course = Eventless(prepared.wanted[1], courses)
-        rows.append(_row(run, asked, course, ends.failures.get(k), ends.doubts.get(k, ())))
+        taken = functools.partial(tuple, [np.asarray(ends[name][k]) for name in measures])
+        rows.append(_row(run, taken, ends.failures.get(k), ends.doubts.get(k, ())))
     return rows
 
 
-def _row(run: int, asked: Asked, finished: Measurable, failure: Failure | None, doubts: Sequence[Doubt]) -> Row:
+def _row(run: int, taken: Callable[[], tuple[np.ndarray, ...]], failure: Failure | None, doubts: Sequence[Doubt]) -> Row:
     if failure is not None:
         return Row(run, None, Fault(run, failure.kind, failure.reason, failure.time, failure.suspect))
-    values = tuple(kept(finished) for kept in asked.kept)
-    return Row(run, values, None, tuple(Fault(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))
+    return Row(run, taken(), None, tuple(Fault(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))

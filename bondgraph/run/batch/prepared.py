@@ -25,6 +25,7 @@ from bondgraph.run.batch.workers import Chunks, Crew, Pace
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import Ticks
 from bondgraph.run.hybrid import Hybrid, result_of
+from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
@@ -209,7 +210,7 @@ class PreparedProgram:
         p: Any,
         x0: Any,
         m0: Any,
-        keep: Mapping[str, tuple[str, str]] | None = None,
+        keep: Mapping[str, str | Measure] | None = None,
         *,
         threads: int | None = None,
         watch: bool = True,
@@ -220,8 +221,8 @@ class PreparedProgram:
 
         Parameters
         ----------
-        keep : what is kept of each run besides its end, {"peak": ("max", "rotor.flow")}: "last", "max", "min", "integral" (by
-            trapezoids), "mean" or "course" of a quantity at the samples.
+        keep : what is kept of each run besides its end, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the
+            name of a quantity, whose values at all samples are kept.
         threads : how many work at it; as many as there are processors by default. The numbers do not depend on it.
         watch : whether to look along each run for positions in which its constraints lose rank, as single runs do; without, such
             a run is not told from others, and what only that looks at is not computed.

@@ -20,6 +20,7 @@ from bondgraph.output.progress import Progress
 from bondgraph.run.batch.collect import Collected, Made, RunBatch
 from bondgraph.run.batch.results import RunEnds, kept_of
 from bondgraph.run.batch.validity.rank_screen import screens
+from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
@@ -152,7 +153,7 @@ class Chunks:
     def ends(
         self,
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
-        keep: Mapping[str, tuple[str, str]],
+        keep: Mapping[str, str | Measure],
         machine: bool,
         crew: Crew,
         watch: bool,
@@ -166,13 +167,14 @@ class Chunks:
         watched = watch and has_constraints(self.program)
         collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
         machine = machine and (outputs is None or outputs.address is not None)
+        machine = machine and all(own.measure.kind.machine is not None for own in kept)
         machine = machine and (not watched or screens(self.program))
         beside = self._in_lanes(crew.lanes, runs) if machine else None
         left: Sequence[int] = range(runs)
         called_off = Event()
         with Progress(self.program.name, runs, progress) as bar, crew.at_work(called_off) as each:
             if machine:
-                counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
+                counts = [sum(own.size for own in kept if own.over_time is over_time) for over_time in (False, True)]
                 batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
                 claims = Claims(runs, 1 if beside is None else FOR_EACH * beside.lanes, crew.pace, called_off)
 
