@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _run(quick: bool) -> dict[str, Any]:
-    rounds, inner = (2, 20) if quick else (ROUNDS, 200)
+    rounds, inner = (1, 5) if quick else (ROUNDS, 200)
     robot = DeltaRobot(DeltaParameters.fit()).compiled
     models = {"rc": (compile_model(circuit()), 0.1), "winding": (compile_model(motor()), 0.01), "delta": (robot, 1.0)}
     models |= {
@@ -155,7 +155,7 @@ def _run(quick: bool) -> dict[str, Any]:
     beside = {name: (*models[name], parameter) for name, parameter in VARIED.items()}
     beside |= {name: (construction(chain)[0], 1.0, parameter) for name, (chain, parameter) in TREES.items()}
     found["side by side"] = {
-        name: side_by_side(compiled, parameter, t_end, 64 if quick else RUNS, rounds)
+        name: side_by_side(compiled, parameter, t_end, 16 if quick else RUNS, rounds)
         for name, (compiled, t_end, parameter) in beside.items()
     }
     rows = [

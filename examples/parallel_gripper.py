@@ -70,7 +70,7 @@ def runs(step: float = 0.01) -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from screwbond.models.pictures.courses import courses
+    from screwbond.models.pictures.plotting import plot_signals
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/parallel_gripper"))
@@ -86,5 +86,5 @@ if __name__ == "__main__":
         "left finger.gap": "gap (m)",
         "y place.y": "height of the fingers (m)",
     }
-    courses(found, signals, out / "forces.png", title="Two fingers slide down along a disc")
+    plot_signals(found, signals, out / "forces.png", title="Two fingers slide down along a disc")
     print(f"  picture in {out / 'forces.png'}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from screwbond.models import ground, planar_body, rigid_body, touch_planar
-from screwbond.models.contacts.many import collisions
+from screwbond.models.contacts.collision_sets import collisions
 
 from bondgraph import J0, C, Graph, Sf
 from bondgraph.run.results.result import Result
@@ -60,7 +60,7 @@ def runs() -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from screwbond.models.pictures.courses import courses
+    from screwbond.models.pictures.plotting import plot_signals
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/pushing"))
@@ -76,8 +76,8 @@ if __name__ == "__main__":
         "box.place": ("place (m, rad)", "x", "y", "angle"),
         "front.normal force": "at the front (N)",
     }
-    courses(plane, shown, out / "plane.png", title="A box is pushed in a plane")
+    plot_signals(plane, shown, out / "plane.png", title="A box is pushed in a plane")
     wrench = ("push (N m, N)", *(f"{kind} {axis}" for kind in ("moment", "force") for axis in "xyz"))
     pose = ("pose of the box (1, m)", *["w", "i", "j", "k", "x", "y", "z"])
-    courses(space, {"spring.effort": wrench, "box.pose": pose}, out / "space.png", title="A box is pushed in space")
+    plot_signals(space, {"spring.effort": wrench, "box.pose": pose}, out / "space.png", title="A box is pushed in space")
     print(f"  pictures in {out}")

@@ -44,7 +44,7 @@ def runs() -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from screwbond.models.pictures.courses import courses
+    from screwbond.models.pictures.plotting import plot_signals
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/sphere_robot"))
@@ -60,5 +60,5 @@ if __name__ == "__main__":
         "floor.gap": "gap (m)",
         "robot.place": ("place (m)", "x", "z"),
     }
-    courses(found, signals, out / "vibration.png", title="A sphere sticks and slides on the floor")
+    plot_signals(found, signals, out / "vibration.png", title="A sphere sticks and slides on the floor")
     print(f"  picture in {out / 'vibration.png'}")

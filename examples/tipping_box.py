@@ -50,7 +50,7 @@ def runs() -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from screwbond.models.pictures.courses import courses
+    from screwbond.models.pictures.plotting import plot_signals
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/tipping_box"))
@@ -68,5 +68,5 @@ if __name__ == "__main__":
         "corner B.normal force": "at B (N)",
         "finger tip.gap": "gap at the finger (m)",
     }
-    courses(found, signals, out / "tipping.png", title="A box is tipped and falls back")
+    plot_signals(found, signals, out / "tipping.png", title="A box is tipped and falls back")
     print(f"  picture in {out / 'tipping.png'}; the box tips at {TIPS:.3f} N")

@@ -16,8 +16,8 @@ from screwbond.models.visuals import Visual, visuals_of
 from bondgraph import Graph
 from bondgraph.errors import refusal
 from bondgraph.model.model import Visible
-from screws.given import floats
 from screws.joints import Vector
+from screws.numeric_arguments import floats
 
 __all__ = ["PlanarLooks", "PlanarTouch", "mark_planar_body", "mark_planar_touch"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from screws import rotations
-from screws.given import floats
+from screws.numeric_arguments import floats
 from screws.rotations import series, tilde
 from screws.scalars import Scalar, array, less, where
 
@@ -19,11 +19,11 @@ def pose(R: np.ndarray, p: Sequence[Scalar] | np.ndarray) -> np.ndarray:
 
 
 def is_pose(H: Any, tolerance: float = 1e-6) -> bool:
-    """Whether H is numbers (4, 4) with a right-handed rotation, whose columns are orthonormal within the tolerance."""
-    found = floats(H, (4, 4))
-    if found is None or not np.allclose(found[3], [0.0, 0.0, 0.0, 1.0]):
+    """Return True if H is a real matrix (4, 4) with a right-handed rotation, orthonormal within the tolerance."""
+    matrix = floats(H, (4, 4))
+    if matrix is None or not np.allclose(matrix[3], [0.0, 0.0, 0.0, 1.0]):
         return False
-    R = found[:3, :3]
+    R = matrix[:3, :3]
     return bool(np.allclose(R.T @ R, np.eye(3), atol=tolerance) and np.linalg.det(R) > 0.0)
 
 
@@ -120,7 +120,7 @@ def log(H: np.ndarray) -> np.ndarray:
 def pose_from_state(x: Sequence[Scalar] | np.ndarray) -> np.ndarray:
     """Pose (4, 4) of a state [qw, qx, qy, qz, px, py, pz] (m); the quaternion need not be exactly unit.
 
-    What is a pose (4, 4) already stays one: bodies without a pose state have no quaternion.
+    A pose (4, 4) is returned unchanged: bodies without a pose state have no quaternion.
     """
     if isinstance(x, np.ndarray) and x.shape == (4, 4):
         return x

@@ -1,4 +1,4 @@
-"""Vectors of three scalars: the few products of them; triples go without the overhead of small arrays."""
+"""Vectors of three scalars and their products; triples avoid the overhead of small arrays."""
 
 from __future__ import annotations
 

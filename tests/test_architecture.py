@@ -22,7 +22,7 @@ FOLDERS = {"screwbond.models": "models"}
 
 ROOMS = {
     "screws": (
-        ("errors", "given", "linear", "scalars"),
+        ("errors", "linear", "numeric_arguments", "scalars"),
         ("jets", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),
         ("contact", "inertia", "joints", "shapes"),

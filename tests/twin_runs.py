@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.prepared import PreparedProgram
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.hybrid import Hybrid, result_of
 
 TOLD: Counter[str] = Counter()
@@ -23,7 +23,7 @@ def referred(prepared, settings):
     """The run that is made by Python alone."""
     program = prepared.program
     bound = Bound(program, settings.p, settings.t_start, settings.span)
-    ticks = Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
+    ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     with Progress(program.name, settings.span, False) as bar:
         run = Hybrid(bound, settings, ticks, bar, reference=True)
         run.go(prepared.choice)

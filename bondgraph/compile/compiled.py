@@ -32,7 +32,16 @@ from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.events.guard_history import nudges
 from bondgraph.run.program import Program
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run_arguments import Initial, KeepAsked, KeepNamed, RunSettings, Sinkable, StartValues, spelled_settings, start_of
+from bondgraph.run_arguments import (
+    Initial,
+    KeepNamed,
+    KeepOptions,
+    RunSettings,
+    Sinkable,
+    StartValues,
+    spelled_settings,
+    start_of,
+)
 from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
@@ -261,7 +270,7 @@ class Compiled(Frozen):
         """
         from bondgraph.prepared.runs import run_once
 
-        return run_once(self, t_end, parameters, initial, KeepAsked(keep, sink), settings)
+        return run_once(self, t_end, parameters, initial, KeepOptions(keep, sink), settings)
 
     @spelled_settings
     def prepare_run(
@@ -278,7 +287,7 @@ class Compiled(Frozen):
         """
         from bondgraph.prepared.runs import prepared_run
 
-        return prepared_run(self, t_end, KeepAsked(keep, sink), settings)
+        return prepared_run(self, t_end, KeepOptions(keep, sink), settings)
 
     def linearise(
         self,

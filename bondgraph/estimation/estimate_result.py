@@ -1,4 +1,4 @@
-"""An estimate: numbers with their covariance, what data do not tell of them, and the runs at them, as text, table and plot."""
+"""Estimate of parameters: values with their covariance, confidence regions and identifiability, as text, table and plot."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ from bondgraph.run.results.result import Result
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
-    """Numbers that were estimated, and how well data know them.
+    """Estimated numbers with their covariance.
 
     Parameters
     ----------
-    labels, units, values : of the numbers (k,); deviations : standard deviations (k,), infinite where the data do not tell.
+    labels, units, values : of the numbers (k,); deviations : standard deviations (k,), infinite where not identifiable.
     covariance : (k, k), in the units of the numbers.
-    singular_values, directions : (k,), and (k, k) whose row i holds relative changes of all numbers together that are known to
-        1 / singular_values[i]; the best known first.
-    residuals : name of each channel -> model less data over sigma (samples, numbers), a list of one for each experiment.
-    sigma : the same with the standard deviation of the noise; estimated : channels where it came from what is left.
-    chi2, freedom : sum of all squared residuals, and how many of them are free.
-    told : findings in words: what data cannot tell, numbers at their bounds, doubts.
-    results : a run for each experiment at the estimate. message : why the search ended. failed : why runs on the way failed, how
-        often.
+    singular_values, directions : (k,), and (k, k) whose row i is a combination of relative changes of the numbers with the
+        standard deviation 1 / singular_values[i]; the best known first.
+    residuals : (model - data) / sigma (samples, numbers) of each experiment, by the name of the channel.
+    sigma : standard deviations of the noise, likewise; estimated : channels where these came from the residuals.
+    chi2, freedom : sum of all squared residuals, and their degrees of freedom.
+    told : findings in words: numbers that are not identifiable, or at their bounds, and doubts.
+    results : a run for each experiment at the estimate. message : why the search ended. failed : counts of failed runs by reason.
     """
 
     labels: tuple[str, ...]
@@ -53,14 +52,14 @@ class Estimate:
     trials: tuple[Trial, ...] = field(repr=False)
 
     def __getitem__(self, label: str) -> float:
-        """The value of a number by name."""
+        """Return the value of a number by name."""
         if label not in self.labels:
             raise KeyError(f"{label!r} was not estimated; there are: {', '.join(self.labels)}")
         return float(self.values[self.labels.index(label)])
 
     @cached_property
     def correlation(self) -> np.ndarray:
-        """Correlation of the numbers (k, k); nan where one is not told."""
+        """Correlation of the numbers (k, k); nan where one is not identifiable."""
         with np.errstate(all="ignore"):
             return np.asarray(self.covariance / np.outer(self.deviations, self.deviations))
 
@@ -70,14 +69,14 @@ class Estimate:
         return dict(zip(self.labels, self.values.tolist(), strict=True))
 
     def distance(self, numbers: Mapping[str, float]) -> float:
-        """How far other numbers are from the estimate, in standard deviations: the Mahalanobis distance."""
+        """Return the Mahalanobis distance of other numbers from the estimate, in standard deviations."""
         off = np.array([numbers[label] for label in self.labels]) - self.values
         size = sizes_of(self.values)
-        seen = self.singular_values * (self.directions @ (off / size))
-        return float(np.linalg.norm(seen))
+        return float(np.linalg.norm(self.singular_values * (self.directions @ (off / size))))
 
     def covers(self, numbers: Mapping[str, float], probability: float = 0.95) -> bool:
-        """Whether numbers lie within the ellipsoid of this probability: chi-square where the noise was known, else Fisher's F."""
+        """Return True if numbers lie in the confidence ellipsoid of this probability: by chi-square for known noise, else by
+        F."""
         from scipy.stats import chi2, f
 
         k = len(self.labels)
@@ -93,12 +92,12 @@ class Estimate:
         return "\n".join([*rows, self._sum(), *self.told])
 
     def _sum(self) -> str:
-        known = f"sigma of {', '.join(self.estimated)} estimated from what is left" if self.estimated else "sigma as given"
-        return f"chi2 {self.chi2:.6g} of {self.freedom} free residuals; {known}"
+        noise = f"sigma of {', '.join(self.estimated)} estimated from what is left" if self.estimated else "sigma as given"
+        return f"chi2 {self.chi2:.6g} of {self.freedom} free residuals; {noise}"
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{label}={value:.6g}" for label, value in self.parameters.items())
-        return f"Estimate({said})"
+        text = ", ".join(f"{label}={value:.6g}" for label, value in self.parameters.items())
+        return f"Estimate({text})"
 
     def _repr_html_(self) -> str:
         rows = zip(self.labels, self.values, self.deviations, self.units, strict=True)
@@ -106,9 +105,10 @@ class Estimate:
         return cell(line("estimate", self._sum()), table(head, [tuple(row) for row in rows]), items(self.told))
 
     def plot(self, *names: str, axes: Any = None) -> np.ndarray:
-        """Data and fit over time, a panel for each name and experiment: Matplotlib's axes (panels,); all channels by default.
+        """Plot data and fit over time, a panel for each name and experiment; return Matplotlib's axes (panels,). All channels by
+        default.
 
-        Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for axes that are too few.
+        Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for too few axes.
         """
         chosen = [
             (result, channel)
@@ -116,23 +116,23 @@ class Estimate:
             for channel in trial.channels
             if not names or channel.name in names
         ]
-        with panels(len(chosen), axes, "courses", self.results[0].program.name) as drawn:
-            for own, (result, channel) in zip(drawn, chosen, strict=True):
-                _panel(own, result, channel)
-        return drawn
+        with panels(len(chosen), axes, "courses", self.results[0].program.name) as all_axes:
+            for panel, (result, channel) in zip(all_axes, chosen, strict=True):
+                _panel(panel, result, channel)
+        return all_axes
 
 
 def _panel(axes: Any, result: Result, channel: Channel) -> None:
-    """Data as dots, the fit as a line."""
-    course = np.asarray(result[channel.name]).reshape(len(result.t), -1)
+    """Plot data as dots, the fit as a line."""
+    values = np.asarray(result[channel.name]).reshape(len(result.t), -1)
     for k in range(channel.y.shape[1]):
         axes.plot(channel.t, channel.y[:, k], ".", color=MUTED, markersize=3.0, label="data" if not k else None)
-        axes.plot(result.t, course[:, k], label="fit" if not k else None)
+        axes.plot(result.t, values[:, k], label="fit" if not k else None)
     axes.set_ylabel(labelled(channel.name, channel.unit))
     axes.set_xlabel("time (s)")
     axes.legend(frameon=False)
 
 
 def sizes_of(values: np.ndarray) -> np.ndarray:
-    """What changes of numbers (k,) are relative to: themselves, or 1 where one is zero."""
+    """Return the sizes that changes of numbers (k,) are relative to: their absolute values, or 1 for zero."""
     return np.where(values != 0.0, np.abs(values), 1.0)

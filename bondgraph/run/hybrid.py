@@ -38,7 +38,7 @@ import numpy as np
 from bondgraph.output.progress import Progress
 from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import Courses
 from bondgraph.run.events.handler import RunPoint, Settler
 from bondgraph.run.events.impacts.fired_transitions import Passage
@@ -94,7 +94,7 @@ class Hybrid:
         self,
         bound: Bound,
         settings: Settings,
-        ticks: Ticks,
+        ticks: ClockSchedule,
         bar: Progress,
         reference: bool = False,
         samples: SampleRows | None = None,

@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
-from bondgraph.run_arguments import KeepAsked, KeepNamed, RunSettings, Sinkable, spelled_settings
+from bondgraph.run_arguments import KeepNamed, KeepOptions, RunSettings, Sinkable, spelled_settings
 
 
 @spelled_settings
@@ -43,4 +43,4 @@ def simulate(
     settings, E330 clocks, E307 solver not installed, E308 start values, E309 parameters, E310 modes not finite, E323 a run that
     is not ok, where it is to be `strict`, E346 and E348 what is to be kept, and where.
     """
-    return prepare(program, t_end, KeepAsked(keep, sink), **settings).result(x0, parameters, modes0)
+    return prepare(program, t_end, KeepOptions(keep, sink), **settings).result(x0, parameters, modes0)

@@ -1,4 +1,4 @@
-"""Time stepping with rigid contacts: a graph and a step in; states at the ends of steps, with forces that balance there, out."""
+"""Time stepping with rigid contacts and Coulomb friction, quasi-static or dynamic, by quadratic programs."""
 
 from bondgraph.stepping.interface import Stepper, quasistatic, stepper
 from bondgraph.stepping.quadratic.candidates import WORLD, Candidates, Pairs, TouchingBody

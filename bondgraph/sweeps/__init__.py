@@ -1,4 +1,4 @@
-"""Sweeps: a model, many points and what is to be kept in; every run once, stored so that it can be gone on with, out."""
+"""Parameter sweeps: run a model at many points, once each, in a store that an interrupted sweep resumes from."""
 
 from bondgraph.run.measures import Measure, events, first_time, integral, last, lowest, mean, peak, series
 from bondgraph.sweeps.distributions import loguniform, normal, uniform

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.given import fixed_floats, floats
 from screws.inertia import check_inertia
+from screws.numeric_arguments import fixed_floats, floats
 
 Vector = Sequence[float] | np.ndarray
 

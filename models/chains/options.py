@@ -11,7 +11,7 @@ from screwbond.models.chains.dynamics import mass_matrix, massless
 from screwbond.models.chains.trees import Tree
 
 from bondgraph.errors import Place, Problem, caller_place
-from screws.given import floats, real
+from screws.numeric_arguments import floats, real
 
 SINGULAR = 1e-13
 """Smallest eigenvalue up to which a mass matrix whose diagonal is scaled to 1 counts as singular."""

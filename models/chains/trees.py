@@ -15,7 +15,7 @@ from screwbond.models.chains.sections import Drive, Sections, sections_of
 
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import brief
-from screws.given import fixed_floats
+from screws.numeric_arguments import fixed_floats
 
 
 @brief

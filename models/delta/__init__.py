@@ -1,10 +1,10 @@
-"""The delta robot: parameters in; kinematics, graphs, linear analysis, runs and their files out."""
+"""Delta robot: kinematics, bond graphs, linear analysis, control and runs from one record of parameters."""
 
 from screwbond.models.delta.graphs.control import Control, gravity_compensation, joint_control, linearising_control, task_control
 from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph
 from screwbond.models.delta.graphs.three_arms import delta_arm, delta_graph, tie_arms
 from screwbond.models.delta.kinematics.parameters import DeltaParameters, read_parameters
-from screwbond.models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
+from screwbond.models.delta.kinematics.robot_kinematics import Configuration, DeltaKinematics
 from screwbond.models.delta.studies.analysis import (
     Equilibrium,
     PoleZeroMap,

@@ -9,7 +9,7 @@ from screwbond.models.impact.robot import Striker
 from screwbond.models.impact.striking import Strike
 from screwbond.models.impact.study import ImpactStudy
 from screwbond.models.pictures import Curve, Force, Happening, Look, Panel, Scene, Solid, still
-from screwbond.models.pictures.filling.linkages import Bones, link_courses
+from screwbond.models.pictures.from_results.links import RodLinks, link_poses
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import along, lofted
 from screwbond.models.pictures.style import AMBER, BLUE, FORCE, MUTED
@@ -26,10 +26,10 @@ def strike_scene(striker: Striker, strike: Strike, title: str = "") -> Scene:
     The arm is drawn by its skins, as rods where it has none. The title is by default the arm's name and what it does.
     """
     where, result = striker.where, strike.result
-    bones = Bones(where.chain, {where.link: [np.asarray(where.point)]}, BONES)
+    bones = RodLinks(where.chain, {where.link: [np.asarray(where.point)]}, BONES)
     q = np.asarray(result["arm.mechanism.q"], dtype=float).reshape(len(result.t), -1)
     rest = np.tile(np.eye(4), (len(result.t), 1, 1))
-    courses = link_courses(where.chain, q)
+    courses = link_poses(where.chain, q)
     tip = bones.touching(where.link, courses, np.asarray(where.point))
     solids = [*skinned(where.chain, striker.skins, q), tip] if striker.skins else bones.solids(courses)
     n = np.asarray(striker.normal, dtype=float) / np.linalg.norm(np.asarray(striker.normal, dtype=float))

@@ -13,7 +13,7 @@ from screwbond.models.impact.figures import FIGURES
 from screwbond.models.impact.mobility import KINDS, direction
 from screwbond.models.impact.robot import Striker, default_striker, striker_from_urdf
 from screwbond.models.impact.study import ImpactStudy, Measured, study_impact
-from screwbond.models.pictures.probe import unrendered
+from screwbond.models.pictures.probe import rendering_problem
 from screwbond.models.studies.artefacts import Picture, plot
 from screwbond.models.studies.commands import add_fields, record_of, study_command
 from screwbond.models.studies.files import Table
@@ -83,7 +83,7 @@ def _overview(study: ImpactStudy) -> list[str]:
 def _pictures(study: ImpactStudy) -> dict[str, Picture]:
     """All figures, and the arm."""
     figures = {name: plot(functools.partial(draw, study)) for name, draw in FIGURES.items()}
-    return {**figures, ARM: Picture(lambda path: plot_arm(study, path), unrendered, 5.0)}
+    return {**figures, ARM: Picture(lambda path: plot_arm(study, path), rendering_problem, 5.0)}
 
 
 def _arguments(parser: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from screwbond.models.impact.viscoelastic import ForceCourse, ViscoelasticImpact, identify, need_positive
 
 from bondgraph.errors import refusal
-from screws.given import real
+from screws.numeric_arguments import real
 
 
 class ForceLaw(Protocol):

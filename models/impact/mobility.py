@@ -15,8 +15,8 @@ import numpy as np
 from screwbond.models.chains import BodyInertia, Tree, body_jacobian, link_pose, mass_matrix, welded
 
 from bondgraph.errors import ModelError, refusal
-from screws.given import reals
 from screws.inertia import spatial_inertia
+from screws.numeric_arguments import reals
 from screws.poses import Ad, inverse
 from screws.rotations import tilde
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
-from screws.given import floats, real
+from screws.numeric_arguments import floats, real
 
 Floats = NDArray[np.float64]
 

@@ -28,8 +28,8 @@ from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import SCREW, motions
 from bondgraph.model.model import Visible
 from bondgraph.model.ops import NEGATE
-from screws.given import real
 from screws.joints import Joint
+from screws.numeric_arguments import real
 from screws.poses import inverse, is_pose, pose_from_state, pose_state, product
 
 

@@ -16,7 +16,7 @@ from bondgraph import Compiled
 from bondgraph.errors import refusal
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
-from screws.given import reals, shown
+from screws.numeric_arguments import reals, shown
 
 T_END = 45.0
 """By then the ball has fallen through the last gate, and not yet met the inner side of the last ring, s."""

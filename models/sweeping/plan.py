@@ -34,7 +34,7 @@ from bondgraph.run.measures import MEASURES, STORED, Measure
 from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import loguniform, normal, uniform
 from bondgraph.sweeps.interface import OWN
-from bondgraph.sweeps.keep import Keepable
+from bondgraph.sweeps.kept_columns import Keepable
 
 DRAWN = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
 """Distributions by their names in files, each of two numbers."""

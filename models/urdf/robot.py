@@ -15,7 +15,7 @@ from screwbond.models.urdf.skins import Skin
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import brief
-from screws.given import floats
+from screws.numeric_arguments import floats
 
 
 @brief

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from screwbond.models.chains import Tree
 from screwbond.models.chains.checks import as_floats
 from screwbond.models.pictures import Frame, Look, Scene, Solid
-from screwbond.models.pictures.filling.linkages import LINKS, link_courses
+from screwbond.models.pictures.from_results.links import LINKS, link_poses
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh, joined
 from screwbond.models.urdf.robot import Robot
@@ -42,7 +42,7 @@ def robot_scene(
     times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(as_floats(t))
     _check(robot, rows, times, frames)
     solids = skinned(robot.tree, robot.skins, rows)
-    courses = link_courses(robot.tree, rows)
+    courses = link_poses(robot.tree, rows)
     shown = tuple(Frame(courses[robot.tree.index(link)], label=(link, "")) for link in frames)
     view = np.array(VIEW) / np.linalg.norm(VIEW)
     filled: dict[str, Any] = {"view": view, "up": np.array([0.0, 0.0, 1.0]), "frames": shown, "size": _size(solids)}
@@ -54,7 +54,7 @@ def skinned(tree: Tree, skins: Sequence[Skin], rows: Array) -> list[Solid]:
     own: dict[str, list[Skin]] = {}
     for skin in skins:
         own.setdefault(skin.link, []).append(skin)
-    solids, courses = [], link_courses(tree, rows)
+    solids, courses = [], link_poses(tree, rows)
     for link, parts in own.items():
         body = LINKS[_bodies_below(tree, link) % len(LINKS)]
         mesh = joined(*(skin.mesh.painted(skin.colour or body) for skin in parts))

@@ -1,4 +1,4 @@
-"""Contact of two surfaces: poses, surfaces and coordinates in; closest points, contact rates and relative poses out."""
+"""Contact of two curved surfaces: closest points, contact coordinates and their rates, relative pose and curvature."""
 
 from screws.contact.closest import ContactCoordinates, closest_points, contact_places, is_convex
 from screws.contact.kinematics import contact_pose, contact_rates, drift, motion_rate, relative_curvature, relative_pose

@@ -1,4 +1,4 @@
-"""Charts of closed surfaces: two polar charts of the unit sphere that hide each other's poles.
+"""Charts of closed surfaces: an atlas of two polar charts of the unit sphere, each regular at the other's poles.
 
 A closed surface is c = F(n), n on the unit sphere. Chart 0 has its axis along z, chart 1 along x:
 n = (sin u cos v, sin u sin v, cos u) and n = (cos u, sin u cos v, sin u sin v), 0 < u < pi.
@@ -15,10 +15,10 @@ from screws.scalars import Scalar, array, atan2, cos, equal, sin, sqrt, where
 from screws.vectors import Triple, dot
 
 MARGIN = 0.3
-"""sin u below which the other chart takes over; there sin u of the other chart is at least 0.95."""
+"""Value of sin u below which the other chart takes over; there sin u of the other chart is at least 0.95."""
 
 LATEX = (r"n = (\sin u \cos v, \sin u \sin v, \cos u)", r"n = (\cos u, \sin u \cos v, \sin u \sin v)")
-"""The point n of the unit sphere in each chart."""
+"""Formula of the point n of the unit sphere in each chart."""
 
 
 class Direction(NamedTuple):
@@ -32,7 +32,7 @@ class Direction(NamedTuple):
 
 
 def choose(chart: Scalar, in_chart_0: Scalar, in_chart_1: Scalar) -> Scalar:
-    """The value that belongs to the chart; a chart that is a plain number is decided at once."""
+    """Return the value that belongs to the chart; a chart that is a plain number is decided at once."""
     if isinstance(chart, (int, float, np.number)):
         return in_chart_1 if chart else in_chart_0
     return where(equal(chart, 0.0), in_chart_0, in_chart_1)
@@ -70,7 +70,7 @@ def better_chart(n: Sequence[float] | np.ndarray) -> float:
 
 
 def margin(q: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """sin u - 0.3: positive inside the chart."""
+    """Return sin u - 0.3: positive inside the chart."""
     return sin(q[0]) - MARGIN
 
 

@@ -1,4 +1,4 @@
-"""The record Surface: a shape (formulas) with its numbers, seen through an atlas of charts."""
+"""Record Surface: a shape (formulas) with its parameters and its atlas of charts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Values = Sequence[Scalar] | np.ndarray
 
 
 class Shape(Protocol):
-    """Formulas of a kind of surface; its numbers come as a sequence `p`, so one compiled shape serves all sizes."""
+    """Formulas of a kind of surface; its parameters come as a sequence `p`, so one compiled shape serves all sizes."""
 
     @property
     def name(self) -> str:
@@ -27,16 +27,16 @@ class Shape(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether the surface is c = F(n) on the unit sphere, with two charts."""
+        """True if the surface is c = F(n) on the unit sphere, with two charts."""
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """LaTeX of the numbers `p`; none where the formulas are a user's."""
+        """LaTeX of the parameters `p`; empty for a user's formulas."""
 
     @property
     def latex(self) -> tuple[str, ...]:
         """LaTeX of the point, an equation of c and one of each further letter, in u, v and `letters`, in the vector n of
-        `charts.LATEX` where closed; none where the formulas are a user's."""
+        `charts.LATEX` where closed; empty for a user's formulas."""
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         """Point c of the surface."""
@@ -45,7 +45,7 @@ class Shape(Protocol):
         """Gauss frame, metric, curvature and torsion."""
 
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
-        """Coordinates and chart near a point (3,) of the surface; None where only a search can tell."""
+        """Coordinates and chart near a point (3,) of the surface; None where only a search finds them."""
 
     def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
         """(from, to, periodic) of both coordinates in chart 0; infinite where unbounded."""
@@ -89,7 +89,7 @@ class Surface:
 
     @property
     def closed(self) -> bool:
-        """Whether the surface closes over two charts."""
+        """True if the surface is closed and has two charts."""
         return self.shape.closed
 
     @property
@@ -98,7 +98,7 @@ class Surface:
         return 2 if self.shape.closed else 1
 
     def values(self) -> tuple[float, ...]:
-        """The numbers of the parameters, in their order."""
+        """Values of the parameters, in their order."""
         return tuple(self.parameters.values())
 
     def point(self, q: Coordinates, chart: Scalar = 0.0, parameters: Values | None = None) -> np.ndarray:
@@ -111,12 +111,13 @@ class Surface:
 
     @property
     def has_edge(self) -> bool:
-        """Whether the surface ends somewhere: it is not closed, and a coordinate that is not periodic has a finite range."""
+        """True if the surface has an edge: it is not closed, and a coordinate that is not periodic has a finite range."""
         return not self.closed and bool(self._edges())
 
     @property
     def endless(self) -> bool:
-        """Whether neither coordinate ends, as on a plane: a picture can show what lies round its contacts only."""
+        """True if neither coordinate has a finite range, as on a plane; a picture then shows the surroundings of the contacts
+        only."""
         return not any(np.isfinite(stop - start) for start, stop, _ in self.shape.ranges())
 
     def edge_margin(self, q: Coordinates) -> Scalar:
@@ -128,7 +129,7 @@ class Surface:
         return margin
 
     def _edges(self) -> list[tuple[int, float, float]]:
-        """Coordinates whose range ends, with their ranges; none ends on one side only."""
+        """Coordinates with a finite range, and the range; no surface is bounded on one side only."""
         return [
             (k, start, stop)
             for k, (start, stop, periodic) in enumerate(self.shape.ranges())
@@ -149,7 +150,7 @@ class Surface:
         return charts.change(q, chart, self.geometry(q, chart, parameters).M)
 
     def polar(self, q: Coordinates, chart: Scalar = 0.0) -> np.ndarray:
-        """Coordinates (2,) in chart 0 whatever the chart, for output; any scalar."""
+        """Coordinates (2,) in chart 0, for output; any scalar."""
         if not self.shape.closed:
             return array([q[0], q[1]])
         u, v = charts.coordinates(charts.point(q, chart), 0.0)

@@ -117,6 +117,7 @@ def test_searched_shares_save_time(seed: int) -> None:
     assert all(np.abs(best.position(best.breaks) - point).max(axis=1).min() < 1e-12 for point in points)
 
 
+@pytest.mark.thorough
 def test_the_shortest_time_is_a_property_of_the_way() -> None:
     """Neither rounding (a shift), nor direction, nor order of axes, nor units of length and time decide where the search ends."""
     points, limits = walk(2), {what: np.asarray(limit) for what, limit in LIMITS.items()}

@@ -13,7 +13,7 @@ from screwbond.models.springs import attach_between, point_spring
 from bondgraph import Graph
 from bondgraph.errors import ModelError, RunEndedWarning
 from bondgraph.stepping.free_bodies import pile
-from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, settle
+from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, solve_contacts
 from screws.joints import revolute
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 
@@ -68,7 +68,7 @@ def test_impulses_without_friction_are_those_of_a_least_squares_problem():
     rng = np.random.default_rng(1)
     for _ in range(10):
         contacts, twists, inverse = random_contacts(rng, 0.0)
-        found = settle(contacts, twists, np.zeros((12, 3)), 1e-12, 100000)
+        found = solve_contacts(contacts, twists, np.zeros((12, 3)), 1e-12, 100000)
         rows = np.zeros((12, 36))
         for k, (i, j) in enumerate(contacts.bodies):
             rows[k, 6 * i : 6 * i + 6] += contacts.J[k, 0, :6]
@@ -89,7 +89,7 @@ def test_impulses_fit_signorini_and_coulomb(friction):
     rng = np.random.default_rng(2)
     for _ in range(10):
         contacts, twists, _ = random_contacts(rng, friction)
-        found = settle(contacts, twists, rng.uniform(0, 1, (12, 3)), 1e-12, 100000)
+        found = solve_contacts(contacts, twists, rng.uniform(0, 1, (12, 3)), 1e-12, 100000)
         r, u = found.impulses, relative(contacts, found.twists)
         size, slip = np.hypot(r[:, 1], r[:, 2]), np.hypot(u[:, 1], u[:, 2])
         assert found.change <= 1e-12

@@ -100,7 +100,7 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 def others() -> Iterator[tuple[str, Callable[[], str]]]:
     """Machine code besides that of integrators: sweeps over contacts, a step's motion, the interpreter of derivatives."""
-    from bondgraph.stepping.free_bodies.gauss_seidel import settle
+    from bondgraph.stepping.free_bodies.gauss_seidel import solve_contacts
     from bondgraph.stepping.motion import motion_of
     from tests.emit.expressions import EXPRESSIONS
     from tests.emit.test_interpreter import both
@@ -109,7 +109,7 @@ def others() -> Iterator[tuple[str, Callable[[], str]]]:
 
     def sweeps() -> str:
         contacts, twists, _ = random_contacts(np.random.default_rng(3), 0.5)
-        found = settle(contacts, twists, np.zeros((12, 3)), 1e-9, 400)
+        found = solve_contacts(contacts, twists, np.zeros((12, 3)), 1e-9, 400)
         return digest([found.impulses, found.twists, found.change, found.sweeps])
 
     def motion() -> str:

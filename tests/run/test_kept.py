@@ -24,7 +24,7 @@ from bondgraph.run.streaming import run as kept_runs
 from bondgraph.run.streaming.partial_result import KeptResult
 from bondgraph.run.validation.doubts import doubts_of
 from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at, find_lost_solution
-from bondgraph.run_arguments import KeepAsked, setting_key
+from bondgraph.run_arguments import KeepOptions, setting_key
 from examples import rolling_eggs
 from screws import scalars as s
 from tests.models.test_loops import cranks
@@ -381,6 +381,6 @@ def test_runs_that_keep_other_names_share_nothing_with_each_other():
         assert np.concatenate(taken).tobytes() == np.concatenate(others).tobytes() == plain["m0.p"].tobytes()
     again = compiled.simulate(0.5, **settings)
     assert not isinstance(again, KeptResult) and again.x.tobytes() == plain.x.tobytes() and again.t.tobytes() == plain.t.tobytes()
-    keys = [setting_key(0.5, KeepAsked(keep), settings) for keep in (None, "m0.p", ["m0.p"], ("m0.p",), ["m0.p", "m1.flow"])]
+    keys = [setting_key(0.5, KeepOptions(keep), settings) for keep in (None, "m0.p", ["m0.p"], ("m0.p",), ["m0.p", "m1.flow"])]
     assert len(set(keys)) == len(keys) and None not in keys
-    assert setting_key(0.5, KeepAsked("m0.p", "run.csv"), settings) is setting_key(0.5, KeepAsked({"m0.p"}), settings) is None
+    assert setting_key(0.5, KeepOptions("m0.p", "run.csv"), settings) is setting_key(0.5, KeepOptions({"m0.p"}), settings) is None

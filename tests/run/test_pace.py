@@ -13,7 +13,7 @@ import pytest
 from bondgraph.run.batch import workers, workspace
 from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.batch.workspace import Workspace
-from bondgraph.run.sparsity.reference import Structures
+from bondgraph.run.sparsity.reference import StructureCache
 from tests.run.problems import oscillator
 
 
@@ -134,7 +134,7 @@ def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
 def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
     """Each of the runs under way asks for its pattern of couplings and gets none: the first says so, and no later call does."""
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(12)
-    structure, calls = Structures.structure, list[int]()
+    structure, calls = StructureCache.structure, list[int]()
 
     def none(own, found, search):
         if found.any():
@@ -143,7 +143,7 @@ def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
         return structure(own, found, search)
 
     with monkeypatch.context() as context, pytest.raises(MemoryError, match=r"^call 0$"):
-        context.setattr(Structures, "structure", none)
+        context.setattr(StructureCache, "structure", none)
         prepared.many(p, x, [], threads=1, lanes=lanes)
     expected = prepare(oscillator(), 1.0, samples=[1.0], progress=False).many(p, x, [], threads=1, lanes=1)
     np.testing.assert_array_equal(prepared.many(p, x, [], threads=1, lanes=lanes).x, expected.x)

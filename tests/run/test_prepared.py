@@ -15,12 +15,12 @@ from bondgraph.errors import ModelError, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.measures import integral, last, lowest, mean, peak
 from bondgraph.run.simulate import simulate
 from bondgraph.run.steppers.choose import choose
-from bondgraph.run_arguments import KeepAsked, setting_key
+from bondgraph.run_arguments import KeepOptions, setting_key
 from examples.bouncing_ball import with_restitution
 from screws import scalars as s
 from tests.run.problems import ball, oscillator, program, top
@@ -57,7 +57,7 @@ def leg_by_leg(made, x, p, m, t_end, **settings):
     prepared = prepare(made, t_end, **settings)
     checked = prepared.numbers(x, p, m)
     bound = Bound(made, checked.p, checked.t_start, checked.span)
-    run = Hybrid(bound, checked, Ticks(bound, checked.t_start, t_end), Progress("", 1.0, False))
+    run = Hybrid(bound, checked, ClockSchedule(bound, checked.t_start, t_end), Progress("", 1.0, False))
     choice = choose(made, checked)
     run.go(choice)
     return result_of(run, choice, 0.0)
@@ -369,7 +369,7 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
 
 def test_what_runs_share_is_kept_for_the_same_settings_only():
     """By content: an array that has been changed is another setting, and what is no plain setting is never taken for one."""
-    compiled, times, everything = pushed(), np.linspace(0.0, 1.0, 5), KeepAsked()
+    compiled, times, everything = pushed(), np.linspace(0.0, 1.0, 5), KeepOptions()
 
     def prepared(**settings):
         compiled.simulate(1.0, **settings)

@@ -220,7 +220,7 @@ def test_more_states_than_rows_of_derivatives_have_columns():
             graph.connect(before, tie := J0(f"f{k}")).connect(tie, velocity).connect(tie, C(f"k{k}", stiffness=10.0))
         before = velocity
     compiled = compile_model(graph)
-    assert compiled.program.states > STRIP > compiled.program.couplings[0].steps.groups
+    assert compiled.program.states > STRIP > compiled.program.jacobian_couplings[0].steps.groups
     run = compiled.prepare_run(0.3, samples=0.1, progress=False)
     momenta = {f"m{k}.p": np.full(11, 0.1 * k) for k in range(20)}
     points = run.points({"k1.stiffness": np.linspace(5.0, 20.0, 11)}, momenta)

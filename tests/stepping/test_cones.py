@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
-from screwbond.models.contacts.many import collisions
+from screwbond.models.contacts.collision_sets import collisions
 
 from bondgraph import J0, C, Graph, Sf
 from bondgraph.stepping import stepper

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, planar_contact, rigid_body, touch_planar
-from screwbond.models.contacts.many import collisions
+from screwbond.models.contacts.collision_sets import collisions
 
 from bondgraph import J0, J1, C, Graph, I, RunEndedWarning, Se, Sf
 from bondgraph.run.results.result import Result
@@ -117,7 +117,7 @@ def test_a_box_in_space_past_its_balance() -> None:
 
 def test_friction_that_does_not_converge_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """No graph is known that always brings this; with no patience, all that slides does."""
-    monkeypatch.setattr("bondgraph.stepping.step.MOST", 1)
+    monkeypatch.setattr("bondgraph.stepping.step.MAX_PROGRAMS", 1)
     graph, x = Graph("slides"), J1("x", domain="translation")
     touch, servo = planar_contact("floor", friction=0.5), J0("servo", domain="translation")
     z = J1("z", domain="translation")

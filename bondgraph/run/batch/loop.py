@@ -12,7 +12,7 @@ from bondgraph.run.batch import event_losses, native_measures
 from bondgraph.run.batch.fields import modes_at, tables_of
 from bondgraph.run.batch.validity import lost_loops, rank_screen, sample_check
 from bondgraph.run.batch.validity.sample_check import FIELDS as LOOK
-from bondgraph.run.codegen_helpers import finite, larger, size_of
+from bondgraph.run.codegen_helpers import is_finite, larger, magnitude
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import HOPELESS, PATIENCE
 
@@ -36,7 +36,7 @@ def machine_code() -> Library:
 
 
 def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> None:
-    with write.loop(count) as i, write.when(~finite(values[i])):
+    with write.loop(count) as i, write.when(~is_finite(values[i])):
         write.give(1)
 
 
@@ -62,7 +62,7 @@ def _examine(lanes: int) -> Procedure:
         write.call(weights.get("energies"), [record.get("dates"), integrator.get("y_begun"), p, write["m"], energies])
         with write.loop(storages) as i:
             start.set(start.get() + energies[i])
-            in_play.set(in_play.get() + size_of(write, energies[i]))
+            in_play.set(in_play.get() + magnitude(write, energies[i]))
     with write.loop(record.get("samples")) as k:
         row, date, m = record.get("rows").at(k * width), record.get("dates").at(k), modes_at(record, k)
         if lanes == 1:
@@ -81,15 +81,15 @@ def _examine(lanes: int) -> Procedure:
             stored, play = write.local(0.0), write.local(0.0)
             with write.loop(storages) as i:
                 stored.set(stored.get() + energies[i])
-                play.set(play.get() + size_of(write, energies[i]))
+                play.set(play.get() + magnitude(write, energies[i]))
             lost = record.get("lost")[k]
             stored.set(stored.get() - start.get() + lost)
-            play.set(play.get() + size_of(write, lost))
+            play.set(play.get() + magnitude(write, lost))
             with write.loop(quadratures) as i:
                 work = row[n + i]
                 stored.set(stored.get() + record.get("signs")[i] * work)
-                play.set(play.get() + size_of(write, work))
-            worst.set(larger(write, worst.get(), size_of(write, stored.get())))
+                play.set(play.get() + magnitude(write, work))
+            worst.set(larger(write, worst.get(), magnitude(write, stored.get())))
             in_play.set(larger(write, in_play.get(), play.get()))
         if lanes == 1:
             write.call("see_loops", [write["r"], k, date, row, m])

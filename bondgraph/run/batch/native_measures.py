@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.batch.fields import FIELDS, modes_at, tables_of
-from bondgraph.run.codegen_helpers import size_of
+from bondgraph.run.codegen_helpers import magnitude
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.state import FIELDS as INSTANTS
 from bondgraph.run.measures import MachineRule
@@ -207,7 +207,7 @@ def _extreme() -> Procedure:
         with write.when(~(bend < 0.0)):
             refined.set(0)
         with write.loop(last + 1 - first) as k:
-            miss = size_of(write, bend * (at[k] * at[k]) + slope * at[k] - v[k])
+            miss = magnitude(write, bend * (at[k] * at[k]) + slope * at[k] - v[k])
             with write.when(~(miss <= limit)):
                 refined.set(0)
         with write.when(refined.get().equals(1)):

@@ -23,7 +23,7 @@ from bondgraph.run.batch.results import RunEnd, RunEnds
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.workers import Chunks, Crew, Pace
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
@@ -36,7 +36,7 @@ from bondgraph.run.streaming.run import KeptRuns, kept_runs
 from bondgraph.run.validation.checked_result import checked_result, has_constraints
 from bondgraph.run.validation.doubts import doubts_of
 from bondgraph.run.validation.lost_solution import find_lost_solution
-from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
+from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepOptions, RunSettings
 
 if TYPE_CHECKING:
     from bondgraph.run.batch.workspace import Workspace
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
-_ALL = KeepAsked()
+_ALL = KeepOptions()
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,9 @@ class PreparedProgram:
     def _in_python(self, settings: Settings, begin: float, bar: Progress) -> Made:
         """A run that Python begins."""
         bound = Bound(self.program, settings.p, settings.t_start, settings.span)
-        run = Hybrid(bound, settings, Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar)
+        run = Hybrid(
+            bound, settings, ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar
+        )
         run.go(self.choice)
         run.examine()
         return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
@@ -257,7 +259,7 @@ class PreparedProgram:
             self._spaces.append(space)
 
 
-def prepare(program: Program, t_end: float, kept: KeepAsked = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
+def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
     """Check the settings of a run, and choose its method. Raises `RunError` as `simulate`, but for the numbers of a run."""
     checks.known(settings, SETTINGS)
     given: RunSettings = {**DEFAULTS, **settings}

@@ -20,7 +20,7 @@ from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run.program.kernels import Absent, Collisions, NewtonLoop, RunClock
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.transitions import RunContact, RunTransition
-from bondgraph.run.sparsity.reference import Structures
+from bondgraph.run.sparsity.reference import StructureCache
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
@@ -170,12 +170,12 @@ class Program:
         return (None, None) if self.differentiate is None else self.differentiate()
 
     @OnceProperty
-    def couplings(self) -> tuple[Kernel | None, Structures]:
+    def jacobian_couplings(self) -> tuple[Kernel | None, StructureCache]:
         """Derivatives of the rates for error control, and what follows from which of them are not zero, for those that have been
         met."""
         kernel, pattern = self._derivatives if self.couple is None else self.couple()
         nothing = np.zeros(self.states + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return kernel, Structures(*(nothing if pattern is None else pattern))
+        return kernel, StructureCache(*(nothing if pattern is None else pattern))
 
     @cached_property
     def is_machine_code(self) -> bool:
@@ -184,7 +184,7 @@ class Program:
         kernels += [clock.kernel for clock in self.clocks]
         if not all(kernel is None or kernel.is_machine_code for kernel in kernels):
             return False
-        couple = self.couplings[0]
+        couple = self.jacobian_couplings[0]
         return couple is None or couple.steps is not None or couple.is_machine_code
 
     @property

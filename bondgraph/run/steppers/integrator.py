@@ -13,7 +13,7 @@ from bondgraph.emit.llvm import Library
 from bondgraph.run.accuracy.reference.error_weights import RENEWALS
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.handler import Settler
 from bondgraph.run.python_callbacks import check_each
 from bondgraph.run.samples import NextPage
@@ -41,7 +41,7 @@ class OneStep(Integrator):
         tolerances: Tolerances,
         weights: SharedWeights,
         lengths: Mapping[str, int],
-        ticks: Ticks | None,
+        ticks: ClockSchedule | None,
         settler: Settler | None,
     ):
         self.method, self.library = method, library
@@ -68,7 +68,7 @@ class OneStep(Integrator):
         self._counts = table.reader(*_COUNTS)
         self.seconds = 0.0
 
-    def share(self, ticks: Ticks) -> None:
+    def share(self, ticks: ClockSchedule) -> None:
         """Let the machine code run the clocks."""
         kernels = [None if row is None else self._bound.program.clocks[row].kernel for row in ticks.clocks]
         addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
@@ -138,7 +138,7 @@ class ExplicitRungeKutta(OneStep):
         tolerances: Tolerances,
         weights: SharedWeights,
         watch_stiffness: bool,
-        ticks: Ticks | None,
+        ticks: ClockSchedule | None,
         settler: Settler | None,
     ):
         width = bound.program.states + bound.quadratures

@@ -6,7 +6,7 @@ None of it touches a state, so that runs side by side share it with runs alone.
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.clock_schedule import TOGETHER
+from bondgraph.run.clock_schedule import SAME_TIME
 from bondgraph.run.events.root_finding import EPSILON
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.method import Method
@@ -26,8 +26,8 @@ def _tick(write: Procedure, record: Record) -> None:
     following = write.call("due", [write["c"]], "double")
     t, stop = record.get("t"), record.get("stop")
     size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", following))
-    inside = following < stop - write.intrinsic("fabs", stop) * TOGETHER
-    with write.when((following - t <= size * TOGETHER) & inside):
+    inside = following < stop - write.intrinsic("fabs", stop) * SAME_TIME
+    with write.when((following - t <= size * SAME_TIME) & inside):
         record.set("is_landing", 0)
         jumped = write.call("tick", [write["c"], following], "i64")
         with write.when(jumped.equals(1)):

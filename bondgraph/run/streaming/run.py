@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.errors import Problem, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.records import Events
 from bondgraph.run.hybrid import Hybrid, statistics_of
 from bondgraph.run.measures import Measure
@@ -26,7 +26,7 @@ from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of, measures_of
 from bondgraph.run.validation.checked_result import checked_result
 from bondgraph.run.validation.doubts import doubts_of
-from bondgraph.run_arguments import KeepAsked, Sink, Sinkable
+from bondgraph.run_arguments import KeepOptions, Sink, Sinkable
 from bondgraph.sinks.choose import sink_for
 
 PAGE = 2**18
@@ -134,7 +134,7 @@ class KeptRuns:
 def _begun(program: Program, settings: Settings, taking: Taking, bar: Progress) -> Hybrid:
     """A run whose samples are taken a page at a time."""
     bound = Bound(program, settings.p, settings.t_start, settings.span)
-    ticks = Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
+    ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     widths = program.states, bound.quadratures, program.modes
     room = min(len(settings.times), max(1, PAGE // max(sum(widths), 1)))
     run = Hybrid(bound, settings, ticks, bar, samples=SampleRows(room, *widths, taken=taking.take))
@@ -142,7 +142,7 @@ def _begun(program: Program, settings: Settings, taking: Taking, bar: Progress) 
     return run
 
 
-def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepAsked) -> KeptRuns | None:
+def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOptions) -> KeptRuns | None:
     """What runs are to keep, None for everything.
 
     Raises `RunError` E346 for names, E348 for a sink that is none or that nothing is to go to; `FileError` E415 for an ending.

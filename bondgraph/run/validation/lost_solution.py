@@ -131,7 +131,7 @@ class _LoopCheck:
         suspect = np.any(further > self._allowed(), axis=1) & np.any(further > ahead[:-1], axis=1)
         self._suspects += [(first + int(k), further[k], before[k].copy()) for k in np.flatnonzero(suspect)]
 
-    def found(self) -> LostSolution | None:
+    def result(self) -> LostSolution | None:
         """The first of them, with what the unknowns have grown to; None if there is none."""
         allowed, named = self._allowed(), ", ".join(self._loop.elements)
         reason = f"Newton's method has lost the solution of the algebraic loop through {named}"

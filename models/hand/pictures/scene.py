@@ -10,8 +10,8 @@ from screwbond.models.hand.grasping.grasp import skeleton
 from screwbond.models.hand.parameters import HandParameters
 from screwbond.models.hand.studies.run import HandRun
 from screwbond.models.pictures import Frame, Happening, Look, Scene, Solid, scene_of
-from screwbond.models.pictures.filling.balances import balance_panels
-from screwbond.models.pictures.interpolation import Array, level, poses
+from screwbond.models.pictures.from_results.energies import balance_panels
+from screwbond.models.pictures.interpolation import Array, poses, unrotated_poses
 from screwbond.models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined
 from screwbond.models.pictures.style import AMBER, AXES, BLUE, MUTED
 
@@ -57,7 +57,7 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
 
 def machine(given: HandParameters, places: Array) -> list[Solid]:
     """Palm and links, whose joints are at places (k, n, 5, 3)."""
-    rest = level(np.zeros((len(places), 3)))
+    rest = unrotated_poses(np.zeros((len(places), 3)))
     radius = given.link_radius
     palm = cylinder(given.base_radius + 2.6 * radius, -0.009, -0.003, 96).painted(PALM)
     bases = [cylinder(1.5 * radius, -0.0035, 0.0005, 40).at(*base).painted(JOINT) for base in given.bases]
@@ -93,7 +93,7 @@ def _frames(run: HandRun) -> list[Frame]:
 def _numbers(run: HandRun) -> list[Frame]:
     """Numbers of the fingers beside their bases."""
     count, bases = len(run.result.t), run.hand.parameters.bases
-    return [Frame(level(np.tile(base, (count, 1))), 0.0, label=(str(i), "")) for i, base in enumerate(bases)]
+    return [Frame(unrotated_poses(np.tile(base, (count, 1))), 0.0, label=(str(i), "")) for i, base in enumerate(bases)]
 
 
 def happenings(run: HandRun) -> tuple[Happening, ...]:

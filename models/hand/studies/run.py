@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from screwbond.models.contacts.trajectory import contact_of
+from screwbond.models.contacts.trajectory import find_contact
 from screwbond.models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
 from screwbond.models.hand.scenarios import HandScenario, read_scenario
 from screwbond.models.studies.runs import account, ending, sample_times, wall_times
@@ -69,7 +69,7 @@ class HandRun:
         """What the trajectory holds of a finger, over time."""
         result, finger, touch = self.result, finger_name(i), contact_name(i)
         tip, wrench = result[f"{finger}.{TIP}.H"], result[f"{touch}.wrench"]
-        local1, local2 = (result[frame] for frame in contact_of(result, touch).point.frames)
+        local1, local2 = (result[frame] for frame in find_contact(result, touch).point.frames)
         frame2 = result[f"{touch}.frame"]
         found = {
             "joints": result[f"{finger}.q"],

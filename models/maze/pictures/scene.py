@@ -9,7 +9,7 @@ from screwbond.models.maze.parameters import MazeParameters
 from screwbond.models.maze.pictures.drawing import arc
 from screwbond.models.maze.run import MazeRun
 from screwbond.models.pictures import Curve, Happening, Look, Panel, Scene, Solid, Trail
-from screwbond.models.pictures.interpolation import Array, level
+from screwbond.models.pictures.interpolation import Array, unrotated_poses
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, globe, joined, polyline, sheet
 from screwbond.models.pictures.shapes.tubes import path_tube
 from screwbond.models.pictures.style import AMBER, BLUE, FORCE, INK, MUTED, PATHS, rgb
@@ -61,7 +61,7 @@ def _slow(run: MazeRun, before: float = 0.1, after: float = 0.5) -> tuple[tuple[
 
 def turned(places: Array, angle: Array) -> Array:
     """Poses (k, 4, 4) at places (k, 3), turned by angles (k,) about the axis of the maze."""
-    H = level(places)
+    H = unrotated_poses(places)
     c, s = np.cos(angle), np.sin(angle)
     H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1] = c, -s, s, c
     return H

@@ -55,7 +55,7 @@ EGG = egg(0.035, 0.084, 0.010425531914893621)
         VirtualSpring(5e4, 0.6),
         Maxwell(5e4, 2e2),
         Impact(0.6),
-        Impact(0.6, friction=0.2),
+        pytest.param(Impact(0.6, friction=0.2), marks=pytest.mark.thorough),
     ],
     ids=repr,
 )

@@ -164,5 +164,5 @@ def test_pictures(tmp_path):
     assert text.count("12 cancel at") == 2 and "unstable pole" in text
     omega = np.geomspace(0.1, 100.0, 50)
     bode_plot(omega, {"y": frequency_response(robot, (0.0,) * 3, omega)[:, 0, 0]}, tmp_path / "bode.png", dpi=40)
-    pictures.course_plot(robot.simulate(0.5, samples=0.01), tmp_path / "course.png", dpi=40)
+    pictures.time_plot(robot.simulate(0.5, samples=0.01), tmp_path / "course.png", dpi=40)
     assert all((tmp_path / name).stat().st_size > 1000 for name in ("bode.png", "course.png"))

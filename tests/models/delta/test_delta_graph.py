@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters, DeltaRobot, delta_arm, delta_graph, tie_arms
-from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta.kinematics.closure import ROTATIONS
 
 from benchmarks.delta_c import in_theta
 from benchmarks.delta_minimal import minimal_graph

@@ -77,6 +77,7 @@ def test_study_of_the_grasp(main: HandRun) -> None:
     assert "friction needed" in table and "margin" not in table and "nan" not in table
 
 
+@pytest.mark.thorough
 def test_study_of_a_lost_object(lost: HandRun, tmp_path) -> None:
     found = study(lost, 91)
     assert np.isnan(found.required[-1]).all() and np.nanmin(found.margin) > -1e-6
@@ -134,6 +135,7 @@ def test_poses_along_axes() -> None:
     assert np.allclose(R @ np.swapaxes(R, 1, 2), np.eye(3)) and np.allclose(R[:, :, 2], [(0.0, 0.6, 0.8), (1.0, 0.0, 0.0)])
 
 
+@pytest.mark.thorough
 def test_page(scene: Scene, tmp_path) -> None:
     """All contacts of the hand, their paths and forces; nothing is missing; the frames are named."""
     page(scene, tmp_path / "page.html", seconds=9.0)
@@ -148,6 +150,7 @@ def test_page(scene: Scene, tmp_path) -> None:
     assert {words for _, words in shown["legend"]} == {"contact paths on the tips", "contact paths on the object"}
 
 
+@pytest.mark.thorough
 @renders
 def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> None:
     """Held, the object is where the tips are; lost, it is at least its size above them."""
@@ -162,12 +165,14 @@ def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> Non
     assert np.median(away[:, 0]) < np.median(held[:, 0]) - 20
 
 
+@pytest.mark.thorough
 @renders
 def test_movie(scene: Scene, tmp_path) -> None:
     written = movie(scene, tmp_path / "movie.mp4", seconds=0.25, size=(160, 120))
     assert written.stat().st_size > 1000 and [path.name for path in tmp_path.iterdir()] == [written.name]
 
 
+@pytest.mark.thorough
 @renders
 def test_figure_6_shows_the_object_twice(main: HandRun, tmp_path) -> None:
     figure6(main, tmp_path / "figure6.png", size=(660, 372))
@@ -175,6 +180,7 @@ def test_figure_6_shows_the_object_twice(main: HandRun, tmp_path) -> None:
     assert np.sum(columns < 370) > 150 and np.sum(columns > 370) > 300
 
 
+@pytest.mark.thorough
 def test_command(tmp_path, capsys) -> None:
     scenario = tmp_path / "short.json"
     scenario.write_text(

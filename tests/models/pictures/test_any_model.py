@@ -13,8 +13,8 @@ from screwbond.models.chains.inertias import cylinder_inertia
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import Look, scene_of
 from screwbond.models.pictures.parts import Coil
-from screwbond.models.pictures.shapes.coils import helix, stretched
-from screwbond.models.pictures.shapes.looks import box_of_inertia, visual_mesh
+from screwbond.models.pictures.shapes.tubes import helix, stretch_poses
+from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, visual_mesh
 
 from bondgraph import Block, Graph, Op, StateSpec, compile_model
 from screws.joints import fixed, prismatic, revolute
@@ -118,7 +118,7 @@ def test_springs_end_where_they_are_fixed() -> None:
 def test_a_helix_ends_at_the_ends_of_its_spring() -> None:
     coil = Coil("spring", np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), np.array([[0.3, 0.0, 0.4], [1.0, 0.0, 1.5]]))
     assert coil.length == pytest.approx(1.0)
-    mesh, H = helix(coil.length, 0.01, coil.turns), stretched(coil.starts, coil.ends, coil.length)
+    mesh, H = helix(coil.length, 0.01, coil.turns), stretch_poses(coil.starts, coil.ends, coil.length)
     for k in range(2):
         centres = (mesh.points.reshape(-1, 8, 3)[[0, -1]].mean(axis=1)) @ H[k, :3, :3].T + H[k, :3, 3]
         np.testing.assert_allclose(centres, [coil.starts[k], coil.ends[k]], atol=1e-12)

@@ -21,7 +21,7 @@ from screwbond.models.contacts.trajectory import contact_intervals
 from screwbond.models.delta import DeltaParameters
 from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph
 from screwbond.models.pictures import Scene, movie, page, plots, poster, rendering, scene_of, still
-from screwbond.models.pictures.filling.balances import energies_of
+from screwbond.models.pictures.from_results.energies import energies_of
 from screwbond.models.two_bodies import read_scenario, two_body_graph
 
 from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, compile_model
@@ -165,7 +165,7 @@ def test_a_hand() -> None:
 
 
 @renders
-@pytest.mark.parametrize("filled", ["trough", "eggs"])
+@pytest.mark.parametrize("filled", [pytest.param("trough", marks=pytest.mark.thorough), "eggs"])
 def test_every_picture_of_a_filled_scene(filled, request, tmp_path) -> None:
     from PIL import Image
 

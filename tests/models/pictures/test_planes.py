@@ -159,6 +159,7 @@ def test_places_that_are_none(place) -> None:
         mark_planar_body(Graph("g"), "cart", place)
 
 
+@pytest.mark.thorough
 @renders
 def test_pictures_of_a_plane(tmp_path) -> None:
     from PIL import Image

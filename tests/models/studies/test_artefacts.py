@@ -143,6 +143,7 @@ SCENES = {
 """What needs VTK."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SCENES)
 def test_without_vtk_the_rest_is_drawn(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.cli import COMMANDS
-from screwbond.models.delta.command.mapping import Grid
 from screwbond.models.delta.command.tasks import TASKS
+from screwbond.models.delta.command.workspace_map import Grid
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.studies.touch_plan import TouchPlan
+from screwbond.models.delta.studies.soft_touch import TouchPlan
 from screwbond.models.hand.command import TASK as HAND
 from screwbond.models.hand.parameters import HandParameters
 from screwbond.models.hand.scenarios import HandScenario, Step

@@ -61,7 +61,7 @@ def lane_table(
 
 def _found_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
     """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""
-    kernel, structures = program.couplings
+    kernel, structures = program.jacobian_couplings
     couplings = None if kernel is None or kernel.steps is None else lane_couplings(kernel.steps, lanes, weights)
     return () if couplings is None else (couplings, lane_scales(program.states, len(structures.rows), weights))
 

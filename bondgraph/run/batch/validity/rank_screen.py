@@ -12,7 +12,7 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Record
 from bondgraph.run.batch.validity.sample_check import FIELDS, groups, least
 from bondgraph.run.program import Program
-from bondgraph.run.simd_values import Wide, every
+from bondgraph.run.simd_values import SimdArray, lane_loop
 from bondgraph.run.steppers.method import COMMON as INTEGRATOR
 from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.constraint_rank import RANK_TOLERANCE
@@ -80,7 +80,7 @@ def _measured(lanes: int) -> Procedure:
     write = Procedure("measured", {"s": "ptr", "is_first": "i64"}, internal=True)
     record, is_first = Record(write["s"], FIELDS), write["is_first"].equals(1)
     n, now, signs = (record.get(name) for name in ("n", "now", "signs"))
-    given, entries, low, high = (Wide(record.get(name), lanes) for name in ("given", "entries", "low", "high"))
+    given, entries, low, high = (SimdArray(record.get(name), lanes) for name in ("given", "entries", "low", "high"))
     with write.loop(record.get("entry_count")) as e:
         row, column = (record.get(name).load(e, "i64") for name in ("rows", "columns"))
         given[row * n + column] = entries[e]
@@ -98,7 +98,7 @@ def _measured(lanes: int) -> Procedure:
                 before[0] = before[lanes]
             other = signs[j]
             ours, theirs = (given[place] * sign for place, sign in ((i * n + j, own), (j * n + i, other)))
-            Wide(before.at(1), lanes)[write.value(0, "i64")] = (ours + theirs) * 0.5
+            SimdArray(before.at(1), lanes)[write.value(0, "i64")] = (ours + theirs) * 0.5
             with write.when(is_first):
                 before[0] = before[1]
                 record.get("first")[i * n + j] = before[1]
@@ -125,12 +125,12 @@ def may_lose_rank(lanes: int) -> Procedure:
             with write.when(write.call("exceeds", [write["s"], a, b, work], "i64").equals(0)):
                 write.give(1)
     # The rank by the measure of the whole run; a diagonal that has been much smaller makes `_LEFT` say little.
-    low, high = (Wide(record.get(name), lanes) for name in ("low", "high"))
+    low, high = (SimdArray(record.get(name), lanes) for name in ("low", "high"))
     with write.loop(n) as i:
         smallest, largest = low[i].folded("minnum"), high[i].folded("maxnum")
         with write.when(~(smallest > largest * _SMALLER)):
             write.give(1)
-        with every(write, i + 1, lanes, record.get("leftmost").load(i, "i64")) as (j, lane, _):
+        with lane_loop(write, i + 1, lanes, record.get("leftmost").load(i, "i64")) as (j, lane, _):
             place = (i * n + j) * lanes + lane
             least_of_all = write.select(i.equals(j), largest * write.real(n) * (2.0 * RANK_TOLERANCE), 0.0)
             work[place] = first_matrix[i * n + j] - least_of_all

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import TOGETHER, Ticks
+from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.samples import NextPage
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.pages import Page
@@ -20,7 +20,7 @@ _TICKS = 50
 class Clocked(Integrator):
     """An integrator that is stopped at every tick and begins anew after it."""
 
-    def __init__(self, bound: Bound, integrator: Integrator, ticks: Ticks):
+    def __init__(self, bound: Bound, integrator: Integrator, ticks: ClockSchedule):
         self._bound, self._integrator, self._ticks = bound, integrator, ticks
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
@@ -30,7 +30,7 @@ class Clocked(Integrator):
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Leg:
         ticks, page, ticked = self._ticks, Page(rows, self._m, following), 0
-        end = stop - TOGETHER * abs(stop)
+        end = stop - SAME_TIME * abs(stop)
         while True:
             inside = ticks.next() < end
             ticks.look_ahead()
