@@ -17,6 +17,7 @@ import numpy as np
 from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RunError
 from bondgraph.output.progress import Progress
+from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import Collected, Made, RunBatch
 from bondgraph.run.batch.results import RunEnds, kept_of
 from bondgraph.run.batch.validity.rank_screen import screens
@@ -37,8 +38,6 @@ HEARD = 0.3
 """How long a call may take, s: nothing else is heard during it."""
 CALL, THREAD = 1e-3, 5e-3
 """How long a call should take at least, s, and the work of a thread: many times what Python does around them."""
-_SHARES = 4
-"""Calls of each thread, for what is left: none waits for long at the end."""
 
 
 class Pace:
@@ -53,7 +52,8 @@ class Claims:
     `called_off`."""
 
     def __init__(self, runs: int, least: int, pace: Pace, called_off: threading.Event):
-        self.begun, self._runs, self._least, self._pace, self._called_off = 0, runs, least, pace, called_off
+        self.begun, self._runs, self._pace, self._called_off = 0, runs, pace, called_off
+        self._target = ChunkTarget(HEARD, CALL, least)
         self._threads, self._lock = 1, threading.Lock()
 
     def shared_by(self, threads: int) -> int:
@@ -86,15 +86,9 @@ class Claims:
             first = self.begun
             if first >= self._runs or self._called_off.is_set():
                 return None
-            self.begun = min(first + (count or self._fitting()), self._runs)
+            count = count or chunk_size(self._target, self._pace.each, self._runs - first, self._threads)
+            self.begun = min(first + count, self._runs)
             return slice(first, self.begun)
-
-    def _fitting(self) -> int:
-        each, left = self._pace.each, self._runs - self.begun
-        if not each:
-            return self._least
-        share = left if self._threads == 1 else max(left // (_SHARES * self._threads), int(CALL / each))
-        return max(self._least, min(share, int(HEARD / each)))
 
 
 FOR_EACH = 4
