@@ -29,7 +29,7 @@ class ChunkTarget:
 
 
 def chunk_size(target: ChunkTarget, each: float, left: int, workers: int = 1, last: int = 0) -> int:
-    """Return the number of runs of the next chunk, of those that are `left`, where a run takes `each` s (0: not known yet), for so
+    """Return the number of runs of the next chunk, of those that are `left`, where a run takes `each` s (0: not known), for so
     many workers, after a chunk of `last` runs.
 
     >>> chunk_size(ChunkTarget(0.2), 1e-3, left=1000)
