@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy
 import pytest
-from bondgraph.sweeps.kept_columns import Kept
 
 from bondgraph.errors import _is_own
+from bondgraph.sweeps.kept_columns import Kept
 from docs.pages import FRONT, program_of
 
 ROOT = Path(__file__).parents[1]

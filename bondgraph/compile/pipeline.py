@@ -136,7 +136,7 @@ def simulate(
     initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or an
         operating point, whose parameters are taken along.
     keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
-        models; everything by default.
+        models; or {"work": measures.integral("motor.power")}; everything by default.
     sink : where they go, while the run goes on, instead of into the result: a path ("run.parquet", or .zarr, .npz, .csv), a
         `bondgraph.sinks.Sink`, or a function of times and values by name.
     """

@@ -252,7 +252,7 @@ class Graph(Draft):
         initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
             an operating point, with its parameters.
         keep : names of the quantities to keep, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large models;
-            everything by default.
+            or {"work": measures.integral("motor.power")}; everything by default.
         sink : destination of these during the run, in place of the result: a path ("run.parquet", or .zarr, .npz, .csv), a
             `bondgraph.sinks.Sink`, or a function of times and values by name.
         """

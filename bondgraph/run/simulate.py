@@ -32,7 +32,7 @@ def simulate(
     program : what the compiler made.
     x0, parameters, modes0 : start states (n,), parameters (parameters,), modes (modes,), in the program's units.
     t_end : s.
-    keep : names of the only quantities that are kept; everything by default.
+    keep : names of the only quantities that are kept, or {name: measure}; everything by default.
     sink : where they go instead of into the result: a path, a `Sink`, a function of times and values.
 
     Returns a `Result`; a run that could not reach its end has a `failure` and what was computed up to there, and gives a

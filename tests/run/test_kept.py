@@ -253,7 +253,7 @@ def test_lost_solutions_are_found_bit_by_bit():
                     part = slice(k, k + step)
                     energies = energies_at(compiled.program, run.t[part], run.p, x[part], run.m[part])
                     search.see(run.t[part], x[part], run.m[part], run.integrals[part], energies)
-                found = search.found()
+                found = search.result()
                 assert (found is None) == (whole is None)
                 if found is not None and whole is not None:
                     assert (found.sample, found.kind, found.suspect) == (whole.sample, whole.kind, whole.suspect)

@@ -17,7 +17,6 @@ import numpy as np
 from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_depth, caller_place
 from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
-from bondgraph.run.batch.checked_settings import checked_settings
 from bondgraph.run.batch.collect import Made, blocks_of
 from bondgraph.run.batch.results import RunEnd, RunEnds
 from bondgraph.run.batch.validity.rank_screen import screens
@@ -33,13 +32,47 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.run import KeptRuns, kept_runs
-from bondgraph.run.validation.checked_result import checked_result, has_constraints
+from bondgraph.run.validation.checked_result import checked_result, checked_times, has_constraints
 from bondgraph.run.validation.doubts import doubts_of
 from bondgraph.run.validation.lost_solution import find_lost_solution
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepOptions, RunSettings
 
 if TYPE_CHECKING:
     from bondgraph.run.batch.workspace import Workspace
+
+
+def checked_settings(program: Program, t_end: float, given: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
+    """Settings with numbers of a run that are all zero, and the sample times that are wanted, since the start and as dates.
+
+    Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choices, E306 other settings.
+    """
+    start, end = checks.span_of(given["t_start"], t_end)
+    since, dates = checks.sample_times(given["samples"], start, end)
+    relative, absolute = checks.tolerances(program, given["rtol"], given["atol"])
+    name, by = checks.method_of(given["method"], given["solver"])
+    watched, max_steps = checked_times(program, since, end - start), checks.count("max_steps", given["max_steps"])
+    checked = Settings(
+        x=np.zeros(program.states),
+        p=np.zeros(program.parameters),
+        m=np.zeros(program.modes),
+        t_start=start,
+        span=end - start,
+        t_end=end,
+        times=watched,
+        dates=dates if watched is since else start + watched,
+        method=name,
+        solver=by,
+        rtol=relative,
+        atol=absolute,
+        max_step=checks.longest_step(given["max_step"], end - start, max_steps),
+        max_events=checks.count("max_events", given["max_events"]),
+        max_steps=max_steps,
+        iteration=checks.one_of("iteration", given["iteration"], ("auto", "newton", "fixed point")),
+        linear=checks.one_of("linear", given["linear"], ("auto", "dense", "band", "sparse")),
+        simultaneous=checks.one_of("simultaneous", given["simultaneous"], ("together", "sequence")),
+    )
+    return checked, (since, dates)
+
 
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
