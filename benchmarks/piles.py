@@ -21,7 +21,7 @@ from screwbond.models import collisions, ground, rigid_body
 from benchmarks import timing
 from benchmarks.command import run_command
 from bondgraph import Graph
-from bondgraph.stepping.free_bodies import Pile, pile
+from bondgraph.stepping.free_bodies import FreeBodyStepper, free_body_stepper
 from screws import quaternion, rotations
 from screws.shapes import Ball, Box, HalfSpace
 
@@ -95,7 +95,7 @@ def graph(scene: Scene) -> Graph:
         )
         for k, (p, q) in enumerate(zip(scene.positions, scene.quaternions, strict=True))
     ]
-    return collisions(Graph(scene.title), [held, *bodies], friction=FRICTION, most=4096)
+    return collisions(Graph(scene.title), [held, *bodies], friction=FRICTION, max_contacts=4096)
 
 
 def scene_xml(scene: Scene, step: float, constant: float) -> str:
@@ -119,7 +119,7 @@ def scene_xml(scene: Scene, step: float, constant: float) -> str:
     )
 
 
-def ours(made: Pile, scene: Scene, step: float, falls: float = FALL) -> dict[str, float]:
+def ours(made: FreeBodyStepper, scene: Scene, step: float, falls: float = FALL) -> dict[str, float]:
     """One fall and one rest."""
     clock = time.process_time()
     fall = made.simulate(falls, step=step)
@@ -133,9 +133,9 @@ def ours(made: Pile, scene: Scene, step: float, falls: float = FALL) -> dict[str
     return {
         "fall": 1e3 * falling,
         "rest": 1e3 * resting,
-        "contacts": float(rest.touching[-1]),
-        "deepest": 1e3 * float(np.max(fall.overlap)),
-        "overlap": 1e3 * float(rest.overlap[-1]),
+        "contacts": float(rest.contact_count[-1]),
+        "deepest": 1e3 * float(np.max(fall.penetration)),
+        "overlap": 1e3 * float(rest.penetration[-1]),
         "creep": 1e3 * float(np.max(np.linalg.norm(place[:, 1] - place[:, 0], axis=1))) / REST,
         "kinetic": 0.5 * float(np.sum(speed**2)),
         "height": float(np.mean(place[:, 1, 2])),
@@ -181,7 +181,7 @@ def measure(scenes: Sequence[Scene], falls: float = FALL, rounds: int = 3) -> di
 
     found: dict[str, Any] = {"mujoco": mujoco.__version__, "falls": falls, "scenes": {}}
     for scene in scenes:
-        made = pile(graph(scene))
+        made = free_body_stepper(graph(scene))
         runs = {
             "screwbond": lambda made=made, scene=scene: ours(made, scene, STEP, falls),
             "MuJoCo, solref 20 ms": lambda scene=scene: theirs(scene, STEP, 0.02, falls),

@@ -182,10 +182,10 @@ def _many(runs: int) -> dict[str, dict[str, float]]:
     found = {}
     for settings, count in ((RODAS, runs), (CVODE, max(10, runs // 20))):
         prepared = compiled.prepare_run(20.0, samples=20.0, rtol=RTOL, progress=False, **settings)  # type: ignore[arg-type]
-        points = prepared.points({"o.mu": mu[:: runs // count]})
-        prepared.many(*points, threads=1)
+        points = prepared.start_values_many({"o.mu": mu[:: runs // count]})
+        prepared.run_many(*points, threads=1)
         begin = time.process_time()
-        ends = prepared.many(*points, threads=1)
+        ends = prepared.run_many(*points, threads=1)
         found[settings["method"]] = {"us": 1e6 * (time.process_time() - begin) / len(ends)}
     return found
 

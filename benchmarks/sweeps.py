@@ -99,8 +99,8 @@ def right_hand_sides(compiled: Compiled, case: Case, values: np.ndarray, samples
     The nominal run does not tell how many: that of the delta robot, whose arms are alike, takes a quarter fewer than the others.
     """
     prepared = compiled.prepare_run(case.t_end, samples=samples, progress=False)
-    p, x0, m0 = prepared.points({case.varied: values})
-    count = round(float(np.mean(prepared.many(p, x0, m0, threads=1).rates)))
+    p, x0, m0 = prepared.start_values_many({case.varied: values})
+    count = round(float(np.mean(prepared.run_many(p, x0, m0, threads=1).rates)))
     result = compiled.simulate(case.t_end, samples=samples, progress=False)
     kernel, p = compiled.program.rates, result.p
     times, x, m = (np.resize(block, (count, *block.shape[1:])) for block in (result.t, result.x, result.m))

@@ -118,8 +118,8 @@ def compared(chain: Chain, compiled: Compiled, rounds: int) -> dict[str, Any]:
         found[f"operations, {name}"] = count_operations(way, sizes, constant=("p",))
         if name == "mass matrix":
             kernel = compile_formula(way, sizes)
-            _agree(chain, name, v_rates, kernel.many(q, v, numbers)["v'"])
-            calls[name] = lambda kernel=kernel: kernel.many(q, v, numbers)
+            _agree(chain, name, v_rates, kernel.evaluate_many(q, v, numbers)["v'"])
+            calls[name] = lambda kernel=kernel: kernel.evaluate_many(q, v, numbers)
     engine = pinocchio_of(chain)
     if engine is not None:
         pin, model = engine

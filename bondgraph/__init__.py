@@ -18,7 +18,7 @@ from bondgraph.elements.friction import Friction
 from bondgraph.elements.inertial import IC
 from bondgraph.elements.junction_structure import GY, J0, J1, MGY, MTF, TF, X0, X1
 from bondgraph.elements.one_ports import C, Constraint, Diode, EulerJunction, I, R, Se, Sf, Switch
-from bondgraph.errors import ModelError, Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, ScrewbondError
+from bondgraph.errors import ModelError, Problem, RoundingWarning, RunEndedWarning, RunError, ScrewbondError, UnreliableRunWarning
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.fields import multiport
 from bondgraph.model.automata import Automaton, Transition
@@ -29,6 +29,7 @@ from bondgraph.model.modal import by_mode
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op
 from bondgraph.run import measures
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph import analysis as analysis
@@ -48,7 +49,7 @@ __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality
 __all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations"]
 __all__ += ["measures", "quasistatic", "simulate", "sweep"]
 __all__ += ["dump_model", "load_model", "parse_model", "save_model"]
-__all__ += ["ModelError", "Problem", "RoundingWarning", "RunDoubtWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
+__all__ += ["ModelError", "Problem", "RoundingWarning", "UnreliableRunWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
 
 _LAZY_MODULES = {room: f"bondgraph.{room}" for room in ("analysis", "export", "interchange", "stepping", "sweeps")}
 _LAZY_MODULES |= {"render": "bondgraph.render.diagram"}
@@ -71,3 +72,6 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return [*__all__, *(room for room in _LAZY_MODULES if room not in _LAZY_NAMES.values())]
+
+
+answer_old_names(__name__)

@@ -149,8 +149,8 @@ class RoundingWarning(UserWarning):
     reached (`statistics.rounding`)."""
 
 
-class RunDoubtWarning(UserWarning):
-    """Warning that a finished run cannot be trusted; its `Result` has the reasons (`doubts`)."""
+class UnreliableRunWarning(UserWarning):
+    """Warning that a finished run cannot be trusted; its `Result` has the reasons (`warnings`)."""
 
 
 class OpenSamplerWarning(UserWarning):

@@ -167,12 +167,12 @@ class RunSettings(TypedDict, total=False):
     linear: Annotated[
         str, Setting("auto", 'algebra of implicit methods, "dense", "band" or "sparse"; the cheapest one if "auto".')
     ]
-    simultaneous: Annotated[
+    impacts: Annotated[
         str,
         Setting(
-            "together",
-            'collisions at the same time, to a thousandth of rtol, are one problem of impulses, "together", or follow one'
-            ' another, "sequence", the first by name first.',
+            "simultaneous",
+            'collisions at the same time, to a thousandth of rtol, are one problem of impulses, "simultaneous", or follow one'
+            ' another, "sequential", the first by name first.',
         ),
     ]
     progress: Annotated[bool, Setting(True, "show a bar on a terminal when a run takes longer than two seconds.")]

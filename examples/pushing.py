@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from screwbond.models import ground, planar_body, rigid_body, touch_planar
+from screwbond.models import attach_planar_contact, ground, planar_body, rigid_body
 from screwbond.models.contacts.collision_sets import collisions
 
 from bondgraph import J0, C, Graph, Sf
@@ -33,8 +33,8 @@ def in_a_plane() -> Graph:
     graph.connect(Sf("command", (SPEED, 0.0)), servo).connect(servo, finger.motion)
     graph.connect(servo, C("spring", stiffness=STIFFNESS * np.eye(2), initial=(0.0, 0.0)))
     for name, x in (("rear", -A / 2), ("front", A / 2)):
-        touch_planar(graph, name, (body, (x, -B / 2)), (None, (0.0, 1.0), 0.0), friction=FRICTION)
-    touch_planar(graph, "tip", (finger, (0.0, 0.0)), (body, (-1.0, 0.0), A / 2), friction=0.2)
+        attach_planar_contact(graph, name, (body, (x, -B / 2)), (None, (0.0, 1.0), 0.0), friction=FRICTION)
+    attach_planar_contact(graph, "tip", (finger, (0.0, 0.0)), (body, (-1.0, 0.0), A / 2), friction=0.2)
     return graph
 
 

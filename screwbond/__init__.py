@@ -19,6 +19,7 @@ import screwbond.models as models  # noqa: E402
 if TYPE_CHECKING:
     from bondgraph import *  # noqa: F403
 from screwbond.models import *  # noqa: E402, F403 - before `screws`, whose `contact` is a room: a type checker believes the first
+from screws.renamed import answer_old_names  # noqa: E402
 from screws import *  # type: ignore[assignment]  # noqa: E402, F403
 from screwbond.models import contact as contact  # noqa: E402 - and Python the last
 # isort: on
@@ -50,6 +51,9 @@ def _version() -> str:
         return metadata.version("screwbond")
     except metadata.PackageNotFoundError:
         return "0+source"
+
+
+answer_old_names(__name__)
 
 
 def __dir__() -> list[str]:

@@ -78,10 +78,10 @@ def inertia_in(H_b_a: np.ndarray, M_b: np.ndarray) -> np.ndarray:
 
 
 def momentum(M: np.ndarray, T: Sequence[Scalar] | np.ndarray) -> np.ndarray:
-    """Momentum (6,) [angular; linear] of a body with inertia M and twist T in one frame, N m s and N s."""
+    """Return the momentum (6,) [angular; linear] of a body with inertia M and twist T in one frame, N m s and N s."""
     return M @ array([*T])
 
 
 def kinetic_energy(M: np.ndarray, T: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """Kinetic energy T . M T / 2, J."""
+    """Return the kinetic energy T . M T / 2, J."""
     return 0.5 * (array([*T]) @ momentum(M, T))

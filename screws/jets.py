@@ -60,7 +60,7 @@ class Jet:
         self.value, self.du, self.dv, self.duu, self.duv, self.dvv = value, du, dv, duu, duv, dvv
 
     def parts(self) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
-        """(value, du, dv, duu, duv, dvv)."""
+        """Return (value, du, dv, duu, duv, dvv)."""
         return (self.value, self.du, self.dv, self.duu, self.duv, self.dvv)
 
     def __repr__(self) -> str:

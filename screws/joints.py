@@ -99,19 +99,20 @@ def reciprocal(screws: np.ndarray) -> np.ndarray:
 
 
 def revolute(axis: Vector, point: Vector = ORIGIN, name: str = "revolute") -> Joint:
-    """Rotation about the line through `point` (m) along `axis`; one freedom (rad)."""
+    """Return a revolute joint: rotation about the line through `point` (m) along `axis`; one freedom (rad)."""
     a, p = _direction(name, axis), _point(name, point)
     return Joint(name, twists.revolute(a, p)[:, None], "revolute", _frame(a, p))
 
 
 def prismatic(axis: Vector, name: str = "prismatic") -> Joint:
-    """Translation along `axis`; one freedom (m)."""
+    """Return a prismatic joint: translation along `axis`; one freedom (m)."""
     a = _direction(name, axis)
     return Joint(name, twists.prismatic(a)[:, None], "prismatic", _frame(a, np.zeros(3)))
 
 
 def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str = "helical") -> Joint:
-    """Screw about the line through `point` (m) along `axis`, with `pitch` in m/rad; one freedom (rad)."""
+    """Return a helical joint: screw motion about the line through `point` (m) along `axis`, with `pitch` in m/rad; one freedom
+    (rad)."""
     a, p = _direction(name, axis), _point(name, point)
     if not np.isfinite(pitch):
         raise GeometryError("G133", f'the pitch of joint "{name}" is {pitch}', "a finite pitch in m/rad")
@@ -119,13 +120,14 @@ def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str 
 
 
 def cylindrical(axis: Vector, point: Vector = ORIGIN, name: str = "cylindrical") -> Joint:
-    """Rotation about, and translation along, one line; two freedoms (rad, m)."""
+    """Return a cylindrical joint: rotation about, and translation along, one line; two freedoms (rad, m)."""
     a, p = _direction(name, axis), _point(name, point)
     return Joint(name, np.column_stack([twists.revolute(a, p), twists.prismatic(a)]), "cylindrical", _frame(a, p))
 
 
 def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = "universal") -> Joint:
-    """Two rotations about crossing axes through `point` (m); the second moves with the first; two freedoms (rad)."""
+    """Return a universal joint: two rotations about crossing axes through `point` (m); the second moves with the first; two
+    freedoms (rad)."""
     a, b, p = _direction(name, axis1), _direction(name, axis2), _point(name, point)
     normal = np.cross(a, b)
     if np.linalg.norm(normal) < 1e-3:
@@ -137,14 +139,14 @@ def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = 
 
 
 def spherical(point: Vector = ORIGIN, name: str = "spherical") -> Joint:
-    """All rotations about `point` (m), along the axes of the joint frame; three freedoms (rad)."""
+    """Return a spherical joint: all rotations about `point` (m), along the axes of the joint frame; three freedoms (rad)."""
     p = _point(name, point)
     return Joint(name, np.column_stack([twists.revolute(e, p) for e in np.eye(3)]), "spherical", pose(np.eye(3), p))
 
 
 def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Joint:
-    """Motion in a plane: two translations normal to `normal`, and the rotation about the line along it through `point` (m);
-    three freedoms (m, m, rad)."""
+    """Return a planar joint: two translations normal to `normal`, and the rotation about the line along it
+    through `point` (m); three freedoms (m, m, rad)."""
     n, p = _direction(name, normal), _point(name, point)
     frame = _frame(n, p)
     sliding = [twists.prismatic(frame[:3, k]) for k in (0, 1)]
@@ -152,17 +154,18 @@ def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Join
 
 
 def free(name: str = "free") -> Joint:
-    """No constraint; six freedoms: rotations about, and translations along, the axes of the joint frame (rad, m)."""
+    """Return a joint without constraint; six freedoms: rotations about, and translations along, the axes of the joint frame (rad,
+    m)."""
     return Joint(name, np.eye(6), "free")
 
 
 def fixed(name: str = "fixed") -> Joint:
-    """No freedom: both bodies move as one."""
+    """Return a joint without freedom: both bodies move as one."""
     return Joint(name, np.zeros((6, 0)), "fixed")
 
 
 def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Pose (4, 4) with z along the axis; x and y along coordinate axes where the axis allows it."""
+    """Return the pose (4, 4) with z along the axis; x and y along coordinate axes where the axis allows it."""
     k = int(np.argmax(np.abs(axis)))
     x = np.eye(3)[(k + 1) % 3]
     x = x - (x @ axis) * axis

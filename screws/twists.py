@@ -41,31 +41,31 @@ def transform_wrench_back(H_a_b: np.ndarray, W_a: Vector) -> np.ndarray:
 
 
 def power(W: Vector, T: Vector) -> Scalar:
-    """Power W . T (W) of a wrench and a twist that are expressed in the same frame."""
+    """Return the power W . T (W) of a wrench and a twist that are expressed in the same frame."""
     return sum(W[k] * T[k] for k in range(1, 6)) + W[0] * T[0]
 
 
 def point_velocity(T: Vector, point: Vector) -> np.ndarray:
-    """Velocity (3,) of the body-fixed point that is now at `point`: v + omega x point."""
+    """Return the velocity (3,) of the body-fixed point that is now at `point`: v + omega x point."""
     return array([T[3], T[4], T[5]]) + cross(T[:3], point)
 
 
 def wrench_of_force(force: Vector, point: Vector) -> np.ndarray:
-    """Wrench (6,) of a force (N) whose line of action passes through `point` (m)."""
+    """Return the wrench (6,) of a force (N) whose line of action passes through `point` (m)."""
     return array([*cross(point, force), force[0], force[1], force[2]])
 
 
 def revolute(axis: Vector, point: Vector = (0.0, 0.0, 0.0)) -> np.ndarray:
-    """Unit screw (6,) of a rotation about a line with unit direction `axis` through `point` (m)."""
+    """Return the unit screw (6,) of a rotation about a line with unit direction `axis` through `point` (m)."""
     return array([axis[0], axis[1], axis[2], *cross(point, axis)])
 
 
 def prismatic(axis: Vector) -> np.ndarray:
-    """Unit screw (6,) of a translation along the unit direction `axis`."""
+    """Return the unit screw (6,) of a translation along the unit direction `axis`."""
     return array([0.0, 0.0, 0.0, axis[0], axis[1], axis[2]])
 
 
 def helical(axis: Vector, point: Vector = (0.0, 0.0, 0.0), pitch: Scalar = 0.0) -> np.ndarray:
-    """Unit screw (6,) about a line with unit direction `axis` through `point` (m), pitch in m/rad."""
+    """Return the unit screw (6,) about a line with unit direction `axis` through `point` (m), pitch in m/rad."""
     moment = cross(point, axis)
     return array([axis[0], axis[1], axis[2], *[moment[k] + pitch * axis[k] for k in range(3)]])

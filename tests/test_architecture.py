@@ -22,7 +22,7 @@ FOLDERS = {"screwbond.models": "models"}
 
 ROOMS = {
     "screws": (
-        ("errors", "linear", "numeric_arguments", "scalars"),
+        ("errors", "linear", "numeric_arguments", "renamed", "scalars"),
         ("jets", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),
         ("contact", "inertia", "joints", "shapes"),

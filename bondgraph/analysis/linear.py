@@ -1,4 +1,7 @@
-"""Linear state-space system of a model near a point, dx' = A dx + B du, dy = C dx + D du, with the user's names."""
+"""Linear state-space system of a model near a point, dx' = A dx + B du, dy = C dx + D du, with the user's names.
+
+In the literature: linearisation.
+"""
 
 from __future__ import annotations
 

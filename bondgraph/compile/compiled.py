@@ -277,11 +277,11 @@ class Compiled(Frozen):
         self, t_end: float, *, keep: KeepNamed | None = None, sink: Sinkable | None = None, **settings: Unpack[RunSettings]
     ) -> PreparedRun:
         """Bind all that runs from `t_start` to `t_end` (s) share, for many of them: `run = compiled.prepare_run(5.0)`, then
-        `run(parameters={"spring.stiffness": 80.0})` is what `simulate` would give, and `run.many` does many at once.
+        `run(parameters={"spring.stiffness": 80.0})` is what `simulate` would give, and `run.run_many` does many at once.
 
         Parameters
         ----------
-        keep, sink : as of `simulate`, for runs that are called; `many` has a `keep` of its own.
+        keep, sink : as of `simulate`, for runs that are called; `run_many` has a `keep` of its own.
 
         Raises `RunError` for settings, E322 for one that does not exist.
         """

@@ -161,7 +161,7 @@ def Constraint(
     stabilisers = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2} if holds == "position" else {"alpha1": alpha1}
     values = {**(parameters or {}), **{name: bounded(value) for name, value in stabilisers.items()}}
     if restitution is not None:
-        values["restitution"] = bounded(restitution, most=1.0)
+        values["restitution"] = bounded(restitution, max_value=1.0)
     port["dimension"] = dimension or size_of(initial)
     element = one_port("constraint", name, law, values, read, **port)
     ports = tuple(Port(str(k), size, element.domain, element.frame) for k, size in enumerate(dimensions.values(), start=1))

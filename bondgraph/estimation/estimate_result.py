@@ -1,4 +1,7 @@
-"""Estimate of parameters: values with their covariance, confidence regions and identifiability, as text, table and plot."""
+"""Estimate of parameters: values with their covariance, confidence regions and identifiability, as text, table and plot.
+
+In the literature: confidence interval, confidence region.
+"""
 
 from __future__ import annotations
 
@@ -14,41 +17,44 @@ from bondgraph.output.cells import cell, items, line, table
 from bondgraph.output.panels import labelled, panels
 from bondgraph.output.sheet import MUTED
 from bondgraph.run.results.result import Result
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """Estimated numbers with their covariance.
 
     Parameters
     ----------
-    labels, units, values : of the numbers (k,); deviations : standard deviations (k,), infinite where not identifiable.
+    labels, units, values : of the numbers (k,); standard_errors : standard deviations (k,), infinite where not identifiable.
     covariance : (k, k), in the units of the numbers.
     singular_values, directions : (k,), and (k, k) whose row i is a combination of relative changes of the numbers with the
         standard deviation 1 / singular_values[i]; the best known first.
     residuals : (model - data) / sigma (samples, numbers) of each experiment, by the name of the channel.
-    sigma : standard deviations of the noise, likewise; estimated : channels where these came from the residuals.
-    chi2, freedom : sum of all squared residuals, and their degrees of freedom.
-    told : findings in words: numbers that are not identifiable, or at their bounds, and doubts.
-    results : a run for each experiment at the estimate. message : why the search ended. failed : counts of failed runs by reason.
+    sigma : standard deviations of the noise, likewise; estimated_sigmas : channels where these came from the residuals.
+    chi2, degrees_of_freedom : sum of all squared residuals, and their degrees of freedom.
+    findings : in words: numbers that are not identifiable, or at their bounds, and doubts.
+    results : a run for each experiment at the estimate. message : why the search ended. failures : counts of failed runs by
+        reason.
     """
 
     labels: tuple[str, ...]
     units: tuple[str, ...]
     values: np.ndarray
-    deviations: np.ndarray
+    standard_errors: np.ndarray
     covariance: np.ndarray
     singular_values: np.ndarray
     directions: np.ndarray
     residuals: Mapping[str, tuple[np.ndarray, ...]]
     sigma: Mapping[str, tuple[np.ndarray, ...]]
-    estimated: tuple[str, ...]
+    estimated_sigmas: tuple[str, ...]
     chi2: float
-    freedom: int
-    told: tuple[str, ...]
+    degrees_of_freedom: int
+    findings: tuple[str, ...]
     results: tuple[Result, ...]
     message: str
-    failed: Mapping[str, int]
+    failures: Mapping[str, int]
     trials: tuple[Trial, ...] = field(repr=False)
 
     def __getitem__(self, label: str) -> float:
@@ -61,48 +67,52 @@ class Estimate:
     def correlation(self) -> np.ndarray:
         """Correlation of the numbers (k, k); nan where one is not identifiable."""
         with np.errstate(all="ignore"):
-            return np.asarray(self.covariance / np.outer(self.deviations, self.deviations))
+            return np.asarray(self.covariance / np.outer(self.standard_errors, self.standard_errors))
 
     @property
     def parameters(self) -> dict[str, float]:
         """Values by name."""
         return dict(zip(self.labels, self.values.tolist(), strict=True))
 
-    def distance(self, numbers: Mapping[str, float]) -> float:
+    def mahalanobis_distance(self, numbers: Mapping[str, float]) -> float:
         """Return the Mahalanobis distance of other numbers from the estimate, in standard deviations."""
         off = np.array([numbers[label] for label in self.labels]) - self.values
         size = sizes_of(self.values)
         return float(np.linalg.norm(self.singular_values * (self.directions @ (off / size))))
 
-    def covers(self, numbers: Mapping[str, float], probability: float = 0.95) -> bool:
+    def in_confidence_region(self, numbers: Mapping[str, float], probability: float = 0.95) -> bool:
         """Return True if numbers lie in the confidence ellipsoid of this probability: by chi-square for known noise, else by
         F."""
         from scipy.stats import chi2, f
 
         k = len(self.labels)
-        within = k * f.ppf(probability, k, self.freedom) if self.estimated else chi2.ppf(probability, k)
-        return bool(self.distance(numbers) ** 2 <= within)
+        within = k * f.ppf(probability, k, self.degrees_of_freedom) if self.estimated_sigmas else chi2.ppf(probability, k)
+        return bool(self.mahalanobis_distance(numbers) ** 2 <= within)
 
     def __str__(self) -> str:
         width = max(len(label) for label in self.labels)
         rows = [
             f"{label:<{width}}  {value:>13.6g} +- {deviation:<10.3g} {unit}".rstrip()
-            for label, value, deviation, unit in zip(self.labels, self.values, self.deviations, self.units, strict=True)
+            for label, value, deviation, unit in zip(self.labels, self.values, self.standard_errors, self.units, strict=True)
         ]
-        return "\n".join([*rows, self._sum(), *self.told])
+        return "\n".join([*rows, self._sum(), *self.findings])
 
     def _sum(self) -> str:
-        noise = f"sigma of {', '.join(self.estimated)} estimated from what is left" if self.estimated else "sigma as given"
-        return f"chi2 {self.chi2:.6g} of {self.freedom} free residuals; {noise}"
+        noise = (
+            f"sigma of {', '.join(self.estimated_sigmas)} estimated from what is left"
+            if self.estimated_sigmas
+            else "sigma as given"
+        )
+        return f"chi2 {self.chi2:.6g} of {self.degrees_of_freedom} free residuals; {noise}"
 
     def __repr__(self) -> str:
         text = ", ".join(f"{label}={value:.6g}" for label, value in self.parameters.items())
         return f"Estimate({text})"
 
     def _repr_html_(self) -> str:
-        rows = zip(self.labels, self.values, self.deviations, self.units, strict=True)
+        rows = zip(self.labels, self.values, self.standard_errors, self.units, strict=True)
         head = ("number", "value", "standard deviation", "unit")
-        return cell(line("estimate", self._sum()), table(head, [tuple(row) for row in rows]), items(self.told))
+        return cell(line("estimate", self._sum()), table(head, [tuple(row) for row in rows]), items(self.findings))
 
     def plot(self, *names: str, axes: Any = None) -> np.ndarray:
         """Plot data and fit over time, a panel for each name and experiment; return Matplotlib's axes (panels,). All channels by

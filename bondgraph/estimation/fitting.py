@@ -21,7 +21,7 @@ import numpy as np
 from bondgraph.compile.changes import mapping_of
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.errors import ModelError, RoundingWarning, RunDoubtWarning, RunEndedWarning, ScrewbondError, refusal
+from bondgraph.errors import ModelError, RoundingWarning, RunEndedWarning, ScrewbondError, UnreliableRunWarning, refusal
 from bondgraph.estimation.estimate_result import Estimate
 from bondgraph.estimation.experiments import Experiment, Measured, Trial, refuse_fixed, trials_of
 from bondgraph.estimation.free_parameters import FreeParameters, free_parameters_of, with_values
@@ -212,7 +212,7 @@ class _Search:
             settings = {**self.settings, "samples": trial.samples, "t_start": experiment.t_start, "strict": False}
             with warnings.catch_warnings():  # of runs far from the data; the results hold those of the last run
                 warnings.simplefilter("ignore", RunEndedWarning)
-                warnings.simplefilter("ignore", RunDoubtWarning)
+                warnings.simplefilter("ignore", UnreliableRunWarning)
                 warnings.simplefilter("ignore", RoundingWarning)
                 run = sensitivities_along(self.variational, float(trial.samples[-1]), parameters, initial, settings)
             if run.result.failure is not None:

@@ -1,7 +1,10 @@
 """Forward sensitivity integration: S = dx/dp at all samples of a finished run, which is integrated again together with S.
 
 The run itself keeps the steps that it has without sensitivities. Between its events x and S are integrated together, with
-separate error control of S; at each event x takes the value of the run."""
+separate error control of S; at each event x takes the value of the run.
+
+In the literature: forward sensitivity analysis.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class StateSensitivities:
     """Sensitivities S (samples, n, k) of a run, and reasons not to trust them."""
 
     S: np.ndarray
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def integrate_sensitivities(
@@ -147,7 +150,7 @@ class _SensitivityIntegration:
             max_steps=2**53,
             iteration="auto",
             linear="auto",
-            simultaneous="together",
+            impacts="simultaneous",
         )
         model_weights = weights_of(self.bound, self.rtol, None, self.max_step)
         self.weights: SensitivityWeights = sensitivity_weights(bound, model_weights, result.x, self._expected(bound))

@@ -6,6 +6,8 @@ With residuals r / sigma and their derivatives J by the numbers, J = U S V^T in 
 References
 ----------
 Y. Bard, "Nonlinear parameter estimation", Academic Press (1974), chapter 7.
+
+In the literature: identifiability.
 """
 
 from __future__ import annotations
@@ -95,19 +97,19 @@ def estimate_of(fit: Fit) -> Estimate:
         labels=labels,
         units=fit.varied.units,
         values=fit.values,
-        deviations=deviations,
+        standard_errors=deviations,
         covariance=covariance,
         singular_values=s,
         directions=V,
         residuals={name: tuple(arrays) for name, arrays in by_name.items()},
         sigma={name: tuple(arrays) for name, arrays in noise.items()},
-        estimated=estimated,
+        estimated_sigmas=estimated,
         chi2=chi2,
-        freedom=freedom,
-        told=tuple(findings),
+        degrees_of_freedom=freedom,
+        findings=tuple(findings),
         results=tuple(run.result for run in fit.runs),
         message=fit.message,
-        failed=dict(fit.failed),
+        failures=dict(fit.failed),
         trials=fit.trials,
     )
 
@@ -163,7 +165,7 @@ def _warnings(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool)
     """Describe reasons not to trust the estimate."""
     from scipy.stats import chi2 as distribution
 
-    messages = [f"the fitted run: {doubt}" for run in fit.runs for doubt in (*map(str, run.result.doubts), *run.doubts)]
+    messages = [f"the fitted run: {doubt}" for run in fit.runs for doubt in (*map(str, run.result.warnings), *run.warnings)]
     messages += [
         f"{plural(count, 'run')} on the way failed, and bounds would keep the search from there: {why}"
         for why, count in fit.failed.items()

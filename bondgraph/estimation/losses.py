@@ -8,6 +8,8 @@ At the least sum the numbers have, for any noise (Huber's sandwich),
 References
 ----------
 P. J. Huber, E. M. Ronchetti, "Robust statistics", 2nd edition, Wiley (2009), chapters 6 and 7.
+
+In the literature: a robust loss.
 """
 
 from __future__ import annotations

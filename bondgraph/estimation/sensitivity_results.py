@@ -11,15 +11,17 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.errors import RunDoubtWarning, caller_depth, refusal
+from bondgraph.errors import UnreliableRunWarning, caller_depth, refusal
 from bondgraph.estimation.forward_sensitivities import integrate_sensitivities
 from bondgraph.estimation.free_parameters import FreeParameters, free_parameters_of, start_slopes
 from bondgraph.estimation.variational import Variational, variational_of
 from bondgraph.output.cells import cell, line, table
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues, spelled_settings, start_of
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False, repr=False)
 class RunSensitivities:
     """Derivatives of all quantities of a run by the varied numbers, at fixed times.
@@ -29,7 +31,7 @@ class RunSensitivities:
     result : the run, the same as without sensitivities.
     labels, units : of the numbers (k,); values : of these (k,).
     S : dx / dp at the samples, (samples, n, k).
-    doubts : reasons not to trust them.
+    warnings : reasons not to trust them.
     """
 
     result: Result
@@ -37,7 +39,7 @@ class RunSensitivities:
     units: tuple[str, ...]
     values: np.ndarray
     S: np.ndarray = field(repr=False)
-    doubts: tuple[str, ...]
+    warnings: tuple[str, ...]
     variational: Variational = field(repr=False)
 
     @property
@@ -48,7 +50,7 @@ class RunSensitivities:
     @property
     def ok(self) -> bool:
         """True if the run is ok and there are no doubts."""
-        return self.result.ok and not self.doubts
+        return self.result.ok and not self.warnings
 
     def __getitem__(self, name: str | tuple[str, str]) -> np.ndarray:
         """Return d name / d p over time, (samples, *shape, k); of a pair (name, varied number), (samples, *shape).
@@ -114,8 +116,8 @@ def run_sensitivities(
     compiled = compiled_form(model, "run_sensitivities")
     variational = variational_of(compiled, free_parameters_of(compiled, names))
     sensitivities = sensitivities_along(variational, t_end, parameters, initial, settings)
-    for text in sensitivities.doubts:
-        warnings.warn(f'"{compiled.model.name}": {text}', RunDoubtWarning, stacklevel=caller_depth())
+    for text in sensitivities.warnings:
+        warnings.warn(f'"{compiled.model.name}": {text}', UnreliableRunWarning, stacklevel=caller_depth())
     return sensitivities
 
 
@@ -135,7 +137,7 @@ def sensitivities_along(
     longest = options["max_step"] or (t_end - options["t_start"]) / 100.0
     S = integrate_sensitivities(variational, result, (*start, slopes), float(options["rtol"]), float(longest))
     varied: FreeParameters = variational.varied
-    return RunSensitivities(result, varied.labels, varied.units, varied.values(result.p, start[0]), S.S, S.doubts, variational)
+    return RunSensitivities(result, varied.labels, varied.units, varied.values(result.p, start[0]), S.S, S.warnings, variational)
 
 
 def by_name(

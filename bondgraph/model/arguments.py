@@ -39,10 +39,10 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
     }
 
 
-def bounded(value: Any, most: float = math.inf, not_below: str = "") -> Parameter:
-    """Return a parameter between zero and `most`, and no less than another parameter of its element."""
+def bounded(value: Any, max_value: float = math.inf, not_below: str = "") -> Parameter:
+    """Return a parameter between zero and `max_value`, and no less than another parameter of its element."""
     parameter = value if isinstance(value, Parameter) else Parameter(value)
-    return replace(parameter, most=most, not_below=not_below)
+    return replace(parameter, max_value=max_value, not_below=not_below)
 
 
 def value_of(argument: Any) -> Any:

@@ -17,8 +17,10 @@ import numpy as np
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.ops import Op
 from bondgraph.output.short_repr import brief
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True)
 class Parameter:
@@ -26,7 +28,7 @@ class Parameter:
 
     value: Any
     unit: str = ""
-    most: float | None = None
+    max_value: float | None = None
     """Upper limit, with zero as the lower one; None for any number."""
     not_below: str = ""
     """Another parameter of the element that is the lower limit."""
@@ -66,7 +68,7 @@ OTHER: Mapping[Variable, Variable] = {"effort": "flow", "flow": "effort"}
 """Conjugate variable of each variable of a bond."""
 
 
-class Wish(IntEnum):
+class CausalityPreference(IntEnum):
     """Priority of an element's causality; lower numbers are assigned first."""
 
     MUST = 0
@@ -79,12 +81,12 @@ class Wish(IntEnum):
 
 
 @brief
-class Demand(NamedTuple):
+class CausalityRequest(NamedTuple):
     """Causality that an element asks for at one of its ports."""
 
     effort_in: bool
     """True if the effort is the input, and the flow the output."""
-    wish: Wish
+    wish: CausalityPreference
 
 
 class Law:
@@ -98,7 +100,7 @@ class Law:
         """Return the local names of its signals besides its parameters; `ports` are those of its element."""
         raise NotImplementedError
 
-    def demand(self, port: int) -> Demand | None:
+    def demand(self, port: int) -> CausalityRequest | None:
         """Return the causality that it asks for at a port, by index; None without preference."""
         return None
 
@@ -119,8 +121,8 @@ class Storing(Law):
         """Sort key of coupled storages: the first in this order keep their states."""
         raise NotImplementedError
 
-    def demand(self, port: int) -> Demand:
-        return Demand(self.gives == "flow", Wish.INTEGRAL)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(self.gives == "flow", CausalityPreference.INTEGRAL)
 
 
 @brief
@@ -185,8 +187,8 @@ class Transformer(Ratio):
     """Cheaper formulas for the products with N than rows times columns."""
     letter: ClassVar[str] = "N"
 
-    def demand(self, port: int) -> Demand | None:
-        return None if self.invertible else Demand(port == 1, Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest | None:
+        return None if self.invertible else CausalityRequest(port == 1, CausalityPreference.MUST)
 
 
 @brief
@@ -196,8 +198,8 @@ class Gyrator(Ratio):
 
     letter: ClassVar[str] = "r"
 
-    def demand(self, port: int) -> Demand | None:
-        return None if self.invertible else Demand(False, Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest | None:
+        return None if self.invertible else CausalityRequest(False, CausalityPreference.MUST)
 
 
 @brief
@@ -211,8 +213,8 @@ class SkewGyrator(Law):
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return ("effort", "flow", "J")
 
-    def demand(self, port: int) -> Demand:
-        return Demand(False, Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(False, CausalityPreference.MUST)
 
 
 @brief
@@ -269,8 +271,8 @@ class IdealConstraint(Switched):
     def stops(self, source: str, target: str) -> bool:
         return self.impulsive and target in self.active and source not in self.active
 
-    def demand(self, port: int) -> Demand:
-        return Demand(False, Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(False, CausalityPreference.MUST)
 
 
 @brief
@@ -287,8 +289,8 @@ class IdealSwitch(Switched):
     def stops(self, source: str, target: str) -> bool:
         return (source in self.active) != (target in self.active)
 
-    def demand(self, port: int) -> Demand:
-        return Demand(True, Wish.RATHER)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(True, CausalityPreference.RATHER)
 
 
 @brief
@@ -311,8 +313,12 @@ class Resistor(Law):
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return PORT
 
-    def demand(self, port: int) -> Demand:
-        return Demand(self.effort is None, Wish.AS_GIVEN) if self.one_way else Demand(True, Wish.RATHER)
+    def demand(self, port: int) -> CausalityRequest:
+        return (
+            CausalityRequest(self.effort is None, CausalityPreference.AS_GIVEN)
+            if self.one_way
+            else CausalityRequest(True, CausalityPreference.RATHER)
+        )
 
 
 @brief
@@ -326,8 +332,8 @@ class Reaction(Law):
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return (*TWO_PORTS, "flow", "power")
 
-    def demand(self, port: int) -> Demand:
-        return Demand(True, Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(True, CausalityPreference.MUST)
 
 
 @brief
@@ -342,8 +348,8 @@ class Source(Law):
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return PORT
 
-    def demand(self, port: int) -> Demand:
-        return Demand(self.gives == "flow", Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(self.gives == "flow", CausalityPreference.MUST)
 
 
 @brief

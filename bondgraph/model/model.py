@@ -13,6 +13,7 @@ from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
 from bondgraph.output.short_repr import brief
+from screws.renamed import answer_old_names
 from screws.shapes import Arrangement, Solid, arrangement
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Collider:
     """True if it never moves."""
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True, eq=False)
 class CollisionSet:
@@ -114,9 +116,9 @@ class CollisionSet:
     """Shapes by the number of their body."""
     friction: float
     restitution: float
-    most: int
+    max_contacts: int
     """Largest number of contact candidates; more end a run."""
-    apart: tuple[tuple[int, int], ...] = ()
+    exclude: tuple[tuple[int, int], ...] = ()
     """Pairs of bodies that are not checked for contact."""
     only: tuple[tuple[int, int], ...] | None = None
     """Pairs that are checked; None for all."""
@@ -125,8 +127,8 @@ class CollisionSet:
         """Return its shapes for a contact search over more bodies; `number` holds the numbers of its bodies."""
         held = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
         only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
-        apart = [(number[i], number[j]) for i, j in self.apart]
-        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, apart=apart, only=only)
+        apart = [(number[i], number[j]) for i, j in self.exclude]
+        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, exclude=apart, only=only)
 
 
 @brief

@@ -19,11 +19,12 @@ from bondgraph.model.laws import Storing
 from bondgraph.output.short_repr import brief
 from bondgraph.quantities import real
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
-from bondgraph.run.batch.results import RunEnd, RunEnds
+from bondgraph.run.batch.results import BatchResult, RunOutcome
 from bondgraph.run.measures import Measure
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, KeepOptions, RunSettings, setting_key
 from bondgraph.tracing.on_tape.values import flat
+from screws.renamed import answer_old_names
 
 
 def in_rows(values: Any) -> Any:
@@ -115,27 +116,28 @@ dominate the time."""
 _EACH = '"spring.stiffness": [20.0, 50.0]'
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True)
 class PreparedRun:
     """Runs of a model from the same start time to the same end with the same settings: `compiled.prepare_run(5.0, rtol=1e-9)`.
 
     Binding is done once; then a run costs its steps only. A call with parameters and start values returns the result of
-    `simulate`, bit for bit; `go` takes and returns numbers, `many` does so for many runs at once. Threads may share it."""
+    `simulate`, bit for bit; `run` takes and returns numbers, `run_many` does so for many runs at once. Threads may share it."""
 
     compiled: Compiled
-    runs: PreparedProgram
+    program: PreparedProgram
 
     def __call__(self, *, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None) -> Result:
         """Run as `Compiled.simulate`, with its warnings and errors."""
-        return self.runs.result(*self.start(parameters, initial))
+        return self.program.result(*self.start_values(parameters, initial))
 
-    def start(
+    def start_values(
         self, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return states x (n,), parameters p and modes m of a run, in the order of the kernels, checked as by `simulate`: E309,
         E214, E455."""
-        compiled, program, t = self.compiled, self.compiled.program, self.runs.settings.t_start
+        compiled, program, t = self.compiled, self.compiled.program, self.program.settings.t_start
         model, system = compiled.model, compiled.system
         x, m, p = compiled.starting_point(initial, parameters)
         if not np.isfinite(p).all():
@@ -160,15 +162,15 @@ class PreparedRun:
             motion = held.motion(program, kernel, t, p, m)
             raise_if_any(model.name, foreign_velocities(model, motion, held.places, x))
 
-    def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
-        """Run from numbers in the order of the kernels, as `start` returns them, without checks: contiguous arrays of floats p
-        (parameters,), x0 (n,), m0 (modes,)."""
-        return self.runs.go(p, x0, m0)
+    def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
+        """Run from numbers in the order of the kernels, as `start_values` returns them, without checks: contiguous arrays of
+        floats p (parameters,), x0 (n,), m0 (modes,)."""
+        return self.program.run(p, x0, m0)
 
-    def points(
+    def start_values_many(
         self, parameters: Mapping[str, Any] | None = None, initial: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return numbers for `many`: p (runs, parameters), x0 (runs, n) and m0 (runs, modes), or one row of equal ones.
+        """Return numbers for `run_many`: p (runs, parameters), x0 (runs, n) and m0 (runs, modes), or one row of equal ones.
 
         Parameters
         ----------
@@ -200,23 +202,24 @@ class PreparedRun:
             start = np.array([x for x, _ in alone]), np.array([m for _, m in alone])
         return (np.array([compiled.parameters(change) for change in changes]) if p is None else p), *start
 
-    def plain_starts(
+    def prechecked_starts(
         self, parameters: Mapping[str, Any], initial: Mapping[str, Any], runs: int
     ) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return the result of `start`, by number, for those of `runs` runs that need no single check; parameters and start
-        values by name, (runs, *shape)."""
+        """Return the result of `start_values`, by number, for those of `runs` runs that need no single check; parameters and
+        start values by name, (runs, *shape)."""
         compiled = self.compiled
         try:
             start, p = start_rows(compiled, initial, runs), parameter_rows(compiled, parameters, runs)
-        except ModelError:  # `start` raises it for that run
+        except ModelError:  # `start_values` raises it for that run
             return {}
         if start is None or p is None:
             return {}
-        fit = np.flatnonzero(need_no_check(compiled, self.runs.settings.t_start, start[0], p, start[1])).tolist()
+        fit = np.flatnonzero(need_no_check(compiled, self.program.settings.t_start, start[0], p, start[1])).tolist()
         blocks = [np.broadcast_to(block, (runs, block.shape[1])) for block in (start[0], p, start[1])]
         return {k: (blocks[0][k], blocks[1][k], blocks[2][k]) for k in fit}
 
-    def many(
+    @answer_old_names
+    def run_many(
         self,
         p: Any,
         x0: Any,
@@ -224,11 +227,11 @@ class PreparedRun:
         keep: Mapping[str, str | Measure] | None = None,
         *,
         threads: int | None = None,
-        watch: bool = True,
+        check_rank: bool = True,
         lanes: int | None = None,
-    ) -> RunEnds:
-        """Run an ensemble from numbers, as `points` returns them; see `PreparedProgram.many`."""
-        return self.runs.many(p, x0, m0, keep, threads=threads, watch=watch, lanes=lanes)
+    ) -> BatchResult:
+        """Run an ensemble from numbers, as `start_values_many` returns them; see `PreparedProgram.run_many`."""
+        return self.program.run_many(p, x0, m0, keep, threads=threads, check_rank=check_rank, lanes=lanes)
 
 
 def prepared_run(compiled: Compiled, t_end: float, kept: KeepOptions, settings: RunSettings) -> PreparedRun:

@@ -177,7 +177,7 @@ class Hybrid:
         come to rest at this instant."""
         self.courses.see(np.array([self.x, self.weights.size[: len(self.x)]]))
         settings = self.settings
-        how = How(probe, Together(WITHIN * settings.rtol, alone=settings.simultaneous == "sequence"))
+        how = How(probe, Together(WITHIN * settings.rtol, alone=settings.impacts == "sequential"))
         settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, how)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
@@ -354,7 +354,7 @@ def statistics_of(run: Hybrid, choice: Selection, wall_time: float) -> Statistic
         jacobians=effort.jacobians,
         guards=effort.guards,
         events=len(run.log),
-        handed_back=run.handed_back,
+        events_in_python=run.handed_back,
         ticks=run.ticks.count,
         wall_time=wall_time,
         integration_time=effort.seconds,

@@ -36,8 +36,8 @@ def simulate(
     sink : where they go instead of into the result: a path, a `Sink`, a function of times and values.
 
     Returns a `Result`; a run that could not reach its end has a `failure` and what was computed up to there, and gives a
-    `RunEndedWarning`; one that reached its end and cannot be trusted has `doubts`, and gives a `RunDoubtWarning`. Where the
-    tolerance lies below the rounding of the rates, a `RoundingWarning` says what was reached.
+    `RunEndedWarning`; one that reached its end and cannot be trusted has `warnings`, and gives an `UnreliableRunWarning`. Where
+    the tolerance lies below the rounding of the rates, a `RoundingWarning` says what was reached.
 
     Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choice, E305 wrong count of start values, E306 other
     settings, E330 clocks, E307 solver not installed, E308 start values, E309 parameters, E310 modes not finite, E323 a run that

@@ -21,7 +21,7 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.stepping.problem import Steps
-from bondgraph.stepping.step import Stepped, StepWorkspace
+from bondgraph.stepping.step import StepResult, StepWorkspace
 from bondgraph.tape.differentiate import SparseJacobian, jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.specialise import substitute
@@ -105,7 +105,7 @@ def step_derivatives(steps: Steps, inputs: tuple[int, ...]) -> StepDerivatives:
 
 
 def gradients(
-    steps: Steps, workspace: StepWorkspace, step: Stepped, inputs: tuple[int, ...], smoothing: float = 0.0
+    steps: Steps, workspace: StepWorkspace, step: StepResult, inputs: tuple[int, ...], smoothing: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return d(state after)/d(state before) (n, n) and d(state after)/d(parameters) (n, inputs) of a step, repeated in
     `workspace`."""
@@ -132,7 +132,7 @@ def gradients(
     return after[:, :n], after[:, n:]
 
 
-def _displaced(workspace: StepWorkspace, step: Stepped, buffer: np.ndarray, smoothing: float) -> np.ndarray:
+def _displaced(workspace: StepWorkspace, step: StepResult, buffer: np.ndarray, smoothing: float) -> np.ndarray:
     """Return d(dq) by all variables (unknowns, variables), from the derivatives of the program's numbers."""
     layout, count = workspace.layout, buffer.shape[1]
 
@@ -202,7 +202,7 @@ def _directions(workspace: StepWorkspace) -> np.ndarray:
     return u
 
 
-def _smoothed(workspace: StepWorkspace, step: Stepped, slopes: tuple[np.ndarray, ...], kappa: float) -> np.ndarray:
+def _smoothed(workspace: StepWorkspace, step: StepResult, slopes: tuple[np.ndarray, ...], kappa: float) -> np.ndarray:
     """Return d(dq) with a logarithmic barrier: min 1/2 y'H y + f'y - kappa sum of log(A y - lower) (Pang 2023)."""
     dH, df, dA, dlower, lower = slopes
     keep = np.isfinite(lower)

@@ -26,7 +26,7 @@ from bondgraph.stepping.quadratic.cone import check_facets
 from bondgraph.stepping.quadratic.layout import StepOptions
 from bondgraph.stepping.quadratic.solver import SOLVED
 from bondgraph.stepping.run import forces_of, modes_of, run_steps
-from bondgraph.stepping.step import Stepped, StepSettings, StepWorkspace
+from bondgraph.stepping.step import StepResult, StepSettings, StepWorkspace
 
 INERTIA = ("ignored", "damped", "full")
 FRICTION = ("convex", "coulomb")
@@ -115,12 +115,12 @@ class Stepper:
 
     def step(
         self,
-        state: Stepped | np.ndarray | Mapping[str, Any] | None = None,
+        state: StepResult | np.ndarray | Mapping[str, Any] | None = None,
         *,
         h: float,
         t: float = 0.0,
         parameters: Mapping[str, Any] | None = None,
-    ) -> Stepped:
+    ) -> StepResult:
         """Take one step of h seconds.
 
         Parameters
@@ -135,7 +135,7 @@ class Stepper:
         return self._advance(workspace, begin, number(h, "E501", "h"), p)
 
     def gradients(
-        self, step: Stepped, inputs: Sequence[str] | None = None, *, smoothing: float = 0.0
+        self, step: StepResult, inputs: Sequence[str] | None = None, *, smoothing: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return derivatives of the state after a step by the state before it, (n, n), and by parameters, (n, inputs), from the
         implicit function theorem; they jump where a contact changes its mode.
@@ -171,9 +171,9 @@ class Stepper:
         return report(self.steps, workspace)
 
     def _at(
-        self, state: Stepped | np.ndarray | Mapping[str, Any] | None, t: float, parameters: Mapping[str, Any] | None
+        self, state: StepResult | np.ndarray | Mapping[str, Any] | None, t: float, parameters: Mapping[str, Any] | None
     ) -> tuple[StepWorkspace, np.ndarray, float]:
-        if isinstance(state, Stepped):
+        if isinstance(state, StepResult):
             p = self.steps.compiled.parameters(parameters) if parameters else state.p
             workspace = StepWorkspace(self.steps, self.settings, p, state.state, state.m.copy())
             workspace.s = state.slips.copy()
@@ -185,7 +185,7 @@ class Stepper:
             workspace.x[:] = point.x
         return workspace, p, float(t)
 
-    def _advance(self, workspace: StepWorkspace, t: float, h: float, p: np.ndarray) -> Stepped:
+    def _advance(self, workspace: StepWorkspace, t: float, h: float, p: np.ndarray) -> StepResult:
         if not 0.0 < h < math.inf:
             raise refusal("E501", f"a step cannot take {h!r} s", "a time above zero", about=self.steps.model.name, places=())
         before = workspace.x.copy()
@@ -195,7 +195,7 @@ class Stepper:
         multipliers = solution.multipliers
         normal, friction = forces_of(workspace, multipliers[None, :])
         modes = modes_of(workspace, normal, workspace.along[None, : workspace.sums.shape[1]])
-        return Stepped(
+        return StepResult(
             t,
             h,
             before,

@@ -158,7 +158,7 @@ def _result(
         wall_time=time.perf_counter() - clock[0],
         integration_time=clock[1],
         local_rtol=0.0,
-        programs=workspace.programs,
+        quadratic_programs=workspace.programs,
     )
     if failure is not None:
         warnings.warn(f'"{program.name}": {failure}', RunEndedWarning, stacklevel=4)

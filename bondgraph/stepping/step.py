@@ -67,7 +67,7 @@ class StepSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Stepped:
+class StepResult:
     """Result of one step.
 
     Parameters

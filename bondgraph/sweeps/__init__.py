@@ -4,10 +4,11 @@ from bondgraph.run.measures import Measure, events, first_time, integral, last, 
 from bondgraph.sweeps.distributions import loguniform, normal, uniform
 from bondgraph.sweeps.interface import sweep
 from bondgraph.sweeps.runs import Run, Runs, load_runs
-from bondgraph.sweeps.tasks import Fault
+from bondgraph.sweeps.tasks import RunIssue
+from screws.renamed import answer_old_names
 
 __all__ = [
-    "Fault",
+    "RunIssue",
     "Measure",
     "Run",
     "Runs",
@@ -25,3 +26,5 @@ __all__ = [
     "sweep",
     "uniform",
 ]
+
+answer_old_names(__name__)

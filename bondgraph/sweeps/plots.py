@@ -17,7 +17,7 @@ from bondgraph.output.panels import MANY, labelled, legend_beside, panels
 from bondgraph.output.sheet import CYCLE, calm
 from bondgraph.sweeps.columns import Column, Tabled
 from bondgraph.sweeps.points import RUN
-from bondgraph.sweeps.tasks import Fault
+from bondgraph.sweeps.tasks import RunIssue
 
 ORDERED = "viridis"
 """Matplotlib's colour map for ordered values."""
@@ -33,7 +33,7 @@ class Drawable(Tabled, Protocol):
         """Of the model."""
 
     @property
-    def failures(self) -> Sequence[Fault]:
+    def failures(self) -> Sequence[RunIssue]:
         """Of runs that failed."""
 
 

@@ -19,13 +19,15 @@ from bondgraph.sweeps.columns import Column, over_axes
 from bondgraph.sweeps.plots import plot_runs
 from bondgraph.sweeps.points import ARGUMENTS, FAILURE, RUN
 from bondgraph.sweeps.store import Store, path_of, quoted
-from bondgraph.sweeps.tasks import Fault
+from bondgraph.sweeps.tasks import RunIssue
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     import pandas
     import xarray
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Run:
     """Run of a sweep: its number, its parameters and start values, kept values, failure and doubts.
@@ -37,10 +39,11 @@ class Run:
     parameters: Mapping[str, Any]
     initial: Mapping[str, Any]
     values: Mapping[str, Any] = field(repr=False)
-    failure: Fault | None = None
-    doubts: tuple[Fault, ...] = ()
+    failure: RunIssue | None = None
+    warnings: tuple[RunIssue, ...] = ()
 
 
+@answer_old_names
 class Runs:
     """Results of a sweep: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe`, `to_xarray`.
 
@@ -115,9 +118,9 @@ class Runs:
 
     def __iter__(self) -> Iterator[Run]:
         failures = {fault.run: fault for fault in self.failures}
-        doubts: dict[int, list[Fault]] = {}
-        for doubt in self.doubts:
-            doubts.setdefault(doubt.run, []).append(doubt)
+        concerns: dict[int, list[RunIssue]] = {}
+        for concern in self.warnings:
+            concerns.setdefault(concern.run, []).append(concern)
         names = ", ".join(quoted(column.column) for column in self.columns.values())
         with self._reading() as reading:
             for run, *entries in reading.read(f"SELECT run, {names} FROM runs ORDER BY run"):
@@ -126,24 +129,24 @@ class Runs:
                     values = {column: _plain(column.array([entry])[0]) for column, entry in pairs}
                 parts = {part: {c.name: v for c, v in values.items() if c.part == part} for part in (*ARGUMENTS, "")}
                 changed = {argument: parts[part] for part, argument in ARGUMENTS.items()}
-                yield Run(run, **changed, values=parts[""], failure=failures.get(run), doubts=tuple(doubts.get(run, ())))
+                yield Run(run, **changed, values=parts[""], failure=failures.get(run), warnings=tuple(concerns.get(run, ())))
 
     @property
-    def failures(self) -> tuple[Fault, ...]:
+    def failures(self) -> tuple[RunIssue, ...]:
         """Failures, one for each failed run."""
         return self._faults("failures")
 
     @property
-    def doubts(self) -> tuple[Fault, ...]:
+    def warnings(self) -> tuple[RunIssue, ...]:
         """Doubts about runs whose values, which are kept, cannot be trusted."""
         return self._faults("doubts")
 
-    def _faults(self, name: str) -> tuple[Fault, ...]:
+    def _faults(self, name: str) -> tuple[RunIssue, ...]:
         rows = self._read(f"SELECT run, kind, reason, time, suspect FROM {name} ORDER BY run, rowid")
-        return tuple(Fault(*row) for row in rows)
+        return tuple(RunIssue(*row) for row in rows)
 
     def __repr__(self) -> str:
-        done, failed, doubted = len(self), len(self.failures), len({doubt.run for doubt in self.doubts})
+        done, failed, doubted = len(self), len(self.failures), len({concern.run for concern in self.warnings})
         parts = [plural(done, "run") if done == self.count else f"{done} of {plural(self.count, 'run')}"]
         parts += [f"{failed} failed"] if failed else []
         parts += [f"{doubted} in doubt"] if doubted else []

@@ -25,7 +25,8 @@ import numpy as np
 
 from bondgraph.errors import FileError, Problem, refusal
 from bondgraph.output.files import check_name, shown
-from bondgraph.sweeps.tasks import Fault, Row
+from bondgraph.sweeps.tasks import Row, RunIssue
+from screws.renamed import current_settings
 
 FORMAT, VERSION = "screwbond-runs", 1
 _WAIT = 60.0
@@ -33,7 +34,16 @@ _WAIT = 60.0
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 """Errors of SQLite; damaged texts are not in UTF-8."""
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
+_SETTING = 'setting "'
+"""Beginning of the keys of settings in a plan."""
 _FAULTS = "(run INTEGER, kind TEXT, reason TEXT, time REAL, suspect TEXT)"
+
+
+def _current(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan with the names and values of settings of today."""
+    settings = {key.removeprefix(_SETTING)[:-1]: value for key, value in plan.items() if key.startswith(_SETTING)}
+    others = {key: value for key, value in plan.items() if not key.startswith(_SETTING)}
+    return {**others, **{f'{_SETTING}{name}"': value for name, value in current_settings(settings).items()}}
 
 
 class Store:
@@ -89,7 +99,7 @@ class Store:
             self._connection.execute("BEGIN IMMEDIATE")
             (text,) = self._connection.execute("SELECT value FROM meta WHERE key='header'").fetchone()
             stored = json.loads(text)
-            if stored["plan"] == plan:
+            if _current(stored["plan"]) == plan:
                 longer = {**stored, "axes": header["axes"], "plan": header["plan"]}
                 self._connection.execute("UPDATE meta SET value=? WHERE key='header'", (json.dumps(longer),))
 
@@ -116,6 +126,7 @@ class Store:
             raise self._no_store(why)
         try:
             header: dict[str, Any] = json.loads(meta["header"])
+            header["plan"] = _current(header["plan"])
             shapes = json.loads(meta["shapes"])
             for column in header["columns"]:
                 column["shape"] = shapes.get(column["name"], column["shape"])
@@ -155,7 +166,7 @@ class Store:
             self._connection.executemany(into, [row for row in stored if row[0] not in done])
             new = [row for row in rows if row.run not in done]
             _put(self._connection, "failures", (row.failure for row in new if row.failure is not None))
-            _put(self._connection, "doubts", (doubt for row in new for doubt in row.doubts))
+            _put(self._connection, "doubts", (doubt for row in new for doubt in row.warnings))
             self._connection.execute("UPDATE meta SET value=? WHERE key='shapes'", (json.dumps(shapes),))
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -202,7 +213,7 @@ class Store:
         return FileError(Problem("E364", f"{file} cannot hold runs", (why,), (), cures))
 
 
-def _put(connection: sqlite3.Connection, table: str, faults: Iterable[Fault]) -> None:
+def _put(connection: sqlite3.Connection, table: str, faults: Iterable[RunIssue]) -> None:
     connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?)", map(astuple, faults))
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from bondgraph.emit.machine import vector_width
 from bondgraph.errors import ModelError, Problem, RunError
 from bondgraph.run.measures import Measure
-from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.sweeps.kept_columns import Kept
 from bondgraph.sweeps.worker_models import SentModel
 
 if TYPE_CHECKING:
-    from bondgraph.prepared.runs import PreparedRun
+    from bondgraph.prepared.program import PreparedRun
     from bondgraph.run.batch.prepared import PreparedProgram
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class SweepPlan:
 
 
 @dataclass(frozen=True)
-class Fault:
+class RunIssue:
     """Failure of a run, or doubt about it: the run's number, the kind of failure or a code, the reason, the time (s; None of a
     run that never began), the suspect."""
 
@@ -59,8 +59,8 @@ class Row:
 
     run: int
     values: tuple[np.ndarray, ...] | None
-    failure: Fault | None = None
-    doubts: tuple[Fault, ...] = ()
+    failure: RunIssue | None = None
+    warnings: tuple[RunIssue, ...] = ()
 
 
 def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> tuple[list[Row], float]:
@@ -70,19 +70,19 @@ def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mappi
     """
     begin = time.perf_counter()
     prepared = model.prepared(plan.t_end, plan.settings)
-    plain = prepared.plain_starts(**_arguments(plan, points), runs=len(runs))
+    plain = prepared.prechecked_starts(**_arguments(plan, points), runs=len(runs))
     starts, rows = dict[int, Start](), list[Row]()
     for k, run in enumerate(map(int, runs)):
         numbers = plain[k] if k in plain else attempted(run, functools.partial(_start, prepared, plan, points, k))
-        if isinstance(numbers, Fault):
+        if isinstance(numbers, RunIssue):
             rows.append(Row(run, None, numbers))
         else:
             starts[run] = numbers
     measures = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
-    if prepared.runs.in_machine_code and len(measures) == len(plan.kept):
-        rows += _run_batch(starts, plan, prepared.runs, measures)
+    if prepared.program.in_machine_code and len(measures) == len(plan.kept):
+        rows += _run_batch(starts, plan, prepared.program, measures)
     else:
-        rows += [_run_single(run, start, plan, prepared.runs) for run, start in starts.items()]
+        rows += [_run_single(run, start, plan, prepared.program) for run, start in starts.items()]
     order = {int(run): k for k, run in enumerate(runs)}
     return sorted(rows, key=lambda row: order[row.run]), time.perf_counter() - begin
 
@@ -98,10 +98,10 @@ def _arguments(plan: SweepPlan, points: Mapping[str, T]) -> dict[str, dict[str, 
 def _start(prepared: PreparedRun, plan: SweepPlan, points: Mapping[str, np.ndarray], k: int) -> Start:
     """Return the start of one of the points, checked alone."""
     point = {name: str(values[k]) if isinstance(values[k], str) else values[k] for name, values in points.items()}
-    return prepared.start(**_arguments(plan, point))
+    return prepared.start_values(**_arguments(plan, point))
 
 
-def attempted(run: int, function: Callable[[], T]) -> T | Fault:
+def attempted(run: int, function: Callable[[], T]) -> T | RunIssue:
     """Call a function; return its value, or the fault where the numbers of the run are refused. Other errors are raised."""
     try:
         return function()
@@ -114,18 +114,18 @@ def attempted(run: int, function: Callable[[], T]) -> T | Fault:
         return _refused(run, error.problem)
 
 
-def _refused(run: int, problem: Problem) -> Fault:
-    return Fault(run, problem.code, ": ".join(filter(None, (problem.title, "; ".join(problem.details)))))
+def _refused(run: int, problem: Problem) -> RunIssue:
+    return RunIssue(run, problem.code, ": ".join(filter(None, (problem.title, "; ".join(problem.details)))))
 
 
 def _run_single(run: int, start: Start, plan: SweepPlan, prepared: PreparedProgram) -> Row:
     """Run a point with its `Result`, for functions of the user's."""
     x, p, m = start
     result = attempted(run, functools.partial(prepared.judged, x, p, m))
-    if isinstance(result, Fault):
+    if isinstance(result, RunIssue):
         return Row(run, None, result)
     values = () if result.failure is not None else tuple(kept(result) for kept in plan.kept)
-    return _row(run, values, result.failure, result.doubts)
+    return _row(run, values, result.failure, result.warnings)
 
 
 def _run_batch(
@@ -135,18 +135,18 @@ def _run_batch(
     if not starts:
         return []
     x, p, m = (np.array(blocks) for blocks in zip(*starts.values(), strict=True))
-    ends = prepared.many(p, x, m, measures, threads=1, lanes=vector_width() if plan.in_lanes else 1)
+    ends = prepared.run_many(p, x, m, measures, threads=1, lanes=vector_width() if plan.in_lanes else 1)
     rows = []
     for k, run in enumerate(starts):
-        if k in ends.refused:
-            rows.append(Row(run, None, _refused(run, ends.refused[k].problem)))
+        if k in ends.errors:
+            rows.append(Row(run, None, _refused(run, ends.errors[k].problem)))
             continue
         values = tuple(np.asarray(ends[name][k]) for name in measures)
-        rows.append(_row(run, values, ends.failures.get(k), ends.doubts.get(k, ())))
+        rows.append(_row(run, values, ends.failures.get(k), ends.warnings.get(k, ())))
     return rows
 
 
-def _row(run: int, values: tuple[np.ndarray, ...], failure: Failure | None, doubts: Sequence[Doubt]) -> Row:
+def _row(run: int, values: tuple[np.ndarray, ...], failure: Failure | None, doubts: Sequence[ValidityConcern]) -> Row:
     if failure is not None:
-        return Row(run, None, Fault(run, failure.kind, failure.reason, failure.time, failure.suspect))
-    return Row(run, values, None, tuple(Fault(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))
+        return Row(run, None, RunIssue(run, failure.kind, failure.reason, failure.time, failure.suspect))
+    return Row(run, values, None, tuple(RunIssue(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))

@@ -95,7 +95,7 @@ def _of_masses(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> li
     if not alike:
         return []
     details = ("freedoms that do the same, or move no mass: " + ", ".join(alike),)
-    if _without_inertia(tree, q0 + ELSEWHERE * np.array(tree.turns)):
+    if _without_inertia(tree, q0 + ELSEWHERE * np.array(tree.is_angle)):
         cure = "mass on the outer links, and no two freedoms that do the same"
         return [Problem("E454", f"{about}: its mass matrix is singular", details, (place,), (cure,))]
     cures = (

@@ -14,7 +14,9 @@ from screwbond.models.contacts.laws import (
     VirtualSpring,
     Viscoelastic,
 )
-from screwbond.models.contacts.untracked_contacts import ContactWarning, Untracked, untracked_place
+from screwbond.models.contacts.untracked_contacts import ContactWarning, UntrackedContact, find_untracked_contact
+
+from screws.renamed import answer_old_names
 
 __all__ = [
     "COMPONENTS",
@@ -27,12 +29,14 @@ __all__ = [
     "Maxwell",
     "Rigid",
     "ThreeState",
-    "Untracked",
+    "UntrackedContact",
     "VirtualSpring",
     "Viscoelastic",
     "attach_contact",
     "collisions",
     "constrained_components",
     "contact",
-    "untracked_place",
+    "find_untracked_contact",
 ]
+
+answer_old_names(__name__)

@@ -15,6 +15,7 @@ from bondgraph.model import laws
 from bondgraph.model.element import Element
 from bondgraph.model.model import Collider, CollisionSet
 from screws.numeric_arguments import real, shown
+from screws.renamed import answer_old_names
 
 __all__ = ["collisions"]
 
@@ -22,15 +23,16 @@ MAX_CANDIDATES = 64
 """Default limit of the number of contact candidates."""
 
 
+@answer_old_names
 def collisions(
     graph: Graph,
     bodies: Sequence[Body],
     *,
     friction: float = 0.0,
     restitution: float = 0.0,
-    most: int = MAX_CANDIDATES,
+    max_contacts: int = MAX_CANDIDATES,
     pairs: Iterable[tuple[Body, Body]] | None = None,
-    apart: Iterable[tuple[Body, Body]] = (),
+    exclude: Iterable[tuple[Body, Body]] = (),
 ) -> Graph:
     """Let bodies with shapes collide, in time stepping (`bondgraph.stepping.free_bodies`, `bondgraph.stepping`). A graph may have
     several such sets.
@@ -41,9 +43,9 @@ def collisions(
     bodies : made with `shape=`.
     friction : coefficient of Coulomb's cone, of all pairs.
     restitution : ratio of separation to approach velocity, 0 to 1.
-    most : largest number of candidates; more of them stop a run (E514).
+    max_contacts : largest number of candidates; more of them stop a run (E514).
     pairs : pairs that may touch, in place of all.
-    apart : pairs that may not; bodies that a constraint of the graph connects, such as a joint, are excluded anyway.
+    exclude : pairs that may not; bodies that a constraint of the graph connects, such as a joint, are excluded anyway.
 
     Raises `ModelError` E545 for a body without shape, E546 for invalid numbers, E547 for pairs of other bodies.
     """
@@ -68,14 +70,17 @@ def collisions(
         raise refusal("E546", f"friction of collisions is {shown(friction)}", "a number of zero or more", about=graph.name)
     if not 0.0 <= e <= 1.0:
         raise refusal("E546", f"restitution of collisions is {shown(restitution)}", "a number from 0 to 1", about=graph.name)
-    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
+    if isinstance(max_contacts, bool) or not isinstance(max_contacts, (int, np.integer)) or max_contacts < 1:
         raise refusal(
-            "E546", f"collisions can have {shown(most)} candidates", "a whole number above zero: most=256", about=graph.name
+            "E546",
+            f"collisions can have {shown(max_contacts)} candidates",
+            "a whole number above zero: max_contacts=256",
+            about=graph.name,
         )
     colliders = tuple(_collider(body) for body in bodies)
     only = None if pairs is None else _pairs(graph, pairs, index)
-    excluded = (*_pairs(graph, apart, index), *_connected(graph, index))
-    return graph.mark_collisions(CollisionSet(colliders, tuple(shapes), mu, e, int(most), excluded, only))
+    excluded = (*_pairs(graph, exclude, index), *_connected(graph, index))
+    return graph.mark_collisions(CollisionSet(colliders, tuple(shapes), mu, e, int(max_contacts), excluded, only))
 
 
 def _collider(body: Body) -> Collider:

@@ -34,9 +34,9 @@ from screwbond.models.contacts.components import (
 )
 from screwbond.models.contacts.initial_values import start_parameters, start_results, start_values
 from screwbond.models.contacts.kinematics import contact_kinematics
-from screwbond.models.contacts.laws import LAWS, Compliant, ContactLaw, Head
+from screwbond.models.contacts.laws import LAWS, Compliant, ContactKinematics, ContactLaw
 from screwbond.models.contacts.laws.compliant import Compliance
-from screwbond.models.contacts.laws.law_interface import Tail
+from screwbond.models.contacts.laws.law_interface import ContactForces
 from screwbond.models.contacts.switches import chart_switch
 from screwbond.models.contacts.transport import TWIST_2, needs_transport, transport_problems
 
@@ -49,6 +49,7 @@ from bondgraph.model.model import ContactPoint, SignalEntry, Visible
 from screws.joints import Vector
 from screws.numeric_arguments import reals
 from screws.poses import Ad_of_inverse
+from screws.renamed import answer_old_names
 from screws.twists import transform_twist_back, transform_wrench
 
 
@@ -110,26 +111,26 @@ def contact(
     graph.declare_input("pose 1", "pose 2")
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     symbols = {"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"}
-    if not contact_law.acting:
+    if not contact_law.active_states:
         symbols["2.effort"] = "W^{C_2}"
     to_contact = screw_transformer(AD_CONTACT, TO_CONTACT, "kinematics.H_0_C2", ("0", "C2"), symbols=symbols)
     split = J1("contact twist", frame="C2", symbols={"flow": r"\bar T_{O_2}^{C_2,O_1}"})
 
     graph.connect(relative, to_contact)
-    if contact_law.acting:
-        switched = X0("X0", automaton="switch", active=contact_law.acting, frame="C2", symbols={"effort": "W^{C_2}"})
+    if contact_law.active_states:
+        switched = X0("X0", automaton="switch", active=contact_law.active_states, frame="C2", symbols={"effort": "W^{C_2}"})
         graph.connect(to_contact, switched).connect(switched, split)
     else:
         graph.connect(to_contact, split)
-    _connect_free(graph, split, () if contact_law.stepped else chosen)
-    tail = contact_law.attach(graph, split, Head(name, chosen, transport, (surface1, surface2)))
+    _connect_free(graph, split, () if contact_law.stepping_only else chosen)
+    tail = contact_law.attach(graph, split, ContactKinematics(name, chosen, transport, (surface1, surface2)))
 
-    turning = transport if contact_law.carried and needs_transport(transport, chosen) else None
+    turning = transport if contact_law.tangent_vectors and needs_transport(transport, chosen) else None
     graph.add(contact_kinematics(surface1, surface2, turning))
     graph.add_automaton(tail.switch)
     for index, surface in ((1, surface1), (2, surface2)):
         if surface.charts > 1:
-            graph.add_automaton(chart_switch(index, surface, chosen, contact_law.carried, tail.vectors))
+            graph.add_automaton(chart_switch(index, surface, chosen, contact_law.tangent_vectors, tail.vectors))
     graph.start(
         start_values(name, surface1, surface2, chosen, tail.begin, None if near is None else reals(near, 3)),
         ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
@@ -153,18 +154,19 @@ def contact(
     return graph
 
 
-def attach_contact(graph: Graph, touching: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
+@answer_old_names
+def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals. Returns the graph.
 
     The bodies are by default those of `contact`; E566 where the contact is no such graph.
     """
-    defaults = touching.bodies if isinstance(touching, ContactGraph) else (None, None)
+    defaults = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
     bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}
     attached = {port: body for port, body in bodies.items() if body is not None}
     if len(attached) < len(bodies):
-        title = f'the bodies of "{touching.name}" are not known'
+        title = f'the bodies of "{contact.name}" are not known'
         raise refusal("E566", title, "attach_contact(graph, contact(name, body1, body2, ...))", about=graph.name)
-    return connect_bodies(graph, touching, attached, cheapest=True)
+    return connect_bodies(graph, contact, attached, cheapest=True)
 
 
 AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}", OF_AD)
@@ -190,7 +192,7 @@ def _law_problems(name: str, law: Any, compliance: Iterable[str]) -> list[Proble
     return []
 
 
-def _contact_point(tail: Tail, chosen: Sequence[str]) -> ContactPoint:
+def _contact_point(tail: ContactForces, chosen: Sequence[str]) -> ContactPoint:
     """Return the record of the contact for the model, whatever its law."""
     return ContactPoint(
         "",

@@ -11,7 +11,7 @@ from screwbond.models.contacts.components import has_unpaired_component
 from screwbond.models.contacts.switches import POLE_MESSAGE
 
 from bondgraph.errors import refusal
-from screws.contact import ContactCoordinates, closest_points, contact_places, is_convex
+from screws.contact import ContactCoordinates, all_closest_points, closest_points, is_convex
 from screws.errors import GeometryError
 from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface
@@ -61,7 +61,7 @@ def start_values(
 
 def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> None:
     """Refuse (E428) bodies that overlap at several points: a contact tracks one."""
-    overlaps = [contact for contact in contact_places(surface1, surface2, H_1_2) if contact.d < 0.0]
+    overlaps = [contact for contact in all_closest_points(surface1, surface2, H_1_2) if contact.d < 0.0]
     if len(overlaps) < 2:
         return
     points = [surface1.point(contact.q1, contact.chart1) for contact in overlaps]

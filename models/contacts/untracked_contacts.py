@@ -9,7 +9,7 @@ import numpy as np
 from screwbond.models.contacts.trajectory import find_contact, time_series
 
 from bondgraph.run.results.result import Result
-from screws.contact import contact_places, is_convex
+from screws.contact import all_closest_points, is_convex
 from screws.contact.initial_guesses import Bodies, common_samples
 from screws.errors import GeometryError
 from screws.poses import inverse, pose_from_state
@@ -27,7 +27,7 @@ class ContactWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Untracked:
+class UntrackedContact:
     """Point where two bodies overlap without a contact: time (s), point (3,) of body 1 in its axes (m), depth (m)."""
 
     time: float
@@ -42,9 +42,9 @@ class Untracked:
         )
 
 
-def untracked_place(
+def find_untracked_contact(
     result: Result, bodies: tuple[str, str], surfaces: tuple[Surface, Surface], contacts: Sequence[str]
-) -> Untracked | None:
+) -> UntrackedContact | None:
     """Return the first point where two bodies overlap and none of their `contacts` acts; None without one.
 
     Convex bodies touch at one point and are not examined. Other bodies are, at some samples of the run: where points of one lie
@@ -60,14 +60,14 @@ def untracked_place(
         if searches < MAX_SEARCHES and _overlap_elsewhere(surfaces, H_1_2, contact_points):
             searches += 1
             try:
-                minima = contact_places(*surfaces, H_1_2)
+                minima = all_closest_points(*surfaces, H_1_2)
             except GeometryError:
                 # Flat on flat has no isolated point, and the contact itself reports it.
                 continue
             for minimum in minima:
                 point = np.asarray(surfaces[0].point(minimum.q1, minimum.chart1), dtype=float)
                 if minimum.d < 0.0 and _away(point[None, :], contact_points, surfaces)[0]:
-                    return Untracked(float(result.t[k]), tuple(map(float, point)), -minimum.d)  # type: ignore[arg-type]
+                    return UntrackedContact(float(result.t[k]), tuple(map(float, point)), -minimum.d)  # type: ignore[arg-type]
     return None
 
 

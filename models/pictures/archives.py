@@ -11,7 +11,7 @@ from screwbond.models.pictures.from_results.bodies import BODY_AXES, solid_of
 from screwbond.models.pictures.from_results.contacts import contact_panels, coordinate_panel
 from screwbond.models.pictures.from_results.energies import balance_panels
 from screwbond.models.pictures.interpolation import Array, poses
-from screwbond.models.pictures.parts import Curve, Frame, Spans, Touching, negative
+from screwbond.models.pictures.parts import ContactDrawing, Curve, Frame, Spans, negative
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.style import FORCE, INK, PATHS, SOLIDS
 
@@ -48,27 +48,27 @@ def from_archive(
     names : of the bodies.
     energies : name -> (k,), J, whose sum is the total; by default the stored and the dissipated energy.
     intervals : times of contact, s; by default those of a negative gap.
-    fields : further fields of the scene, such as title and happenings.
+    fields : further fields of the scene, such as title and event marks.
     """
     arrays = {key: np.asarray(archive[key]) for key in archive}
     t, solids, frames, gauss = arrays["t"], [], [], []
     for side, (body_name, surface, colours) in enumerate(zip(names, surfaces, SOLIDS, strict=False), start=1):
         H = poses(arrays[f"p{side}"], arrays[f"q{side}_wxyz"])
         solids.append(solid_of(body_name, H, surface, colours))
-        if not surface.endless:
+        if not surface.unbounded:
             frames.append(Frame(H, *BODY_AXES, label=("O", str(side))))
         frame = arrays.get(f"frame{side}")
         gauss.append(gauss_frames(surface, arrays[f"uv{side}"], H) if frame is None else frame)
     gap, fn = arrays["gap"], arrays["fn"]
     spans = negative(t, gap) if intervals is None else intervals
-    touch = Touching("contact", (0, 1), (gauss[0], gauss[1]), gap, fn, arrays["force_on_2_world"], spans)
+    touch = ContactDrawing("contact", (0, 1), (gauss[0], gauss[1]), gap, fn, arrays["force_on_2_world"], spans)
     coordinates = coordinate_panel((arrays["uv1"], arrays["uv2"]), arrays["alpha"], surfaces, PATHS)
     if energies is None and "E" in arrays:
         energies = {"stored": arrays["E"], "dissipated": arrays.get("Ediss", np.zeros(len(t)))}
     panels = contact_panels([Curve("", gap, INK)], [Curve("", fn, FORCE)], [coordinates])
     panels += balance_panels(energies or {}, arrays.get("residual"))
     return Scene(
-        **{"title": name, "name": name, "t": t, "solids": tuple(solids), "touches": (touch,), "frames": tuple(frames)}
+        **{"title": name, "name": name, "t": t, "solids": tuple(solids), "contacts": (touch,), "frames": tuple(frames)}
         | {"panels": tuple(panels)}
         | fields
     )

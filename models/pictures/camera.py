@@ -34,7 +34,7 @@ class Camera:
         return np.stack([right, np.cross(back, right), back])
 
     def pixels(self, points: ArrayLike, size: tuple[int, int]) -> Array:
-        """Pixels (k, 2), x to the right and y down, of points (k, 3) on a window of a size (width, height)."""
+        """Return pixels (k, 2), x to the right and y down, of points (k, 3) on a window of a size (width, height)."""
         local = (np.atleast_2d(np.asarray(points, dtype=float)) - self.eye) @ self.axes.T
         scale = 0.5 * size[1] / np.tan(np.radians(0.5 * self.angle)) / -local[:, 2]
         x = 0.5 * size[0] * (1.0 + self.shift[0]) + scale * local[:, 0]
@@ -51,9 +51,9 @@ def upward(scene: Scene) -> Array:
     """Return the up direction: the scene's, else the outward normal of an endless ground, else the world's z axis."""
     if scene.up is not None:
         return scene.up
-    for touch in scene.touches:
+    for touch in scene.contacts:
         for i, frames in zip(touch.solids, touch.frames, strict=True):
-            if scene.solids[i].endless:
+            if scene.solids[i].unbounded:
                 return np.asarray(frames[0, :3, 2])
     return np.array([0.0, 0.0, 1.0])
 
@@ -65,12 +65,12 @@ def direction(scene: Scene, focus: float | None = None) -> Array:
         return scene.view / np.linalg.norm(scene.view)
     pick = np.unique(np.linspace(0, len(scene.t) - 1, min(len(scene.t), 200)).round().astype(int))
     normals, weights = _normals(scene, pick)
-    if focus is not None and scene.touches:
+    if focus is not None and scene.contacts:
         now, _ = _normals(scene.at_times([focus]), np.array([0]))
         weights = np.append(0.15 * weights, np.full(len(now), weights.sum() / len(now)))
         normals = np.vstack([normals, now])
     up = upward(scene)
-    grounded = any(solid.endless for solid in scene.solids)
+    grounded = any(solid.unbounded for solid in scene.solids)
     views = directions(1200)
     slant = np.maximum(0.0, np.abs(views @ normals.T) - 0.3)
     cost = (slant**2 @ weights) / max(weights.sum(), 1e-30) * (0.2 if grounded else 1.0)
@@ -84,7 +84,7 @@ def direction(scene: Scene, focus: float | None = None) -> Array:
 def _normals(scene: Scene, pick: NDArray[np.int64]) -> tuple[Array, Array]:
     """Return the normals (j, 3) of all contacts at some samples, and their weights (j,): smaller where the gap is wide."""
     normals, weights = [np.zeros((0, 3))], [np.zeros(0)]
-    for touch in scene.touches:
+    for touch in scene.contacts:
         first, second = (frames[pick] for frames in touch.frames)
         normals.append(first[:, :3, 2])
         distance = np.linalg.norm(second[:, :3, 3] - first[:, :3, 3], axis=1)

@@ -1,4 +1,4 @@
-"""Parts of a scene: solids, contacts, frames, paths, forces, curves and events, as records of arrays over time.
+"""Parts of a scene: solids, contacts, frames, paths, forces, curves and event marks, as records of arrays over time.
 
 Arrays have k rows, one for each sample time; SI units, world axes unless stated otherwise.
 """
@@ -17,6 +17,7 @@ from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.style import AMBER, INK, MUTED, blend
 
+from screws.renamed import answer_old_names
 from screws.surfaces import Surface
 
 Spans = tuple[tuple[float, float], ...]
@@ -33,6 +34,7 @@ class Look(Enum):
     WALL = 4
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class Solid:
     """Rigid body of a scene.
@@ -61,14 +63,14 @@ class Solid:
     framed: bool = True
 
     @property
-    def endless(self) -> bool:
+    def unbounded(self) -> bool:
         """True if it has no finite size."""
-        return isinstance(self.shape, Surface) and self.shape.endless
+        return isinstance(self.shape, Surface) and self.shape.unbounded
 
     @cached_property
     def size(self) -> float:
         """Largest extent, m; infinite if endless."""
-        if self.endless:
+        if self.unbounded:
             return math.inf
         shape = self.shape
         points = shape.points if isinstance(shape, Mesh) else np.asarray(shape.grid(17, 17), dtype=float).reshape(-1, 3)
@@ -141,7 +143,7 @@ class Force:
 
 
 @dataclass(frozen=True, eq=False)
-class Coil:
+class SpringDrawing:
     """Spring between points (k, 3) and (k, 3), drawn as a helix between them.
 
     `turns`, `radius` : of the helix; the radius over the scene's unit.
@@ -160,8 +162,9 @@ class Coil:
         return float(np.linalg.norm(self.ends - self.starts, axis=1).mean()) or 1.0
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
-class Touching:
+class ContactDrawing:
     """Contact, or the closest points of two solids.
 
     Attributes
@@ -184,7 +187,7 @@ class Touching:
     force: Array
     intervals: Spans = ()
     pushing: bool = False
-    apart: bool = True
+    show_gap: bool = True
     mark: str | None = ""
 
 
@@ -221,7 +224,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Happening:
+class EventMark:
     """Event at time t, s; `internal` ones (a change of chart) are not drawn."""
 
     t: float

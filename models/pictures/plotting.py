@@ -91,7 +91,7 @@ def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], leg
     """Draw a panel over a span (s), with `seconds` units of time per second; return its label."""
     for start, end in scene.contact_intervals():
         axes.axvspan(start * seconds, end * seconds, color=SHADE, linewidth=0, zorder=0)
-    for happening in scene.happenings:
+    for happening in scene.event_marks:
         if not happening.internal and span[0] <= happening.t <= span[1]:
             axes.axvline(happening.t * seconds, color=happening.colour, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
     if panel.level:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Touching, inside
+from screwbond.models.pictures.parts import ContactDrawing, inside
 from screwbond.models.pictures.scene import Scene
 
 SPACING = 0.95
@@ -18,7 +18,7 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
     """
     start, end = float(scene.t[0]), float(scene.t[-1])
     contacts = [(a - 0.5 * (b - a), b + 0.5 * (b - a)) for a, b in scene.contact_intervals()]
-    wide = [(max(start, a), min(end, b)) for a, b in scene.slow or contacts]
+    wide = [(max(start, a), min(end, b)) for a, b in scene.slow_motion or contacts]
     touching = sum(b - a for a, b in wide)
     if not wide or touching <= 0.0 or touching > share * (end - start):
         return np.linspace(start, end, count)
@@ -32,14 +32,14 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
 def representative_time(scene: Scene, ghosts: int = 5) -> float:
     """Return a representative time (s): strong forces, after enough travel for the ghosts, before paths cover each other; without
     contacts a third of the way."""
-    if not scene.touches:
+    if not scene.contacts:
         return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
     i, j = strongest_contact(scene).solids
     apart = scene.solids[j].poses[:, :3, 3] - scene.solids[i].poses[:, :3, 3]
     steps = np.linalg.norm(np.diff(apart, axis=0), axis=1)
     travel = np.concatenate([[0.0], np.cumsum(steps)]) / (SPACING * scene.unit * ghosts)
-    normal = np.sum([touch.normal for touch in scene.touches], axis=0)
-    gap = np.min([np.abs(touch.gap) for touch in scene.touches], axis=0)
+    normal = np.sum([touch.normal for touch in scene.contacts], axis=0)
+    gap = np.min([np.abs(touch.gap) for touch in scene.contacts], axis=0)
     # Ignore short peaks of impacts.
     strong = float(np.quantile(normal[normal > 0.0], 0.9)) if np.any(normal > 0.0) else 0.0
     strength = np.minimum(normal / strong, 1.0) if strong > 0.0 else -gap / scene.unit
@@ -47,9 +47,9 @@ def representative_time(scene: Scene, ghosts: int = 5) -> float:
     return float(scene.t[np.argmax(3.0 * strength + np.minimum(travel, 1.0) - 0.5 * late)])
 
 
-def strongest_contact(scene: Scene) -> Touching:
+def strongest_contact(scene: Scene) -> ContactDrawing:
     """Return the contact with the largest normal force; of a scene of one sample, at that time."""
-    return max(scene.touches, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
+    return max(scene.contacts, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
 
 
 def speed_label(speed: float) -> str:
@@ -67,7 +67,7 @@ def speed_label(speed: float) -> str:
 
 def strongest_interval(scene: Scene) -> tuple[float, float] | None:
     """Return the interval of contact (s) with the largest normal force; None without one."""
-    touch = max((touch for touch in scene.touches if touch.intervals), key=lambda touch: touch.normal.max(), default=None)
+    touch = max((touch for touch in scene.contacts if touch.intervals), key=lambda touch: touch.normal.max(), default=None)
     if touch is None:
         return None
     peak = scene.t[np.argmax(touch.normal)]

@@ -35,6 +35,8 @@ from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import loguniform, normal, uniform
 from bondgraph.sweeps.interface import OWN
 from bondgraph.sweeps.kept_columns import Keepable
+from screws.renamed import SETTINGS as OLD_SETTINGS
+from screws.renamed import current_settings
 
 DRAWN = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
 """Distributions by their names in files, each of two numbers."""
@@ -137,6 +139,6 @@ def _settings(section: JsonSection) -> dict[str, Any]:
     given = section.section("settings", required=False)
     if given is None:
         return {}
-    given.known.extend(name for name in SETTINGS if name not in OWN)
+    given.known.extend(name for name in (*SETTINGS, *OLD_SETTINGS) if name not in OWN)
     given.finish()
-    return dict(given.values)
+    return current_settings(given.values)

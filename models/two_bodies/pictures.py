@@ -41,6 +41,6 @@ def contact_scene(run: ContactRun) -> Scene:
         names=run.bodies,
         energies=energies_of(result, [run.contact]),
         intervals=tuple(run.contact_intervals()),
-        happenings=happenings_of(run.result),
+        event_marks=happenings_of(run.result),
         result=result,
     )

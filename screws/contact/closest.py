@@ -39,11 +39,11 @@ class StationaryPair:
     """z1 . z2, -1 at the solution."""
 
     def residual(self, length: float) -> float:
-        """Norm of the residual, dimensionless."""
+        """Return the norm of the residual, dimensionless."""
         return float(np.sqrt(self.offset @ self.offset / length**2 + self.tilt @ self.tilt))
 
     def curvatures(self) -> tuple[np.ndarray, np.ndarray]:
-        """K1 and K2 (2, 2), both in the tangent axes of Gauss frame 1."""
+        """Return K1 and K2 (2, 2), both in the tangent axes of Gauss frame 1."""
         return self.K1, self.across @ self.K2 @ self.across.T
 
 
@@ -195,7 +195,7 @@ def closest_points(
     return _coordinates(bodies, chosen)
 
 
-def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
+def all_closest_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
     """Return all local minima of the distance that a global search finds: overlapping ones first, the shallowest first, then
     separated ones by their gap. Two convex bodies have one; an ellipsoid across a trough has two. G122, G124 as
     `closest_points`."""
@@ -309,7 +309,7 @@ def _verdict(pair: StationaryPair) -> str:
 
 
 def _mixed(X: np.ndarray, Y: np.ndarray) -> float:
-    """d/dt det(X + t Y) at t = 0."""
+    """Return d/dt det(X + t Y) at t = 0."""
     return float(X[0, 0] * Y[1, 1] + Y[0, 0] * X[1, 1] - X[0, 1] * Y[1, 0] - Y[0, 1] * X[1, 0])
 
 

@@ -27,7 +27,7 @@ class Bodies:
         return min(self.surface1.size, self.surface2.size)
 
     def in_first(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
-        """Points (k, 3) and normals (k, 3) of samples of the second body, in the frame of the first."""
+        """Return points (k, 3) and normals (k, 3) of samples of the second body, in the frame of the first."""
         R, p = self.H_1_2[:3, :3], self.H_1_2[:3, 3]
         return samples.points @ R.T + p, samples.normals @ R.T
 
@@ -77,7 +77,7 @@ def common_samples(bodies: Bodies) -> tuple[Samples, Samples]:
 
 
 def _axis_feet(direction: np.ndarray, origin: np.ndarray) -> tuple[float, float]:
-    """Heights on the z axis and on the line origin + t direction where the two come closest; 0, 0 if parallel."""
+    """Return heights on the z axis and on the line origin + t direction where the two come closest; 0, 0 if parallel."""
     cosine = float(direction[2])
     sine_square = 1.0 - cosine * cosine
     if sine_square < 1e-12:

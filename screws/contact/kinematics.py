@@ -14,7 +14,7 @@ from screws.vectors import dot
 
 
 def contact_pose(alpha: Scalar, d: Scalar) -> np.ndarray:
-    """Pose H_C1_C2 (4, 4) of Gauss frame 2 in Gauss frame 1 (Visser 2002, eq. 12-14).
+    """Return the pose H_C1_C2 (4, 4) of Gauss frame 2 in Gauss frame 1 (Visser 2002, eq. 12-14).
 
     R = [[cos a, -sin a], [-sin a, -cos a]]; the printed sign of the last entry of (14) is wrong: z2 = -z1 needs a
     reflection. alpha is Montana's angle, about z2.
@@ -24,12 +24,12 @@ def contact_pose(alpha: Scalar, d: Scalar) -> np.ndarray:
 
 
 def relative_pose(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> np.ndarray:
-    """Pose H_O1_O2 (4, 4) of object 2 in object 1 from the six contact coordinates."""
+    """Return the pose H_O1_O2 (4, 4) of object 2 in object 1 from the six contact coordinates."""
     return product(product(g1.H, contact_pose(alpha, d)), inverse(g2.H))
 
 
 def relative_curvature(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> tuple[tuple[Scalar, ...], ...]:
-    """A = R K1 R, B = d A + I and S = K2 B + A, each as its entries (11, 12, 21, 22).
+    """Return A = R K1 R, B = d A + I and S = K2 B + A, each as its entries (11, 12, 21, 22).
 
     S is regular wherever the contact coordinates are; det S > 0 for a convex pair at every d >= 0.
     """
@@ -51,7 +51,7 @@ def relative_curvature(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> 
 def contact_rates(
     g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, Scalar, Scalar]:
-    """Rates of the contact coordinates for a relative twist, gap of either sign.
+    """Return the rates of the contact coordinates for a relative twist, gap of either sign.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from screws.renamed import answer_old_names
 from screws.shapes.box_pairs import box_box
 from screws.shapes.boxes import box_half_space, points_half_space, round_box
 from screws.shapes.capsules import round_half_space, round_round
@@ -93,17 +94,18 @@ class Arrangement:
         return {i: coal_solid(self.solids[i]) for i in sorted(partners | ({int(i) for i in hulls} if partners else set()))}
 
 
+@answer_old_names
 def arrangement(
     shapes: Sequence[tuple[int, Solid]],
     *,
     fixed: Iterable[int] = (),
-    apart: Iterable[tuple[int, int]] = (),
+    exclude: Iterable[tuple[int, int]] = (),
     only: Iterable[tuple[int, int]] | None = None,
 ) -> Arrangement:
     """Collect shapes as (body, solid) and the pairs of bodies to search.
 
     fixed : bodies that never move: no pairs between them.
-    apart : pairs of bodies that are not searched, such as those that a joint connects.
+    exclude : pairs of bodies that are not searched, such as those that a joint connects.
     only : pairs of bodies to search, in place of all.
 
     Two half-spaces, and two shapes of one body, never form a pair.
@@ -114,7 +116,7 @@ def arrangement(
     allowed = np.ones((count, count), dtype=bool) if only is None else _pairs(only, count)
     fixed_bodies = list(fixed)
     allowed[np.ix_(fixed_bodies, fixed_bodies)] = False
-    allowed &= ~_pairs(apart, count)
+    allowed &= ~_pairs(exclude, count)
     np.fill_diagonal(allowed, False)
     half_space = np.array([isinstance(solid, HalfSpace) for solid in solids], dtype=bool)
     return Arrangement(solids, body, allowed[np.ix_(body, body)] & ~np.outer(half_space, half_space))

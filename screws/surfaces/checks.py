@@ -41,7 +41,7 @@ def checked_range(kind: str, axis: str, limits: Any) -> tuple[float, float]:
 
 
 def sphere_points(count: int) -> np.ndarray:
-    """Unit vectors (count, 3), spread evenly along a spiral."""
+    """Return the unit vectors (count, 3), spread evenly along a spiral."""
     k = np.arange(count) + 0.5
     z = 1.0 - 2.0 * k / count
     r, angle = np.sqrt(1.0 - z * z), np.pi * (1.0 + np.sqrt(5.0)) * k
@@ -49,7 +49,7 @@ def sphere_points(count: int) -> np.ndarray:
 
 
 def area_element(geometry: Geometry) -> float:
-    """|c_u x c_v| of a geometry."""
+    """Return |c_u x c_v| of a geometry."""
     return float(geometry.M[0, 0] * geometry.M[1, 1])
 
 
@@ -124,7 +124,7 @@ def _check_finite(surface: Surface, count: int) -> None:
 
 
 def _point(surface: Surface, q: tuple[float, float]) -> np.ndarray:
-    """A point (3,) of a single chart, nan where the formula has no value."""
+    """Return a point (3,) of a single chart, nan where the formula has no value."""
     with np.errstate(all="ignore"):
         try:
             return np.asarray(surface.point(q), dtype=float)

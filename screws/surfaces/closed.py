@@ -120,13 +120,13 @@ def derivatives(value: Any, name: str) -> tuple[Triple, Triple, Triple, Triple, 
 
 
 def sphere(radius: float) -> Surface:
-    """Sphere about the object origin, radius in m."""
+    """Return a sphere about the object origin, radius in m."""
     checks.check_positive("sphere", radius=radius)
     return Surface(Sphere(), {"radius": float(radius)}, float(radius))
 
 
 def ellipsoid(semi_axes: Sequence[float]) -> Surface:
-    """Ellipsoid about the object origin with semi-axes (a, b, c) along x, y, z, m."""
+    """Return an ellipsoid about the object origin with semi-axes (a, b, c) along x, y, z, m."""
     axes = reals(semi_axes, 3)
     if axes is None:
         title = f"the semi-axes of the ellipsoid are {shown(semi_axes)}"
@@ -139,7 +139,7 @@ def ellipsoid(semi_axes: Sequence[float]) -> Surface:
 def closed_surface(
     formula: Callable[..., Any], parameters: Mapping[str, float] | None = None, name: str = "closed surface"
 ) -> Surface:
-    """Closed surface c = formula(n, *parameters) with n = (nx, ny, nz) on the unit sphere, an array (3,).
+    """Return the closed surface c = formula(n, *parameters) with n = (nx, ny, nz) on the unit sphere, an array (3,).
 
     Parameters
     ----------

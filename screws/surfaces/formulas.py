@@ -127,7 +127,7 @@ def parametric(
     inside: Sequence[float] | None = None,
     name: str = "parametric surface",
 ) -> Surface:
-    """Surface c(u, v) of a user's formula; c_u x c_v must point out of the material. The chart need not be orthogonal.
+    """Return a surface c(u, v) of a user's formula; c_u x c_v must point out of the material. The chart need not be orthogonal.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Geometry:
 
 
 def frame(x: Triple, y: Triple, z: Triple, c: Triple) -> np.ndarray:
-    """Pose (4, 4) from its three axes and its origin."""
+    """Return the pose (4, 4) from its three axes and its origin."""
     return array([[x[i], y[i], z[i], c[i]] for i in range(3)] + [[0.0, 0.0, 0.0, 1.0]])
 
 
@@ -68,7 +68,7 @@ def from_forms(
 def gauss_frame(
     c: Triple, c_s: Triple, c_t: Triple, c_ss: Triple, c_st: Triple, c_tt: Triple, scale: Scalar = 1.0, cot: Scalar = 0.0
 ) -> Geometry:
-    """Geometry from the derivatives of any regular chart, orthogonal or not; `scale` and `cot` as in `from_forms`."""
+    """Return the geometry from the derivatives of any regular chart, orthogonal or not; `scale` and `cot` as in `from_forms`."""
     normal = cross(c_s, c_t)
     m11, area = length(c_s), length(normal)
     x, z = scaled(c_s, 1.0 / m11), scaled(normal, 1.0 / area)

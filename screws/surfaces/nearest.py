@@ -46,7 +46,7 @@ def bounded_samples(surface: Surface, count: int = 400) -> Samples:
 
 
 def after_step(surface: Surface, q: np.ndarray, chart: float, M: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, float]:
-    """Coordinates and chart after a tangential step (2,) in m along the Gauss frame's x and y."""
+    """Return coordinates and chart after a tangential step (2,) in m along the Gauss frame's x and y."""
     dv = step[1] / M[1, 1]
     new = np.array([q[0] + (step[0] - M[0, 1] * dv) / M[0, 0], q[1] + dv], dtype=float)
     if surface.closed and np.sin(new[0]) < charts.MARGIN:

@@ -103,13 +103,13 @@ class Torus:
 
 
 def plane(extent: float = 1.0) -> Surface:
-    """Plane z = 0 of the object frame, material below; `extent` (m) is half the side of its picture."""
+    """Return the plane z = 0 of the object frame, material below; `extent` (m) is half the side of its picture."""
     checks.check_positive("plane", extent=extent)
     return Surface(Plane(), {}, float(extent))
 
 
 def cylinder(radius: float, extent: float | None = None) -> Surface:
-    """Infinitely long cylinder about the z axis, radius in m; `extent` (m) is half the length of its picture."""
+    """Return an infinitely long cylinder about the z axis, radius in m; `extent` (m) is half the length of its picture."""
     checks.check_positive("cylinder", radius=radius)
     size = 2.0 * radius if extent is None else extent
     checks.check_positive("cylinder", extent=size)
@@ -117,7 +117,7 @@ def cylinder(radius: float, extent: float | None = None) -> Surface:
 
 
 def torus(R: float, r: float) -> Surface:
-    """Torus about the z axis: centre circle of radius R, tube of radius r, m.
+    """Return a torus about the z axis: centre circle of radius R, tube of radius r, m.
 
     Raises `GeometryError` G101 sizes not positive, G106 tube not thinner than R: the surface would cut itself.
     """

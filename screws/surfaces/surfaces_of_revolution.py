@@ -105,7 +105,7 @@ class Revolution(Closed):
 
 
 def oval_radius(w: Scalar, f: Scalar, S: Scalar) -> Scalar:
-    """Distance rho from the focus B of a Cartesian oval r_A + 2 r_B = S, w the cosine of the angle to A -> B."""
+    """Return the distance rho from the focus B of a Cartesian oval r_A + 2 r_B = S, w the cosine of the angle to A -> B."""
     b = 2.0 * S + f * w
     return (b - sqrt(b * b - 3.0 * (S * S - f * f))) * (1.0 / 3.0)
 
@@ -137,7 +137,7 @@ class Egg(Closed):
 def revolution(
     radius: Profile, height: Profile, parameters: Mapping[str, float] | None = None, name: str = "surface of revolution"
 ) -> Surface:
-    """Closed surface r = sin(u) radius(cos u), z = height(cos u) about the z axis; its poles are smooth.
+    """Return the closed surface r = sin(u) radius(cos u), z = height(cos u) about the z axis; its poles are smooth.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def revolution(
 
 
 def egg(f: float, S: float, zB: float = 0.0) -> Surface:
-    """Cartesian oval r_A + 2 r_B = S with focal distance f; focus B at height zB on the z axis, A below B (all m).
+    """Return a Cartesian oval r_A + 2 r_B = S with focal distance f; focus B at height zB on the z axis, A below B (all m).
 
     Raises `GeometryError` G101 sizes, G102 S = 2 f (a corner), G103 S <= f (no such curve).
     """

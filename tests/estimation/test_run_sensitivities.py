@@ -255,7 +255,7 @@ def test_against_differences_of_runs(case):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("warnings.warn", lambda *_, **__: None)  # of rounding, at this tolerance
         found = run_sensitivities(compiled, names, t_end, **settings)
-        assert not found.doubts
+        assert not found.warnings
         for name in names:
             wanted = differences(compiled, name, t_end, outputs, 1e-2, **settings)
             for k, output in enumerate(outputs):
@@ -287,7 +287,7 @@ def test_two_balls_that_touch_at_the_same_time_by_chance():
     samples = [0.3, 0.6, 1.0]
     two = run_sensitivities(balls(2), ["weight0.value", "weight1.value"], 1.0, samples=samples, **TIGHT)
     one = run_sensitivities(balls(1), ["weight0.value"], 1.0, samples=samples, **TIGHT)
-    assert any(event.together for event in two.result.events)
+    assert any(event.simultaneous for event in two.result.events)
     for k in range(2):
         assert two[f"ball{k}.p", f"weight{k}.value"] == pytest.approx(one["ball0.p", "weight0.value"], rel=EXACT)
         assert np.abs(two[f"ball{k}.p", f"weight{1 - k}.value"]).max() < EXACT

@@ -83,13 +83,15 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
     yield "rest", run(test_accumulation.ball, 5.0)
     cradle = test_together.cradle(3)
     start = test_together.start(np.ones(3), np.eye(3)[0], [0.1, 1e-14])
-    for how in ("together", "sequence"):
-        yield f"cradle {how}", lambda how=how: of_run(cradle.simulate(0.2, initial=start, simultaneous=how))
+    for how in ("simultaneous", "sequential"):
+        yield f"cradle {how}", lambda how=how: of_run(cradle.simulate(0.2, initial=start, impacts=how))
     yield "loop", run(loop, 2.0)
 
     def many(made, end, of, **varied):
         prepared = compile_model(made()).prepare_run(end, samples=end / 20.0)
-        ends = prepared.many(*prepared.points(varied), {"peak": peak(of), "mean": mean(of), "series": of}, threads=1)
+        ends = prepared.run_many(
+            *prepared.start_values_many(varied), {"peak": peak(of), "mean": mean(of), "series": of}, threads=1
+        )
         assert ends.ok.all()
         return digest([ends.x, ends.m, ends.integrals, ends.steps, ends.events, *(ends[what] for what in ends.kept)])
 

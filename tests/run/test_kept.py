@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, I, R, RunDoubtWarning, RunEndedWarning, RunError, Se, compile_model, signals
+from bondgraph import J1, C, Graph, I, R, RunEndedWarning, RunError, Se, UnreliableRunWarning, compile_model, signals
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import Slot
 from bondgraph.run.results import outputs
@@ -22,7 +22,7 @@ from bondgraph.run.steppers.external.library import available
 from bondgraph.run.streaming import energy_account
 from bondgraph.run.streaming import run as kept_runs
 from bondgraph.run.streaming.partial_result import KeptResult
-from bondgraph.run.validation.doubts import doubts_of
+from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at, find_lost_solution
 from bondgraph.run_arguments import KeepOptions, setting_key
 from examples import rolling_eggs
@@ -127,7 +127,7 @@ def some(result: Result, most: int = 12) -> list[str]:
 
 def alike(kept: Result, plain: Result) -> None:
     """What both say, but for what was not kept."""
-    assert str(kept.failure) == str(plain.failure) and kept.doubts == plain.doubts and kept.ok == plain.ok
+    assert str(kept.failure) == str(plain.failure) and kept.warnings == plain.warnings and kept.ok == plain.ok
     assert kept.events == plain.events
     np.testing.assert_array_equal(kept.t, plain.t)
     np.testing.assert_array_equal(kept.since, plain.since)
@@ -139,7 +139,7 @@ def alike(kept: Result, plain: Result) -> None:
     assert replace(kept.statistics, **free) == replace(plain.statistics, **free)
 
 
-@pytest.mark.filterwarnings("ignore::bondgraph.RunDoubtWarning", "ignore::bondgraph.RoundingWarning")
+@pytest.mark.filterwarnings("ignore::bondgraph.UnreliableRunWarning", "ignore::bondgraph.RoundingWarning")
 @pytest.mark.parametrize("case", CASES)
 def test_kept_values_are_those_of_the_plain_run_whatever_fits_on_a_page(case, monkeypatch):
     run = CASES[case]()
@@ -160,7 +160,7 @@ def test_the_cases_have_what_they_are_there_for():
         found = {case: CASES[case]()() for case in CASES if "end" in case or case in ("doubts", "stiff", "rest", "dates")}
     kinds = {run.failure.kind for case, run in found.items() if run.failure}
     assert {"singular position", "not finite"} <= kinds
-    assert (found["doubts"].doubts and "bdf" in found["stiff"].statistics.method) or not available()[0]
+    assert (found["doubts"].warnings and "bdf" in found["stiff"].statistics.method) or not available()[0]
     assert len(found["rest"].events) > 5 and found["dates"].t[0] == 1e6
 
 
@@ -208,16 +208,16 @@ def test_memory_does_not_grow_with_the_count_of_samples(monkeypatch):
 
 def test_a_long_account_keeps_what_is_furthest_off(monkeypatch):
     run = CASES["doubts"]()
-    with pytest.warns(RunDoubtWarning):
+    with pytest.warns(UnreliableRunWarning):
         plain = run()
     monkeypatch.setattr(energy_account, "MOST", 10)
     page(monkeypatch, 7, plain)
-    with pytest.warns(RunDoubtWarning):
+    with pytest.warns(UnreliableRunWarning):
         kept = run(keep="k.q")
     assert len(kept.ledger.t) <= 12 < len(plain.ledger.t) and len(kept.t) == len(plain.t)
     assert kept.ledger.relative_residual == plain.ledger.relative_residual
     assert kept.ledger.summary() == plain.ledger.summary()
-    (mine,), (other,) = kept.doubts, plain.doubts
+    (mine,), (other,) = kept.warnings, plain.warnings
     assert (mine.residual, mine.expected, mine.suspect) == (other.residual, other.expected, other.suspect)
 
 
@@ -225,7 +225,7 @@ def test_a_doubt_without_elements_is_led_to_them():
     """The account of a kept run has totals alone; who is to be suspected is told by the samples that stay."""
     run = of_graph(lambda: test_trust.loop(Se("u", 1.0), I("m", 1.0), R("r", 1.0)), 5.0)()
     wrong = replace(run.account(), residual=run.account().residual + 0.1, elements={})
-    (doubt,) = doubts_of(run, wrong, 1e-9)
+    (doubt,) = validity_concerns(run, wrong, 1e-9)
     assert doubt.suspect in ("u", "m", "r")
 
 

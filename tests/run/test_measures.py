@@ -81,7 +81,9 @@ def test_all_ways_give_the_same_number(name, alone):
     words = {word for edge in compiled.program.transitions for word in (edge.name, edge.kind) if not edge.internal}
     keep = of_all(compiled.program.layout, quantities, sorted(words))
     run = compiled.prepare_run(t_end, **settings)
-    ends = [run.many(*run.points(parameters, initial), keep, threads=threads, watch=False) for threads in (1, 2)]
+    ends = [
+        run.run_many(*run.start_values_many(parameters, initial), keep, threads=threads, check_rank=False) for threads in (1, 2)
+    ]
     rows = [{key: values[k] for key, values in {**parameters, **initial}.items()} for k in range(3)]
     swept = sweep(compiled, rows, t_end, keep=keep, **settings)
     assert not alone, "machine code takes all of them"
@@ -109,7 +111,7 @@ def test_lanes_change_no_number(lanes, alone):
         keep = of_all(compiled.program.layout, (name, "mass.flow", *component))
         run = compiled.prepare_run(1.0, samples=samples, progress=False)
         where = "initial" if name in varied else "parameters"
-        ends = run.many(*run.points(**{where: varied}), keep, lanes=lanes, threads=1)
+        ends = run.run_many(*run.start_values_many(**{where: varied}), keep, lanes=lanes, threads=1)
         assert ends.ok.all() and not alone
         for k in (0, 17, 36):
             result = compiled.simulate(1.0, samples=samples, progress=False, **{where: {n: v[k] for n, v in varied.items()}})
@@ -123,7 +125,7 @@ def test_samples_may_end_before_the_run_and_be_few(samples):
     compiled = compile_model(with_restitution(), progress=False)
     keep = of_all(compiled.program.layout, ("ball.flow", "floor.h"), ("bounces",))
     run = compiled.prepare_run(2.0, samples=samples, progress=False)
-    ends, result = run.many(*run.points(), keep), run()
+    ends, result = run.run_many(*run.start_values_many(), keep), run()
     for word, measure in keep.items():
         np.testing.assert_array_equal(ends[word][0], measure(result), err_msg=word)
     assert ends["events bounces"][0] == 3
@@ -151,8 +153,8 @@ def test_the_integral_of_the_velocity_of_a_ball_is_its_way(count):
     compiled, settings = compile_model(with_restitution()), {"samples": np.linspace(0.0, 2.0, count), "progress": False}
     keep = {"way": measures.integral("ball.flow"), "top": measures.peak("ball.flow"), "low": measures.lowest("ball.flow")}
     run = compiled.prepare_run(2.0, **settings)
-    batch, kept = run.many(*run.points(), keep), compiled.simulate(2.0, keep=keep, **settings)
-    turned = run.many(*run.points(), dict(reversed(keep.items())))
+    batch, kept = run.run_many(*run.start_values_many(), keep), compiled.simulate(2.0, keep=keep, **settings)
+    turned = run.run_many(*run.start_values_many(), dict(reversed(keep.items())))
     swept = sweep(compiled, [{"ball.inertia": 1.0}], 2.0, keep=keep, **settings)
     fall = np.sqrt(2.0 * HEIGHT / GRAVITY)
     expected = {"way": height(2.0) - HEIGHT, "top": 0.8 * GRAVITY * fall, "low": -GRAVITY * fall}
@@ -178,7 +180,7 @@ def test_units_of_the_states_change_no_measure_but_by_their_factor():
         )
         prepared = prepare(made_of, 1.5, samples=0.1, progress=False)
         keep = {word: made(word, "speed") for word in ("integral", "mean", "peak", "lowest", "last")}
-        ends = prepared.many([9.81, 0.7], [scale, 0.0], [0.0], keep)
+        ends = prepared.run_many([9.81, 0.7], [scale, 0.0], [0.0], keep)
         return np.array([ends[word][0] for word in keep])
 
     np.testing.assert_allclose(ended(1024.0), 1024.0 * ended(1.0), rtol=1e-9)
@@ -188,7 +190,7 @@ def test_a_peak_between_samples_is_nearer_than_the_largest_sample():
     """cos(10 t) has its peaks of 1, and its lowest values of -1, between samples."""
     prepared = prepare(oscillator(), 1.0, samples=0.03, progress=False)
     keep = {"top": measures.peak("spring.q"), "low": measures.lowest("spring.q"), "all": "spring.q"}
-    ends = prepared.many([100.0, 0.0], [0.0, 10.0], [], keep)
+    ends = prepared.run_many([100.0, 0.0], [0.0, 10.0], [], keep)
     top, low, values = ends["top"][0], ends["low"][0], ends["all"][0]
     assert abs(top - 1.0) < 0.1 * (1.0 - values.max()) and abs(low + 1.0) < 0.1 * (values.min() + 1.0)
 
@@ -200,7 +202,7 @@ def test_a_run_that_ends_early_has_no_number_by_any_way():
     ending = fails(slots={"x": Slot("x", 0)})
     prepared = prepare(ending, 2.0, samples=0.5, progress=False)
     keep = {word: made(word, "" if word in OF_EVENTS else "x") for word in WORDS}
-    ends = prepared.many([[0.1], [1.0]], [1.0, 1.0], [], keep)
+    ends = prepared.run_many([[0.1], [1.0]], [1.0, 1.0], [], keep)
     single = prepare(ending, 2.0, KeepOptions(keep), samples=0.5, progress=False)
     with pytest.warns(RunEndedWarning):
         result = single.result([1.0, 1.0], [1.0], [])
@@ -217,7 +219,7 @@ def test_a_measure_without_a_rule_for_machine_code_is_taken_from_results(monkeyp
     median = dataclasses.replace(MEASURES["last"], take=lambda result, name: np.median(result[name], axis=0), machine=None)
     monkeypatch.setitem(MEASURES, "median", median)
     run = pushed().prepare_run(1.0, samples=0.1, progress=False)
-    ends = run.many(*run.points({"spring.stiffness": [20.0, 50.0]}), {"m": Measure("median", "spring.q")})
+    ends = run.run_many(*run.start_values_many({"spring.stiffness": [20.0, 50.0]}), {"m": Measure("median", "spring.q")})
     assert alone == [0, 1]
     for k, stiffness in enumerate((20.0, 50.0)):
         assert ends["m"][k] == np.median(run(parameters={"spring.stiffness": stiffness})["spring.q"])
@@ -235,7 +237,7 @@ def test_a_value_that_is_no_number_is_no_peak(alone):
     prepared = prepare(made_of, 1.0, samples=0.1, progress=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ends = prepared.many([[0.35], [-1.0]], [0.0], [], keep, threads=1)
+        ends = prepared.run_many([[0.35], [-1.0]], [0.0], [], keep, threads=1)
         assert not alone
         for k, p in enumerate((0.35, -1.0)):
             result = prepared.judged([0.0], [p], [])

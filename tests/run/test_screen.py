@@ -88,17 +88,17 @@ def test_many_runs_find_singular_positions_as_single_runs_do(singles, lanes):
     compiled = compile_model(cranks((1.0, 1.0), start=2.0))
     run = compiled.prepare_run(0.5, samples=0.1, progress=False)
     angles = np.linspace(1.7, 3.1, 15)
-    x, p, m = run.start()
+    x, p, m = run.start_values()
     starts = np.tile(x, (15, 1))
     place = compiled.program.layout["parts.q"].start
     starts[:, place : place + 5] = np.stack([angles, angles, np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
-    ends = run.many(p, starts, m, {"turned": "parts.q[0]"}, lanes=lanes, threads=1)
-    assert run.runs.in_machine_code and set(ends.failures) <= set(singles) and 3 <= len(ends.failures) < len(angles)
+    ends = run.run_many(p, starts, m, {"turned": "parts.q[0]"}, lanes=lanes, threads=1)
+    assert run.program.in_machine_code and set(ends.failures) <= set(singles) and 3 <= len(ends.failures) < len(angles)
     assert len(singles) <= len(ends.failures) + 2, "most runs need no second look"
     for k, start in enumerate(starts):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RunEndedWarning)
-            alone = run.runs.judged(start, p, m)
+            alone = run.program.judged(start, p, m)
         assert str(ends.failures.get(k)) == str(alone.failure)
         assert np.array_equal(ends.x[k], alone.x[-1]) and ends.steps[k] == alone.statistics.steps
         course = alone["parts.q[0]"]
@@ -110,24 +110,24 @@ def test_a_delta_robot_is_watched_in_machine_code(singles):
     run = compiled.prepare_run(0.2, samples=0.05, progress=False)
     masses = compiled.parameters["arm 1.mechanism.M2"].value * np.array([0.9, 1.0, 1.1])
     keep = {"turned": "arm 1.mechanism.q[0]", "swung": integral("arm 1.mechanism.q[0]")}
-    ends = run.many(*run.points({"arm 1.mechanism.M2": masses}), keep)
+    ends = run.run_many(*run.start_values_many({"arm 1.mechanism.M2": masses}), keep)
     assert ends.ok.all() and not singles
     for k, mass in enumerate(masses):
         alone = compiled.simulate(0.2, samples=0.05, parameters={"arm 1.mechanism.M2": mass}, progress=False)
         assert np.array_equal(ends.x[k], alone.x[-1]) and np.array_equal(ends["turned"][k], alone["arm 1.mechanism.q[0]"])
         assert ends.rates[k] == alone.statistics.rates
         assert ends["swung"][k] == pytest.approx(np.trapezoid(alone["arm 1.mechanism.q[0]"], alone.t), rel=1e-12)
-    unwatched = run.many(*run.points({"arm 1.mechanism.M2": masses}), keep, watch=False)
+    unwatched = run.run_many(*run.start_values_many({"arm 1.mechanism.M2": masses}), keep, check_rank=False)
     assert np.array_equal(unwatched["turned"], ends["turned"]) and np.all(unwatched.rates <= ends.rates)
 
 
 def test_constraints_that_repeat_each_other_are_watched_by_single_runs(singles):
     compiled = compile_model(cranks())
     run = compiled.prepare_run(0.1, samples=[0.1], progress=False)
-    x, p, m = run.start()
-    ends = run.many(np.tile(p, (2, 1)), x, m)
+    x, p, m = run.start_values()
+    ends = run.run_many(np.tile(p, (2, 1)), x, m)
     assert ends.ok.all() and singles == [0, 1]
-    run.many(np.tile(p, (2, 1)), x, m, watch=False)
+    run.run_many(np.tile(p, (2, 1)), x, m, check_rank=False)
     assert singles == [0, 1]
 
 
@@ -143,7 +143,7 @@ def test_single_runs_are_looked_at_once_more_only_where_machine_code_suspects_so
     assert searched and other.ok
     for name in ("t", "since", "x", "m", "integrals", "start_energies"):
         np.testing.assert_array_equal(getattr(found, name), getattr(other, name), err_msg=name)
-    end = compiled.prepare_run(0.2, samples=0.07, progress=False).go(found.p, found.x[0], found.m[0])
+    end = compiled.prepare_run(0.2, samples=0.07, progress=False).run(found.p, found.x[0], found.m[0])
     np.testing.assert_array_equal(end.rows, np.hstack([found.x, found.integrals]))
 
 

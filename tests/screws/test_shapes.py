@@ -283,7 +283,7 @@ def test_pairs_of_bodies_are_filtered():
 
     assert pairs() == {(0, 1), (0, 2), (0, 3), (1, 2), (2, 3)}
     assert pairs(fixed=(0, 1)) == {(0, 2), (0, 3), (1, 2), (2, 3)}
-    assert pairs(apart=[(2, 1)]) == {(0, 1), (0, 2), (0, 3), (2, 3)}
+    assert pairs(exclude=[(2, 1)]) == {(0, 1), (0, 2), (0, 3), (2, 3)}
     assert pairs(only=[(1, 2)]) == {(1, 2)}
 
 

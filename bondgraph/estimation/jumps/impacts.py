@@ -67,7 +67,7 @@ class CollisionJumps:
     def parts(self, at: SensitivityState, event: Event) -> list[ImpactPart]:
         """Return the parts of the collision of an event; none where it is not a linear problem of impulses."""
         collisions = self._collisions
-        if event.accumulation is not None or not (collisions.frictions or event.together or not self._is_plain(at, event)):
+        if event.accumulation is not None or not (collisions.frictions or event.simultaneous or not self._is_plain(at, event)):
             return []
         for alone in (False, True):
             options = Together(WITHIN * self._kernels.rtol, alone)

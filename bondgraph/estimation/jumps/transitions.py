@@ -7,6 +7,8 @@ after the last, since modes in between may have no motion of their own. Where a 
 
 Transitions that an event triggers share its time; transitions that cross zero by themselves, at the same time by chance, have
 their own; events that accumulate (Zeno) have the time of their limit.
+
+In the literature: the saltation matrix.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 implicit) are what `weights.Weights` has under these names: the same operations in the same order, so that both give the same
 bits. `weights_reset` (w) makes them as they are before a run. `asked_renew`, `asked_question` and `asked_relax` leave the same to
 whoever answers in Python.
+
+In the literature: the error weight of each state.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """`noise` in machine code: the table of a run's error control, time, state and modes -> rounding of its rates and powers.
 
 The same operations in the same order as there, so that both give the same bits.
+
+In the literature: rounding noise.
 """
 
 from __future__ import annotations

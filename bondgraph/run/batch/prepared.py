@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_depth, caller_place
+from bondgraph.errors import Problem, RoundingWarning, RunEndedWarning, RunError, UnreliableRunWarning, caller_depth, caller_place
 from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
 from bondgraph.run.batch.collect import Made, blocks_of
-from bondgraph.run.batch.results import RunEnd, RunEnds
+from bondgraph.run.batch.results import BatchResult, RunOutcome
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.workers import Chunks, Crew, Pace
 from bondgraph.run.bound import Bound
@@ -33,9 +33,10 @@ from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.run import KeptRuns, kept_runs
 from bondgraph.run.validation.checked_result import checked_result, checked_times, has_constraints
-from bondgraph.run.validation.doubts import doubts_of
+from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run.validation.lost_solution import find_lost_solution
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepOptions, RunSettings
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph.run.batch.workspace import Workspace
@@ -69,7 +70,7 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
         max_steps=max_steps,
         iteration=checks.one_of("iteration", given["iteration"], ("auto", "newton", "fixed point")),
         linear=checks.one_of("linear", given["linear"], ("auto", "dense", "band", "sparse")),
-        simultaneous=checks.one_of("simultaneous", given["simultaneous"], ("together", "sequence")),
+        impacts=checks.one_of("impacts", given["impacts"], ("simultaneous", "sequential")),
     )
     return checked, (since, dates)
 
@@ -80,6 +81,7 @@ _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
 _ALL = KeepOptions()
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class PreparedProgram:
     """A program with the settings of its runs. May be used by several threads at once.
@@ -138,12 +140,12 @@ class PreparedProgram:
         if result.ok and not result.statistics.rounding.steps:
             return result
         rtol, name = self.settings.rtol, self.program.name
-        found = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.doubts)]
+        found = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.warnings)]
         if self.strict and found:
             title = f'the run of "{name}" is not ok'
             raise RunError(Problem("E323", title, tuple("\n".join(found).splitlines()), (caller_place(),)))
         for text in found:
-            kind = RunDoubtWarning if result.failure is None else RunEndedWarning
+            kind = UnreliableRunWarning if result.failure is None else RunEndedWarning
             warnings.warn(f'"{name}": {text}', kind, stacklevel=caller_depth())
         if result.failure is None and (noise := result.statistics.rounding).steps > _NOISY * result.statistics.steps:
             named = ", ".join(f'"{state}"' for state in noise.states[:4]) + (" ..." if len(noise.states) > 4 else "")
@@ -165,7 +167,7 @@ class PreparedProgram:
             return made.result, made
         result = checked_result(made.result, settings.t_start, self.wanted, (made.t, made.x))
         if result.failure is None and not made.sound:
-            result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
+            result = replace(result, warnings=validity_concerns(result, result.account(), settings.rtol))
         return result, made
 
     def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
@@ -216,7 +218,7 @@ class PreparedProgram:
         values = result.t, result.p, result.x, result.m, result.integrals
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
-    def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
+    def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
         """One run from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not looked at, with
         nothing said of its end. What cannot be done in machine code is done by `judged`, at its price."""
         if self.in_machine_code and self._compiled:
@@ -224,13 +226,13 @@ class PreparedProgram:
                 course = space.run(p, x0, m0, self.wanted[0])
             if course.done:
                 at, effort = (course.t, course.x, course.m, course.q), course.effort
-                return RunEnd(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
+                return RunOutcome(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
         result, made = self.ended(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
         at = (made.t, made.x, made.m, made.q)
         if result.failure is not None:  # what came after the last sample that holds is none of it
             at = (float(result.since[-1]), result.x[-1], result.m[-1], result.integrals[-1])
-        return RunEnd(result.failure is None, *at, rows, result.m, spent.steps, spent.rates, spent.events)
+        return RunOutcome(result.failure is None, *at, rows, result.m, spent.steps, spent.rates, spent.events)
 
     @cached_property
     def _compiled(self) -> bool:
@@ -240,7 +242,8 @@ class PreparedProgram:
             assert kernel is None or kernel.address is not None
         return True
 
-    def many(
+    @answer_old_names
+    def run_many(
         self,
         p: Any,
         x0: Any,
@@ -248,9 +251,9 @@ class PreparedProgram:
         keep: Mapping[str, str | Measure] | None = None,
         *,
         threads: int | None = None,
-        watch: bool = True,
+        check_rank: bool = True,
         lanes: int | None = None,
-    ) -> RunEnds:
+    ) -> BatchResult:
         """Runs with parameters p (runs, parameters) from x0 (runs, n) in the modes m0 (runs, modes); one row, or a vector, is the
         same for all.
 
@@ -259,8 +262,8 @@ class PreparedProgram:
         keep : what is kept of each run besides its end, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the
             name of a quantity, whose values at all samples are kept.
         threads : how many work at it; as many as there are processors by default. The numbers do not depend on it.
-        watch : whether to look along each run for positions in which its constraints lose rank, as single runs do; without, such
-            a run is not told from others, and what only that looks at is not computed.
+        check_rank : whether to look along each run for positions in which its constraints lose rank, as single runs do; without,
+            such a run is not told from others, and what only that looks at is not computed.
         lanes : how many runs go side by side in the processor's vectors, 1, 2, 4, 8 or 16; as many as it has room for by
             default, where there are `MANY` runs of a model for which that is possible. The numbers do not depend on it.
 
@@ -275,7 +278,7 @@ class PreparedProgram:
         own = Crew((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
         made = Chunks(self.program, self.settings, self.choice, self.wanted, self.ended, self._workspace)
         machine = self.in_machine_code and self._compiled
-        return made.ends(blocks, keep or {}, machine, own, watch, self.progress)
+        return made.ends(blocks, keep or {}, machine, own, check_rank, self.progress)
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:

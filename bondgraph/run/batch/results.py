@@ -13,8 +13,9 @@ from bondgraph.output.short_repr import brief
 from bondgraph.run.batch.native_measures import EVENT, MODE, OUTPUT, ROW
 from bondgraph.run.measures import Measure, is_meant, measure_of, why_not
 from bondgraph.run.program import Program
-from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
+from screws.renamed import answer_old_names
 
 _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
@@ -78,9 +79,10 @@ def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[
     return tuple(kept), kernel if outputs else None
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True)
-class RunEnds:
+class BatchResult:
     """Many finished runs, in the order of their points.
 
     Parameters
@@ -90,7 +92,7 @@ class RunEnds:
     steps, rejected, rates, events : counts (runs,).
     kept : what was asked for by name, (runs, *shape), or (runs, samples, *shape) for series; NaN after the end of a run that
         ended early.
-    failures, doubts : by the number of the run, why it ended early, and why it cannot be trusted though it reached its end.
+    failures, warnings : by the number of the run, why it ended early, and why it cannot be trusted though it reached its end.
     refused : by the number of the run, what is wrong with the numbers that it was given.
     """
 
@@ -104,8 +106,8 @@ class RunEnds:
     events: np.ndarray
     kept: Mapping[str, np.ndarray]
     failures: Mapping[int, Failure]
-    doubts: Mapping[int, Sequence[Doubt]]
-    refused: Mapping[int, ProblemError]
+    warnings: Mapping[int, Sequence[ValidityConcern]]
+    errors: Mapping[int, ProblemError]
 
     def __len__(self) -> int:
         return len(self.t)
@@ -117,12 +119,13 @@ class RunEnds:
     @property
     def ok(self) -> np.ndarray:
         """Which runs reached their end and can be trusted, (runs,)."""
-        bad = {*self.failures, *self.doubts, *self.refused}
+        bad = {*self.failures, *self.warnings, *self.errors}
         return np.array([k not in bad for k in range(len(self))], dtype=bool)
 
 
+@answer_old_names
 @dataclass(frozen=True)
-class RunEnd:
+class RunOutcome:
     """Where a run ended.
 
     Parameters
@@ -133,7 +136,7 @@ class RunEnd:
     steps, rates, events : counts of steps, evaluations and events.
     """
 
-    reached: bool
+    completed: bool
     t: float
     x: np.ndarray
     m: np.ndarray

@@ -16,7 +16,7 @@ from bondgraph.run.measures import MachineRule
 from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
-from bondgraph.run.validation.doubts import FAR, MOST
+from bondgraph.run.validation.concerns import FAR, MOST
 from bondgraph.run.validation.lost_solution import NEWTON_ROUNDING, ZERO_RATIO
 
 # An account that may be doubtful is drawn up again in Python, which sums in another order.

@@ -1,4 +1,7 @@
-"""Many runs of a program in chunks, by threads and in the lanes of vectors: their numbers in; the ends of all out."""
+"""Many runs of a program in chunks, by threads and in the lanes of vectors: their numbers in; the ends of all out.
+
+In the literature: a thread pool with a work queue.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import Collected, Made, RunBatch
-from bondgraph.run.batch.results import RunEnds, kept_of
+from bondgraph.run.batch.results import BatchResult, kept_of
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
@@ -152,7 +155,7 @@ class Chunks:
         crew: Crew,
         watch: bool,
         progress: bool,
-    ) -> RunEnds:
+    ) -> BatchResult:
         """Ends of runs of p, x and m (runs or 1, numbers), in machine code if that is there (`machine`), else one by one; those
         that cannot be ended there, too."""
         p, x0, m0 = blocks

@@ -1,4 +1,7 @@
-"""One thread's room for runs: a program and settings in; run after run in the same tables and arrays, out."""
+"""One thread's room for runs: a program and settings in; run after run in the same tables and arrays, out.
+
+In the literature: the state in which a run goes on is a checkpoint.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """`accumulation.Watch` and `settling.rest` in machine code: times of events of each transition in; whether they chatter or
-accumulate, and rows of the log that lead to states of rest, out."""
+accumulate, and rows of the log that lead to states of rest, out.
+
+In the literature: Zeno behaviour.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The same operations in the same order, so that both give the same bits. What does not show in the answer is left out: a look ahead
 ends where nothing is open.
+
+In the literature: event detection.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 has to settle.
 
 What stands in the run is touched only at the end, or put back, so that Python begins where the leg has ended.
+
+In the literature: event iteration.
 """
 
 from __future__ import annotations

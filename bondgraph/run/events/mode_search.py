@@ -3,6 +3,8 @@ guard rises, as rows of the log, out.
 
 Each combination that is tried is a row of the log, in the order in which they are found: `parents` holds the place of the one it
 was reached from, `edges` the transition between them, `codes` a number of its modes, by which it is looked up.
+
+In the literature: mode search.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Collisions:
 
 
 @dataclass(frozen=True)
-class Absent:
+class UnavailableKernel:
     """A kernel whose code was left behind where its results were computed: how many numbers it gave, and no way to ask again."""
 
     n_out: int

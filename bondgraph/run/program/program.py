@@ -17,7 +17,7 @@ from bondgraph.emit.cached_build import OnceProperty
 from bondgraph.output.short_repr import brief
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run.program.kernels import Absent, Collisions, NewtonLoop, RunClock
+from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.transitions import RunContact, RunTransition
 from bondgraph.run.sparsity.reference import StructureCache
@@ -128,7 +128,7 @@ class Program:
         """Names, roles and sizes without any code: what a result needs of its program elsewhere."""
 
         def absent(kernel: Kernel | None) -> Any:
-            return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
+            return None if kernel is None else UnavailableKernel(int(kernel.n_out), tuple(kernel.sizes))
 
         left_out = "choose in_lanes differentiate couple rates_and_powers collisions closing closures breaks model"
         left_out += " closing_flows closing_matrix"

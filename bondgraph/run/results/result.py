@@ -19,16 +19,18 @@ from bondgraph.run.program.bonds import BondValues, BondVariables
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run.results.curves import curves
 from bondgraph.run.results.energy_account import Ledger, account
-from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.outputs import Outputs
 from bondgraph.run.results.result_cell import result_cell
 from bondgraph.run_arguments import StartValues
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     import pandas
     import xarray
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Statistics:
     """Cost of a run.
@@ -37,8 +39,8 @@ class Statistics:
     ----------
     solver, method : "machine code", "dop853"; after a change of method "dop853, bdf".
     steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
-    events : count of transitions; handed_back : instants of events that Python settled, and not machine code.
-    ticks : count of clock ticks; programs : of quadratic programs, in steps with rigid contacts.
+    events : count of transitions; events_in_python : instants of events that Python settled, and not machine code.
+    ticks : count of clock ticks; quadratic_programs : solved, in steps with rigid contacts.
     wall_time : of the whole call, s; integration_time : spent inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     rounding : steps whose tolerance lay below the rounding of the rates, the rtol that these reached, and of which states.
@@ -56,8 +58,8 @@ class Statistics:
     integration_time: float
     local_rtol: float
     ticks: int = 0
-    programs: int = 0
-    handed_back: int = 0
+    quadratic_programs: int = 0
+    events_in_python: int = 0
     rounding: Rounding = field(default_factory=Rounding)
 
     @property
@@ -66,6 +68,7 @@ class Statistics:
         return self.integration_time / max(self.rates, 1)
 
 
+@answer_old_names
 @dataclass(frozen=True, repr=False)
 class Result:
     """A finished run.
@@ -76,7 +79,7 @@ class Result:
     x : states (k, n); m : modes (k, modes); integrals : integrated powers (k, powers), J.
     events : transitions in order, as a frozen sequence (`Events`).
     failure : None, or why the run ended before its time.
-    doubts : why it cannot be trusted though it reached its end.
+    warnings : why it cannot be trusted though it reached its end.
     statistics : what it cost.
     """
 
@@ -91,10 +94,10 @@ class Result:
     events: Events
     failure: Failure | None
     statistics: Statistics
-    doubts: tuple[Doubt, ...] = ()
+    warnings: tuple[ValidityConcern, ...] = ()
 
     def __repr__(self) -> str:
-        end = "in doubt" if self.doubts else "ok"
+        end = "in doubt" if self.warnings else "ok"
         end = end if self.failure is None else f"ended early: {self.failure.reason}"
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no samples"
         return f'Result("{self.program.name}", {span}, {len(self.t)} samples, {len(self.events)} events, {end})'
@@ -105,7 +108,7 @@ class Result:
     @property
     def ok(self) -> bool:
         """True if the run reached its end and can be trusted: there is no failure and no doubt."""
-        return self.failure is None and not self.doubts
+        return self.failure is None and not self.warnings
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Course of a named quantity, (k, *shape), or of a component, "body.pose[3]"; a parameter is constant, (*shape)."""
@@ -182,7 +185,7 @@ class Result:
         """A quantity just before and just after one event (or the event of this number), (*shape) each."""
         if isinstance(event, int):
             number: int | None = event
-        elif (number := self.events.place(event)) is None:
+        elif (number := self.events.index_of(event)) is None:
             return replace(self, events=Events.alone(self.program, self.p, event)).at_event(0, name)
         before, after = self.at_events(name)
         return before[number], after[number]

@@ -21,7 +21,7 @@ class Finished(Plottable, Protocol):
         """Why it ended before its time, if it did."""
 
     @property
-    def doubts(self) -> Sequence[Any]:
+    def warnings(self) -> Sequence[Any]:
         """Why it cannot be trusted, if so."""
 
     @property
@@ -33,9 +33,9 @@ def result_cell(result: Finished) -> str:
     """HTML."""
     if not len(result.t):
         return cell(line(result.program.name, "no samples"))
-    end = "ok" if result.failure is None and not result.doubts else "in doubt" if result.failure is None else "ended early"
+    end = "ok" if result.failure is None and not result.warnings else "in doubt" if result.failure is None else "ended early"
     span = f"{result.t[0]:g} to {result.t[-1]:g} s, {plural(len(result.t), 'sample')}, {end}"
-    notes = [code(str(note)) for note in (*([result.failure] if result.failure else []), *result.doubts)]
+    notes = [code(str(note)) for note in (*([result.failure] if result.failure else []), *result.warnings)]
     blocks = [line(result.program.name, span), *notes, _states(result), _quantities(result), _events(result)]
     if len(result.ledger.elements):
         blocks.append(folded(f"energy account, residual {result.ledger.relative_residual:.1e}", result.ledger.tables()))
@@ -69,7 +69,7 @@ def _quantities(result: Finished) -> str:
 
 
 def _events(result: Finished) -> str:
-    shown = result.events.where(~result.events.internal)
+    shown = result.events.select(~result.events.internal)
     if not len(shown):
         return ""
     rows = [(f"{time:.6g} s", kind, lost) for time, kind, lost in zip(shown.times, shown.kinds, shown.lost, strict=True)]

@@ -1,4 +1,7 @@
-"""What the driver asks of an integrator: legs between events, and nothing else."""
+"""What the driver asks of an integrator: legs between events, and nothing else.
+
+In the literature: a segment of integration.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Between the steps of a method: how long the next is, whether one was good, and what must be looked at first.
 
 None of it touches a state, so that runs side by side share it with runs alone.
+
+In the literature: step size control by the local error.
 """
 
 from __future__ import annotations

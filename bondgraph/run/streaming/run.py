@@ -25,7 +25,7 @@ from bondgraph.run.streaming.memory import Memory
 from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of, measures_of
 from bondgraph.run.validation.checked_result import checked_result
-from bondgraph.run.validation.doubts import doubts_of
+from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run_arguments import KeepOptions, Sink, Sinkable
 from bondgraph.sinks.choose import sink_for
 
@@ -54,7 +54,7 @@ class KeptRuns:
         try:
             sink.begin(self.program.name, self.chosen.quantities)
             result = self._result(settings, sink, bar, begun)
-            wrong = [*([] if result.failure is None else [result.failure]), *result.doubts]
+            wrong = [*([] if result.failure is None else [result.failure]), *result.warnings]
             sink.end("\n".join(map(str, wrong)), len(result.t))
         except BaseException:
             sink.abandon()
@@ -123,7 +123,7 @@ class KeptRuns:
             events=few.events,
             failure=few.failure,
             statistics=statistics,
-            doubts=() if few.failure is not None else doubts_of(few, totals, settings.rtol),
+            warnings=() if few.failure is not None else validity_concerns(few, totals, settings.rtol),
             slots=self.chosen.slots,
             values=None,
             totals=totals,

@@ -97,5 +97,5 @@ def _truncated(result: Result, origin: float, lost: RankLoss) -> Result:
     index = min(int(np.searchsorted(result.since, lost.time)), len(result.since) - 1)
     time, suspect = origin + lost.time, lost.elements[0] if lost.elements else ""
     failure = describe(result.program, kind, reason, time, result.x[index], suspect)
-    events = result.events.where(result.events.times <= time)
+    events = result.events.select(result.events.times <= time)
     return replace(_with_rows(result, np.arange(count)), events=events, failure=failure)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.run.program import NewtonLoop, Program
-from bondgraph.run.validation.doubts import FAR
+from bondgraph.run.validation.concerns import FAR
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

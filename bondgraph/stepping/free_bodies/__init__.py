@@ -3,6 +3,9 @@
 For few contacts with their own laws, and for jointed bodies, see `bondgraph.compile_model` and `bondgraph.stepping`.
 """
 
-from bondgraph.stepping.free_bodies.run import Pile, PileResult, pile
+from bondgraph.stepping.free_bodies.run import FreeBodyResult, FreeBodyStepper, free_body_stepper
+from screws.renamed import answer_old_names
 
-__all__ = ["Pile", "PileResult", "pile"]
+__all__ = ["FreeBodyStepper", "FreeBodyResult", "free_body_stepper"]
+
+answer_old_names(__name__)

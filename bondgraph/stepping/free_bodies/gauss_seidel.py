@@ -11,7 +11,10 @@ and costs some 100 ns a contact. The matrix of all contacts is never assembled.
 
 A sweep propagates impulses from one body to the next, so that high stacks and heavy bodies on light ones would need very many.
 After `PLAIN` sweeps, each therefore begins at an extrapolation of the last two (Nesterov 1983), with a restart where that goes
-too far (O'Donoghue and Candes 2015)."""
+too far (O'Donoghue and Candes 2015).
+
+In the literature: nonlinear Gauss-Seidel, nonsmooth contact dynamics (NSCD).
+"""
 
 from __future__ import annotations
 

@@ -19,17 +19,18 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.records import Events
 from bondgraph.run.results.energy_account import Ledger
-from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result, Statistics
 from bondgraph.run.settings import number
 from bondgraph.stepping.free_bodies.bodies import Bodies, Placement, free_bodies, matrices_of
-from bondgraph.stepping.free_bodies.step import Accuracy, PileRun, PileStep, TooManyCandidates, collision_groups
+from bondgraph.stepping.free_bodies.step import Accuracy, FreeBodyRun, FreeBodyStep, TooManyCandidates, collision_groups
+from screws.renamed import answer_old_names
 from screws.shapes import HalfSpace, PointPairs, Solid, candidates
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
 
-__all__ = ["Pile", "PileResult", "pile"]
+__all__ = ["FreeBodyStepper", "FreeBodyResult", "free_body_stepper"]
 
 MAX_OVERLAP = 0.1
 """Largest overlap at the start, as a share of the smaller shape."""
@@ -39,15 +40,16 @@ LOOSE, DOUBT_CODE = 100.0, "E550"
 """Error of impulses, in tolerances, from which a run is in doubt, and the code of the doubt."""
 
 
+@answer_old_names
 @dataclass(frozen=True, repr=False)
-class PileResult(Result):
+class FreeBodyResult(Result):
     """Result of a run of free bodies, with contacts by sample; the first sample has none."""
 
-    touching: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    contact_count: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Number of contacts that press, (k,)."""
-    overlap: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Deepest overlap, (k,), m."""
-    slip: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    penetration: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Deepest penetration, (k,), m."""
+    slip_speed: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Largest sliding velocity of a pressed contact, (k,), m/s."""
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Sweeps over all contacts in the step, (k,)."""
@@ -78,7 +80,7 @@ class PileResult(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class Pile:
+class FreeBodyStepper:
     """Free bodies that may collide, compiled for steps of time."""
 
     compiled: Compiled
@@ -86,7 +88,7 @@ class Pile:
 
     def simulate(
         self, t_end: float, *, step: float, parameters: Mapping[str, Any] | None = None, initial: Mapping[str, Any] | None = None
-    ) -> PileResult:
+    ) -> FreeBodyResult:
         """Run from 0 to t_end in steps of `step`, s; each step is a sample.
 
         Raises `ModelError` E548 for bodies that overlap at the start, E549 for bodies that are not free, E551 for other times.
@@ -101,7 +103,7 @@ class Pile:
         run = _new_run(compiled, self.accuracy, p, x, m)
         _refuse_overlaps(run, name)
         times = np.minimum(np.arange(math.ceil(end / h * (1.0 - 1e-12)) + 1) * h, end)
-        states, steps, failure = [x.copy()], list[PileStep](), None
+        states, steps, failure = [x.copy()], list[FreeBodyStep](), None
         for t, t_next in itertools.pairwise(times):
             try:
                 steps.append(run.step(float(t), float(t_next - t)))
@@ -112,7 +114,10 @@ class Pile:
         return _result(self, run, p, times[: len(states)], np.array(states), steps, failure, begin)
 
 
-def pile(graph: Graph | Model, *, tolerance: float = 1e-4, sweeps: int = 1000, backend: str = "auto") -> Pile:
+@answer_old_names
+def free_body_stepper(
+    graph: Graph | Model, *, tolerance: float = 1e-4, max_sweeps: int = 1000, backend: str = "auto"
+) -> FreeBodyStepper:
     """Compile a graph of free bodies for time steps in which they touch, stick, slip and bounce wherever their shapes meet.
 
     Every body moves by its own momentum; any part of a graph may act on it except constraints and switches, and thus contacts
@@ -122,7 +127,8 @@ def pile(graph: Graph | Model, *, tolerance: float = 1e-4, sweeps: int = 1000, b
     ----------
     graph : bodies with shapes, and `collisions(graph, bodies)`.
     tolerance : of relative velocities at contacts, relative to the largest in the step.
-    sweeps : largest number of sweeps over all contacts in a step; where they are far too few, the result is in doubt.
+    max_sweeps : largest number of Gauss-Seidel sweeps over all contacts in a step; where they are far too few, the result is
+        in doubt.
     backend : as of `compile_model`.
 
     Raises `ModelError` E100 for anything but a graph, E549 for one without collisions, E551 for invalid settings.
@@ -132,19 +138,19 @@ def pile(graph: Graph | Model, *, tolerance: float = 1e-4, sweeps: int = 1000, b
     from bondgraph.compile.pipeline import compile_model
 
     if not isinstance(graph, (Graph, Model)):
-        raise no_model(graph, "pile")
+        raise no_model(graph, "free_body_stepper")
     share = number(tolerance, "E551", "tolerance")
-    if not 0.0 < share < 1.0 or isinstance(sweeps, bool) or not isinstance(sweeps, int) or sweeps < 1:
-        title = f"impulses cannot be found to {tolerance!r} in {sweeps!r} sweeps"
+    if not 0.0 < share < 1.0 or isinstance(max_sweeps, bool) or not isinstance(max_sweeps, int) or max_sweeps < 1:
+        title = f"impulses cannot be found to {tolerance!r} in {max_sweeps!r} sweeps"
         raise refusal("E551", title, "a tolerance between 0 and 1, a whole number of sweeps", about=graph.name)
     compiled = compile_model(graph, backend=backend)
-    compiled_pile = Pile(compiled, Accuracy(share, sweeps))
+    compiled_stepper = FreeBodyStepper(compiled, Accuracy(share, max_sweeps))
     (x, m), p = compiled.initial(), compiled.parameters()
     free_bodies(compiled, p, x, m)
-    return compiled_pile
+    return compiled_stepper
 
 
-def _new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> PileRun:
+def _new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> FreeBodyRun:
     bodies = free_bodies(compiled, p, x, m)
     bound = Bound(compiled.program, p)
     of_bodies = np.concatenate([bodies.pose.ravel(), bodies.momentum.ravel()])
@@ -159,7 +165,7 @@ def _new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarra
                 else np.linalg.norm(solid.position) + np.linalg.norm(solid.half) + solid.radius
             )
             radius[k] = max(radius[k], distance)
-    return PileRun(bodies, sets, bound, x.copy(), m, accuracy, others, _moved_bodies(compiled, bodies, bound, m), radius)
+    return FreeBodyRun(bodies, sets, bound, x.copy(), m, accuracy, others, _moved_bodies(compiled, bodies, bound, m), radius)
 
 
 def _moved_bodies(compiled: Compiled, bodies: Bodies, bound: Bound, m: np.ndarray) -> Callable[[float, np.ndarray], Placement]:
@@ -189,7 +195,7 @@ def _moved_bodies(compiled: Compiled, bodies: Bodies, bound: Bound, m: np.ndarra
     return values
 
 
-def _refuse_overlaps(run: PileRun, name: str) -> None:
+def _refuse_overlaps(run: FreeBodyRun, name: str) -> None:
     """Raise E548 where bodies overlap at the start by more than a share of the smaller one."""
     motion = run.where(0.0)
     for each in run.sets:
@@ -202,7 +208,7 @@ def _refuse_overlaps(run: PileRun, name: str) -> None:
         if share[worst] > MAX_OVERLAP:
             both = [run.bodies.colliders[k[worst]].path for k in (pairs.body1, pairs.body2)]
             title = f'"{both[0]}" and "{both[1]}" overlap at the start, by {-pairs.gap[worst]:.4g} m'
-            raise refusal("E548", title, "other start positions", "apart=[...] for bodies that may overlap", about=name)
+            raise refusal("E548", title, "other start positions", "exclude=[...] for bodies that may overlap", about=name)
 
 
 def _smallest(solid: Solid) -> float:
@@ -211,15 +217,15 @@ def _smallest(solid: Solid) -> float:
 
 
 def _result(
-    setup: Pile,
-    run: PileRun,
+    setup: FreeBodyStepper,
+    run: FreeBodyRun,
     p: np.ndarray,
     t: np.ndarray,
     x: np.ndarray,
-    steps: list[PileStep],
+    steps: list[FreeBodyStep],
     failure: Failure | None,
     begin: float,
-) -> PileResult:
+) -> FreeBodyResult:
     program = setup.compiled.program
     m = np.tile(run.m, (len(t), 1))
     integrals = np.zeros((len(t), len(program.power_names)))
@@ -243,7 +249,7 @@ def _result(
     )
     if failure is not None:
         warnings.warn(f'"{program.name}": {failure}', RunEndedWarning, stacklevel=3)
-    return PileResult(
+    return FreeBodyResult(
         program=program,
         p=p,
         t=t,
@@ -255,10 +261,10 @@ def _result(
         events=Events.of(program, p, float(t[0]), Log(program, float(t[0]))),
         failure=failure,
         statistics=statistics,
-        doubts=tuple(_doubt(steps[k], float(t[k + 1]), len(loose)) for k in loose[:1]),
-        touching=np.array([0, *(int(np.sum(step.pressing)) for step in steps)]),
-        overlap=np.array([0.0, *(step.overlap for step in steps)]),
-        slip=np.array([0.0, *(step.slip for step in steps)]),
+        warnings=tuple(_concern(steps[k], float(t[k + 1]), len(loose)) for k in loose[:1]),
+        contact_count=np.array([0, *(int(np.sum(step.pressing)) for step in steps)]),
+        penetration=np.array([0.0, *(step.overlap for step in steps)]),
+        slip_speed=np.array([0.0, *(step.slip for step in steps)]),
         sweeps=np.array([0, *(step.sweeps for step in steps)]),
         pairs=steps[-1].pairs if steps else None,
         work=work,
@@ -266,10 +272,10 @@ def _result(
     )
 
 
-def _doubt(step: PileStep, t: float, count: int) -> Doubt:
+def _concern(step: FreeBodyStep, t: float, count: int) -> ValidityConcern:
     change = f"the last one changed a velocity by {step.change:.2g} m/s"
     reason = f"{DOUBT_CODE} impulses were not found in {step.sweeps} sweeps, in {count} steps: {change}"
-    return Doubt(reason, t, "contacts", step.change, step.allowed)
+    return ValidityConcern(reason, t, "contacts", step.change, step.allowed)
 
 
 def _failure(problem: Problem, t: float) -> Failure:

@@ -21,7 +21,7 @@ from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, solve_contacts
 from screws.shapes import Arrangement, PointPairs, candidates
 from screws.shapes.nearest_points import crosses, dots
 
-__all__ = ["Accuracy", "CollisionGroup", "PileRun", "PileStep", "TooManyCandidates", "collision_groups"]
+__all__ = ["Accuracy", "CollisionGroup", "FreeBodyRun", "FreeBodyStep", "TooManyCandidates", "collision_groups"]
 
 RECOVERY = 0.2
 """Share of an overlap that a step removes: removing all of it would throw the bodies apart."""
@@ -114,7 +114,7 @@ class CollisionGroup:
 
 
 @dataclass(frozen=True, eq=False)
-class PileStep:
+class FreeBodyStep:
     """Result of one step."""
 
     pairs: PointPairs
@@ -155,7 +155,7 @@ def collision_groups(model: Model, bodies: Bodies) -> tuple[CollisionGroup, ...]
 
 
 @dataclass(eq=False)
-class PileRun:
+class FreeBodyRun:
     """Run of free bodies: its state, and the contacts of the last step."""
 
     bodies: Bodies
@@ -181,7 +181,7 @@ class PileRun:
         free_T = np.matmul(adjoint(free_R, free_p), body_twist)[..., 0]
         return Placement(np.concatenate([free_R, fixed.R]), np.concatenate([free_p, fixed.p]), np.concatenate([free_T, fixed.T]))
 
-    def step(self, t: float, h: float) -> PileStep:
+    def step(self, t: float, h: float) -> FreeBodyStep:
         """Advance by h seconds. Raises `TooManyCandidates`."""
         bodies, n, x = self.bodies, self.bodies.free, self.x
         free = np.arange(len(bodies.colliders)) < n
@@ -220,7 +220,7 @@ class PileRun:
         turned = 0.5 * float(np.vdot(P, np.matmul(bodies.inverse, P[..., None])) - np.vdot(P_0, v[:n]))
         step_loss = 0.5 * float(np.vdot(forces, v[:n] - motion.T[:n])) - turned
         overlap = max(0.0, -float(np.min(touch.pairs.gap, initial=0.0)))
-        return PileStep(
+        return FreeBodyStep(
             touch.pairs, impulses, pressed, overlap, slip, lost, supplied, step_loss, solved.sweeps, solved.change, allowed
         )
 
@@ -237,7 +237,7 @@ class PileRun:
         parts, mu, e, shapes = [], [], [], 0
         for each in self.sets:
             pairs = candidates(each.arranged, motion.R, motion.p, reach)
-            if len(pairs) > each.collisions.most:
+            if len(pairs) > each.collisions.max_contacts:
                 raise TooManyCandidates(_too_many(len(pairs), each.collisions))
             parts.append(replace(pairs, shape1=pairs.shape1 + shapes, shape2=pairs.shape2 + shapes))
             shapes += len(each.arranged.solids)
@@ -293,7 +293,7 @@ def merged(parts: list[PointPairs]) -> PointPairs:
 
 
 def _too_many(count: int, collisions: CollisionSet) -> Problem:
-    title = f"{count} candidates for contact, where there may be {collisions.most}"
+    title = f"{count} candidates for contact, where there may be {collisions.max_contacts}"
     return Problem(
-        "E514", title, cures=(f"collisions(..., most={2 * count})", "a shorter step: fast bodies may reach many others")
+        "E514", title, cures=(f"collisions(..., max_contacts={2 * count})", "a shorter step: fast bodies may reach many others")
     )

@@ -2,22 +2,24 @@
 
 from screwbond.models.contacts.laws.compliant import Compliant
 from screwbond.models.contacts.laws.impact import Impact
-from screwbond.models.contacts.laws.law_interface import ContactLaw, Head, Tail
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, ContactLaw
 from screwbond.models.contacts.laws.maxwell import Maxwell
 from screwbond.models.contacts.laws.rigid import Rigid
 from screwbond.models.contacts.laws.three_state import ThreeState
 from screwbond.models.contacts.laws.virtual_spring import VirtualSpring
 from screwbond.models.contacts.laws.viscoelastic import Viscoelastic
 
+from screws.renamed import answer_old_names
+
 __all__ = [
     "LAWS",
     "Compliant",
     "ContactLaw",
-    "Head",
+    "ContactKinematics",
     "Impact",
     "Maxwell",
     "Rigid",
-    "Tail",
+    "ContactForces",
     "ThreeState",
     "VirtualSpring",
     "Viscoelastic",
@@ -25,3 +27,5 @@ __all__ = [
 
 LAWS = (Compliant, Viscoelastic, VirtualSpring, Maxwell, Impact, ThreeState, Rigid)
 """All contact laws."""
+
+answer_old_names(__name__)

@@ -21,7 +21,7 @@ import numpy as np
 from screwbond.models.contacts.components import COMPONENTS, by_component, domain_of, selection, stiffness_problems
 from screwbond.models.contacts.friction import STATES as FRICTION_STATES
 from screwbond.models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
-from screwbond.models.contacts.laws.law_interface import Head, Tail
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics
 from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
 from screwbond.models.contacts.transport import contact_spring
 
@@ -31,6 +31,7 @@ from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
 from bondgraph.model.units import quotient
 from screws.numeric_arguments import real
+from screws.renamed import answer_old_names
 from screws.scalars import array, maximum
 
 
@@ -47,6 +48,7 @@ class Compliance(TypedDict, total=False):
     torsional_friction: float | None
 
 
+@answer_old_names
 @dataclass(frozen=True, kw_only=True)
 class Compliant:
     """A spring and a damper in parallel for each constrained component; f_n = max(0, -k d - c d') on v_z.
@@ -71,9 +73,9 @@ class Compliant:
     friction: float | None = None
     torsional_friction: float | None = None
 
-    acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
-    carried: ClassVar[bool] = True
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    tangent_vectors: ClassVar[bool] = True
+    stepping_only: ClassVar[bool] = False
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -88,13 +90,13 @@ class Compliant:
         problems = stiffness_problems(name, chosen, self._stiffness, damping)
         return problems + friction_problems(name, self._cones(chosen), chosen, damping)
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Connect springs and dampers of the constrained components, and sliders of the cones."""
         chosen, cones = head.chosen, self._cones(head.chosen)
         _connect(graph, split, head, self._stiffness, self._damping, cones)
         normal = SignalEntry("X0.effort", COMPONENTS.index("v_z")) if "v_z" in chosen else None
         frictions = tuple(cone.name for cone in cones)
-        return Tail(
+        return ContactForces(
             gap_switch(head.surfaces),
             normal,
             _normal_force(graph, chosen, cones),
@@ -146,7 +148,12 @@ NORMAL = Op("normal force", lambda wrench: wrench[COMPONENTS.index("v_z")], r"(#
 
 
 def _connect(
-    graph: Graph, split: Element, head: Head, stiffness: Mapping[str, float], damping: Mapping[str, float], cones: Sequence[Cone]
+    graph: Graph,
+    split: Element,
+    head: ContactKinematics,
+    stiffness: Mapping[str, float],
+    damping: Mapping[str, float],
+    cones: Sequence[Cone],
 ) -> None:
     chosen, domain = head.chosen, domain_of(head.chosen)
     pick = TF("constrained", selection(chosen), structural=True, domains=(SCREW, domain), symbols={"matrix": r"S_{\mathrm{con}}"})

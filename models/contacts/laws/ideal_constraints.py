@@ -25,7 +25,7 @@ from screwbond.models.contacts.laws.dry_friction import (
     friction_off_states,
     with_friction_start,
 )
-from screwbond.models.contacts.laws.law_interface import Tail, component_problem
+from screwbond.models.contacts.laws.law_interface import ContactForces, component_problem
 from screwbond.models.contacts.switches import TOUCHING
 
 from bondgraph import TF, Automaton, Constraint, Element, Graph, Op
@@ -69,9 +69,11 @@ def connect_velocity_constraint(
     return (HELD,)
 
 
-def ideal_tail(switch: Automaton, free_states: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any) -> Tail:
+def ideal_tail(
+    switch: Automaton, free_states: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any
+) -> ContactForces:
     """Return the tail of a constraint on the gap, with the states in which it does not hold."""
-    return Tail(
+    return ContactForces(
         switch,
         SignalEntry(FORCE),
         FORCE,

@@ -15,12 +15,13 @@ from screwbond.models.contacts.laws.ideal_constraints import (
     constraint_problems,
     ideal_tail,
 )
-from screwbond.models.contacts.laws.law_interface import Head, Tail, number_problems
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, number_problems
 from screwbond.models.contacts.laws.three_state import CLOSING_GUARD, PULLING_GUARD
 from screwbond.models.contacts.switches import CONTACT_OFF, FREE, STATES, TOUCHING, range_limits
 
 from bondgraph import Automaton, Element, Graph, Transition
 from bondgraph.errors import Problem, refusal
+from screws.renamed import answer_old_names
 
 BOUNCE = "impact"
 """Kind of the impact event."""
@@ -29,6 +30,7 @@ OVERLAP_TOLERANCE, GAP_TOLERANCE = 1e-9, 1e-14
 """Initial depth and gap that count as touching, over the size of the smaller body."""
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Impact:
     """Impacts by impulses: the bodies separate with e times the speed of approach. Where impacts accumulate (Zeno) or are too
@@ -46,9 +48,9 @@ class Impact:
     restitution: Any
     friction: Any = None
 
-    acting: ClassVar[tuple[str, ...]] = ()
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = ()
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -59,7 +61,7 @@ class Impact:
         """Report E435 components, E436 restitution, E490, E491 friction."""
         return [*constraint_problems(name, self, chosen), *number_problems(name, self, ("restitution", "", 0.0, 1.0))]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Connect the constraint on the gap with its restitution, and that of the fixed components."""
         connect_normal(graph, split, restitution=self.restitution)
         constraints = connect_velocity_constraint(graph, split, head.chosen, self.friction, restitution=0.0)
@@ -72,11 +74,11 @@ class Impact:
         return ideal_tail(machine, (FREE,), _begin(head), self.friction)
 
 
-def _begin(head: Head) -> Callable[[float], tuple[float, str]]:
+def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
     size = min(surface.size for surface in head.surfaces)
 
     def begin(gap: float) -> tuple[float, str]:
-        """Apart, or just touching; E437 for bodies that overlap."""
+        """Return (gap, state) of a start: apart, or just touching; E437 for bodies that overlap."""
         if gap < -OVERLAP_TOLERANCE * size:
             title = f'contact "{head.name}" is closed at the start: the bodies overlap by {-gap:.3g} m'
             why = "an impact happens where the gap falls through zero, and bodies that it parts do not overlap"

@@ -20,7 +20,7 @@ from screws.surfaces import Surface
 
 
 @dataclass(frozen=True)
-class Head:
+class ContactKinematics:
     """Input of a law: the contact's name, its constrained components in order, their transport, both surfaces."""
 
     name: str
@@ -30,7 +30,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Tail:
+class ContactForces:
     """Output of a law: names of signals, states and modes.
 
     Attributes
@@ -70,21 +70,21 @@ class ContactLaw(Protocol):
         """Components that it constrains by default."""
 
     @property
-    def acting(self) -> tuple[str, ...]:
+    def active_states(self) -> tuple[str, ...]:
         """States of the switch in which an X0 connects its springs to the bodies; empty without springs."""
 
     @property
-    def carried(self) -> bool:
+    def tangent_vectors(self) -> bool:
         """True if its springs hold vectors of the tangent plane, which must be transported."""
 
     @property
-    def stepped(self) -> bool:
+    def stepping_only(self) -> bool:
         """True if it has no tail: only time stepping gives it a force."""
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report all problems of its numbers and constrained components, in the contact of this name."""
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Connect its elements behind the 1-junction `split` of the contact twist, T_O2^{C2,O1}."""
 
 

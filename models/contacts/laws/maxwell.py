@@ -18,15 +18,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from screwbond.models.contacts.laws.law_interface import Head, Tail, number_problems
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, number_problems
 from screwbond.models.contacts.laws.three_state import BALLISTIC, CONTACT_EVENT_KINDS, STATES, contact_states
 from screwbond.models.contacts.laws.viscoelastic import FORCE, NORMAL_COMPONENT, normal_only, normal_row, normal_spring
 from screwbond.models.contacts.switches import FREE, SPRING_RELEASE, TOUCHING, range_limits
 
 from bondgraph import J0, Element, Graph, R
 from bondgraph.errors import Problem
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Maxwell:
     """Spring k and damper c in series on v_z: f' + k/c f = k s'. It releases where the force falls to zero, while the bodies
@@ -46,16 +48,16 @@ class Maxwell:
     c: Any
 
     components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
-    acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report E435 components, E436 numbers."""
         ranges = (("k", "N/m", 0.0, math.inf), ("c", "N s/m", 0.0, math.inf))
         return [*normal_only(name, self, chosen), *number_problems(name, self, *ranges, above=("k", "c"))]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Connect spring and damper in series along the normal."""
         force = J0("contact force", symbols={"effort": "f"})
         graph.connect(split, row := normal_row()).connect(row, force)
@@ -63,7 +65,7 @@ class Maxwell:
         signals = ("kinematics.d", "kinematics.d'", "spring.q")
         further = range_limits(head.surfaces, STATES)
         machine = contact_states("switch", *signals, kinds=CONTACT_EVENT_KINDS, resets=SPRING_RELEASE, further=further)
-        return Tail(
+        return ContactForces(
             machine,
             FORCE,
             FORCE.signal,

@@ -11,14 +11,16 @@ from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import COMPONENTS
 from screwbond.models.contacts.laws.dry_friction import COEFFICIENT, EXCESS, components_with, friction_coefficient_problems
-from screwbond.models.contacts.laws.law_interface import Head, Tail, component_problem
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, component_problem
 from screwbond.models.contacts.switches import FREE, STATES, TOUCHING, range_limits
 
 from bondgraph import Automaton, Block, Element, Graph, Op, Parameter
 from bondgraph.errors import Problem
 from bondgraph.model.ops import zeros
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Rigid:
     """The bodies do not overlap, and slip where the tangential force would exceed friction times the normal force; only time
@@ -31,9 +33,9 @@ class Rigid:
 
     friction: Any = None
 
-    acting: ClassVar[tuple[str, ...]] = ()
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = True
+    active_states: ClassVar[tuple[str, ...]] = ()
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = True
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -46,7 +48,7 @@ class Rigid:
         problems = component_problem(name, self, chosen, self.components, cure)
         return [*problems, *friction_coefficient_problems(name, self.friction, chosen)]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Add the forces, zero until a step sets them, and the coefficient as a parameter."""
         graph.add(Block("step", [("N", zeros(()), []), ("f", zeros((2,)), [])], units={"N": "N", "f": "N"}))
         if self.friction is not None:
@@ -61,7 +63,7 @@ class Rigid:
             graph.add(cone)
             graph.export("friction excess", "friction cone.excess")
             graph.export("friction slip", "friction cone.slip")
-        return Tail(
+        return ContactForces(
             Automaton("switch", STATES, FREE, tuple(range_limits(head.surfaces, STATES))),
             None,
             "step.N",

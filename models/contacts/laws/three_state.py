@@ -19,11 +19,12 @@ from screwbond.models.contacts.laws.ideal_constraints import (
     constraint_problems,
     ideal_tail,
 )
-from screwbond.models.contacts.laws.law_interface import Head, Tail, number_problems
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, number_problems
 from screwbond.models.contacts.switches import CONTACT_OFF, CONTACT_ON, FREE, TOUCHING, range_limits
 
 from bondgraph import Automaton, Element, Graph, Op, Transition
 from bondgraph.errors import Problem
+from screws.renamed import answer_old_names
 from screws.scalars import minimum
 
 BALLISTIC = "ballistic"
@@ -76,6 +77,7 @@ def contact_states(
     return Automaton(name, STATES, FREE, edges)
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class ThreeState:
     """Stabilised constraint d'' + alpha1 d' + alpha0 d + alpha2 d^3 = 0 while the bodies touch, by any force that presses.
@@ -97,9 +99,9 @@ class ThreeState:
     alpha2: Any = 0.0
     friction: Any = None
 
-    acting: ClassVar[tuple[str, ...]] = ()
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = ()
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -112,7 +114,7 @@ class ThreeState:
         numbers = number_problems(name, self, *((field, unit, 0.0, math.inf) for field, unit in units))
         return [*constraint_problems(name, self, chosen), *numbers]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Connect the constraint on the gap, and those of the fixed components."""
         numbers: dict[str, Any] = {"alpha1": self.alpha1, "alpha0": self.alpha0, "alpha2": self.alpha2}
         connect_normal(graph, split, closing="smooth", **numbers)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from screwbond.models.contacts.laws.law_interface import Head, Tail, number_problems
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, number_problems
 from screwbond.models.contacts.laws.three_state import APART, BALLISTIC, CLOSING_GUARD, INWARD_GUARD, OPENING_GUARD, PULLING_GUARD
 from screwbond.models.contacts.laws.viscoelastic import FORCE, NORMAL_COMPONENT, normal_only, normal_row
 from screwbond.models.contacts.switches import CONTACT_OFF, CONTACT_ON, FREE, SPRING_RELEASE, range_limits
@@ -19,12 +19,14 @@ from screwbond.models.contacts.switches import CONTACT_OFF, CONTACT_ON, FREE, SP
 from bondgraph import Automaton, C, Element, Graph, Op, Parameter, Transition
 from bondgraph.errors import Problem
 from bondgraph.model.ops import NEGATE
+from screws.renamed import answer_old_names
 from screws.scalars import equal, where
 
 COMPRESSION, RESTITUTION = "compression", "restitution"
 STATES = (FREE, COMPRESSION, RESTITUTION, BALLISTIC)
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class VirtualSpring:
     """Spring with f = k s in compression, and f = k/e^2 (s - (1 - e^2) s_most) in restitution, until that is zero.
@@ -45,16 +47,16 @@ class VirtualSpring:
     restitution: Any
 
     components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
-    acting: ClassVar[tuple[str, ...]] = (COMPRESSION, RESTITUTION)
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = (COMPRESSION, RESTITUTION)
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report E435 components, E436 numbers."""
         ranges = (("k", "N/m", 0.0, math.inf), ("restitution", "", 0.0, 1.0))
         return [*normal_only(name, self, chosen), *number_problems(name, self, *ranges, above=("k", "restitution"))]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Connect the spring along the normal and its automaton."""
         spring = C(
             "spring",
@@ -80,7 +82,7 @@ class VirtualSpring:
                 *range_limits(head.surfaces, STATES),
             ),
         )
-        return Tail(
+        return ContactForces(
             machine,
             FORCE,
             FORCE.signal,

@@ -19,19 +19,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import domain_of, selection
-from screwbond.models.contacts.laws.law_interface import Head, Tail, component_problem, number_problems
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, component_problem, number_problems
 from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
 
 from bondgraph import J1, TF, C, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Problem
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
+from screws.renamed import answer_old_names
 from screws.scalars import maximum
 
 NORMAL_COMPONENT = ("v_z",)
 """Component that springs along the normal constrain."""
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Viscoelastic:
     """Spring and damper f = k s + c s s' on v_z, with s the penetration; the force begins and ends at zero.
@@ -51,16 +53,16 @@ class Viscoelastic:
     c: Any
 
     components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
-    acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report E435 components, E436 numbers."""
         numbers = number_problems(name, self, ("k", "N/m", 0.0, math.inf), ("c", "N s/m^2", 0.0, math.inf), above=("k",))
         return [*normal_only(name, self, chosen), *numbers]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Connect spring and damper along the normal."""
         common = J1("deformation rate", symbols={"flow": r"\dot s"})
         damper = R(
@@ -72,7 +74,7 @@ class Viscoelastic:
         )
         graph.connect(split, row := normal_row()).connect(row, common)
         graph.connect(common, normal_spring(self.k)).connect(common, damper)
-        return Tail(
+        return ContactForces(
             gap_switch(head.surfaces),
             FORCE,
             FORCE.signal,

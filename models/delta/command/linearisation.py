@@ -31,11 +31,11 @@ def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
     Files: linear.npz (A, B, C, D and the reduced A6, B6, C6), poles.csv, graphs and equations.
     """
     y = robot.inverse_kinematics(options.w) if options.w else options.y or (0.25 * np.pi,) * 3
-    linear, reduced = robot.linearise(y), analysis.reduced(robot, y)
+    linear, reduced = robot.linearise(y), analysis.linearise_reduced(robot, y)
     pole_zero_map, equilibrium = analysis.pole_zero_map(linear), analysis.equilibrium(robot, y)
     angle: float | None = None
     with suppress(ModelError):  # no root crosses, or the robot cannot be there
-        angle = analysis.crossing(robot)
+        angle = analysis.instability_angle(robot)
     summary: dict[str, Any] = {
         "parameters": asdict(robot.parameters),
         "form": robot.form,
@@ -83,7 +83,7 @@ def _pictures(robot: DeltaRobot, y: Any, pole_zero_map: analysis.PoleZeroMap, an
         if angle is not None:
             # Near the crossing a pole runs fast, and then turns.
             angles = np.union1d(angles, angle + np.deg2rad(np.linspace(-0.9, 0.3, 25)))
-        result = analysis.sweep(robot, angles, progress=False)
+        result = analysis.sweep_poles(robot, angles, progress=False)
         figures.sweep_plot(result, angle, path, title="Poles over the common motor angle")
 
     return {

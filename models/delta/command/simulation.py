@@ -58,7 +58,8 @@ def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
         "trajectory.npz": arrays,
         "trajectory.csv": Table(COLUMNS, np.column_stack([*arrays.values()])),
         "singularities.json": [
-            {"time": p.time, "kind": p.kind, "y": p.y.tolist(), "q": p.q.tolist(), "w": p.w.tolist()} for p in run.passages
+            {"time": p.time, "kind": p.kind, "y": p.y.tolist(), "q": p.q.tolist(), "w": p.w.tolist()}
+            for p in run.singular_postures
         ],
         **robot_files(run.compiled),
     }
@@ -101,7 +102,7 @@ def _summary(robot: DeltaRobot, run: DeltaRun) -> dict[str, Any]:
         "energy": {"at start": float(run.energy[0]), "at end": float(run.energy[-1])},
         "ledger_residual": run.ledger.relative_residual,
         "largest_drift": float(run.drift.max()),
-        "singular_configurations": [str(p) for p in run.passages],
+        "singular_configurations": [str(p) for p in run.singular_postures],
         "steps": work.steps,
         "evaluations": work.rates,
         "method": work.method,

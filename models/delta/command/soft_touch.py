@@ -9,7 +9,7 @@ import numpy as np
 from screwbond.models.delta.command.robot_arguments import ROBOT_FIELDS, read_robot
 from screwbond.models.delta.pictures.touch_figure import plot_touch
 from screwbond.models.delta.studies.robot import DeltaRobot
-from screwbond.models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
+from screwbond.models.delta.studies.soft_touch import BALL, SoftTouchRun, TouchPlan, soft_touch
 from screwbond.models.studies.artefacts import plot
 from screwbond.models.studies.commands import add_fields, record_of
 from screwbond.models.studies.files import Table
@@ -56,13 +56,13 @@ def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
     return Outcome(result.summary(), files, _overview(result, options.until), pictures, run.notes, run.failure)
 
 
-def _column(touch: Touch, name: str, width: int) -> np.ndarray:
+def _column(touch: SoftTouchRun, name: str, width: int) -> np.ndarray:
     """Return the first `width` entries of a quantity over time (k, width)."""
     values = touch.run.t if name == "t" else np.asarray(touch[name])
     return values.reshape(len(touch.run.t), -1)[:, :width]
 
 
-def _events(touch: Touch) -> list[dict[str, Any]]:
+def _events(touch: SoftTouchRun) -> list[dict[str, Any]]:
     events = touch.run.result.events
     forces = [side.tolist() for side in touch.run.result.at_events("contact.multiplier")] if events else [[], []]
     return [
@@ -71,7 +71,7 @@ def _events(touch: Touch) -> list[dict[str, Any]]:
     ]
 
 
-def _overview(touch: Touch, until: float) -> list[str]:
+def _overview(touch: SoftTouchRun, until: float) -> list[str]:
     times = ", ".join(
         f"{1e3 * force:.2f} mN at {t:.4f} s" for t, force in zip(touch.contacts[:5], touch.impacts[:5], strict=True)
     )
@@ -80,7 +80,7 @@ def _overview(touch: Touch, until: float) -> list[str]:
     return [
         f"soft touch: {until:g} s simulated in {1e3 * touch.run.statistics.wall_time:.0f} ms",
         f"  {count}" + (f": {times}" if times else ""),
-        f"  held with {1e3 * touch.held:.2f} mN; the brick {slipped} and moves by {1e6 * touch.displacement:.3g} um",
+        f"  held with {1e3 * touch.holding_force:.2f} mN; the brick {slipped} and moves by {1e6 * touch.displacement:.3g} um",
     ]
 
 

@@ -181,7 +181,7 @@ def _arm(
     return graph.export("phi", "angles.phi").export("rate", "angles.rate")
 
 
-def tie_arms(
+def connect_arms(
     name: str,
     arms: Sequence[Graph],
     *,
@@ -242,7 +242,7 @@ def delta_graph(
 
     Parameters
     ----------
-    torques, signals, alpha1, alpha0 : as in `tie_arms`.
+    torques, signals, alpha1, alpha0 : as in `connect_arms`.
     form : of the arms, "lagrangian" or "hamiltonian".
     mode : assembly mode at the start, "below" or "above".
 
@@ -259,7 +259,7 @@ def delta_graph(
         _arm(f"arm {i + 1}", parameters, rotation, start.theta[3 * i : 3 * i + 3], v[3 * i : 3 * i + 3], form)
         for i, rotation in enumerate(ROTATIONS)
     ]
-    graph = tie_arms(name, arms, torques=torques, signals=signals, alpha1=alpha1, alpha0=alpha0)
+    graph = connect_arms(name, arms, torques=torques, signals=signals, alpha1=alpha1, alpha0=alpha0)
     angles = [f"theta {i + 1}" for i in range(3)]
     graph.add(
         Block(

@@ -50,12 +50,12 @@ CONE = 1e-2
 
 
 def elbow(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Elbow (3,) in m, in the arm's own axes."""
+    """Return the elbow (3,) in m, in the arm's own axes."""
     return array([0.0, p.L1 * cos(theta[0]) + (p.L0 - p.L3), p.L1 * sin(theta[0])])
 
 
 def direction(theta: Any) -> np.ndarray:
-    """Unit vector (3,) along the distal link, from the elbow to the tip."""
+    """Return the unit vector (3,) along the distal link, from the elbow to the tip."""
     c3 = cos(theta[2])
     return array([sin(theta[2]), c3 * cos(theta[1]), c3 * sin(theta[1])])
 
@@ -74,7 +74,7 @@ def tip(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def tip_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Derivative dpsi (3, 3) of `tip` by the angles, m."""
+    """Return the derivative dpsi (3, 3) of `tip` by the angles, m."""
     (s1, s2, s3), (c1, c2, c3) = _sines(theta), _cosines(theta)
     return array(
         [[0.0, 0.0, p.L2 * c3], [-p.L1 * s1, -p.L2 * c3 * s2, -p.L2 * s3 * c2], [p.L1 * c1, p.L2 * c3 * c2, -p.L2 * s3 * s2]]
@@ -82,7 +82,7 @@ def tip_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Inertia matrix m (3, 3), kg m^2; a third of the end effector is part of it. Singular where cos(theta3) = 0."""
+    """Return the inertia matrix m (3, 3), kg m^2; a third of the end effector is part of it. Singular where cos(theta3) = 0."""
     shaft, coupling, rod = _moments(p)
     s3, c3 = sin(theta[2]), cos(theta[2])
     across, along = _elbow_bend(theta)
@@ -91,13 +91,13 @@ def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def potential_energy(theta: Any, p: ArmParameters) -> Scalar:
-    """Energy V of the weight, eq. (5) with all of M3, J; zero at the height of the shafts."""
+    """Return the energy V of the weight, eq. (5) with all of M3, J; zero at the height of the shafts."""
     shaft, beyond = _weights(p)
     return -(shaft * sin(theta[0]) + beyond * cos(theta[2]) * sin(theta[1]))
 
 
 def gravity_torque(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Gradient G (3,) of the weight's energy by the angles, N m."""
+    """Return the gradient G (3,) of the weight's energy by the angles, N m."""
     shaft, beyond = _weights(p)
     s2, c2 = sin(theta[1]), cos(theta[1])
     return array([-shaft * cos(theta[0]), -beyond * cos(theta[2]) * c2, beyond * sin(theta[2]) * s2])
@@ -119,7 +119,7 @@ def coriolis_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
 
 
 def friction_rates(theta: Any) -> np.ndarray:
-    """Matrix S (4, 3): viscous damping of the angles phi of Bortoff 2018 acts on S v, since |S v|^2 = |phi'|^2.
+    """Return the matrix S (4, 3): viscous damping of the angles phi of Bortoff 2018 acts on S v, since |S v|^2 = |phi'|^2.
 
     With n the rod's direction and phi2 its angle to x2, phi2'^2 + phi3'^2 = |n'|^2 + (cos(phi2) phi3')^2: damping acts on the
     rod's swing equally in any direction, rows 2 and 3, and on its rotation about x2, sin(phi2)^2 phi3' = x2 . (n x n'), row 4,
@@ -133,7 +133,7 @@ def friction_rates(theta: Any) -> np.ndarray:
 
 
 def friction_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
-    """Torques (3,) of viscous damping, N m; their power DAMPING |S v|^2, see `friction_rates`."""
+    """Return torques (3,) of viscous damping, N m; their power DAMPING |S v|^2, see `friction_rates`."""
     S = friction_rates(theta)
     return S.T @ (S @ v) * p.DAMPING
 

@@ -36,7 +36,7 @@ def closure(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def closure_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Derivative H (6, 9) of `closure` by all angles, m."""
+    """Return the derivative H (6, 9) of `closure` by all angles, m."""
     first, second, third = (ROTATIONS[i] @ tip_jacobian(theta[3 * i : 3 * i + 3], p) for i in range(3))
     zero = np.zeros((3, 3))
     return np.concatenate([np.concatenate([first, -second, zero], axis=1), np.concatenate([first, zero, -third], axis=1)])

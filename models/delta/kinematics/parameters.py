@@ -51,19 +51,19 @@ class DeltaParameters:
 
     @classmethod
     def fit(cls) -> DeltaParameters:
-        """Parameters that reproduce the poles of Bortoff 2018 (fig. 5) as closely as uniform rods can."""
+        """Return parameters that reproduce the poles of Bortoff 2018 (fig. 5) as closely as uniform rods can."""
         return cls(
             L0=0.175, L1=0.24, L2=0.42, L3=0.05, LC1=0.12, LC2=0.21, M1=0.4, M2=0.3, M3=0.1, J1=0.00192, J2=0.00441, DAMPING=0.04
         )
 
     @classmethod
     def lab(cls) -> DeltaParameters:
-        """Parameters of a larger robot, not fitted to any data."""
+        """Return parameters of a larger robot, not fitted to any data."""
         return cls(L0=0.2, L1=0.3, L2=0.8, L3=0.05, LC1=0.15, LC2=0.4, M1=1.0, M2=0.3, M3=0.3, J1=0.02, J2=0.02, DAMPING=0.1)
 
     @classmethod
     def from_json(cls, text: str, file: str = "parameters") -> DeltaParameters:
-        """Parameters from a JSON object with one number for each name; g and DAMPING may be left out.
+        """Return parameters from a JSON object with one number for each name; g and DAMPING may be left out.
 
         Parameters
         ----------
@@ -75,11 +75,11 @@ class DeltaParameters:
         return read_text(text, file, lambda source: source.read(cls), cls)
 
     def to_json(self) -> str:
-        """The JSON text that `from_json` reads."""
+        """Return the JSON text that `from_json` reads."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
     def values(self) -> tuple[float, ...]:
-        """The numbers in the order of `UNITS`."""
+        """Return the numbers in the order of `UNITS`."""
         return tuple(getattr(self, name) for name in UNITS)
 
 
@@ -91,7 +91,7 @@ LETTERS = {name: f"{name[0]}_{{{name[1:]}}}" if name[1:] else name for name in U
 
 
 def read_parameters(path: str | os.PathLike[str]) -> DeltaParameters:
-    """Parameters from a JSON file.
+    """Return parameters from a JSON file.
 
     Raises `ModelError` E401 if the file cannot be read; else as `DeltaParameters.from_json`.
     """

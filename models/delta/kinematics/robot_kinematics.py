@@ -166,14 +166,14 @@ class DeltaKinematics:
         return by_arms(phi_of, theta)
 
     def jacobian(self, y: Sequence[float] | np.ndarray, **options: Any) -> np.ndarray:
-        """Derivative dw/dy (3, 3), m, at motor angles y; options and errors as in `forward`."""
+        """Return the derivative dw/dy (3, 3), m, at motor angles y; options and errors as in `forward`."""
         return self.forward(y, **options).jacobian
 
     def forward_many(self, y: np.ndarray, *, mode: str = "below") -> tuple[np.ndarray, np.ndarray]:
         """Return tools (n, 3) in m, nan where the tips cannot meet, and all angles (n, 9) of motor angles (n, 3)."""
         angles = np.ascontiguousarray(y, dtype=float).reshape(-1, 3)
         p, sign = np.array(self.parameters.values()), checked_choice("mode", mode, MODES)
-        results = compiled_formulas(self.backend)["closed"].many(angles, p, sign)
+        results = compiled_formulas(self.backend)["closed"].evaluate_many(angles, p, sign)
         theta = _merge_angles(angles, results["x"])
         theta[results["reach"] < 0.0] = np.nan
         return results["w"], by_arms(phi_of, theta)
@@ -182,7 +182,7 @@ class DeltaKinematics:
         """Return all angles (n, 9) in rad, nan out of reach, of tools (n, 3), and a mask (n,) of those within reach."""
         tools = np.ascontiguousarray(w, dtype=float).reshape(-1, 3)
         p = np.array(self.parameters.values())
-        results = compiled_formulas(self.backend)["open"].many(tools, p, branch_signs(branch))
+        results = compiled_formulas(self.backend)["open"].evaluate_many(tools, p, branch_signs(branch))
         reached = np.all(results["reach"] >= 0.0, axis=1)
         return by_arms(phi_of, results["theta"]), reached
 
@@ -193,14 +193,14 @@ class DeltaKinematics:
     def postures_at(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         """Return fields of `Configuration`, as `postures_many`, but at closed coordinates theta (n, 9)."""
         angles = np.ascontiguousarray(theta, dtype=float).reshape(-1, 9)
-        values = compiled_formulas(self.backend)["newton"].many(
+        values = compiled_formulas(self.backend)["newton"].evaluate_many(
             np.ascontiguousarray(angles[:, _UNMEASURED]), np.ascontiguousarray(angles[:, ::3]), np.array(self.parameters.values())
         )
         return {name: values[name] for name in ("w", "jacobian", "side", "stretch", "closure")}
 
 
 def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
-    """Signs (3,) of the working branches of the arms.
+    """Return signs (3,) of the working branches of the arms.
 
     >>> branch_signs(("out", "in", "out")).tolist()
     [-1.0, 1.0, -1.0]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.studies.analysis import PoleZeroMap, Sweep
+from screwbond.models.delta.studies.analysis import PoleSweep, PoleZeroMap
 from screwbond.models.delta.studies.run import DeltaRun
 from screwbond.models.pictures.figures import legend_above, plot_file
 
@@ -79,7 +79,7 @@ def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
     return [(complex(np.mean(group)), len(group)) for group in groups.values()]
 
 
-def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
+def sweep_plot(swept: PoleSweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
     """Write the real parts of the six poles over the motor angle, with the angle (rad) at which the unstable root crosses."""
     with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained", title=title) as figure:
         panel = figure.subplots()
@@ -110,7 +110,7 @@ def time_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> 
             tool.plot(run.t, run.w[:, i], color=CYCLE[i], linestyle=dashes, label=f"$w_{i + 1}$")
         energy.plot(run.t, run.energy, color=INK)
         drift.semilogy(run.t, np.maximum(run.drift, 1e-17), color=INK, linewidth=0.9)
-        for k, passage in enumerate(run.passages):
+        for k, passage in enumerate(run.singular_postures):
             words = None if k else "singular configuration"
             angles.axvline(passage.time, color=MUTED, linewidth=0.7, linestyle=DASHES[2], zorder=1, label=words)
         labels = ("motor angles (rad)", "tool (m)", "energy (J)", "distance of\nthe tips (m)")

@@ -12,7 +12,7 @@ from screwbond.models.delta.kinematics.closure import ROTATIONS
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
 from screwbond.models.pictures.interpolation import Array, unrotated_poses
 from screwbond.models.pictures.parts import Look, Solid
-from screwbond.models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined, lofted
+from screwbond.models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined, lofted, rod
 
 BASE, LINK, ROD, TOOL, MOTOR, BALL = "#c9cfd9", "#e6a756", "#8793a6", "#6aa5d8", "#5d6675", "#3d4554"
 """Colours of base, proximal links, rods, end effector, motors and ball joints."""
@@ -32,13 +32,8 @@ def joint_positions(p: DeltaParameters, q: Array) -> tuple[Array, Array, Array]:
     return shafts, elbows, wrists
 
 
-def rod_between(a: Array, b: Array, radius: float, sides: int = 20) -> Mesh:
-    """A round rod from a to b, m."""
-    return cylinder(radius, 0.0, float(np.linalg.norm(b - a)), sides).moved(along(b - a, a))
-
-
 def tapered_bar(a: Array, b: Array, across: Array, width: tuple[float, float], height: tuple[float, float]) -> Mesh:
-    """A bar from a to b with rounded edges: width along `across` and height across both, at both ends, m."""
+    """Return a bar from a to b with rounded edges: width along `across` and height across both, at both ends, m."""
     third = np.cross((b - a) / np.linalg.norm(b - a), across)
     angle = np.linspace(0.0, 2.0 * np.pi, 33)[:-1]
     # A superellipse: nearly a rectangle.
@@ -65,7 +60,7 @@ def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Soli
     unit = p.L1 + p.L2
     solids = [Solid("base", unrotated_poses(np.zeros((len(q), 3))), _base(p), look=Look.OPAQUE)]
     link = _link(p)
-    rod = joined(
+    rod_mesh = joined(
         cylinder(0.0068 * unit, 0.0, p.L2, 20).painted(ROD), *(globe(0.0125 * unit, z, 20, 20).painted(BALL) for z in (0.0, p.L2))
     )
     for i, R in enumerate(ROTATIONS):
@@ -73,14 +68,14 @@ def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Soli
         solids.append(Solid(f"link {i + 1}", _across(R[:, 0], bend - shaft, shaft), link, look=Look.OPAQUE))
         for side in (-1.0, 1.0):
             start = bend + side * SPREAD * unit * R[:, 0]
-            solids.append(Solid(f"rod {i + 1}", along(wrist - bend, start), rod, look=Look.OPAQUE))
+            solids.append(Solid(f"rod {i + 1}", along(wrist - bend, start), rod_mesh, look=Look.OPAQUE))
     tool = _tool(p, wrists[0] - wrists[0].mean(axis=0), finger)
     solids.append(Solid("tool", unrotated_poses(wrists.mean(axis=1)), tool, look=Look.OPAQUE))
     return solids
 
 
 def _across(x: Array, z: Array, origin: Array) -> Array:
-    """Poses (k, 4, 4) with a fixed x axis (3,), z axes along z (k, 3) across it, at origins (k, 3)."""
+    """Return poses (k, 4, 4) with a fixed x axis (3,), z axes along z (k, 3) across it, at origins (k, 3)."""
     H, z = unrotated_poses(origin), z / np.linalg.norm(z, axis=1, keepdims=True)
     H[:, :3, :3] = np.stack([np.broadcast_to(x, z.shape), np.cross(z, x), z], axis=2)
     return H
@@ -95,7 +90,7 @@ def _base(p: DeltaParameters) -> Mesh:
         shaft, across = R @ np.array([0.0, p.L0, 0.0]), R[:, 0]
         corners += [shaft * 0.86 + s * 0.07 * unit * across for s in (-1.0, 1.0)]
         half = 0.05 * unit * across
-        parts.append(rod_between(shaft - half, shaft + half, 0.034 * unit, 40).painted(MOTOR))
+        parts.append(rod(shaft - half, shaft + half, 0.034 * unit, 40).painted(MOTOR))
         for s in (-1.0, 1.0):
             foot = shaft + s * 0.062 * unit * across
             bracket = tapered_bar(foot + 0.6 * top, foot, across, (0.014 * unit,) * 2, (0.07 * unit, 0.055 * unit))
@@ -107,24 +102,24 @@ def _axle(p: DeltaParameters, across: Array, centre: Array, radius: float) -> Me
     """Return the axle that carries the balls of two rods."""
     unit = p.L1 + p.L2
     half = 1.25 * SPREAD * unit * across
-    return rod_between(centre - half, centre + half, radius * unit).painted(BALL)
+    return rod(centre - half, centre + half, radius * unit, 20).painted(BALL)
 
 
 def _link(p: DeltaParameters) -> Mesh:
-    """A proximal link along z, its shaft along x, with the axle at its elbow."""
+    """Return a proximal link along z, its shaft along x, with the axle at its elbow."""
     unit, x, end = p.L1 + p.L2, np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, p.L1])
     bar = tapered_bar(np.zeros(3), end, x, (0.05 * unit, 0.03 * unit), (0.052 * unit, 0.026 * unit))
     return joined(bar.painted(LINK), _axle(p, x, end, 0.0095))
 
 
 def _tool(p: DeltaParameters, wrists: Array, finger: float) -> Mesh:
-    """The end effector about its centre, with the axles at its wrists (3, 3) and a gripper."""
+    """Return the end effector about its centre, with the axles at its wrists (3, 3) and a gripper."""
     unit = p.L1 + p.L2
     parts = [plate(0.92 * wrists, 0.02 * unit, 0.028 * unit).painted(TOOL)]
     parts += [_axle(p, R[:, 0], wrist, 0.008) for R, wrist in zip(ROTATIONS, wrists, strict=True)]
     if finger > 0.0:
         x, y = np.eye(3)[:2]
-        parts.append(rod_between(np.zeros(3), 0.45 * finger * DOWN, 0.016 * unit).painted(MOTOR))
+        parts.append(rod(np.zeros(3), 0.45 * finger * DOWN, 0.016 * unit, 20).painted(MOTOR))
         for s in (-1.0, 1.0):
             a = np.array([s * 0.024 * unit, 0.0, 0.4 * finger])
             jaw = tapered_bar(a, a + 0.6 * finger * DOWN, x, (0.012 * unit,) * 2, (0.024 * unit, 0.014 * unit))

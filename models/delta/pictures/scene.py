@@ -73,7 +73,7 @@ def delta_scene(
             Panel("tool", "m", three_curves(run.w, "$x_{}$")),
             Panel("motor angles", "rad", three_curves(run.y, "$y_{}$"), key=True),
         ),
-        "happenings": happenings_of(run.result),
+        "event_marks": happenings_of(run.result),
         "result": run.result,
         "size": 0.53 * unit,
         "view": VIEW,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.studies.soft_touch import Touch
+from screwbond.models.delta.studies.soft_touch import SoftTouchRun
 from screwbond.models.pictures.figures import plot_file
 
 from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, SMALL
@@ -29,7 +29,7 @@ ROWS: dict[str, tuple[tuple[float, str], ...]] = {
 
 
 def plot_touch(
-    touches: Touch | Mapping[str, Touch], path: str | os.PathLike[str], *, close_up: float = 0.12, dpi: int = 160
+    touches: SoftTouchRun | Mapping[str, SoftTouchRun], path: str | os.PathLike[str], *, close_up: float = 0.12, dpi: int = 160
 ) -> None:
     """Write the figure: on the left the whole run, on the right the time about the contact.
 
@@ -41,7 +41,7 @@ def plot_touch(
 
     Source: Bortoff 2020, fig. 13.
     """
-    named = {"soft touch": touches} if isinstance(touches, Touch) else dict(touches)
+    named = {"soft touch": touches} if isinstance(touches, SoftTouchRun) else dict(touches)
     first = next(iter(named.values()))
     times = [touch.contacts[0] for touch in named.values() if touch.contacts]
     spans = [(0.0, float(min(touch.run.t[-1] for touch in named.values())))]
@@ -89,7 +89,7 @@ def _note(axes: Any, words: str, at: tuple[float, float], away: tuple[int, int],
     axes.annotate(words, at, away, xycoords=coordinates, textcoords="offset points", fontsize=SMALL, **look)
 
 
-def _phases(axes: Any, touch: Touch) -> None:
+def _phases(axes: Any, touch: SoftTouchRun) -> None:
     """Label the phases of the touch below the curve of the gap."""
     look = {"color": MUTED, "va": "top"}
     _note(axes, "spline", (0.0, 0.32), (4, 0), "axes fraction", ha="left", **look)
@@ -102,12 +102,12 @@ def _phases(axes: Any, touch: Touch) -> None:
         _note(axes, words, (at, 0.9), (0, 0), ("data", "axes fraction"), ha="center", **look)
 
 
-def _first(touch: Touch, quantity: str) -> np.ndarray:
+def _first(touch: SoftTouchRun, quantity: str) -> np.ndarray:
     """Return a quantity over time (k,), along x1 if it has three axes."""
     return np.asarray(touch[quantity]).reshape(len(touch.run.t), -1)[:, 0]
 
 
-def _curves(axes: Any, named: Mapping[str, Touch], quantity: str, span: tuple[float, float], factor: float) -> None:
+def _curves(axes: Any, named: Mapping[str, SoftTouchRun], quantity: str, span: tuple[float, float], factor: float) -> None:
     """Draw one curve of each touch, with both sides of events if the quantity jumps there."""
     low, high = np.inf, -np.inf
     for k, (colour, (name, touch)) in enumerate(zip(CYCLE, named.items(), strict=False)):

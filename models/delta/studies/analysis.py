@@ -50,7 +50,7 @@ class PoleZeroMap:
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class PoleSweep:
     """The six poles over a common motor angle: angles (k,) in rad, poles (k, 6) by real part."""
 
     angles: np.ndarray
@@ -69,7 +69,7 @@ def equilibrium(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Equilibri
     return Equilibrium(posture.y, posture.w, robot.gravity_torque(y), float(np.max(np.abs(linear.rates))))
 
 
-def reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Linear:
+def linearise_reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Linear:
     """Return the linear system of order 6 in motor angles and their rates, about rest at y (3,): exact, since the motions that
     keep the arms together are an invariant subspace. Inputs motor torques, outputs motor angles."""
     linear, slopes = robot.linearise(y), robot.forward_kinematics(y).dtheta_dy.reshape(3, 1, 3, 1, 3)
@@ -120,14 +120,14 @@ def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
     return PoleZeroMap(np.delete(poles, rows), np.delete(zeros, columns), poles[rows], zeros[columns])
 
 
-def sweep(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, progress: bool = True) -> Sweep:
+def sweep_poles(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, progress: bool = True) -> PoleSweep:
     """Compute the robot's six poles at rest with all motors at one angle (k,), rad, gravity compensated."""
     values = np.asarray(angles, dtype=float)
     counted_values = counted(values, "poles over the angle", progress=progress)
-    return Sweep(values, np.array([reduced(robot, (angle,) * 3).poles() for angle in counted_values]))
+    return PoleSweep(values, np.array([linearise_reduced(robot, (angle,) * 3).poles() for angle in counted_values]))
 
 
-def crossing(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) -> float:
+def instability_angle(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) -> float:
     """Return the common motor angle (rad) between `low` and `high` at which a real root crosses zero.
 
     Raises `ModelError` E469 if no root crosses.
@@ -135,18 +135,18 @@ def crossing(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) ->
     from scipy.optimize import brentq
 
     def determinant(angle: float) -> float:
-        return float(np.linalg.det(reduced(robot, (angle,) * 3).A))
+        return float(np.linalg.det(linearise_reduced(robot, (angle,) * 3).A))
 
     ends = determinant(low), determinant(high)
     if ends[0] * ends[1] > 0.0:
-        roots = [f"{reduced(robot, (angle,) * 3).poles().real.max():.4g} 1/s" for angle in (low, high)]
+        roots = [f"{linearise_reduced(robot, (angle,) * 3).poles().real.max():.4g} 1/s" for angle in (low, high)]
         title = f"no root crosses zero between {np.rad2deg(low):.4g} and {np.rad2deg(high):.4g} degrees"
         why = f"the rightmost pole is at {roots[0]} and at {roots[1]}"
-        raise error("E469", title, "other limits; `sweep` shows the poles between them", why=why)
+        raise error("E469", title, "other limits; `sweep_poles` shows the poles between them", why=why)
     return float(brentq(determinant, low, high, xtol=1e-12))
 
 
 def frequency_response(robot: DeltaRobot, y: Sequence[float] | np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the response of motor angles to motor torques at circular frequencies (k,) in rad/s: (k, 3, 3), complex, rad/(N
     m)."""
-    return reduced(robot, y).frequency_response(omega)
+    return linearise_reduced(robot, y).frequency_response(omega)

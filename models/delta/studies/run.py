@@ -15,13 +15,14 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.run.results.energy_account import Ledger
 from bondgraph.run.results.failure import Failure
 from bondgraph.run.results.result import Result, Statistics
+from screws.renamed import answer_old_names
 
 SINGULARITY_TOLERANCE = 1e-3
 """Size of sines and determinants of unit vectors, at a row of the result, that counts as a singularity."""
 
 
 @dataclass(frozen=True, eq=False)
-class Passage:
+class SingularPosture:
     """Singular configuration on the path of a run.
 
     Parameters
@@ -45,6 +46,7 @@ class Passage:
         return f"{self.kind} at {self.time:.6g} s, y = {format_numbers(self.y, 'rad')}, w = {format_numbers(self.w, 'm')}"
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class DeltaRun:
     """Result of a run. `run["y"]` is any quantity by its name; `names()` lists them.
@@ -129,7 +131,7 @@ class DeltaRun:
         return np.max([np.linalg.norm(pair, axis=1) for pair in pairs], axis=0)
 
     @cached_property
-    def passages(self) -> tuple[Passage, ...]:
+    def singular_postures(self) -> tuple[SingularPosture, ...]:
         """Singular configurations of the kinematics between the rows of the result, in order; two of one kind between two rows
         are missed."""
         if len(self.t) < 2:
@@ -145,7 +147,7 @@ class DeltaRun:
         ]
         return tuple(sorted(singularities, key=lambda p: p.time))
 
-    def _singularities_of(self, spline: Any, column: int, s: np.ndarray) -> list[Passage]:
+    def _singularities_of(self, spline: Any, column: int, s: np.ndarray) -> list[SingularPosture]:
         crossed = np.flatnonzero((s[:-1] > 0.0) != (s[1:] > 0.0))
         singularities = [self._refine(spline, column, int(k), int(k) + 1) for k in crossed]
         near = np.abs(s) < SINGULARITY_TOLERANCE
@@ -155,13 +157,13 @@ class DeltaRun:
                 singularities.append(self._refine(spline, column, max(least - 1, 0), min(least + 1, len(s) - 1)))
         return singularities
 
-    def _refine(self, spline: Any, column: int, first: int, last: int) -> Passage:
+    def _refine(self, spline: Any, column: int, first: int, last: int) -> SingularPosture:
         """Locate the smallest value of a measure between two rows on the spline of angles."""
         t = np.concatenate([np.linspace(self.t[k], self.t[k + 1], 65) for k in range(first, last)])
         samples = spline(t)
         index = int(np.argmin(np.abs(_singularity_measures(self.kinematics, samples)[:, column])))
         w = self.kinematics.postures_at(samples[index : index + 1])["w"][0]
-        return Passage(float(t[index]), SINGULARITY_KINDS[column], by_arms(phi_of, samples[index]), w)
+        return SingularPosture(float(t[index]), SINGULARITY_KINDS[column], by_arms(phi_of, samples[index]), w)
 
 
 SINGULARITY_KINDS = (

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.contacts.laws.three_state import TOUCHED
-from screwbond.models.control import SoftTouch, fading, soft_touch_gains
+from screwbond.models.control import SoftTouch, fading_gain, soft_touch_gains
 from screwbond.models.delta.graphs.control import FILTER_TIME, Control, model_terms, task_control
 from screwbond.models.delta.graphs.touch_graph import add_brick
 from screwbond.models.delta.kinematics.arm import friction_torque
@@ -32,8 +32,9 @@ from screwbond.models.studies.fields import check_record, number, vector
 from bondgraph import Compiled, Element, Graph, compile_model
 from bondgraph.errors import Problem
 from bondgraph.run.events.records import Event
+from screws.renamed import answer_old_names
 
-__all__ = ["BALL", "Touch", "TouchDesign", "TouchPlan", "design", "soft_touch", "touch_graph"]
+__all__ = ["BALL", "SoftTouchRun", "TouchDesign", "TouchPlan", "design", "soft_touch", "touch_graph"]
 
 BALL = (100.0, 4e5, 0.0)
 """Constants alpha1, alpha0, alpha2 of a contact as hard as a ball's: 1/s, 1/s^2, 1/(m^2 s^2). It bounces."""
@@ -146,7 +147,7 @@ def touch_control(parameters: DeltaParameters, plan: TouchPlan, designed: TouchD
     """Return the sampled controller of a plan; kp is a function of time. Raises E476 for gains outside 0 <= kp <= kd^2."""
     first, last = plan.fade or (plan.arrive, plan.contact)
     kp = np.full(3, designed.gains.kp0)
-    gain = fading(kp, first, last, axis=0, to=0.0 if plan.fade is not None else designed.gains.kp0)
+    gain = fading_gain(kp, first, last, axis=0, to=0.0 if plan.fade is not None else designed.gains.kp0)
     return task_control(
         parameters,
         approach(plan, designed.position),
@@ -200,7 +201,7 @@ def soft_touch(
     samples: Any = 5e-3,
     rtol: float = 1e-7,
     **settings: Any,
-) -> Touch:
+) -> SoftTouchRun:
     """Run a soft touch. The compiled graph is cached: another plan for the same robot compiles nothing.
 
     Parameters
@@ -225,22 +226,23 @@ def soft_touch(
     start = initial_state(robot.kinematics, w=designed.position - [plan.gap, 0.0, 0.0])
     initial = {**robot.initial(start), "contact.h": plan.gap}
     result = compiled.simulate(t_end, parameters=values, initial=initial, samples=samples, rtol=rtol, **settings)
-    return Touch(DeltaRun(result, compiled, robot.kinematics), plan, designed)
+    return SoftTouchRun(DeltaRun(result, compiled, robot.kinematics), plan, designed)
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
-class Touch:
+class SoftTouchRun:
     """Result of a soft touch; `touch["contact.multiplier"]` is any quantity by its name.
 
     Parameters
     ----------
     run : the run, with `result` for events and energies.
-    plan, designed : the plan, and the gains.
+    plan, design : the plan, and the gains.
     """
 
     run: DeltaRun
     plan: TouchPlan
-    designed: TouchDesign = field(repr=False)
+    design: TouchDesign = field(repr=False)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.run[name]
@@ -265,7 +267,7 @@ class Touch:
         return max(*self.impacts, float(np.max(self["contact.multiplier"])), 0.0) if self.impacts else 0.0
 
     @property
-    def held(self) -> float:
+    def holding_force(self) -> float:
         """Contact force at the end, N."""
         return float(self["contact.multiplier"][-1])
 
@@ -287,17 +289,17 @@ class Touch:
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of the touch, for files: times in s, forces in N, gains as in `TouchPlan`."""
-        gains = self.designed.gains
+        gains = self.design.gains
         return {
             "ok": self.run.ok,
             "contacts": list(self.contacts),
             "impact_forces": list(self.impacts),
             "peak_force": self.peak,
-            "held_force": self.held,
+            "held_force": self.holding_force,
             "brick_displacement": self.displacement,
             "slips": list(self.slips),
-            "approach_speed": self.designed.speed,
-            "Lambda_xx": float(self.designed.Lambda[0, 0]),
+            "approach_speed": self.design.speed,
+            "Lambda_xx": float(self.design.Lambda[0, 0]),
             "kd": gains.kd,
             "kp0": gains.kp0,
             "alpha1": float(self["contact.alpha1"]),

@@ -40,7 +40,7 @@ def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
         "figure7.png": plot(lambda path: figure7(run, path)),
         "grasp.png": plot(lambda path: grasp_plot(run, grasp, path)),
         "figure6.png": Picture(lambda path: figure6(run, path), rendering_problem, 5.0),
-        **(lost if run.lost() is not None else {}),
+        **(lost if run.time_of_loss() is not None else {}),
         "movie.mp4": Picture(film, rendering_problem, 40.0, bar=True),
     }
 
@@ -49,7 +49,7 @@ def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, i
     """The hand with the frames of reference, virtual object and object at a time (s), by default the end, and from near."""
     from PIL import Image
 
-    lost = run.lost()
+    lost = run.time_of_loss()
     at = (float(run.result.t[-1]) if lost is None else 0.9 * lost) if t is None else t
     left = (round(0.56 * size[0]), size[1])
     right = (size[0] - left[0], size[1])

@@ -47,7 +47,7 @@ def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str
 def solid_of(called: str, H: Array, surface: Surface, colours: tuple[str, str]) -> Solid:
     """Return a body with a surface; moving bodies of finite size leave ghosts of earlier poses."""
     solid = Solid(called, H, surface, *colours)
-    return replace(solid, ghosts=-math.inf) if solid.moves() and not surface.endless else solid
+    return replace(solid, ghosts=-math.inf) if solid.moves() and not surface.unbounded else solid
 
 
 def solid_of_shapes(called: str, H: Array, shapes: Sequence[Shaped], colours: tuple[str, str], span: float) -> Solid:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from screwbond.models.contacts.trajectory import contact_intervals, contact_trajectory
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Curve, Panel, Solid, Touching
+from screwbond.models.pictures.parts import ContactDrawing, Curve, Panel, Solid
 from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
 
 from bondgraph.run.results.result import Result
@@ -25,7 +25,7 @@ class ContactBodies:
 
 def touches_of(
     result: Result, contacts: Mapping[str, ContactBodies], solids: Mapping[str, Solid]
-) -> tuple[list[Touching], list[Panel]]:
+) -> tuple[list[ContactDrawing], list[Panel]]:
     """Return contacts, and the panels of their gaps, forces and coordinates; `contacts` by path, `solids` by key."""
     single, keys = len(contacts) == 1, list(solids)
     touches, gaps, forces, coordinates = [], [], [], []
@@ -38,7 +38,7 @@ def touches_of(
         uv = (arrays["uv1"], arrays["uv2"])
         coordinates.append(coordinate_panel(uv, arrays["alpha"], touched.surfaces, (first.ink, second.ink), words))
         touches.append(
-            Touching(
+            ContactDrawing(
                 path,
                 (keys.index(touched.keys[0]), keys.index(touched.keys[1])),
                 (arrays["frame1"], arrays["frame2"]),
@@ -46,7 +46,7 @@ def touches_of(
                 arrays["fn"],
                 arrays["force_on_2_world"],
                 contact_intervals(result, path),
-                apart=single,
+                show_gap=single,
                 mark="'" * k,
             )
         )
@@ -70,6 +70,6 @@ def coordinate_panel(
         for side, values, ink in zip((1, 2), uv, inks, strict=True)
         for k, letter in enumerate("uv")
     ]
-    unit = "rad, m" if any(surface.endless for surface in surfaces) else "rad"
+    unit = "rad, m" if any(surface.unbounded for surface in surfaces) else "rad"
     title = f"coordinates of\n{words}" if words else "contact\ncoordinates"
     return Panel(title, unit, (*curves, Curve(r"$\alpha$", alpha, AXES[1])))

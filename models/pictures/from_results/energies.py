@@ -7,30 +7,30 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Curve, Happening, Panel
+from screwbond.models.pictures.parts import Curve, EventMark, Panel
 from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, INK
 
 from bondgraph.model.domains import GENERIC
 from bondgraph.model.laws import InertialField, Storing
 from bondgraph.model.model import Model
 from bondgraph.run.results.result import Result
-from bondgraph.stepping.free_bodies import PileResult
+from bondgraph.stepping.free_bodies import FreeBodyResult
 
 MECHANISMS = "mechanisms"
 
 
 def pile_panels(result: Result) -> tuple[Panel, ...]:
     """Return panels of the number of pressing contacts and of the fastest slip, of a run of free bodies."""
-    if not isinstance(result, PileResult):
+    if not isinstance(result, FreeBodyResult):
         return ()
-    touching = Panel("contacts that press", "", (Curve("", result.touching.astype(float), FORCE),))
-    return touching, Panel("fastest slip", "m/s", (Curve("", result.slip, AXES[0]),), level=True)
+    touching = Panel("contacts that press", "", (Curve("", result.contact_count.astype(float), FORCE),))
+    return touching, Panel("fastest slip", "m/s", (Curve("", result.slip_speed, AXES[0]),), level=True)
 
 
-def happenings_of(result: Result) -> tuple[Happening, ...]:
+def happenings_of(result: Result) -> tuple[EventMark, ...]:
     """Return the events of a result, without labels."""
     events = result.events
-    return tuple(Happening(time, "", mark) for time, mark in zip(events.times.tolist(), events.internal.tolist(), strict=True))
+    return tuple(EventMark(time, "", mark) for time, mark in zip(events.times.tolist(), events.internal.tolist(), strict=True))
 
 
 def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:

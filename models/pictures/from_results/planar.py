@@ -14,7 +14,7 @@ from screwbond.models.contacts.trajectory import contact_spans, time_series
 from screwbond.models.pictures.from_results.bodies import GROUND
 from screwbond.models.pictures.from_results.contacts import contact_panels
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Curve, Look, Panel, Solid, Touching
+from screwbond.models.pictures.parts import ContactDrawing, Curve, Look, Panel, Solid
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
 from screwbond.models.pictures.shapes.visual_meshes import visuals_mesh
 from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
@@ -128,7 +128,7 @@ def grounds(result: Result, placed: Sequence[PlacedTouch], size: float) -> dict[
 
 def planar_touches(
     result: Result, placed: Sequence[PlacedTouch], solids: Mapping[str, Solid]
-) -> tuple[list[Touching], list[Panel]]:
+) -> tuple[list[ContactDrawing], list[Panel]]:
     """Return contacts, frames and forces where point and face meet, and panels of gaps and forces; `solids` by key."""
     touches, gaps, forces, frictions = [], [], [], []
     contacts, keys, single = {item.point.path: item for item in result.program.contacts}, list(solids), len(placed) == 1
@@ -149,7 +149,9 @@ def planar_touches(
         frictions += [Curve(words, newtons[1], ink)] if len(newtons) > 1 else []
         pair, spans = (keys.index(face), keys.index(point)), contact_spans(result, contact)
         mark = "'" * k if single else None
-        touches.append(Touching(touch.path, pair, (first, second), gap, normal_force, force, spans, apart=single, mark=mark))
+        touches.append(
+            ContactDrawing(touch.path, pair, (first, second), gap, normal_force, force, spans, show_gap=single, mark=mark)
+        )
     panels = contact_panels(gaps, forces, [])
     return touches, [*panels, *([Panel("friction $f_t$", "N", tuple(frictions), level=True)] if frictions else [])]
 

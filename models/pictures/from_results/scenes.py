@@ -26,7 +26,7 @@ from screwbond.models.pictures.from_results.planar import (
     plate,
 )
 from screwbond.models.pictures.interpolation import Array, poses
-from screwbond.models.pictures.parts import Coil, Frame, Look, Solid, Touching
+from screwbond.models.pictures.parts import ContactDrawing, Frame, Look, Solid, SpringDrawing
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.shapes.meshes import Mesh, grid_sheet
 from screwbond.models.pictures.shapes.solids import joint_mesh
@@ -95,11 +95,11 @@ def scene_of(
         "title": title or program.name,
         "t": result.t,
         "solids": (*solids, *(() if floor is None else (floor,))),
-        "touches": tuple(touches),
+        "contacts": tuple(touches),
         "frames": (*draft.frames, *_loose_frames(result)),
-        "coils": tuple(draft.coils),
+        "springs": tuple(draft.coils),
         "panels": (*panels, *pile_panels(result), *balance_panels(energies, result.ledger.residual)),
-        "happenings": happenings_of(result),
+        "event_marks": happenings_of(result),
         "name": name,
         "size": size,
         "up": up,
@@ -125,7 +125,7 @@ class _SceneBuilder:
     contacts: dict[str, ContactBodies] = field(default_factory=dict)
     joints: list[Callable[[float], Solid]] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
-    coils: list[Coil] = field(default_factory=list)
+    coils: list[SpringDrawing] = field(default_factory=list)
     gravity: Array = field(default_factory=lambda: np.zeros(3))
 
     @property
@@ -202,7 +202,7 @@ def _add_body(draft: _SceneBuilder, body: Visible, key: str, looks: Appearance) 
     if looks.visuals or (looks.solids and looks.surface is None):
         return
     numbered = looks.surface is not None
-    if looks.surface is None or not looks.surface.endless:
+    if looks.surface is None or not looks.surface.unbounded:
         draft.frames.append(Frame(H, *BODY_AXES, label=("O", str(len(draft.solids))) if numbered else (called, "")))
 
 
@@ -242,14 +242,14 @@ def _joint(draft: _SceneBuilder, joint: Visible) -> None:
 
 def _spring(draft: _SceneBuilder, spring: Visible) -> None:
     starts, ends = (time_series(draft.result, spring.signals[end]) for end in "ab")
-    draft.coils.append(Coil(spring.path, starts, ends))
+    draft.coils.append(SpringDrawing(spring.path, starts, ends))
 
 
 def _spatial_spring(draft: _SceneBuilder, spring: Visible) -> None:
     starts, ends = (
         (draft.course(spring.signals[f"pose {end}"]) @ draft.course(spring.signals[f"frame {end}"]))[:, :3, 3] for end in "ab"
     )
-    draft.coils.append(Coil(spring.path, starts, ends))
+    draft.coils.append(SpringDrawing(spring.path, starts, ends))
 
 
 BUILDERS: dict[str, Callable[[_SceneBuilder, Visible], None]] = {
@@ -294,14 +294,14 @@ def _loose_frames(result: Result) -> list[Frame]:
     return frames
 
 
-def _sizes(draft: _SceneBuilder, touches: Sequence[Touching]) -> tuple[float | None, float]:
+def _sizes(draft: _SceneBuilder, touches: Sequence[ContactDrawing]) -> tuple[float | None, float]:
     """Return the unit length of frames (m), and the extent of everything at the start, m."""
-    corners = [_corners(solid, 0) for solid in draft.solids.values() if solid.framed and not solid.endless]
+    corners = [_corners(solid, 0) for solid in draft.solids.values() if solid.framed and not solid.unbounded]
     corners += [frame.poses[0, :3, 3][None] for frame in draft.frames]
     corners += [coil.starts[:1] for coil in draft.coils] + [coil.ends[:1] for coil in draft.coils]
     extent = float(np.ptp(np.concatenate(corners), axis=0).max()) if corners else 0.0
     touching = [list(draft.solids.values())[i] for touch in touches for i in touch.solids]
-    least = min((solid.size for solid in touching if solid.framed and not solid.endless), default=0.0)
+    least = min((solid.size for solid in touching if solid.framed and not solid.unbounded), default=0.0)
     size = max(least, UNIT_SHARE * extent)
     return (size if size > 0.0 else None), extent
 
@@ -315,7 +315,7 @@ def _corners(solid: Solid, k: int) -> Array:
 
 def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
     """Return a pale floor with a grid below everything at all times; None if there is one already."""
-    if any(solid.endless or solid.look is Look.WALL for solid in solids):
+    if any(solid.unbounded or solid.look is Look.WALL for solid in solids):
         return None
     samples = np.unique(np.linspace(0, len(solids[0].poses) - 1, min(len(solids[0].poses), 60)).astype(int))
     points = np.concatenate([_corners(solid, k) for solid in solids for k in (samples if solid.moves() else samples[:1])])

@@ -86,7 +86,7 @@ class Mesh:
 
 
 def directions(count: int) -> Array:
-    """Unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
+    """Return the unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
     index = np.arange(count) + 0.5
     z = 1.0 - 2.0 * index / count
     angle = np.pi * (1.0 + 5.0**0.5) * index
@@ -104,7 +104,7 @@ def joined(*parts: Mesh) -> Mesh:
 
 
 def circle(radius: float, z: float = 0.0, sides: int = 28) -> Array:
-    """Points (sides, 3) of a circle about the z axis."""
+    """Return points (sides, 3) of a circle about the z axis."""
     angle = 2.0 * np.pi * np.arange(sides) / sides
     return np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(sides, z)], axis=1)
 
@@ -145,25 +145,25 @@ def sheet(outline: Array) -> Mesh:
 
 
 def cylinder(radius: float, low: float, high: float, sides: int = 28) -> Mesh:
-    """Closed cylinder along z."""
+    """Return a closed cylinder along z."""
     return lofted(circle(radius, low, sides), circle(radius, high, sides))
 
 
 def cuboid(edges: ArrayLike) -> Mesh:
-    """Box with edges (3,) along the axes, m."""
+    """Return a box with edges (3,) along the axes, m."""
     x, y, z = 0.5 * np.asarray(edges, dtype=float)
     half = np.array([0.0, 0.0, z])
     outline = np.array([[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]])
     return lofted(outline - half, outline + half)
 
 
-def rod(a: Array, b: Array, radius: float) -> Mesh:
-    """A round rod from a (3,) to b (3,), m."""
-    return cylinder(radius, 0.0, float(np.linalg.norm(b - a))).moved(along(b - a, a))
+def rod(a: Array, b: Array, radius: float, sides: int = 28) -> Mesh:
+    """Return a round rod from a (3,) to b (3,), m."""
+    return cylinder(radius, 0.0, float(np.linalg.norm(b - a)), sides).moved(along(b - a, a))
 
 
 def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Mesh:
-    """Sphere about (0, 0, z)."""
+    """Return a sphere about (0, 0, z)."""
     a, b = np.meshgrid(np.linspace(np.pi, 0.0, rings + 1), 2.0 * np.pi * np.arange(sides) / sides, indexing="ij")
     normals = np.stack([np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)], axis=-1).reshape(-1, 3)
     low = sides * np.arange(rings)[:, None] + np.arange(sides)

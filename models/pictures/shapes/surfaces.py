@@ -25,7 +25,7 @@ def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v:
     contacts : (k, 3) its contact points (m).
     reach : extension of an endless one beyond its contact points (m).
     """
-    if not surface.endless:
+    if not surface.unbounded:
         return np.asarray(surface.grid(n_u, n_v), dtype=float)
     selected = contacts[np.unique(np.linspace(0, len(contacts) - 1, 200).astype(int))]
     coordinates = np.array([nearest_coordinates(surface, point)[0] for point in selected], dtype=float)
@@ -72,7 +72,7 @@ def is_outward(grid: Array, surface: Any) -> bool:
 
 
 def grid_faces(rows: int, columns: int) -> NDArray[np.int64]:
-    """Triangles (k, 3) of a grid of points, wound about c_u x c_v."""
+    """Return triangles (k, 3) of a grid of points, wound about c_u x c_v."""
     corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
     quads = np.stack([corner, corner + columns, corner + columns + 1, corner, corner + columns + 1, corner + 1], axis=1)
     return quads.reshape(-1, 3)
@@ -92,7 +92,7 @@ VIRIDIS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
 
 
 def shades(values: Array) -> Array:
-    """Colours (k, 3), 0 to 1, of values (k,) from 0 to 1."""
+    """Return colours (k, 3), 0 to 1, of values (k,) from 0 to 1."""
     marks = np.array([rgb(colour) for colour in VIRIDIS]) / 255.0
     at = np.linspace(0.0, 1.0, len(marks))
     return np.stack([np.interp(values, at, channel) for channel in marks.T], axis=1)

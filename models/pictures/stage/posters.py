@@ -10,7 +10,7 @@ import numpy as np
 from screwbond.models.pictures.camera import direction, upward, zoom
 from screwbond.models.pictures.figures import save_image
 from screwbond.models.pictures.from_results.scenes import as_scene
-from screwbond.models.pictures.parts import Touching
+from screwbond.models.pictures.parts import ContactDrawing
 from screwbond.models.pictures.plotting import key_panels, strip
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.stage.labels import Sight, arrows_in, axes_in, frame_labels, ghost_labels, pixels_between
@@ -85,7 +85,7 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
 
     scene = as_scene(shown)
     t = representative_time(scene) if t is None else t
-    layout = TOUCHING if scene.touches else FREE
+    layout = TOUCHING if scene.contacts else FREE
     size = layout.scene
     with Stage(scene, size, background=(PAPER, PAPER), around=True) as stage:
         left, top, right, bottom = (720.0 / size[1] * room for room in layout.room)
@@ -95,14 +95,14 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
         sight = Sight.of(stage, camera)
         labels, avoid = frame_labels(stage, now, camera, size, sight)
         draw_labels(scene_image, [*labels, *ghost_labels(stage, t, sight, size)], avoid, [], SCALE)
-        if not scene.touches:
+        if not scene.contacts:
             rows = camera.pixels(stage.outline([t]), size)[:, 1]
             layout, scene_image = _crop(layout, scene_image, float(rows.min()), float(rows.max()))
         draw_length(scene_image, camera.pixels_per_metre(camera.centre, size), 0.0, SCALE)
         bar, legend = force_bar(stage, now, camera, size), sight.legend(now)
     page = Image.new("RGB", layout.size, PAPER)
     page.paste(scene_image, (0, layout.top), _feather(scene_image.size))
-    if scene.touches:
+    if scene.contacts:
         touch = strongest_contact(now)
         near, reach = _close_up(scene, t, touch, round(2 * CLOSE_UP.radius))
         middle = 0.5 * sum(H[0, :3, 3] for H in touch.frames)
@@ -133,7 +133,7 @@ def _feather(size: tuple[int, int]) -> Any:
     return Image.fromarray(np.round(255.0 * np.outer(down, across)).astype(np.uint8))
 
 
-def _close_up(scene: Scene, t: float, touch: Touching, side: int) -> tuple[Any, float]:
+def _close_up(scene: Scene, t: float, touch: ContactDrawing, side: int) -> tuple[Any, float]:
     """Render a contact from near, both Gauss frames with all their axes labelled; return the image and its half width (m)."""
     size = (side, side)
     with Stage(scene, size, background=("#f1f4f8", "#ffffff"), fine=0.72, ghosts=0, longer=0.36 / GAUSS) as stage:
@@ -179,7 +179,7 @@ def _magnify(page: Any, near: Any, small: Ring) -> None:
     ImageDraw.Draw(page).ellipse((left - 1, top - 1, right + 1, bottom + 1), outline=MUTED, width=5)
 
 
-def _caption(page: Any, scene: Scene, touch: Touching) -> None:
+def _caption(page: Any, scene: Scene, touch: ContactDrawing) -> None:
     """Draw the caption below the close-up."""
     from PIL import ImageDraw
 

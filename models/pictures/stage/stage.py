@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.camera import Camera
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Coil, Force, Frame, Look, Trail
+from screwbond.models.pictures.parts import Force, Frame, Look, SpringDrawing, Trail
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.shapes.meshes import polyline
 from screwbond.models.pictures.shapes.tubes import helix, path_tube, stretch_poses
@@ -95,7 +95,7 @@ class Stage:
         mesh: tuple[int, int] = (65, 97),
         seen: bool = False,
     ):
-        scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.coils)
+        scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
         self.scene, self.size, self.around = scene, size, around
         self.radius = RADIUS * scene.unit * fine
         self.axis = GAUSS * scene.unit * fine * longer
@@ -110,23 +110,23 @@ class Stage:
         self._tubes = [self._tube(path) for path in scene.all_paths]
         self._arrows = [actors.Arrow(self.plotter, 0.62 * self.radius) for _ in scene.all_forces]
         self._strings = [
-            actors.lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.apart else None
-            for touch in scene.touches
+            actors.lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.show_gap else None
+            for touch in scene.contacts
         ]
         self._coils = [
             actors.opaque(self.plotter, helix(coil.length, self._helix_radius(coil), coil.turns), coil.colour)
-            for coil in scene.coils
+            for coil in scene.springs
         ]
         self._order: list[int] = []
 
-    def _helix_radius(self, coil: Coil) -> float:
+    def _helix_radius(self, coil: SpringDrawing) -> float:
         """Return the radius of a helix, m, limited for short springs."""
         return min(coil.radius * self.scene.unit, MAX_HELIX_RADIUS * coil.length)
 
     def _glass(self, index: int, low: float, high: float, strength: float = 1.0) -> Any:
         """Return an actor of a solid with a clear middle and an opaque rim."""
         solid = self.scene.solids[index]
-        low, high = (0.4, 0.4) if solid.endless else (low, high)
+        low, high = (0.4, 0.4) if solid.unbounded else (low, high)
         return actors.glass(self.plotter, self.meshes[index], solid.colour, low, high, strength)
 
     def _solid(self, index: int) -> list[Any]:
@@ -193,7 +193,7 @@ class Stage:
         for arrow, force in zip(self._arrows, now.all_forces, strict=True):
             arrow.show(*(self.arrow(force) or (force.points[0], force.points[0])))
         self._show_strings(now)
-        for coil, coil_shape, part in zip(self._coils, self.scene.coils, now.coils, strict=True):
+        for coil, coil_shape, part in zip(self._coils, self.scene.springs, now.springs, strict=True):
             coil.user_matrix = stretch_poses(part.starts, part.ends, coil_shape.length)[0]
         for index, ghosts in enumerate(self._ghosts):
             shown = [*self.ghost_poses(index, t), *[None] * len(ghosts)]
@@ -220,7 +220,7 @@ class Stage:
         """Draw lines between the closest points of separated solids."""
         import pyvista as pv
 
-        for string, touch in zip(self._strings, now.touches, strict=True):
+        for string, touch in zip(self._strings, now.contacts, strict=True):
             if string is not None:
                 ends = np.stack([H[0, :3, 3] for H in touch.frames])
                 string.visibility = bool(np.linalg.norm(ends[1] - ends[0]) > 0.02 * self.scene.unit)
@@ -237,7 +237,7 @@ class Stage:
         self._order = order
         layers = [self._solids[i] for i in order]
         # Grounds are painted before anything above them; the viewer is above.
-        grounds = next((k for k, i in enumerate(order) if not solids[i].endless), len(order))
+        grounds = next((k for k, i in enumerate(order) if not solids[i].unbounded), len(order))
         layers.insert(grounds, [ghost for ghosts in self._ghosts for ghost in ghosts])
         renderer = self.plotter.renderer
         for actor in (actor for layer in layers for actor in layer):
@@ -272,7 +272,7 @@ class Stage:
         for frame in now.frames:
             tips = frame.poses[:, :3, 3, None] + self.axis * frame.length * frame.poses[:, :3, :3]
             points.append(np.swapaxes(tips, 1, 2).reshape(-1, 3))
-        points += [end for coil in now.coils for end in (coil.starts, coil.ends)]
+        points += [end for coil in now.springs for end in (coil.starts, coil.ends)]
         for force in now.all_forces:
             points.append(force.points + (-1.0 if force.pushing else 1.0) * force.newtons / self.scene.scale[0])
         return np.vstack(points)
@@ -283,7 +283,7 @@ def painting_order(now: Scene, camera: Camera, indices: Sequence[int]) -> list[i
     distance of their origins."""
     away = {i: float(np.linalg.norm(now.solids[i].poses[0, :3, 3] - camera.eye)) for i in indices}
     behind = set()
-    for touch in now.touches:
+    for touch in now.contacts:
         plane = touch.frames[0][0]
         second_in_front = float((camera.eye - plane[:3, 3]) @ plane[:3, 2]) > 0.0
         behind.add(touch.solids if second_in_front else touch.solids[::-1])

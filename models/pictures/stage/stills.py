@@ -74,7 +74,7 @@ def to_image(pixels: NDArray[np.uint8], size: tuple[int, int]) -> Any:
 
 def past_events(scene: Scene, t: float, max_lines: int = 8) -> list[str]:
     """Return the labels of events until a time (s), the latest first."""
-    return [h.label for h in scene.happenings if h.label and not h.internal and h.t <= t][::-1][:max_lines]
+    return [h.label for h in scene.event_marks if h.label and not h.internal and h.t <= t][::-1][:max_lines]
 
 
 def annotate(

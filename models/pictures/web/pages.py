@@ -128,7 +128,7 @@ def page(
     files = resources.files("screwbond.models.pictures.web")
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
     data = json.dumps(finite(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
-    seen = bool(scene.solids or scene.frames or scene.coils or scene.paths or scene.forces)
+    seen = bool(scene.solids or scene.frames or scene.springs or scene.paths or scene.forces)
     graph, brief = bond_graph_svg(scene.result, small=seen) if scene.result is not None else ("", "")
     filled = {
         "TITLE": html.escape(scene.title),
@@ -177,7 +177,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
     first = [] if scene.result is None else initial_quantities(scene.result, plots)
     if scene.result is not None and plots is None and all(map(_of_energy, scene.panels)):
         first = characteristic_quantities(scene.result)
-    events = [happening.t for happening in scene.happenings if not happening.internal]
+    events = [happening.t for happening in scene.event_marks if not happening.internal]
     packed = Packed()
     panels = _plots(scene, packed) if plots is None else []
     scene = downsampled(replace(scene, panels=()))

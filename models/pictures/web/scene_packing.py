@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.pictures.camera import direction, upward
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Coil, Force, Look, Trail
+from screwbond.models.pictures.parts import Force, Look, SpringDrawing, Trail
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.shapes.tubes import SIDES, helix, path_tube
@@ -46,9 +46,9 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
         "frames": _frames(scene, packed),
         "paths": [_path(k, path, scene, packed) for k, path in enumerate(scene.all_paths)],
         "forces": [_force(k, force, packed) for k, force in enumerate(scene.all_forces)],
-        "coils": [_coil(k, coil, scene, packed) for k, coil in enumerate(scene.coils)],
+        "coils": [_coil(k, coil, scene, packed) for k, coil in enumerate(scene.springs)],
         # Frames of contacts follow the others.
-        "touches": [{"solids": touch.solids, "plane": len(scene.frames) + 2 * k} for k, touch in enumerate(scene.touches)],
+        "touches": [{"solids": touch.solids, "plane": len(scene.frames) + 2 * k} for k, touch in enumerate(scene.contacts)],
     }
 
 
@@ -68,7 +68,7 @@ def _corners(scene: Scene, meshes: list[Mesh]) -> Array:
     few = slice(None, None, max(1, len(scene.t) // 40))
     points = [frame.poses[few, :3, 3] for frame in scene.frames]
     points += [path.points[few] for path in scene.all_paths if path.on is None]
-    points += [end[few] for coil in scene.coils for end in (coil.starts, coil.ends)]
+    points += [end[few] for coil in scene.springs for end in (coil.starts, coil.ends)]
     for solid, mesh in zip(scene.solids, meshes, strict=True):
         if solid.framed:
             poses = solid.poses[few] if solid.moves() else solid.poses[:1]
@@ -89,7 +89,7 @@ def _solids(scene: Scene, meshes: list[Mesh], packed: Packed) -> list[dict[str, 
                 "line_colour": solid.line_colour if len(mesh.lines) else None,
                 "painted": mesh.colours is not None,
                 "look": solid.look.name,
-                "ground": solid.endless,
+                "ground": solid.unbounded,
                 "open": solid.look is Look.GLASS and mesh.open,
                 "ghosts": since,
             }
@@ -111,7 +111,7 @@ def _force(k: int, force: Force, packed: Packed) -> dict[str, Any]:
     return {"at": at, "newtons": newtons, "pushing": force.pushing}
 
 
-def _coil(k: int, coil: Coil, scene: Scene, packed: Packed) -> dict[str, Any]:
+def _coil(k: int, coil: SpringDrawing, scene: Scene, packed: Packed) -> dict[str, Any]:
     """Pack a helix along z, and its end points."""
     ends = {"start": packed.course(f"coil{k}_a", coil.starts), "end": packed.course(f"coil{k}_b", coil.ends)}
     mesh = packed.mesh(helix(coil.length, coil.radius * scene.unit, coil.turns))

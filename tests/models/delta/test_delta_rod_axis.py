@@ -130,7 +130,7 @@ def test_a_swing_through_the_axis(form, speed):
     assert np.abs(run.w - expected[:, :3]).max() < 1e-8
     assert np.abs(run.w[5] - w).max() < 1e-8
     assert np.ptp(run.energy) < 1e-8 and run.drift.max() < 1e-9
-    assert not any("arm 1" in str(passage) for passage in run.passages)
+    assert not any("arm 1" in str(passage) for passage in run.singular_postures)
 
 
 @pytest.mark.parametrize("damping", [1e-3, FIT.DAMPING])

@@ -2,6 +2,8 @@
 
 A run without doubt keeps its account to `FAR` times its rtol. Measured on the project's models, every method keeps it to 200
 times rtol (BDF without damping; the explicit method to one).
+
+In the literature: an energy balance.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph.run.results.energy_account import Ledger
-from bondgraph.run.results.failure import Doubt
+from bondgraph.run.results.failure import ValidityConcern
 from bondgraph.run.results.result import Result
 
 FAR, MOST = 1e3, 0.1
@@ -21,7 +23,7 @@ _AT_ONCE = 2**20
 """Numbers of states that are changed at once: 8 MB."""
 
 
-def doubts_of(result: Result, ledger: Ledger, rtol: float) -> tuple[Doubt, ...]:
+def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[ValidityConcern, ...]:
     """The energy account of a run, if its residual is far above what rtol promises."""
     residual, most = ledger.relative_residual, min(FAR * rtol, MOST)
     if result.program.energies is None or not residual > most:
@@ -34,7 +36,7 @@ def doubts_of(result: Result, ledger: Ledger, rtol: float) -> tuple[Doubt, ...]:
     reason = (
         f"its energy account is off by {residual:.2g} of the energy in play ({ledger.in_play:.3g} J), far beyond rtol = {rtol:g}"
     )
-    return (Doubt(reason, float(ledger.t[at]), suspect, residual, rtol),)
+    return (ValidityConcern(reason, float(ledger.t[at]), suspect, residual, rtol),)
 
 
 def _turned_over(result: Result) -> float:
