@@ -95,11 +95,28 @@ Sinkable = str | os.PathLike[str] | Sink | Callable[[np.ndarray, Mapping[str, np
 """Values of `sink=`: a path, whose suffix selects the format; a sink; or a function of times and values."""
 
 
+@runtime_checkable
+class NamedMeasure(Protocol):
+    """A measure of a run: `what` is measured, `of` which quantity or event."""
+
+    @property
+    def what(self) -> str:
+        """Its word in the table of measures."""
+
+    @property
+    def of(self) -> str:
+        """A quantity or an event."""
+
+
+KeepNamed = str | Sequence[str] | Mapping[str, str | NamedMeasure]
+"""What `simulate(keep=...)` takes: names of quantities, or measures (and quantities) by names of the user's."""
+
+
 @dataclass(frozen=True)
 class KeepOptions:
     """Quantities to keep of a run, and their destination: by default all, in the result."""
 
-    keep: str | Sequence[str] | None = None
+    keep: KeepNamed | None = None
     sink: Sinkable | None = None
 
 
@@ -179,6 +196,10 @@ def _identity(value: Any) -> tuple[Any, ...] | None:
         return MethodEntry, value
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
         return value.dtype, value.shape, value.tobytes()
+    if isinstance(value, NamedMeasure):
+        return "measure", value.what, value.of
+    if type(value) is dict:
+        return _identity(tuple(value.items()))
     if type(value) in (list, tuple):
         parts = tuple(map(_identity, value))
         return None if None in parts else (type(value), parts)

@@ -58,7 +58,7 @@ ROOMS = {
         ("accuracy", "clock_schedule"),
         ("events",),
         ("ode", "results", "steppers"),
-        ("validation",),
+        ("measures", "validation"),
         ("hybrid",),
         ("streaming",),
         ("batch",),

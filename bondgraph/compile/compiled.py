@@ -32,7 +32,16 @@ from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.events.guard_history import nudges
 from bondgraph.run.program import Program
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run_arguments import Initial, KeepOptions, RunSettings, Sinkable, StartValues, spelled_settings, start_of
+from bondgraph.run_arguments import (
+    Initial,
+    KeepNamed,
+    KeepOptions,
+    RunSettings,
+    Sinkable,
+    StartValues,
+    spelled_settings,
+    start_of,
+)
 from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
@@ -240,7 +249,7 @@ class Compiled(Frozen):
         *,
         parameters: Mapping[str, Any] | None = None,
         initial: Initial | None = None,
-        keep: str | Sequence[str] | None = None,
+        keep: KeepNamed | None = None,
         sink: Sinkable | None = None,
         **settings: Unpack[RunSettings],
     ) -> Result:
@@ -252,7 +261,7 @@ class Compiled(Frozen):
         initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
             an operating point, whose parameters are taken along.
         keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
-            models; everything by default.
+            models; or {"work": measures.integral("motor.power")}; everything by default.
         sink : where they go, while the run goes on, instead of into the result: a path ("run.parquet", or .zarr, .npz, .csv), a
             `bondgraph.sinks.Sink`, or a function of times and values by name.
 
@@ -266,12 +275,7 @@ class Compiled(Frozen):
 
     @spelled_settings
     def prepare_run(
-        self,
-        t_end: float,
-        *,
-        keep: str | Sequence[str] | None = None,
-        sink: Sinkable | None = None,
-        **settings: Unpack[RunSettings],
+        self, t_end: float, *, keep: KeepNamed | None = None, sink: Sinkable | None = None, **settings: Unpack[RunSettings]
     ) -> PreparedRun:
         """Bind all that runs from `t_start` to `t_end` (s) share, for many of them: `run = compiled.prepare_run(5.0)`, then
         `run(parameters={"spring.stiffness": 80.0})` is what `simulate` would give, and `run.run_many` does many at once.

@@ -20,6 +20,7 @@ from bondgraph.output.short_repr import brief
 from bondgraph.quantities import real
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.results import BatchResult, RunOutcome
+from bondgraph.run.measures import Measure
 from bondgraph.run.ode import OdeFunctions, ode_functions
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, KeepOptions, RunSettings, setting_key
@@ -224,7 +225,7 @@ class PreparedRun:
         p: Any,
         x0: Any,
         m0: Any,
-        keep: Mapping[str, tuple[str, str]] | None = None,
+        keep: Mapping[str, str | Measure] | None = None,
         *,
         threads: int | None = None,
         check_rank: bool = True,

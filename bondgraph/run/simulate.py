@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
-from bondgraph.run_arguments import KeepOptions, RunSettings, Sinkable, spelled_settings
+from bondgraph.run_arguments import KeepNamed, KeepOptions, RunSettings, Sinkable, spelled_settings
 
 
 @spelled_settings
@@ -21,7 +21,7 @@ def simulate(
     modes0: Sequence[float] | np.ndarray,
     t_end: float,
     *,
-    keep: str | Sequence[str] | None = None,
+    keep: KeepNamed | None = None,
     sink: Sinkable | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
@@ -32,7 +32,7 @@ def simulate(
     program : what the compiler made.
     x0, parameters, modes0 : start states (n,), parameters (parameters,), modes (modes,), in the program's units.
     t_end : s.
-    keep : names of the only quantities that are kept; everything by default.
+    keep : names of the only quantities that are kept, or {name: measure}; everything by default.
     sink : where they go instead of into the result: a path, a `Sink`, a function of times and values.
 
     Returns a `Result`; a run that could not reach its end has a `failure` and what was computed up to there, and gives a

@@ -59,6 +59,7 @@ def programs() -> Iterator[tuple[str, Callable[[], str]]]:
 def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
     """Graphs with clocks, breaks, Newton loops, collisions and impacts that accumulate."""
     from bondgraph import J1, C, Graph, R, Se, compile_model, signals
+    from bondgraph.run.measures import mean, peak
     from screws import scalars as s
     from tests.run import test_accumulation, test_breaks, test_ticks, test_together
 
@@ -90,7 +91,7 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
     def many(made, end, of, **varied):
         prepared = compile_model(made()).prepare_run(end, samples=end / 20.0)
         ends = prepared.run_many(
-            *prepared.start_values_many(varied), {what: (what, of) for what in ("max", "mean", "course")}, threads=1
+            *prepared.start_values_many(varied), {"peak": peak(of), "mean": mean(of), "series": of}, threads=1
         )
         assert ends.ok.all()
         return digest([ends.x, ends.m, ends.integrals, ends.steps, ends.events, *(ends[what] for what in ends.kept)])
