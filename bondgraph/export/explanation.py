@@ -24,10 +24,10 @@ from bondgraph.model.laws import Junction
 from bondgraph.model.names import need_name
 from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
 from bondgraph.output.cells import cell, code
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Reason:
     """One line: a value, what gives it, whose equation that is, and how many steps it is from what was asked for."""
@@ -41,7 +41,7 @@ class Reason:
     source: str = ""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Explanation:
     """The causes of a value, each before its own causes; printed, and shown in notebooks, as an indented list."""

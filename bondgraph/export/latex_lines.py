@@ -11,7 +11,7 @@ from bondgraph.export.roles import ledger_only, of_transitions, solved_only, upd
 from bondgraph.export.statement_latex import condition, statement_lines
 from bondgraph.export.symbols import text, value_latex
 from bondgraph.model.ops import NEGATE, Constant
-from bondgraph.output.tex import escaped
+from bondgraph.output.tex import escape_latex
 
 
 def latex(model: Compilable, *, powers: bool = False) -> str:
@@ -36,7 +36,7 @@ def _aligned(system: System, powers: bool) -> str:
         shown = [line for s in statements if not set(s.outs) <= hidden for line in statement_lines(system, s)]
         shown += solved.get(element, [])
         if shown:
-            lines += [rf"\intertext{{\textbf{{{escaped(element)}}}}}", *shown]
+            lines += [rf"\intertext{{\textbf{{{escape_latex(element)}}}}}", *shown]
     lines += _switches(system)
     guesses, sampled = system.guesses, updates_of(system)
     states = [state for state in system.states if state.name not in guesses]
@@ -61,7 +61,7 @@ def _switches(system: System) -> list[str]:
         if event.found:
             continue
         states, start = system.modes[f"{event.automaton}.mode"]
-        title = rf"\intertext{{\textbf{{{escaped(event.automaton)}}}, which starts in {escaped(start)}}}"
+        title = rf"\intertext{{\textbf{{{escape_latex(event.automaton)}}}, which starts in {escape_latex(start)}}}"
         if title not in lines:
             lines.append(title)
         goal = text("the run ends") if event.error else text(states[event.target])

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.tape.opcodes import OPERATIONS
 from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import trace
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class StraightLine:
     """One routine without branches: each step is an operation on numbers that are known by then.

@@ -6,7 +6,7 @@ import re
 
 from bondgraph.assembly.system import System
 from bondgraph.model.domains import COEFFICIENTS
-from bondgraph.output.tex import GREEK, escaped
+from bondgraph.output.tex import GREEK, escape_latex
 
 LOCAL = {
     "effort": "e",
@@ -67,4 +67,4 @@ def _with_owner(symbol: str, name: str) -> str:
 
 def text(words: str) -> str:
     """Plain words inside LaTeX mathematics."""
-    return r"\text{" + r"}\to\text{".join(escaped(piece) for piece in words.split("->")) + "}"
+    return r"\text{" + r"}\to\text{".join(escape_latex(piece) for piece in words.split("->")) + "}"

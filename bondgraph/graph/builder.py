@@ -16,7 +16,7 @@ from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.model.names import is_name, names_of
 from bondgraph.output.cells import cell, code, line
-from bondgraph.output.lookup import unknown
+from bondgraph.output.tables import unknown_name
 from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.collection import paused_collection
 
@@ -47,7 +47,7 @@ class Graph(Draft):
         first, _, rest = path.partition(".")
         part = self.parts.get(first)
         if part is None or (rest and not isinstance(part, Graph)):
-            raise unknown(f'part in "{self.name}" called', path, self.parts)
+            raise unknown_name(f'part in "{self.name}" called', path, self.parts)
         assert isinstance(part, (Element, Graph))
         return part[rest] if rest and isinstance(part, Graph) else part
 

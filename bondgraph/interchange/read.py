@@ -21,7 +21,7 @@ from bondgraph.interchange.strict import LARGEST, refused, strict_json, too_larg
 from bondgraph.model.element import Element
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Constant, Op
-from bondgraph.output.files import reason, shown
+from bondgraph.output.files import printable_path, system_reason
 
 
 def parse_model(text: str, file: str = "model", *, largest: int = LARGEST) -> Model:
@@ -68,14 +68,16 @@ def load_model(path: str | Path, *, largest: int = LARGEST) -> Model:
     given = Path(path)
     try:
         if (size := given.stat().st_size) > largest:
-            raise too_large(shown(given), size, largest)
+            raise too_large(printable_path(given), size, largest)
         text = given.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
-        raise refused("E351", shown(given), "", "the file is no text in UTF-8") from None
+        raise refused("E351", printable_path(given), "", "the file is no text in UTF-8") from None
     except (OSError, ValueError) as error:
-        why = reason(error) if isinstance(error, OSError) else str(error)
-        raise refused("E357", shown(given), "", f"the file cannot be read: {why}", "the path of a file of save_model") from None
-    return parse_model(text, shown(given), largest=largest)
+        why = system_reason(error) if isinstance(error, OSError) else str(error)
+        raise refused(
+            "E357", printable_path(given), "", f"the file cannot be read: {why}", "the path of a file of save_model"
+        ) from None
+    return parse_model(text, printable_path(given), largest=largest)
 
 
 def _formulas(reading: Reading, given: Any) -> dict[str, RecordedFormula]:

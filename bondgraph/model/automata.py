@@ -9,10 +9,10 @@ from typing import Any
 from bondgraph.errors import Place
 from bondgraph.model.names import names_of, need_name, refused
 from bondgraph.model.ops import Op
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Transition:
     """A change of mode: it fires when guard(signals) crosses zero upward while the automaton is in `source`."""
@@ -41,7 +41,7 @@ class Transition:
         object.__setattr__(self, "resets", resets)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Automaton:
     """A finite state machine; its mode is the signal `<name>.mode`, the index of the state it is in."""
@@ -62,7 +62,7 @@ class Automaton:
         object.__setattr__(self, "transitions", tuple(edges))
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Start:
     """Start values computed from other start values, floats only: results = function(*arguments) before every run.

@@ -12,7 +12,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.shapes import Arrangement, Solid, arrangement
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class End(NamedTuple):
     port: str
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Bond:
     """Half arrow from tail to head: effort * flow > 0 is power from tail to head."""
@@ -58,7 +58,7 @@ class SignalEntry:
     index: int | None = None
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class ContactPoint:
     """One place where two bodies may touch, whatever law acts in it. Time stepping, pictures and reports read these records;
@@ -104,7 +104,7 @@ class Collider:
     """Whether it never moves."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class CollisionSet:
     """Bodies with shapes that may touch anywhere. Where they do is found anew in every step: it is data, no state."""
@@ -129,7 +129,7 @@ class CollisionSet:
         return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, apart=apart, only=only)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Visible:
     """Something that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result are made from these
@@ -145,7 +145,7 @@ class Visible:
     """Of the graph that holds it; a name of its own where one graph holds several of a kind."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Model(Frozen):
     """A complete graph: elements by path, bonds, automata, signal aliases, and where nested graphs lie."""

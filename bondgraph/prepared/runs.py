@@ -15,7 +15,7 @@ from bondgraph.compile.consistency import foreign_velocities
 from bondgraph.compile.starts import contradicting_switches
 from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import ModelError, raise_if_any, refusal
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.prepared.blocks import in_rows, parameter_rows, plainly_fit, start_rows
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.results import RunEnd, RunEnds
@@ -28,7 +28,7 @@ _KEPT = 5000
 _EACH = '"spring.stiffness": [20.0, 50.0]'
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class PreparedRun:
     """Runs of a model from the same start time to the same end with the same settings: `compiled.prepare_run(5.0, rtol=1e-9)`.

@@ -15,7 +15,7 @@ from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.errors import ModelError, no_model
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
-from bondgraph.output.files import known_ending, whole_file, write_text
+from bondgraph.output.files import atomic_file, known_ending, write_text
 from bondgraph.render import glyphs
 from bondgraph.render.captions import Rectangle, captions, title_place
 from bondgraph.render.labels import SIZE as LABEL
@@ -56,7 +56,7 @@ class Diagram:
             return write_text(path, self.svg if ending == ".svg" else tikz(self.svg))
         from bondgraph.render.paint import paint
 
-        with whole_file(path) as part:
+        with atomic_file(path) as part:
             paint(self.svg, part, self.title)
         return Path(path)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from bondgraph.output.extras import required
+from bondgraph.output.extras import require_package
 from bondgraph.render.primitives import Lettering, Outline, primitives
 
 POINTS = 0.75
@@ -21,7 +21,7 @@ NARROWER = {"normal": 0.90, "bold": 0.84}
 
 def paint(svg: str, path: Path, title: str) -> None:
     """Write the picture of `svg` to a path that ends in .pdf or .png; E416 where Matplotlib is not installed."""
-    required("a PDF or PNG of a diagram", "matplotlib")
+    require_package("a PDF or PNG of a diagram", "matplotlib")
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from xml.etree import ElementTree
 
-from bondgraph.output.tex import escaped
+from bondgraph.output.tex import escape_latex
 from bondgraph.render.primitives import Lettering, Outline, Place, primitives
 
 POINT = 0.75
@@ -75,4 +75,5 @@ def _lettering(text: Lettering) -> str:
     anchor = {"start": "base west", "middle": "base", "end": "base east"}[text.style["text-anchor"]]
     face = (r"\bfseries" if text.bold else "") + (r"\itshape" if text.style.get("font-style") == "italic" else "")
     font = rf"\sffamily{face}\fontsize{{{size:.1f}bp}}{{{size:.1f}bp}}\selectfont"
-    return rf"\node[anchor={anchor}, text={_name(text.style['fill'])}, font={font}] at {_at(text.at)} {{{escaped(text.words)}}};"
+    style = f"anchor={anchor}, text={_name(text.style['fill'])}, font={font}"
+    return rf"\node[{style}] at {_at(text.at)} {{{escape_latex(text.words)}}};"

@@ -112,7 +112,7 @@ def _fill(store: Store, model: SentModel, points: Points, asked: Asked, executor
         note = f"{before + done} of {len(points)}, {speed(begin, done)}"
         bar.show(before + done, note + (f", {failed} failed" if failed else ""))
 
-    bar = Progress(f'sweep of "{model.compiled.model.name}"', len(points), wanted, already=before)
+    bar = Progress(f'sweep of "{model.compiled.model.name}"', len(points), wanted, initial=before)
     try:
         with bar, executor_or_threads(executor) as chosen:
             drive(chosen, left, submit, take)

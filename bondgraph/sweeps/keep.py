@@ -14,7 +14,7 @@ import numpy as np
 
 from bondgraph.errors import Problem, refusal
 from bondgraph.model.units import per_second
-from bondgraph.output.lookup import unknown
+from bondgraph.output.tables import unknown_name
 from bondgraph.quantities import real
 from bondgraph.run.events.records import Event
 from bondgraph.run.program import Program
@@ -250,7 +250,7 @@ def _wrong(measure: object, program: Program) -> tuple[str, ...]:
     kind = MEASURES[measure.what]
     if kind.of_event:
         known = {word for k, edge in enumerate(program.transitions) if not edge.internal for word in _names(program, (k,))}
-        return () if measure.of in known or not measure.of else (str(unknown("event", measure.of, sorted(known))),)
+        return () if measure.of in known or not measure.of else (str(unknown_name("event", measure.of, sorted(known))),)
     if measure.of not in program.layout:
         try:
             program.layout[measure.of]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from screwbond.models.pictures.figures import plot_file
 
-from bondgraph.output.sheet import CYCLE, DASHES, MUTED, calm
+from bondgraph.output.plot_style import CYCLE, DASHES, MUTED, widen_flat_range
 from bondgraph.run.results.result import Result
 
 
@@ -44,7 +44,7 @@ def courses(
                 for k, course in enumerate(values.T):
                     of_it = names[k] if k < len(names) else None
                     panel.plot(result.t, course, color=CYCLE[k % many], linestyle=DASHES[k // many % len(DASHES)], label=of_it)
-                calm(panel)
+                widen_flat_range(panel)
                 if names and column == len(runs) - 1:
                     panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
                 for time in result.events.times[~result.events.internal]:

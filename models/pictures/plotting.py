@@ -16,7 +16,7 @@ from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.timing import close_up
 
-from bondgraph.output.sheet import DASHES, MUTED, SHADE, calm, styled
+from bondgraph.output.plot_style import DASHES, MUTED, SHADE, styled, widen_flat_range
 from bondgraph.run.results.result import Result
 
 FINER = {"m": ((1e-3, 1e6, "µm"), (0.3, 1e3, "mm")), "J": ((1.0, 1e3, "mJ"),)}
@@ -106,7 +106,7 @@ def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], leg
     if panel.log:
         axes.set_yscale("log")
     else:
-        calm(axes)
+        widen_flat_range(axes)
         axes.locator_params(axis="y", nbins=5)
     return titled(panel.title, unit)
 

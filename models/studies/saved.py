@@ -19,7 +19,7 @@ from bondgraph import Compiled, compile_model, load_model
 from bondgraph.errors import refusal
 from bondgraph.interchange.formulas import Unsound, number_of
 from bondgraph.interchange.strict import DEEPEST, depth
-from bondgraph.output.files import shown
+from bondgraph.output.files import printable_path
 from bondgraph.run.results.result import Result
 
 
@@ -36,9 +36,9 @@ def read_saved(options: Namespace) -> Asked:
     that are none."""
     path = Path(options.model)
     if path.suffix in (".py", ".ipynb"):
-        cures = (f"python {shown(path)}", 'save_model(graph, "model.json") in it, and the command with that file')
+        cures = (f"python {printable_path(path)}", 'save_model(graph, "model.json") in it, and the command with that file')
         why = "a file of a model is data, and nothing in it is executed"
-        raise refusal("E358", f"{shown(path)} is a script", *cures, about=shown(path), why=why, places=())
+        raise refusal("E358", f"{printable_path(path)} is a script", *cures, about=printable_path(path), why=why, places=())
     compiled = compile_model(load_model(path))
     return Asked(compiled, dict(_change(compiled, text) for text in getattr(options, "set", None) or ()))
 

@@ -14,11 +14,11 @@ from screwbond.models.urdf.joints import RobotJoint
 from screwbond.models.urdf.skins import Skin
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.given import floats
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Robot:
     """What a URDF file says.

@@ -16,11 +16,11 @@ from bondgraph.export.code.content import BLOCKS, Content, content_of
 from bondgraph.export.code.expressions import composed, expressions
 from bondgraph.export.code.names import Entry, count, identifiers
 from bondgraph.export.symbolic import inputs_of
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.tape.routine import Listing
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class SymPyRoutine:
     """One routine: results that depend on common sub-expressions, and these on the arguments and on each other.
@@ -73,7 +73,7 @@ class SymPyRoutine:
         return tuple(result.xreplace(whole) for result in self.results)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class SymPyModel:
     """The routines of a model as expressions in its symbols.

@@ -10,13 +10,13 @@ from bondgraph.export.forms.letters import letter_of
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbols import dotted, text
 from bondgraph.output.cells import Typeset
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 Case = tuple[str, Any]
 """The modes in which it holds, in words, and the expression."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class LinearSystem:
     """A w = b for unknowns w that are not eliminated, since what they are would be beyond reading."""
@@ -36,7 +36,7 @@ class LinearSystem:
         return tuple(zip(self.A * w, self.b, strict=True))
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class StateEquations(Typeset):
     """x' = f(x, u, p, t): one SymPy expression for each state; notebooks show the equations by themselves."""

@@ -20,11 +20,11 @@ from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.model.laws import IdealConstraint
 from bondgraph.output.cells import Typeset
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.tracing.on_tape.values import scalars_of
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class LinearEquations(Typeset):
     """x' = A x + B u, y = C x + D u, exactly, whatever the numbers of the parameters are."""

@@ -11,10 +11,10 @@ from bondgraph.export.forms.matrix_lines import latex_lines, plain_lines
 from bondgraph.export.forms.written import Writing
 from bondgraph.export.symbols import dotted
 from bondgraph.output.cells import Typeset
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class PortHamiltonian(Typeset):
     """x' = (J - R) grad H + (G - P) u, y = (G + P)^T grad H + (M + S) u, so that u^T y is the power that sources supply.
@@ -93,7 +93,7 @@ class PortHamiltonian(Typeset):
         return latex_lines(Writing(self.letters, self.modes), rf"{equation} \\ {vectors}", parts)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class MechanicalEquations(Typeset):
     """M(q) v' + C(q, v) v + D v + grad V = H^T lambda + B u, with q' = E(q) v and, of constraints, H v' = gamma.
@@ -198,7 +198,7 @@ class MechanicalEquations(Typeset):
         )
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class LagrangeEquations(Typeset):
     """d/dt(dL/dv) = E^T dL/dq + Q with L = T - V and q' = E v; Q are the forces of sources, dampers and constraints."""
@@ -235,7 +235,7 @@ class LagrangeEquations(Typeset):
         return "\\begin{align*}\n" + " \\\\\n".join([*lines, *_held_latex(self.mechanics, writing)]) + "\n\\end{align*}\n"
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class HamiltonEquations(Typeset):
     """q' = E dH/dp, p' = -E^T dH/dq + Q; H = T + V in q and p, and Q are the forces of sources, dampers and constraints."""

@@ -11,7 +11,7 @@ from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.export.paper.notation.told import Told, told
 from bondgraph.export.statement_latex import filled
 from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
-from bondgraph.output.tex import escaped
+from bondgraph.output.tex import escape_latex
 
 ALONG = " along the arrow"
 """How the name of a power ends that only serves another."""
@@ -125,7 +125,7 @@ class Writer:
     def mode(self, mode: str, active: Sequence[int]) -> str:
         """That a state machine is in one of some states."""
         names, states = self.letters[mode], self.system.modes[mode][0]
-        return r" \text{ or } ".join(rf"{names} = \text{{{escaped(states[k])}}}" for k in active)
+        return r" \text{ or } ".join(rf"{names} = \text{{{escape_latex(states[k])}}}" for k in active)
 
     def slope(self, name: str) -> str:
         """The time derivative of a value."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from bondgraph.model.laws.given import StateSpec
 from bondgraph.model.laws.law import Law
 from bondgraph.model.ops import Op
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Equation:
     """outs = op(args) over the local names of a block."""
@@ -21,7 +21,7 @@ class Equation:
     args: tuple[str, ...]
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class SignalBlock(Law):
     """Signals in, signals and states out, no power: sensors, kinematics, controllers."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Parameter:
     """A number or array that stays a run-time input of the compiled code."""
@@ -24,7 +24,7 @@ class Parameter:
     """Another parameter of the element: the lowest that it may be."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class ByMode:
     """A parameter with a value for each state of an automaton."""
@@ -33,7 +33,7 @@ class ByMode:
     values: Mapping[str, Any]
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class StateSpec:
     """A state variable: its start value and, as a hint to error control and analyses, its usual size."""

@@ -9,10 +9,10 @@ from typing import ClassVar
 from bondgraph.model.laws.given import StateSpec
 from bondgraph.model.laws.law import PORT, Demand, Switched, Wish
 from bondgraph.model.ops import Op
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class IdealConstraint(Switched):
     """No flow, by whatever effort that takes: the effort is a Lagrange multiplier.
@@ -58,7 +58,7 @@ class IdealConstraint(Switched):
         return Demand(False, Wish.MUST)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class IdealSwitch(Switched):
     """No effort while its automaton is in one of the active states (`closed` ones), no flow in all others."""

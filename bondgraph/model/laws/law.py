@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import ClassVar, Literal, NamedTuple
 
 from bondgraph.model.laws.given import StateSpec
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 Variable = Literal["effort", "flow"]
 """The two variables of a bond."""
@@ -33,7 +33,7 @@ class Wish(IntEnum):
     RATHER = 3
 
 
-@brief
+@short_repr
 class Demand(NamedTuple):
     """What an element asks for at one of its ports."""
 
@@ -78,7 +78,7 @@ class Storing(Law):
         return Demand(self.gives == "flow", Wish.INTEGRAL)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, kw_only=True)
 class Switched(Law):
     """A law that an automaton may switch."""

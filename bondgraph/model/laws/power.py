@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from bondgraph.model.laws.law import PORT, TWO_PORTS, Demand, Law, Variable, Wish
 from bondgraph.model.ops import Op
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Resistor(Law):
     """Dissipator: effort from flow, flow from effort, or both where the relation can be inverted."""
@@ -34,7 +34,7 @@ class Resistor(Law):
         return Demand(self.effort is None, Wish.AS_GIVEN) if self.one_way else Demand(True, Wish.RATHER)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Reaction(Law):
     """Dissipator between two ports: one flow, in at port 1 and out at port 2, from the efforts of both."""
@@ -49,7 +49,7 @@ class Reaction(Law):
         return Demand(True, Wish.MUST)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Source(Law):
     """Effort or flow source: value(parameters, signals)."""

@@ -9,10 +9,10 @@ from bondgraph.model.laws.given import StateSpec
 from bondgraph.model.laws.law import PORT, Storing, Variable
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.ops import Op
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Storage(Storing):
     """Energy storage: x' = rate(x, input), output = gradient(x), stored energy = energy(x)."""
@@ -46,7 +46,7 @@ class Storage(Storing):
         return 2 if self.rate is None else 0, self.inverse is not None, self.linear
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class InertialField(Storing):
     """Configuration q and motion (velocities v or momenta p) of one n-port: effort in, flow q' out, energy T + V; or, where its

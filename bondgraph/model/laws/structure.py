@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from bondgraph.model.laws.law import TWO_PORTS, Demand, Law, Switched, Wish
 from bondgraph.model.ops import Op
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Action:
     """What a matrix N(parameters, signals) does to a vector, without the matrix."""
@@ -22,7 +22,7 @@ class Action:
     """(parameters, signals, e) -> N^T e."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Ratio(Law):
     """A law of two ports with a ratio between their variables, matrix(parameters, signals)."""
@@ -37,7 +37,7 @@ class Ratio(Law):
         return (self.letter, *TWO_PORTS)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Transformer(Ratio):
     """f2 = N f1, e1 = N^T e2; N has shape (), (n1,) or (n2, n1)."""
@@ -50,7 +50,7 @@ class Transformer(Ratio):
         return None if self.invertible else Demand(port == 1, Wish.MUST)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Gyrator(Ratio):
     """e1 = r f2, e2 = r^T f1; r has shape () or (n1, n2)."""
@@ -61,7 +61,7 @@ class Gyrator(Ratio):
         return None if self.invertible else Demand(False, Wish.MUST)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class SkewGyrator(Law):
     """A gyrator on one port, e = J f with J = matrix(parameters, signals) skew-symmetric: it moves power between the
@@ -76,7 +76,7 @@ class SkewGyrator(Law):
         return Demand(False, Wish.MUST)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Junction(Switched):
     """Common effort (type 0) or common flow (type 1); a switched one joins only in the active modes of its automaton."""

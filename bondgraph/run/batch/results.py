@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.errors import Problem, ProblemError, RunError
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run.batch import loop
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.results.failure import Doubt, Failure
@@ -92,7 +92,7 @@ def kept_of(program: Program, keep: Mapping[str, tuple[str, str]]) -> tuple[tupl
     return tuple(found), kernel if asked_for else None
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class RunEnds:
     """Many finished runs, in the order of their points.

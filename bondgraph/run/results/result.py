@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.output.components import component_names
-from bondgraph.output.extras import required
-from bondgraph.output.lookup import unknown
+from bondgraph.output.extras import require_package
+from bondgraph.output.tables import component_names, unknown_name
 from bondgraph.run.accuracy.reference.error_weights import Rounding
 from bondgraph.run.events.records import Event, Events
 from bondgraph.run.program import Program, Slot
@@ -144,7 +143,7 @@ class Result:
         similar ones."""
         known = {own.name: own for own in self.bonds}
         if bond not in known:
-            raise unknown("bond", bond, known)
+            raise unknown_name("bond", bond, known)
         return BondValues(self[known[bond].effort], self[known[bond].flow])
 
     @cached_property
@@ -239,7 +238,7 @@ class Result:
     def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
         """Quantities over "t" as arrays with their units (`attrs["units"]`); parameters as they are. E416, an ImportError too,
         where xarray is not installed."""
-        required("a data set", "xarray")
+        require_package("a data set", "xarray")
         import xarray
 
         layout = self.program.layout
@@ -256,7 +255,7 @@ class Result:
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
         """Quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". E416, an ImportError too, where
         pandas is not installed."""
-        required("a data frame", "pandas")
+        require_package("a data frame", "pandas")
         import pandas
 
         layout, columns = self.program.layout, dict[str, Any]()

@@ -13,7 +13,7 @@ from screwbond.models.delta.kinematics.whole_robot import DeltaKinematics
 from screwbond.models.delta.kinematics.workspace import Workspace, between, workspace
 from screwbond.models.pictures.figures import plot_file
 
-from bondgraph.output.sheet import DASHES, INK, MUTED, PAPER, SMALL
+from bondgraph.output.plot_style import DASHES, INK, MUTED, PAPER, SMALL
 
 LEVELS = (0.1, 0.25, 0.5, 0.75)
 """Of dexterity, at which there are lines; the first lies close to the boundary and has no room for its number."""

@@ -16,7 +16,7 @@ from screwbond.models.delta.kinematics.refusals import error
 from screwbond.models.delta.studies.robot import DeltaRobot
 
 from bondgraph.analysis import Linear
-from bondgraph.output.progress import counted
+from bondgraph.output.progress import track
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
 def sweep(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, progress: bool = True) -> Sweep:
     """The robot's six poles at rest with all motors at one angle (k,), rad, gravity compensated."""
     at = np.asarray(angles, dtype=float)
-    shown = counted(at, "poles over the angle", progress=progress)
+    shown = track(at, "poles over the angle", progress=progress)
     return Sweep(at, np.array([reduced(robot, (angle,) * 3).poles() for angle in shown]))
 
 

@@ -30,7 +30,7 @@ from screwbond.models.pictures.web.rows import Rows, Thinning
 from screwbond.models.pictures.web.scenery import SAMPLES, pack_scene, thinned
 
 from bondgraph.errors import refusal
-from bondgraph.output.files import finite, known_ending, write_text
+from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.run.results.result import Result
 
 SCRIPTS = ("data.js", "pointers.js", "vectors.js", "scene.js", "plots.js", "graph.js", "play.js")
@@ -114,7 +114,7 @@ def page(
     _times(scene, seconds, show)
     files = resources.files("screwbond.models.pictures.web")
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
-    data = json.dumps(finite(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
+    data = json.dumps(nonfinite_to_null(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
     seen = bool(scene.solids or scene.frames or scene.coils or scene.paths or scene.forces)
     graph, brief = drawn(scene.result, beside=seen) if scene.result is not None else ("", "")
     filled = {

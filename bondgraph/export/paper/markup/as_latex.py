@@ -6,7 +6,7 @@ import re
 
 from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, Words
 from bondgraph.export.paper.markup.drawing import drawing
-from bondgraph.output.tex import escaped
+from bondgraph.output.tex import escape_latex
 
 _HEAD = r"""\RequirePackage{fix-cm}
 \documentclass[10pt,a4paper]{article}
@@ -48,7 +48,7 @@ def _block(block: object) -> str:
         case Equations(items):
             return "\n".join(
                 rf"\numbered{{{_words(each.lead) + chr(92) + 'quad ' if each.lead else ''}}}{{{breakable(each.latex)}}}"
-                rf"{{{escaped(each.source) + ', ' if each.source else ''}{each.number}}}"
+                rf"{{{escape_latex(each.source) + ', ' if each.source else ''}{each.number}}}"
                 for each in items
             )
         case Table():
@@ -63,7 +63,7 @@ def _block(block: object) -> str:
 def _table(table: Table) -> str:
     share = 0.995 - 0.0125 * len(table.widths)
     columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{width * share:.3f}\linewidth}}" for width in table.widths)
-    head = " & ".join(rf"\textbf{{{escaped(each)}}}" for each in table.heads)
+    head = " & ".join(rf"\textbf{{{escape_latex(each)}}}" for each in table.heads)
     rows = [" & ".join(_words(cell) for cell in row) + r" \\" for row in table.rows]
     body = "\n".join(rows)
     return (
@@ -92,14 +92,14 @@ def _words(words: Words) -> str:
 
 def _spoken(words: str) -> str:
     """Text, in which names may be long."""
-    return " ".join(_named(word) if len(word) > _LONG else escaped(word) for word in words.split(" "))
+    return " ".join(_named(word) if len(word) > _LONG else escape_latex(word) for word in words.split(" "))
 
 
 def _named(name: str) -> str:
     """Words that may be broken after a dot, parenthesis or underscore, and within what is long without any."""
     pieces = re.split(r"(?<=[.)_\-/ ])(?=.)", name)
     pieces = [piece[k : k + _LONG] for piece in pieces for k in range(0, len(piece), _LONG)]
-    return r"\allowbreak ".join(map(escaped, pieces))
+    return r"\allowbreak ".join(map(escape_latex, pieces))
 
 
 _LONG = 14

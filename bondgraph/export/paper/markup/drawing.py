@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from bondgraph.export.paper.markup.content import Figure
-from bondgraph.output.tex import escaped
+from bondgraph.output.tex import escape_latex
 from bondgraph.render.primitives import Lettering, Outline, Place, primitives
 
 WIDEST = 490.0
@@ -67,7 +67,7 @@ class _Pen:
         x, y = self._at(text.at).split()
         colour = _colour(text.style["fill"]).replace(" ", ",")
         face = rf"\color[rgb]{{{colour}}}\sffamily{weight}\fontsize{{{size:.1f}}}{{{size:.1f}}}\selectfont"
-        return rf"\put({x},{y}){{\makebox(0,0){anchor}{{{face} \smash{{{escaped(text.words)}}}}}}}"
+        return rf"\put({x},{y}){{\makebox(0,0){anchor}{{{face} \smash{{{escape_latex(text.words)}}}}}}}"
 
 
 _PAINT = {(True, True): "B", (True, False): "f", (False, True): "S", (False, False): "n"}

@@ -15,7 +15,7 @@ from functools import cached_property
 from bondgraph.assembly.system import System
 from bondgraph.export.paper.notation.parts import Branch, Parts
 from bondgraph.export.symbols import LOCAL, greek_or_letter, text
-from bondgraph.output.tex import escaped
+from bondgraph.output.tex import escape_latex
 
 DOTS = ("", r"\dot", r"\ddot", r"\dddot")
 ARROW = r"\to "
@@ -261,13 +261,13 @@ def _of_words(name: str) -> Letter:
     words = [word for part in (head, *rest) for word in part]
     words.remove(main)
     letter = split(WORDS[main.lower()]) if known else Letter(main[0], main[1:]) if _SHORT.fullmatch(main) else _standing(main)
-    others = r"\ ".join(escaped(word) for k, word in enumerate(words) if word not in _LITTLE or k == len(words) - 1)
+    others = r"\ ".join(escape_latex(word) for k, word in enumerate(words) if word not in _LITTLE or k == len(words) - 1)
     return replace(letter, below=",".join(filter(None, (letter.below, _upright(others)))))
 
 
 def _standing(word: str) -> Letter:
     """A word that stands for itself: a Greek letter, or an upright word that is not long."""
-    written = escaped(word if len(word) <= _WHOLE else word[:_SHORTENED])
+    written = escape_latex(word if len(word) <= _WHOLE else word[:_SHORTENED])
     return Letter(written.strip("$")) if re.fullmatch(r"\$\\[a-zA-Z]+\$", written) else Letter(_upright(written))
 
 
