@@ -131,7 +131,7 @@ def _check_names(out: Path, names: Iterable[str]) -> None:
 def _make_folders(out: Path, created: list[Path]) -> None:
     """Create a folder and its parents, and append those created to `created`, the innermost last."""
     check_name(out)
-    for path in reversed([place for place in (out, *out.parents) if not os.path.lexists(place)]):
+    for path in reversed([parent for parent in (out, *out.parents) if not os.path.lexists(parent)]):
         with contextlib.suppress(FileExistsError):
             path.mkdir()
             created.append(path)
