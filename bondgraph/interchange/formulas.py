@@ -62,12 +62,12 @@ class RecordedFormula:
 
     @property
     def step_count(self) -> int:
-        """Number of steps, nested ones included."""
+        """Return the number of steps, nested ones included."""
         return sum(1 for _ in _all_steps(self.steps))
 
     @property
     def operation_count(self) -> int:
-        """Approximate number of operations of one evaluation."""
+        """Return the approximate number of operations of one evaluation."""
         return _operation_count(self.steps)
 
 

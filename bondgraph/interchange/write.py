@@ -41,7 +41,7 @@ from bondgraph.output.files import write_text
 
 
 class NotStorable(Exception):
-    """A picture reads something that no file can hold."""
+    """Error for a value in a picture that no file can hold."""
 
 
 @dataclass

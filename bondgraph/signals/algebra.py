@@ -18,13 +18,13 @@ from bondgraph.signals.arguments import ResultOptions, need_inputs, need_order, 
 
 @spelled_out
 def gain(name: str, input: str, k: Any, **shown: Unpack[ResultOptions]) -> Element:
-    """y = k u; `k` is a number, a row (n,) or a matrix (m, n)."""
+    """Gain y = k u; `k` is a number, a row (n,) or a matrix (m, n)."""
     return Block(name, [("y", APPLY, ["k", "u"])], inputs={"u": input}, parameters={"k": k}, **result_of(**shown))
 
 
 @spelled_out
 def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[ResultOptions]) -> Element:
-    """y = sum of the signals, each with its sign: `summation("error", {"goal.y": 1, "shaft.flow": -1})`.
+    """Sum y of the signals, each with its sign: `summation("error", {"goal.y": 1, "shaft.flow": -1})`.
 
     Raises `ModelError` E140 without inputs, E141 for a sign that is not 1 or -1.
     """
@@ -38,28 +38,28 @@ def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[ResultOption
 
 @spelled_out
 def product(name: str, inputs: Sequence[str], **shown: Unpack[ResultOptions]) -> Element:
-    """y = product of the signals, entry by entry. Raises `ModelError` E140 without inputs."""
+    """Product y of the signals, entry by entry. Raises `ModelError` E140 without inputs."""
     need_inputs("product", name, inputs)
     return static_block(name, formulas.product(len(inputs)), inputs, {}, **shown)
 
 
 @spelled_out
 def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[ResultOptions]) -> Element:
-    """y = u held between `lowest` and `highest`. Raises `ModelError` E148 if these are in the wrong order."""
+    """Limiter: y = u held between `lowest` and `highest`. Raises `ModelError` E148 if these are in the wrong order."""
     need_order("limiter", name, lowest=lowest, highest=highest)
     return static_block(name, formulas.LIMITER, [input], {"lowest": lowest, "highest": highest}, **shown)
 
 
 @spelled_out
 def dead_zone(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[ResultOptions]) -> Element:
-    """y = u - lowest below `lowest`, 0 between, u - highest above `highest`. Raises `ModelError` E148 as `limiter`."""
+    """Dead zone: y = u - lowest below `lowest`, 0 between, u - highest above `highest`. Raises `ModelError` E148 as `limiter`."""
     need_order("dead zone", name, lowest=lowest, highest=highest)
     return static_block(name, formulas.DEAD_ZONE, [input], {"lowest": lowest, "highest": highest}, **shown)
 
 
 @spelled_out
 def table(name: str, input: str, points: Sequence[float], values: Sequence[float], **shown: Unpack[ResultOptions]) -> Element:
-    """Piecewise linear y(u) through (points, values), both (n,), n > 1; the end values hold outside.
+    """Lookup table: piecewise linear y(u) through (points, values), both (n,), n > 1; the end values hold outside.
 
     `values` is a run-time parameter; the points belong to the equations.
 
@@ -80,7 +80,7 @@ def table(name: str, input: str, points: Sequence[float], values: Sequence[float
 
 
 def comparator(name: str, input: str, threshold: Any = 0.0, *, symbol: str = "") -> Element:
-    """y = 1 where u > threshold, else 0; `threshold` is a number or the path of a second signal.
+    """Comparator: y = 1 where u > threshold, else 0; `threshold` is a number or the path of a second signal.
 
     The jump is no event: where the motion depends on its exact instant, use an `Automaton`.
     """
@@ -90,7 +90,7 @@ def comparator(name: str, input: str, threshold: Any = 0.0, *, symbol: str = "")
 
 
 def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") -> Element:
-    """y = 0 or 1: "and" and "or" of any number of signals, "not" of one; a signal above 1/2 counts as true.
+    """Logic, y = 0 or 1: "and" and "or" of any number of signals, "not" of one; a signal above 1/2 counts as true.
 
     Raises `ModelError` E140 for a wrong number of inputs, E149 for another relation.
     """

@@ -30,7 +30,7 @@ from bondgraph.signals.block_builder import PID_LETTERS, BlockBuilder
 def integrator(
     name: str, input: str, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[StateOptions]
 ) -> Element:
-    """y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
+    """Integrator y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
     spec = StateSpec(start_values(initial, dimension), **result)
     return Block(name, [], inputs={"u": input}, states={"y": spec}, rates={"y": "u"})
 
@@ -39,7 +39,10 @@ def integrator(
 def lowpass(
     name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[StateOptions]
 ) -> Element:
-    """y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state. Raises `ModelError` E142 unless T > 0."""
+    """Low-pass filter y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state.
+
+    Raises `ModelError` E142 unless T > 0.
+    """
     need_positive("lowpass", name, time_constant=time_constant)
     builder = BlockBuilder(name, inputs={"u": input}, parameters=in_seconds(time_constant=time_constant))
     builder.add("rate", formulas.LAG, "u", "y", "time_constant")
@@ -58,7 +61,7 @@ def derivative_filter(
     nominal: Any = None,
     **shown: Unpack[ResultOptions],
 ) -> Element:
-    """y = (u - filtered) / T, filtered' = y: the derivative s / (T s + 1) of u; the state `filtered` starts at `initial`.
+    """Derivative filter y = (u - filtered) / T, filtered' = y, which is s / (T s + 1); the state `filtered` starts at `initial`.
 
     Give u's own start value there for a derivative that starts at zero. Raises `ModelError` E142 unless T > 0.
     """
@@ -82,7 +85,8 @@ def pid(
     unit: str = "",
     symbol: str = "",
 ) -> Element:
-    """y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e - filtered) / T.
+    """PID controller y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e -
+    filtered) / T.
 
     Without `ki` there is no state `integral`, without `kd` no state `filtered`; T = `filter_time` in s. `initial` gives start
     values of these states by name (zero else).
@@ -129,7 +133,7 @@ def transfer_function(
     nominal: float | None = None,
     **shown: Unpack[ResultOptions],
 ) -> Element:
-    """y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form.
+    """Transfer function y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form.
 
     The state `x` (n,) holds x and its derivatives with den(d/dt) x = u, so that y = num(d/dt) x; n is the degree of den.
     `num` and `den` are run-time parameters, without leading zeros.

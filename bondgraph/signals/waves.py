@@ -26,14 +26,14 @@ def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = 
 def sine(
     name: str, amplitude: Any = 1.0, omega: Any = 1.0, phase: Any = 0.0, offset: Any = 0.0, **shown: Unpack[ResultOptions]
 ) -> Element:
-    """y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
+    """Sine wave y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
     values = {"amplitude": amplitude, "omega": omega, "phase": phase, "offset": offset}
     return _wave(name, formulas.SINE, values, **shown)
 
 
 @spelled_out
 def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[ResultOptions]) -> Element:
-    """y = `before` until t = start (s), `after` from then on; integration stops at the jump and begins anew."""
+    """Step: y = `before` until t = start (s), `after` from then on; integration restarts at the jump."""
     values = {"start": start, "before": before, "after": after}
     return _wave(name, formulas.STEP, values, ["start"], **shown)
 
@@ -42,7 +42,7 @@ def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, **sho
 def pulse(
     name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[ResultOptions]
 ) -> Element:
-    """y = `after` from t = start (s) for `width` seconds, `before` before and from then on; no step leads across an edge.
+    """Pulse: y = `after` from t = start (s) for `width` seconds, `before` before and from then on; no step leads across an edge.
 
     Raises `ModelError` E142 unless the width is positive.
     """
@@ -61,7 +61,8 @@ def square(
     high: Any = 1.0,
     **shown: Unpack[ResultOptions],
 ) -> Element:
-    """y = `high` for the part `duty` (0 to 1) of each `period` (s), `low` for the rest; one of them begins at t = start.
+    """Square wave: y = `high` for the part `duty` (0 to 1) of each `period` (s), `low` for the rest; one period begins at t =
+    start.
 
     The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
     """
@@ -74,7 +75,7 @@ def square(
 def sawtooth(
     name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[ResultOptions]
 ) -> Element:
-    """y grows from `low` to `high` in each `period` (s) and falls back at once; one period begins at t = start.
+    """Sawtooth wave: y grows from `low` to `high` in each `period` (s) and falls back at once; one period begins at t = start.
 
     The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
     """
@@ -87,7 +88,7 @@ def sawtooth(
 def ramp(
     name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, **shown: Unpack[ResultOptions]
 ) -> Element:
-    """y = offset until t = start (s), then it grows by `slope` per second, until t = end if that is given.
+    """Ramp: y = offset until t = start (s), then it grows by `slope` per second, until t = end if that is given.
 
     Raises `ModelError` E148 if the end comes before the start.
     """
@@ -102,7 +103,7 @@ def ramp(
 def smooth_step(
     name: str, start: Any = 0.0, duration: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[ResultOptions]
 ) -> Element:
-    """From `before` to `after` in `duration` (s), with two continuous derivatives: s^3 (10 - 15 s + 6 s^2), s = 0 ... 1.
+    """Smooth step from `before` to `after` in `duration` (s), with continuous acceleration: s^3 (10 - 15 s + 6 s^2), s = 0 ... 1.
 
     Raises `ModelError` E142 unless the duration is positive.
     """

@@ -15,7 +15,7 @@ from bondgraph.export import document
 from bondgraph.export.paper import figure, sections
 from bondgraph.export.paper.notation.formulas import FORMS
 from bondgraph.export.paper.notation.letters import split
-from bondgraph.export.paper.notation.told import told
+from bondgraph.export.paper.notation.operation_latex import latex_parts
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from tests.acceptance.suite import SUITE
@@ -227,7 +227,7 @@ def test_each_instruction_can_be_written() -> None:
     ],
 )
 def test_what_needs_a_definition(latex: str, all_said: bool) -> None:
-    assert (told(Op("f", lambda x: x, latex), 1) is not None) is all_said
+    assert (latex_parts(Op("f", lambda x: x, latex), 1) is not None) is all_said
 
 
 @pytest.mark.parametrize(
