@@ -15,7 +15,7 @@ Formula = TypeVar("Formula", bound="Callable[..., Any] | None")
 Signals = Sequence[str] | Mapping[str, str]
 """Paths of signals, one alone as plain text; or argument of a formula -> path."""
 
-_REACHABLE = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_REACHABLE = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
 def bound(about: str, formula: Formula, own: int, parameters: Iterable[str] | None, signals: Signals = ()) -> Formula:
@@ -36,7 +36,7 @@ def bound(about: str, formula: Formula, own: int, parameters: Iterable[str] | No
     except (TypeError, ValueError):  # some functions of C tell nothing
         return formula
     rest = arguments[own:]
-    if any(one.kind not in _REACHABLE for one in rest) or not any(one.name in places for one in rest):
+    if not {one.kind for one in rest} <= _REACHABLE or not any(one.name in places for one in rest):
         return formula
     called = {one.name for one in rest}
     wanting = [one for one in rest if one.name not in places]

@@ -135,7 +135,7 @@ def test_every_instruction_has_a_form_in_every_target() -> None:
     computed = [one for one in OPERATIONS if one.name not in ("constant", "input")]
     for dialect in (C_DIALECT, NUMPY, MATLAB):
         assert not [one.name for one in computed if not dialect.form(one)], dialect.language
-    assert set(in_sympy.forms()) == {one.name for one in computed}
+    assert {OPERATIONS[code] for code in in_sympy.forms()} == set(computed)
 
 
 def test_every_instruction_is_compared_by_its_numbers() -> None:
@@ -154,7 +154,7 @@ def test_an_instruction_without_a_form_is_refused(dialect: Dialect, monkeypatch:
 
 def test_an_instruction_without_a_form_in_sympy_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     forms = in_sympy.forms()
-    monkeypatch.setattr(in_sympy, "forms", lambda: {name: form for name, form in forms.items() if name != "multiply"})
+    monkeypatch.setattr(in_sympy, "forms", lambda: {code: form for code, form in forms.items() if code != op.MULTIPLY})
     with pytest.raises(ModelError, match='E271 the operation "multiply" has no form in SymPy'):
         sympy_model(rc())
 

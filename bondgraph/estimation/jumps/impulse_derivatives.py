@@ -15,6 +15,7 @@ Source: Facchinei, Pang, Finite-Dimensional Variational Inequalities, 2003, chap
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -25,9 +26,18 @@ _RANK, _BALANCED, _NOTHING = 1e-10, 1e-6, 1e-13
 """Singular values that count as none, beside the largest; part of the energy of impulses that is none where these are chosen so
 that they give none; a limit of friction that is none, beside all that meets."""
 
-PUSHES, STICKS, APPROACHES, GAINS, DEPENDS = "pushes", "sticks", "approaches", "gains", "depends"
-"""Edges: between pushing and not; between sticking and slipping; between approaching and not; of a restitution beyond which there
-would be more energy; of impulses of which only some sums are known."""
+
+class DegeneracyKind(Enum):
+    """Kinds of degeneracy of an impact, each with its message about a contact."""
+
+    PUSHES = '"{}" is on the edge between pushing and letting go'
+    STICKS = '"{}" is on the edge between sticking and slipping'
+    APPROACHES = '"{}" touches and does not approach, so that a little more or less decides whether it takes part'
+    GAINS = "the restitution is on the edge beyond which the impulses would gain energy, or there are none"
+    DEPENDS = "contacts hold more than there is to move, so that what each of them takes is not known"
+
+
+PUSHES, STICKS, APPROACHES, GAINS, DEPENDS = DegeneracyKind
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,7 @@ class Given:
 class Degeneracy:
     """Where derivatives from two sides differ: which kind, the scalar of the impact (-1 for none), and along which directions."""
 
-    kind: str
+    kind: DegeneracyKind
     place: int
     directions: np.ndarray
 
@@ -108,7 +118,7 @@ class ImpulseSlopes:
         left, values, turned = np.linalg.svd(matrix)
         kept = values > _RANK * values.max(initial=0.0)
         dz = -turned[kept].T @ ((left.T @ right)[kept] / values[kept, None])
-        self._check("depends", -1, matrix, right, dz)
+        self._check(DEPENDS, -1, matrix, right, dz)
         self._determined(turned[~kept][:, :count])
         dz = dz[:count]
         for kind, place, row in others:
@@ -119,7 +129,7 @@ class ImpulseSlopes:
             self._edges.append(Degeneracy(GAINS, -1, np.ones(self._da.shape[1], dtype=bool)))
         return dz
 
-    def _equations(self) -> tuple[list[_Equation], list[tuple[str, int, _Equation]]]:
+    def _equations(self) -> tuple[list[_Equation], list[tuple[DegeneracyKind, int, _Equation]]]:
         """Those that hold, and at edges the others that would: (kind, place, equation)."""
         n, groups, unit = len(self._z), len(self._b), np.eye(len(self._z))
         none, no_limit = np.zeros((1, n)), np.zeros((1, groups))
@@ -137,7 +147,7 @@ class ImpulseSlopes:
             self._rubbing(g, own, chosen, others)
         return chosen, others
 
-    def _rubbing(self, g: int, own: slice, chosen: list[_Equation], others: list[tuple[str, int, _Equation]]) -> None:
+    def _rubbing(self, g: int, own: slice, chosen: list[_Equation], others: list[tuple[DegeneracyKind, int, _Equation]]) -> None:
         z, a, b = self._z[own], self._a[own], max(float(self._b[g]), 0.0)
         n, size, unit = len(self._z), own.stop - own.start, np.eye(len(self._z))[own]
         no_limit, by_limit = np.zeros((2, size, len(self._b)))
@@ -187,7 +197,7 @@ class ImpulseSlopes:
         if off.any():
             self._edges.append(Degeneracy(APPROACHES, i, off))
 
-    def _check(self, kind: str, place: int, matrix: np.ndarray, right: np.ndarray, dz: np.ndarray) -> None:
+    def _check(self, kind: DegeneracyKind, place: int, matrix: np.ndarray, right: np.ndarray, dz: np.ndarray) -> None:
         """Note an edge where derivatives do not obey an equation."""
         floor = np.maximum(self._floor, np.maximum(np.abs(self._da).max(axis=0), np.abs(dz[: len(self._z)]).max(axis=0)))
         terms = np.abs(matrix) @ np.abs(dz) + np.abs(right) + np.abs(matrix).max(axis=1, initial=0.0)[:, None] * floor

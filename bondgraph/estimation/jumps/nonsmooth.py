@@ -9,19 +9,12 @@ import numpy as np
 
 from bondgraph.errors import Problem, RunError
 from bondgraph.estimation.jumps.context import Passing, RunKernels
-from bondgraph.estimation.jumps.impulse_derivatives import APPROACHES, DEPENDS, GAINS, PUSHES, STICKS, Degeneracy
+from bondgraph.estimation.jumps.impulse_derivatives import APPROACHES, PUSHES, Degeneracy
 from bondgraph.run.events.records import Event
 
 APART = 100.0
 """Times the run's rtol: how far derivatives may be off what they must obey."""
 
-_SAID = {
-    STICKS: '"{}" is on the edge between sticking and slipping',
-    PUSHES: '"{}" is on the edge between pushing and letting go',
-    APPROACHES: '"{}" touches and does not approach, so that a little more or less decides whether it takes part',
-    GAINS: "the restitution is on the edge beyond which the impulses would gain energy, or there are none",
-    DEPENDS: "contacts hold more than there is to move, so that what each of them takes is not known",
-}
 _DIFFER = "the derivatives from both sides differ"
 _CURES = ("start values or parameters off the edge", "the run without these numbers varied", "differences of runs to one side")
 
@@ -92,18 +85,18 @@ def met_by_chance(kernels: RunKernels, event: Event, transition: int, along: np.
 def refused(known: Known, edges: Sequence[Degeneracy], names: Sequence[str]) -> RunError:
     """What is at an edge, where `names` are the elements of the scalars of the impact."""
     along = np.any([edge.directions for edge in edges], axis=0)
-    whys = dict.fromkeys(_SAID[edge.kind].format(names[edge.place] if edge.place >= 0 else "") for edge in edges)
+    whys = dict.fromkeys(edge.kind.value.format(names[edge.place] if edge.place >= 0 else "") for edge in edges)
     return _refusal(known.kernels, known.event, along, (*whys, _DIFFER))
 
 
 def touches(known: Known, name: str, along: np.ndarray) -> RunError:
     """A contact that touches at no speed and neither approaches nor separates; along some directions it does."""
-    return _refusal(known.kernels, known.event, along, (_SAID[APPROACHES].format(name), _DIFFER))
+    return _refusal(known.kernels, known.event, along, (APPROACHES.value.format(name), _DIFFER))
 
 
 def lets_go(known: Known, name: str, along: np.ndarray) -> RunError:
     """A contact that holds and on which nothing acts; along some directions it is drawn or pressed."""
-    return _refusal(known.kernels, known.event, along, (_SAID[PUSHES].format(name), _DIFFER))
+    return _refusal(known.kernels, known.event, along, (PUSHES.value.format(name), _DIFFER))
 
 
 def closed(known: Known, transition: int, at: Passing, D: np.ndarray, dt: np.ndarray) -> bool:

@@ -57,30 +57,30 @@ def with_prepare(prepare: Listing, routine: Listing, parameter_count: int) -> Li
     return Listing(tuple(steps), tuple(positions[output] for output in routine.outputs))
 
 
-def forms() -> dict[str, Callable[..., Any]]:
-    """Return name of an instruction -> its SymPy form. Evaluation that only costs time is disabled."""
+def forms() -> dict[int, Callable[..., Any]]:
+    """Return instruction -> its SymPy form. Evaluation that only costs time is disabled."""
     import sympy
 
     def unevaluated(function: Any) -> Callable[..., Any]:
         return lambda *arguments: function(*arguments, evaluate=False)
 
-    elementary = {name: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items()}
-    slow = ("minimum", "maximum", "less", "less_equal", "equal")
+    elementary = {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items()}
+    slow = (op.MINIMUM, op.MAXIMUM, op.LESS, op.LESS_EQUAL, op.EQUAL)
     return (
         elementary
-        | {name: unevaluated(elementary[name]) for name in slow}
+        | {code: unevaluated(elementary[code]) for code in slow}
         | {
-            "add": lambda a, b: a + b,
-            "subtract": lambda a, b: a - b,
-            "multiply": lambda a, b: a * b,
-            "divide": lambda a, b: a / b,
-            "negative": lambda a: -a,
-            "reciprocal": lambda a: 1 / a,
-            "power": lambda a, b: a**b,
-            "both": unevaluated(sympy.And),
-            "either": unevaluated(sympy.Or),
-            "opposite": unevaluated(sympy.Not),
-            "where": lambda condition, a, b: sympy.Piecewise((a, condition), (b, True), evaluate=False),
+            op.ADD: lambda a, b: a + b,
+            op.SUBTRACT: lambda a, b: a - b,
+            op.MULTIPLY: lambda a, b: a * b,
+            op.DIVIDE: lambda a, b: a / b,
+            op.NEGATIVE: lambda a: -a,
+            op.RECIPROCAL: lambda a: 1 / a,
+            op.POWER: lambda a, b: a**b,
+            op.BOTH: unevaluated(sympy.And),
+            op.EITHER: unevaluated(sympy.Or),
+            op.OPPOSITE: unevaluated(sympy.Not),
+            op.WHERE: lambda condition, a, b: sympy.Piecewise((a, condition), (b, True), evaluate=False),
         }
     )
 
@@ -133,7 +133,7 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
             sizes.append(0)
             continue
         operation = op.OPERATIONS[kind]
-        if operation.name not in texts:
+        if kind not in texts:
             title = f'the operation "{operation.name}" has no form in SymPy'
             raise refusal("E271", title, "run the compiled model instead", about="SymPy", places=())
         if kind in (op.MULTIPLY, op.DIVIDE) and any(code.steps[a][0] == op.CONSTANT for a in arguments):
@@ -142,7 +142,7 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
                     named(a)  # else SymPy would expand the product, and terms of the sum would no longer cancel
         number = compared if operation.is_condition else numeric
         operands = [truth(a) if k < operation.truths else number(a) for k, a in enumerate(arguments)]
-        values.append(texts[operation.name](*operands))
+        values.append(texts[kind](*operands))
         sizes.append(1 + sum(sizes[a] for a in arguments))
         if uses[position] > 1 or sizes[position] > MAX_INLINE_OPERATIONS:
             named(position)

@@ -156,7 +156,7 @@ class _TapeReader:
                 values[k] = sympy.Ne(value, 0)
             elif k >= operation.truths and not isinstance(value, sympy.Expr):
                 values[k] = _where(value, sympy.S.One, sympy.S.Zero)
-        return _SYMPY_FORMS[operation.name](*values)
+        return _SYMPY_FORMS[code](*values)
 
 
 def _where(condition: Any, one: Any, other: Any) -> Any:
@@ -165,36 +165,36 @@ def _where(condition: Any, one: Any, other: Any) -> Any:
     return one if one == other else sympy.Piecewise((one, condition), (other, True), evaluate=False)
 
 
-_SYMPY_FORMS: Mapping[str, Any] = {
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "divide": lambda a, b: a / b,
-    "negative": lambda a: -a,
-    "reciprocal": lambda a: 1 / a,
-    "power": lambda a, b: a**b,
-    "sin": sympy.sin,
-    "cos": sympy.cos,
-    "tan": sympy.tan,
-    "asin": sympy.asin,
-    "acos": sympy.acos,
-    "atan": sympy.atan,
-    "atan2": sympy.atan2,
-    "sqrt": sympy.sqrt,
-    "exp": sympy.exp,
-    "log": sympy.log,
-    "tanh": sympy.tanh,
-    "absolute": sympy.Abs,
-    "sign": sympy.sign,
-    "floor": sympy.floor,
-    "minimum": sympy.Min,
-    "maximum": sympy.Max,
-    "less": lambda a, b: sympy.StrictLessThan(a, b, evaluate=a.is_number and b.is_number),
-    "less_equal": lambda a, b: sympy.LessThan(a, b, evaluate=a.is_number and b.is_number),
-    "equal": lambda a, b: sympy.Eq(a, b, evaluate=a.is_number and b.is_number),
-    "both": lambda a, b: sympy.And(a, b),
-    "either": lambda a, b: sympy.Or(a, b),
-    "opposite": lambda a: sympy.Not(a),
-    "where": _where,
+_SYMPY_FORMS: Mapping[int, Any] = {
+    opcodes.ADD: lambda a, b: a + b,
+    opcodes.SUBTRACT: lambda a, b: a - b,
+    opcodes.MULTIPLY: lambda a, b: a * b,
+    opcodes.DIVIDE: lambda a, b: a / b,
+    opcodes.NEGATIVE: lambda a: -a,
+    opcodes.RECIPROCAL: lambda a: 1 / a,
+    opcodes.POWER: lambda a, b: a**b,
+    opcodes.SIN: sympy.sin,
+    opcodes.COS: sympy.cos,
+    opcodes.TAN: sympy.tan,
+    opcodes.ASIN: sympy.asin,
+    opcodes.ACOS: sympy.acos,
+    opcodes.ATAN: sympy.atan,
+    opcodes.ATAN2: sympy.atan2,
+    opcodes.SQRT: sympy.sqrt,
+    opcodes.EXP: sympy.exp,
+    opcodes.LOG: sympy.log,
+    opcodes.TANH: sympy.tanh,
+    opcodes.ABSOLUTE: sympy.Abs,
+    opcodes.SIGN: sympy.sign,
+    opcodes.FLOOR: sympy.floor,
+    opcodes.MINIMUM: sympy.Min,
+    opcodes.MAXIMUM: sympy.Max,
+    opcodes.LESS: lambda a, b: sympy.StrictLessThan(a, b, evaluate=a.is_number and b.is_number),
+    opcodes.LESS_EQUAL: lambda a, b: sympy.LessThan(a, b, evaluate=a.is_number and b.is_number),
+    opcodes.EQUAL: lambda a, b: sympy.Eq(a, b, evaluate=a.is_number and b.is_number),
+    opcodes.BOTH: lambda a, b: sympy.And(a, b),
+    opcodes.EITHER: lambda a, b: sympy.Or(a, b),
+    opcodes.OPPOSITE: lambda a: sympy.Not(a),
+    opcodes.WHERE: _where,
 }
 """Instruction -> the SymPy expression of its arguments; a test checks that it is complete."""

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from bondgraph.export.paper.markup.content import Figure
 from bondgraph.output.tex import escape_latex
-from bondgraph.render.primitives import Lettering, Outline, Place, primitives
+from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 
 PAGE_WIDTH = 490.0
 """Width of a page, points (bp)."""
@@ -38,7 +38,7 @@ class _Pen:
     height: float
     scale: float
 
-    def _at(self, point: Place) -> str:
+    def _at(self, point: Point) -> str:
         return f"{point[0] * self.scale:.2f} {(self.height - point[1]) * self.scale:.2f}"
 
     def outline(self, outline: Outline) -> str:
