@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Selection:
+class PartSelection:
     """States of the selected part, and the values from outside."""
 
     states: tuple[State, ...]
@@ -38,12 +38,12 @@ class Selection:
     """Values that statements of other elements give."""
 
 
-def part_of(compiled: Compiled, path: str | None) -> Selection:
+def part_of(compiled: Compiled, path: str | None) -> PartSelection:
     """Return the states of the elements at a path or below it; None is the whole model. Raises E275 for an unknown path."""
     system, elements = compiled.system, compiled.model.elements
     states = own_states(system)[0]
     if path is None:
-        return Selection(states, frozenset())
+        return PartSelection(states, frozenset())
     if not any(_is_inside(element, path) for element in elements):
         paths = [*compiled.model.groups, *elements]
         raise ModelError(system.name, [unknown_name("E275", path, "part of the model", paths)])
@@ -52,7 +52,7 @@ def part_of(compiled: Compiled, path: str | None) -> Selection:
     outside |= {u.value for u in unknowns if not _is_inside(u.element, path) or u.residual in outside}
     outside |= {state.name for state in states if not _is_inside(_owner(compiled, state), path)}
     selected = tuple(state for state in states if state.name not in outside)
-    return Selection(selected, frozenset(outside))
+    return PartSelection(selected, frozenset(outside))
 
 
 def _is_inside(element: str, path: str) -> bool:
