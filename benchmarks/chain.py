@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import subprocess
 import tempfile
 import time
@@ -19,7 +18,7 @@ import numpy as np
 
 from benchmarks.command import run_command
 from benchmarks.hand_written import Disagreement, compiler
-from benchmarks.timing import interleaved, machine_loop, median, processor, ratio, table
+from benchmarks.timing import interleaved, machine_loop, median, processor, ratio, table, without_cache
 from bondgraph import J0, J1, C, Compiled, Graph, I, R, Sf, compile_model
 
 SOURCE = Path(__file__).with_name("chain.c")
@@ -145,15 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _run(quick: bool) -> dict[str, Any]:
-    kept = os.environ.get("SCREWBOND_CACHE")
-    os.environ["SCREWBOND_CACHE"] = "off"
-    try:
-        return _measure(SECTIONS[:3] if quick else SECTIONS, STIFF[:2] if quick else STIFF, 10 if quick else 60)
-    finally:
-        if kept is None:
-            del os.environ["SCREWBOND_CACHE"]
-        else:
-            os.environ["SCREWBOND_CACHE"] = kept
+    with without_cache():
+        return _measure(*((10, 400), (100,), 3) if quick else (SECTIONS, STIFF, 60))
 
 
 def _measure(sizes: Sequence[int], stiff_sizes: Sequence[int], rounds: int) -> dict[str, Any]:

@@ -133,13 +133,13 @@ def _run(quick: bool) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for case in CASES[:4] if quick else CASES:
-            found[case.name] = _measured(case, 2 if quick else 5)
+            found[case.name] = _measured(case, 1 if quick else 5)
             first = next(iter(found[case.name].values()))
             for name, own in found[case.name].items():
                 words = own["failure"] or f"{own['error']:.2g}"
                 times = f"{own['ms']:.2f}", f"{own['ms'] / first['ms']:.2f}"
                 rows.append((case.name, name, f"{own['steps']:,}", f"{own['rates']:,}", f"{own['events']}", words, *times))
-        found["many"] = _many(100 if quick else 2000)
+        found["many"] = _many(20 if quick else 2000)
     head = ("", "by", "steps", "rates", "events", "error / rtol", "CPU ms", "ratio")
     print(table(f"stiff models, rtol {RTOL:g} ({found['processor']})", head, rows))
     lines = [(name, f"{own['us']:.0f}") for name, own in found["many"].items()]
@@ -182,10 +182,10 @@ def _many(runs: int) -> dict[str, dict[str, float]]:
     found = {}
     for settings, count in ((RODAS, runs), (CVODE, max(10, runs // 20))):
         prepared = compiled.prepare_run(20.0, samples=20.0, rtol=RTOL, progress=False, **settings)  # type: ignore[arg-type]
-        points = prepared.points({"o.mu": mu[:: runs // count]})
-        prepared.many(*points, threads=1)
+        points = prepared.start_values_many({"o.mu": mu[:: runs // count]})
+        prepared.run_many(*points, threads=1)
         begin = time.process_time()
-        ends = prepared.many(*points, threads=1)
+        ends = prepared.run_many(*points, threads=1)
         found[settings["method"]] = {"us": 1e6 * (time.process_time() - begin) / len(ends)}
     return found
 

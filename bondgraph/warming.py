@@ -1,5 +1,4 @@
-"""Code that no model has a part in, of solvers and error control, made before the first run -> how long it took, and where it is
-kept."""
+"""Precompile the machine code of solvers and error control, which no model changes, into the cache (`screwbond warm`)."""
 
 from __future__ import annotations
 
@@ -36,17 +35,17 @@ PARTS: Mapping[str, Callable[[], Library]] = {
     "steps of time": motion.machine_code,
     "piles": gauss_seidel.machine_code,
 }
-"""All code of this project that is made of procedures, by what it is for."""
+"""Machine code of this project by purpose."""
 
 
 @dataclass(frozen=True)
 class Warmed:
-    """What `warm` did.
+    """Result of `warm`.
 
     Parameters
     ----------
-    seconds : by part of `PARTS`; one that was there already takes milliseconds.
-    folder : where they are kept.
+    seconds : by part of `PARTS`; a cached part takes milliseconds.
+    folder : the cache.
     """
 
     seconds: Mapping[str, float]
@@ -54,9 +53,9 @@ class Warmed:
 
 
 def warm() -> Warmed:
-    """Make what is not yet in the cache, and load all of it.
+    """Compile all parts that are not yet in the cache, and load all of them.
 
-    Raises `CompileError` E391 without llvmlite, E399 where nothing can be kept.
+    Raises `CompileError` E391 without llvmlite, E399 without a cache.
     """
     folder, reason = cache.directory(), cache.obstacle()
     if folder is None or reason:

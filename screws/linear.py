@@ -1,4 +1,5 @@
-"""Small linear systems over any scalar: straight-line formulas without pivoting."""
+"""Linear systems over any scalar: LDL^T of small symmetric positive definite matrices, as straight-line formulas without
+pivoting."""
 
 from __future__ import annotations
 

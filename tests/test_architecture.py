@@ -22,7 +22,7 @@ FOLDERS = {"screwbond.models": "models"}
 
 ROOMS = {
     "screws": (
-        ("errors", "given", "linear", "scalars"),
+        ("errors", "linear", "numeric_arguments", "renamed", "scalars"),
         ("jets", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),
         ("contact", "inertia", "joints", "shapes"),
@@ -51,7 +51,7 @@ ROOMS = {
         ("cli",),
     ),
     "bondgraph.run": (
-        ("codegen_helpers", "python_callbacks", "samples", "simd_values", "table"),
+        ("codegen_helpers", "python_callbacks", "samples", "simd_values", "status", "table"),
         ("linear", "sparsity"),
         ("program",),
         ("bound", "settings"),

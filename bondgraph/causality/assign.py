@@ -18,7 +18,7 @@ from bondgraph.causality.ambiguity import ambiguous_junctions, first_integral, s
 from bondgraph.causality.conflict import describe, describe_dead_end
 from bondgraph.causality.strokes import Clash, Strokes
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
-from bondgraph.model.laws import Junction, Storing, Wish
+from bondgraph.model.laws import CausalityPreference, Junction, Storing
 from bondgraph.model.model import Bond, Model
 from bondgraph.output.short_repr import short_repr
 
@@ -69,7 +69,7 @@ def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     strokes = Strokes(model, lambda path: ordered_bonds(model, path))
     asking = _asking(model)
     problems: dict[str, Problem] = {}
-    for path, bond, into_element in asking[Wish.MUST]:
+    for path, bond, into_element in asking[CausalityPreference.MUST]:
         if path in problems:
             continue
         try:
@@ -176,12 +176,12 @@ def ordered_bonds(model: Model, path: str) -> tuple[Bond, ...]:
     return tuple(sorted(bonds, key=place))
 
 
-Asking = Mapping[Wish, Sequence[tuple[str, Bond, bool]]]
+Asking = Mapping[CausalityPreference, Sequence[tuple[str, Bond, bool]]]
 """How strongly a causality is asked for -> (element, bond, effort into the element) of those who do."""
 
 
 def _asking(model: Model) -> Asking:
-    found: dict[Wish, list[tuple[str, Bond, bool]]] = {wish: [] for wish in Wish}
+    found: dict[CausalityPreference, list[tuple[str, Bond, bool]]] = {wish: [] for wish in CausalityPreference}
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, Junction):  # it takes whatever its bonds decide
@@ -196,10 +196,10 @@ def _asking(model: Model) -> Asking:
 def _wishes(model: Model, index: Mapping[str, int], asking: Asking) -> Iterator[tuple[int, bool, str]]:
     """(bond, effort into its head, who is denied it) in the order in which they are heard; at last effort into 1-junctions,
     whichever way an arrow points."""
-    storages = sorted(asking[Wish.INTEGRAL], key=lambda own: first_integral(model.elements[own[0]]))
-    for path, bond, into in (*storages, *asking[Wish.AS_GIVEN]):
+    storages = sorted(asking[CausalityPreference.INTEGRAL], key=lambda own: first_integral(model.elements[own[0]]))
+    for path, bond, into in (*storages, *asking[CausalityPreference.AS_GIVEN]):
         yield index[bond.name], into == (bond.head.element == path), path
-    for path, bond, into in asking[Wish.RATHER]:
+    for path, bond, into in asking[CausalityPreference.RATHER]:
         yield index[bond.name], into == (bond.head.element == path), FREE
     ones = {path for path, element in model.elements.items() if isinstance(element.law, Junction) and element.law.type == 1}
     for i, bond in enumerate(model.bonds):

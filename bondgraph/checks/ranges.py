@@ -15,10 +15,10 @@ from bondgraph.quantities import real
 
 
 def check_ranges(model: Model) -> Iterator[Problem]:
-    """Parameters are what their element declares: from zero to their `most`, and no less than the one they name."""
+    """Parameters are what their element declares: from zero to their `max_value`, and no less than the one they name."""
     for path, element in model.elements.items():
         for key, parameter in element.parameters.items():
-            most = parameter.most
+            most = parameter.max_value
             for name, given in numbers_of(key, parameter).items() if most is not None else ():
                 value = real(given)
                 if value is None or not np.isfinite(value).all() or (np.all(value >= 0.0) and np.all(value <= most)):

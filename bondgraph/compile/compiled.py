@@ -32,7 +32,7 @@ from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.events.guard_history import nudges
 from bondgraph.run.program import Program
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, Sinkable, StartValues, spelled_settings, start_of
+from bondgraph.run_arguments import Initial, KeepOptions, RunSettings, Sinkable, StartValues, spelled_settings, start_of
 from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ class Compiled(Frozen):
         """
         from bondgraph.prepared.runs import run_once
 
-        return run_once(self, t_end, parameters, initial, KeepAsked(keep, sink), settings)
+        return run_once(self, t_end, parameters, initial, KeepOptions(keep, sink), settings)
 
     @spelled_settings
     def prepare_run(
@@ -273,17 +273,17 @@ class Compiled(Frozen):
         **settings: Unpack[RunSettings],
     ) -> PreparedRun:
         """Bind all that runs from `t_start` to `t_end` (s) share, for many of them: `run = compiled.prepare_run(5.0)`, then
-        `run(parameters={"spring.stiffness": 80.0})` is what `simulate` would give, and `run.many` does many at once.
+        `run(parameters={"spring.stiffness": 80.0})` is what `simulate` would give, and `run.run_many` does many at once.
 
         Parameters
         ----------
-        keep, sink : as of `simulate`, for runs that are called; `many` has a `keep` of its own.
+        keep, sink : as of `simulate`, for runs that are called; `run_many` has a `keep` of its own.
 
         Raises `RunError` for settings, E322 for one that does not exist.
         """
         from bondgraph.prepared.runs import prepared_run
 
-        return prepared_run(self, t_end, KeepAsked(keep, sink), settings)
+        return prepared_run(self, t_end, KeepOptions(keep, sink), settings)
 
     def linearise(
         self,

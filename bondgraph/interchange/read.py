@@ -25,7 +25,7 @@ from bondgraph.interchange.formulas import (
     shape_from_json,
     size_of,
 )
-from bondgraph.interchange.records import BUILTIN, FORMAT, OPERATIONS, RECORDS, VERSION, Field, fields_of
+from bondgraph.interchange.records import BUILTIN, FORMAT, OPERATIONS, RECORDS, VERSION, Field, fields_of, word_of
 from bondgraph.interchange.replay import MissingFormula, Replay
 from bondgraph.interchange.strict_json import MAX_BYTES, file_error, strict_json, too_large
 from bondgraph.model.domains import DOMAINS, Domain
@@ -59,13 +59,15 @@ class Decoder:
                 path, content.get("$is"), f"a kind of record that may stand here: {', '.join(k.__name__ for k in kinds[:14])}"
             )
         forms, values = fields_of(kind), {}
-        if unknown := set(content) - {"$is", *forms}:
+        words = {name: word_of(kind, name) for name in forms}
+        if unknown := set(content) - {"$is", *words.values()}:
             raise self.error(path, min(unknown), f"a field of {kind.__name__}")
         for name, (form, default) in forms.items():
-            if name in content:
-                values[name] = self.value(form, content[name], f"{path}.{name}" if path else name)
+            word = words[name]
+            if word in content:
+                values[name] = self.value(form, content[word], f"{path}.{word}" if path else word)
             elif default is MISSING:
-                raise file_error("E353", self.file, path, f'a {kind.__name__} needs "{name}"')
+                raise file_error("E353", self.file, path, f'a {kind.__name__} needs "{word}"')
         return self._construct(kind, values, path)
 
     def _construct(self, kind: type, values: Mapping[str, Any], path: str) -> Any:

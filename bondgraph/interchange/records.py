@@ -49,6 +49,8 @@ ANYTHING = {(Visible, "shape")}
 """Fields of the model that hold any allowed value."""
 UNSAVED = {(Model, "starts")}
 """Fields that no file has: computed start values are saved as fixed numbers."""
+WORDS = {(laws.Parameter, "max_value"): "most", (CollisionSet, "max_contacts"): "most", (CollisionSet, "exclude"): "apart"}
+"""Fields whose word in a file is not their name: files of version 1 have the words that they always had."""
 PLAIN_TYPES = (str, int, float, bool)
 
 
@@ -95,6 +97,11 @@ def fields_of(record: type) -> Mapping[str, tuple[Field, Any]]:
         default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
         forms[field.name] = _special(record, field.name) or form_of(hints[field.name]), default
     return forms
+
+
+def word_of(record: type, name: str) -> str:
+    """Return the word for a field of a record in a file."""
+    return WORDS.get((record, name), name)
 
 
 def _special(record: type, name: str) -> Field | None:

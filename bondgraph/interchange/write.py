@@ -28,7 +28,7 @@ from bondgraph.interchange.formulas import (
     shape_from_json,
 )
 from bondgraph.interchange.recording import record_formula
-from bondgraph.interchange.records import BUILTIN, FORMAT, OPERATIONS, RECORDS, VERSION, Field, fields_of, is_default
+from bondgraph.interchange.records import BUILTIN, FORMAT, OPERATIONS, RECORDS, VERSION, Field, fields_of, is_default, word_of
 from bondgraph.interchange.replay import MissingFormula
 from bondgraph.interchange.strict_json import SURROGATE
 from bondgraph.model import laws
@@ -67,7 +67,7 @@ class Encoder:
         for name, (form, default) in fields_of(kind).items():
             content = getattr(value, name)
             if not is_default(content, default):
-                fields[name] = self.value(form, content, value, name)
+                fields[word_of(kind, name)] = self.value(form, content, value, name)
         return fields
 
     def value(self, form: Field, content: Any, record: Any, name: str, index: int = 0) -> Any:

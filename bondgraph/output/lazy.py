@@ -12,7 +12,7 @@ T = TypeVar("T")
 class LazyTable(Mapping[str, T]):
     """Mapping computed when it is first read, except for the `eager` entries; copies and pickles hold the computed values.
 
-    >>> table = LateTable(lambda: {"speed": 1.0})
+    >>> table = LazyTable(lambda: {"speed": 1.0})
     >>> table["speed"], len(table)
     (1.0, 1)
     """
@@ -38,7 +38,7 @@ class LazyTable(Mapping[str, T]):
         return len(self._table)
 
     def __repr__(self) -> str:
-        return f"LateTable({len(self)})"
+        return f"LazyTable({len(self)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (self._table,)
@@ -47,7 +47,7 @@ class LazyTable(Mapping[str, T]):
 class LazyRow(Sequence[T]):
     """Sequence computed when it is first read; copies and pickles hold the computed values.
 
-    >>> LateRow(lambda: (1.0, 2.0))[1]
+    >>> LazyRow(lambda: (1.0, 2.0))[1]
     2.0
     """
 
@@ -72,7 +72,7 @@ class LazyRow(Sequence[T]):
         return len(self._row)
 
     def __repr__(self) -> str:
-        return f"LateRow({len(self)})"
+        return f"LazyRow({len(self)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (self._row,)

@@ -18,7 +18,7 @@ _MAX_VALUE_LENGTH, _MAX_ENTRIES = 60, 4
 def short_repr(record: type[T]) -> type[T]:
     """Decorate a dataclass or named tuple: its `repr` names the fields and gives long ones by their size.
 
-    >>> @brief
+    >>> @short_repr
     ... @dataclasses.dataclass(frozen=True)
     ... class Heap:
     ...     name: str

@@ -1,4 +1,7 @@
-"""Sorting: System -> System whose statements stand in an order of evaluation, algebraic loops torn and in one piece."""
+"""Sorting: System -> System whose statements stand in an order of evaluation, algebraic loops torn and in one piece.
+
+In the literature: block lower triangular form (BLT).
+"""
 
 from __future__ import annotations
 

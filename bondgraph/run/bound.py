@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.run.program import NewtonLoop, Program
-from bondgraph.run.sparsity.reference import Couplings
+from bondgraph.run.sparsity.reference import JacobianCouplings
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -158,9 +158,9 @@ class Bound:
         full[np.asarray(indices, dtype=int), columns] = self._values(self.program.jacobian, t, x, m)
         return full
 
-    def couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> Couplings:
+    def couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> JacobianCouplings:
         """Which states drive which, and how fast; none where the program has no derivatives."""
-        kernel, structures = self.program.couplings
+        kernel, structures = self.program.jacobian_couplings
         return structures.couplings(self._values(kernel, t, x, m))
 
     @cached_property

@@ -1,4 +1,32 @@
-"""A hybrid run in progress: legs of integration between events, transitions at events; where it is, and what it wrote so far."""
+"""Hybrid simulation: segments of integration between events, and event handling at the end of each.
+
+Loops, from a step to a sweep; each stands inside the next
+----------------------------------------------------------
+stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at the stages, error estimate
+steps      of a segment   `steppers.driver`: propose a step size, attempt the step, judge its error; event detection in the step,
+                          location of the first zero crossing and a step that lands on it; samples, acceptance, next step size
+segments   of a run       `events.loop` in machine code, `Hybrid` here in Python for what machine code hands back
+turns      at an event    `events.iteration` (event iteration), `events.reference.iteration` in Python
+pages      of samples     `streaming.run`: only where a run keeps some names alone
+runs       of a batch     `batch.loop` one after the other, `batch.simd.lane_loop` side by side in SIMD lanes
+pieces     of a batch     `batch.workers`: threads take the next piece of runs
+chunks     of a sweep     `sweeps.driving`: an executor takes the next chunk and hands back rows
+
+Order at an instant, and its reason
+-----------------------------------
+1. Clocks tick (`steppers.sample_clocks`). Sampled blocks read the state that integration reached; a tick that makes a guard
+   positive is an event.
+2. Samples up to the instant are written: a sample at the time of an event is the limit from the left.
+3. The transitions whose guards crossed zero fire, the first by name first; collisions at the same time are one problem of
+   impulses (`events.impacts`), since an order would decide where momentum goes.
+4. Modes are searched where transitions lead back to modes in which they fired before (`events.mode_search`).
+5. Unknowns of algebraic loops are solved at the new state (`events.algebraic_loops`): guards are only known with them.
+6. Guards are looked at again, from 3. on, until none rises. A guard must fall below its rounding before it can fire again
+   (`events.guards`), so that what has just separated does not collide.
+7. Events that accumulate (Zeno) bring their switch to rest (`events.accumulation`), and the guards are looked at again.
+8. The state, the modes and the energy that the event supplied hold in the run; the log has its rows; error weights begin anew,
+   since a jump makes states of another size.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +38,7 @@ import numpy as np
 from bondgraph.output.progress import Progress
 from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import Courses
 from bondgraph.run.events.handler import RunPoint, Settler
 from bondgraph.run.events.impacts.fired_transitions import Passage
@@ -23,10 +51,11 @@ from bondgraph.run.results.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.results.result import Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import Status
 from bondgraph.run.steppers import segment as legs
 from bondgraph.run.steppers.choose import build, for_stiff, settle_function, settling, tolerances, weights_of
 from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Selection
-from bondgraph.run.validation.lost_solution import LostSolution, first_lost
+from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
 
 if TYPE_CHECKING:
     from bondgraph.run.steppers.integrator import OneStep
@@ -48,7 +77,7 @@ class Underway:
     integrator: OneStep
     weights: Weights
     settler: Settler | None
-    status: int
+    status: Status
     samples: SampleRows
     logged: tuple[np.ndarray, ...]
     start_energies: np.ndarray
@@ -65,7 +94,7 @@ class Hybrid:
         self,
         bound: Bound,
         settings: Settings,
-        ticks: Ticks,
+        ticks: ClockSchedule,
         bar: Progress,
         reference: bool = False,
         samples: SampleRows | None = None,
@@ -148,7 +177,7 @@ class Hybrid:
         come to rest at this instant."""
         self.courses.see(np.array([self.x, self.weights.size[: len(self.x)]]))
         settings = self.settings
-        how = How(probe, Together(WITHIN * settings.rtol, alone=settings.simultaneous == "sequence"))
+        how = How(probe, Together(WITHIN * settings.rtol, alone=settings.impacts == "sequential"))
         settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, how)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
@@ -244,14 +273,14 @@ class Hybrid:
             self.courses.see(samples.left[: leg.written, : len(self.x)])
             samples.add(leg.written, self.m, leg.held)
             self.bar.show(self.t, f"t = {self.t:.6g} s, {len(self.log)} events")
-            restart = leg.status == legs.EVENT
-            if leg.status == legs.STOP:
+            restart = leg.status == Status.EVENT
+            if leg.status == Status.STOP:
                 return None, levels
-            if leg.status == legs.STIFF:
+            if leg.status == Status.STIFF:
                 return for_stiff(self.bound.program, choice), levels
-            if leg.status == legs.FAILED:
+            if leg.status.failed:
                 self._fail(*cause(self.bound, leg.reason, self.t, self.x, self.m, settings.span, self.weights.known))
-            elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):
+            elif leg.status == Status.PAUSE and (many := self._too_many(integrator.effort().steps)):
                 self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
             elif restart:
                 levels = self._settle_here(choice, leg.fired, begun, tried=leg.onset is not None)
@@ -278,7 +307,7 @@ class Hybrid:
     def examine(self) -> None:
         """End the run before the first sample at which a value is lost (`first_lost`), unless it has ended there by itself."""
         samples, dates = self.samples, self.settings.dates[: self.samples.written]
-        lost = first_lost(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
+        lost = find_lost_solution(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
         if lost is not None:
             samples.written = max(lost.sample, 1)
             self.end_before(lost)
@@ -325,7 +354,7 @@ def statistics_of(run: Hybrid, choice: Selection, wall_time: float) -> Statistic
         jacobians=effort.jacobians,
         guards=effort.guards,
         events=len(run.log),
-        handed_back=run.handed_back,
+        events_in_python=run.handed_back,
         ticks=run.ticks.count,
         wall_time=wall_time,
         integration_time=effort.seconds,

@@ -14,6 +14,7 @@ import numpy as np
 from bondgraph.errors import Problem, RunError
 from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
+from screws.renamed import SETTING_VALUES, new_words, now
 
 OFFERS = {
     "machine code": ("auto", "dop853", "dopri5", "rodas5p"),
@@ -53,7 +54,7 @@ class Settings:
     max_steps: int
     iteration: str
     linear: str
-    simultaneous: str
+    impacts: str
 
     def of_run(self, **own: Any) -> Settings:
         """The same with the numbers of a run; `dataclasses.replace` takes ten times as long."""
@@ -93,7 +94,8 @@ def known(settings: Iterable[str], offered: Iterable[str], instead: Mapping[str,
     for name in settings:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-            cures = (instead[name],) if name in instead else (f"{near[0]}=...",) if near else ()
+            new = {**new_words([name]), **instead}
+            cures = (new[name],) if name in new else (f"{near[0]}=...",) if near else ()
             raise _refuse("E322", f'a run has no setting "{name}"', f"there are: {', '.join(names)}", cures=cures)
 
 
@@ -226,7 +228,9 @@ def method_of(method: str, solver: str) -> tuple[str, str]:
 def one_of(what: str, given: str, allowed: Sequence[str]) -> str:
     """A setting that must be one of a few words; E304 otherwise."""
     if given not in allowed:
-        raise _refuse("E304", f"unknown {what} {given!r}", f"there are: {', '.join(allowed)}")
+        new = SETTING_VALUES.get(what, {}).get(str(given))
+        cures = () if new is None else (now(given, new),)
+        raise _refuse("E304", f"unknown {what} {given!r}", f"there are: {', '.join(allowed)}", cures=cures)
     return given
 
 

@@ -3,6 +3,8 @@
 Forward accumulation carries with every node its derivatives by the inputs that it depends on; it is safe in formulas
 that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes
 through the tape once per output; it is taken where it needs fewer operations and nothing is selected.
+
+In the literature: automatic differentiation.
 """
 
 from __future__ import annotations

@@ -33,7 +33,9 @@ from bondgraph.errors import ModelError
 from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import loguniform, normal, uniform
 from bondgraph.sweeps.interface import OWN
-from bondgraph.sweeps.keep import MEASURES, Keepable, Measure
+from bondgraph.sweeps.measures import MEASURES, Keepable, Measure
+from screws.renamed import SETTINGS as OLD_SETTINGS
+from screws.renamed import current_settings
 
 DRAWN = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
 """Distributions by their names in files, each of two numbers."""
@@ -136,6 +138,6 @@ def _settings(section: JsonSection) -> dict[str, Any]:
     given = section.section("settings", required=False)
     if given is None:
         return {}
-    given.known.extend(name for name in SETTINGS if name not in OWN)
+    given.known.extend(name for name in (*SETTINGS, *OLD_SETTINGS) if name not in OWN)
     given.finish()
-    return dict(given.values)
+    return current_settings(given.values)

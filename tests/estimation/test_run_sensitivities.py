@@ -10,7 +10,7 @@ from screwbond.models.delta import DeltaParameters, DeltaRobot
 from bondgraph import J0, J1, Automaton, C, Constraint, Diode, Friction, Graph, I, R, Se, Transition, compile_model, signals
 from bondgraph.errors import ModelError, RunError
 from bondgraph.estimation import run_sensitivities
-from bondgraph.estimation.error_weights import Allowances
+from bondgraph.estimation.error_weights import SensitivityWeights
 from bondgraph.run.steppers.external.library import available
 from examples.bouncing_ball import with_restitution
 from screws.scalars import sin
@@ -103,7 +103,7 @@ def test_what_interrupts_an_answer_to_machine_code_is_raised(error, monkeypatch)
         raise error
 
     expected = run_sensitivities(compiled, ["spring.stiffness"], 2.0, progress=False)
-    monkeypatch.setattr(Allowances, "renew", interrupted)
+    monkeypatch.setattr(SensitivityWeights, "renew", interrupted)
     with pytest.raises(error):
         run_sensitivities(compiled, ["spring.stiffness"], 2.0, progress=False)
     monkeypatch.undo()
@@ -255,7 +255,7 @@ def test_against_differences_of_runs(case):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("warnings.warn", lambda *_, **__: None)  # of rounding, at this tolerance
         found = run_sensitivities(compiled, names, t_end, **settings)
-        assert not found.doubts
+        assert not found.warnings
         for name in names:
             wanted = differences(compiled, name, t_end, outputs, 1e-2, **settings)
             for k, output in enumerate(outputs):
@@ -287,7 +287,7 @@ def test_two_balls_that_touch_at_the_same_time_by_chance():
     samples = [0.3, 0.6, 1.0]
     two = run_sensitivities(balls(2), ["weight0.value", "weight1.value"], 1.0, samples=samples, **TIGHT)
     one = run_sensitivities(balls(1), ["weight0.value"], 1.0, samples=samples, **TIGHT)
-    assert any(event.together for event in two.result.events)
+    assert any(event.simultaneous for event in two.result.events)
     for k in range(2):
         assert two[f"ball{k}.p", f"weight{k}.value"] == pytest.approx(one["ball0.p", "weight0.value"], rel=EXACT)
         assert np.abs(two[f"ball{k}.p", f"weight{1 - k}.value"]).max() < EXACT
@@ -327,7 +327,7 @@ def test_names_that_cannot_be_varied(names, code):
 
 
 def test_a_model_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("bondgraph.estimation.variational.MOST", 10)
+    monkeypatch.setattr("bondgraph.estimation.variational.MAX_STEPS", 10)
     with pytest.raises(ModelError, match=r"E372.*steps"):
         run_sensitivities(compile_model(motor()), "coil.p", 0.1)
 

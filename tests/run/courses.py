@@ -82,13 +82,15 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
     yield "rest", run(test_accumulation.ball, 5.0)
     cradle = test_together.cradle(3)
     start = test_together.start(np.ones(3), np.eye(3)[0], [0.1, 1e-14])
-    for how in ("together", "sequence"):
-        yield f"cradle {how}", lambda how=how: of_run(cradle.simulate(0.2, initial=start, simultaneous=how))
+    for how in ("simultaneous", "sequential"):
+        yield f"cradle {how}", lambda how=how: of_run(cradle.simulate(0.2, initial=start, impacts=how))
     yield "loop", run(loop, 2.0)
 
     def many(made, end, of, **varied):
         prepared = compile_model(made()).prepare_run(end, samples=end / 20.0)
-        ends = prepared.many(*prepared.points(varied), {what: (what, of) for what in ("max", "mean", "course")}, threads=1)
+        ends = prepared.run_many(
+            *prepared.start_values_many(varied), {what: (what, of) for what in ("max", "mean", "course")}, threads=1
+        )
         assert ends.ok.all()
         return digest([ends.x, ends.m, ends.integrals, ends.steps, ends.events, *(ends[what] for what in ends.kept)])
 
@@ -99,7 +101,7 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 def others() -> Iterator[tuple[str, Callable[[], str]]]:
     """Machine code besides that of integrators: sweeps over contacts, a step's motion, the interpreter of derivatives."""
-    from bondgraph.stepping.free_bodies.gauss_seidel import settle
+    from bondgraph.stepping.free_bodies.gauss_seidel import solve_contacts
     from bondgraph.stepping.motion import motion_of
     from tests.emit.expressions import EXPRESSIONS
     from tests.emit.test_interpreter import both
@@ -108,7 +110,7 @@ def others() -> Iterator[tuple[str, Callable[[], str]]]:
 
     def sweeps() -> str:
         contacts, twists, _ = random_contacts(np.random.default_rng(3), 0.5)
-        found = settle(contacts, twists, np.zeros((12, 3)), 1e-9, 400)
+        found = solve_contacts(contacts, twists, np.zeros((12, 3)), 1e-9, 400)
         return digest([found.impulses, found.twists, found.change, found.sweeps])
 
     def motion() -> str:

@@ -59,7 +59,7 @@ def test_a_pulse_is_seen_however_it_is_written(form):
 
 
 # By multistep methods the work of a pulse that comes out of perfect rest is not controlled: nothing says how large energies are.
-@pytest.mark.filterwarnings("ignore::bondgraph.RunDoubtWarning")
+@pytest.mark.filterwarnings("ignore::bondgraph.UnreliableRunWarning")
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @pytest.mark.parametrize(
     "block",

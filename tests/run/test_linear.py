@@ -33,7 +33,7 @@ def called(name, *given):
 def solved(layout: MatrixLayout, full: np.ndarray, b: np.ndarray, size: np.ndarray | None = None) -> np.ndarray | None:
     """The solution of full x = b, which is 1 - J, for unknowns of these sizes; None where there are no factors."""
     table = system.table_of(layout)
-    named = np.ones(full.shape, dtype=bool) if len(layout.places) == full.size else full != 0.0
+    named = np.ones(full.shape, dtype=bool) if len(layout.entry_indices) == full.size else full != 0.0
     j = (np.eye(len(full)) - full)[named]
     called("fill_system", table.address, address_of(j), 1.0)
     table.arrays["worth"][:] = 1.0 if size is None else 1.0 / size[layout.order]

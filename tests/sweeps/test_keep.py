@@ -7,7 +7,7 @@ import pytest
 
 from bondgraph import ModelError, RunError, compile_model
 from bondgraph.sweeps import Measure, events, first_time, integral, last, mean, peak, sweep
-from bondgraph.sweeps.keep import MEASURES
+from bondgraph.sweeps.measures import MEASURES
 from examples.bouncing_ball import GRAVITY, HEIGHT, with_restitution
 from tests.sweeps.oscillators import oscillator, pendulum_in_space
 

@@ -19,6 +19,7 @@ from bondgraph.export.symbolic import inputs_of
 from bondgraph.output.short_repr import short_repr
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing
+from screws.renamed import answer_old_names
 from screws.scalars import FUNCTIONS
 
 MAX_INLINE_OPERATIONS = 24
@@ -185,17 +186,18 @@ class SymPyRoutine:
         compiled_function: Callable[..., list[Any]] = sympy.lambdify(self.arguments, [], modules, cse=common_steps, **options)
         return compiled_function
 
-    def expanded(self, most: int = 10_000) -> tuple[Any, ...]:
+    @answer_old_names
+    def expanded(self, max_operations: int = 10_000) -> tuple[Any, ...]:
         """Return the results in the arguments alone, with all steps substituted; for small models.
 
-        Raises `ModelError` E272 if they would have more than `most` operations.
+        Raises `ModelError` E272 if they would have more than `max_operations` operations.
         """
         sizes: dict[Any, int] = {}
 
         def size_of(expression: Any) -> int:
             size = int(expression.count_ops(visual=False)) + sum(sizes.get(symbol, 0) for symbol in expression.free_symbols)
-            if size > most:
-                why = f"an expression would have more than {most} operations"
+            if size > max_operations:
+                why = f"an expression would have more than {max_operations} operations"
                 cure = "`steps` and `results`, which share what occurs twice"
                 title = "the model is too large for equations in one piece"
                 raise refusal("E272", title, cure, about="SymPy", why=why, places=())

@@ -7,7 +7,7 @@ import numpy as np
 from bondgraph.run import settings as checks
 from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
-from bondgraph.run.validation.judge import watched_times
+from bondgraph.run.validation.checked_result import checked_times
 from bondgraph.run_arguments import RunSettings
 
 
@@ -20,7 +20,7 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
     since, dates = checks.sample_times(given["samples"], start, end)
     relative, absolute = checks.tolerances(program, given["rtol"], given["atol"])
     name, by = checks.method_of(given["method"], given["solver"])
-    watched, max_steps = watched_times(program, since, end - start), checks.count("max_steps", given["max_steps"])
+    watched, max_steps = checked_times(program, since, end - start), checks.count("max_steps", given["max_steps"])
     checked = Settings(
         x=np.zeros(program.states),
         p=np.zeros(program.parameters),
@@ -39,6 +39,6 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
         max_steps=max_steps,
         iteration=checks.one_of("iteration", given["iteration"], ("auto", "newton", "fixed point")),
         linear=checks.one_of("linear", given["linear"], ("auto", "dense", "band", "sparse")),
-        simultaneous=checks.one_of("simultaneous", given["simultaneous"], ("together", "sequence")),
+        impacts=checks.one_of("impacts", given["impacts"], ("simultaneous", "sequential")),
     )
     return checked, (since, dates)

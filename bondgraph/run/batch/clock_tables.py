@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.settings import Settings
 
 
 class Schedules:
     """The clocks of the runs of one workspace; `share` lets its integrator have them."""
 
-    def __init__(self, bound: Bound, settings: Settings, share: Callable[[Ticks], None]):
+    def __init__(self, bound: Bound, settings: Settings, share: Callable[[ClockSchedule], None]):
         self._bound, self._settings, self._share = bound, settings, share
         clocks, breaks = bound.program.clocks, bound.program.breaks
         given = {place for clock in clocks for place in (clock.period, clock.offset) if isinstance(place, int)}
@@ -22,7 +22,7 @@ class Schedules:
         self.fixed = not self._places and breaks is None
         """Whether they are the same in all runs."""
         self._key: bytes | None = None
-        self.ticks: Ticks
+        self.ticks: ClockSchedule
 
     def keys(self, p: np.ndarray) -> list[bytes]:
         """What the clocks of runs with parameters p (runs, parameters) follow from, for each."""
@@ -40,6 +40,6 @@ class Schedules:
         if key == self._key:
             return
         start, span, self._key = self._settings.t_start, self._settings.span, None
-        self.ticks = Ticks(self._bound, start, start + span, self._settings.max_steps)
+        self.ticks = ClockSchedule(self._bound, start, start + span, self._settings.max_steps)
         self._share(self.ticks)
         self._key = key

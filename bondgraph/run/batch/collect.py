@@ -10,9 +10,9 @@ import numpy as np
 
 from bondgraph.errors import Problem, ProblemError, RunError
 from bondgraph.quantities import real
-from bondgraph.run.batch.results import KeptOfRun, RunEnds, over_time
+from bondgraph.run.batch.results import BatchResult, KeptOfRun, over_time
 from bondgraph.run.program import Program
-from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
 
@@ -108,7 +108,7 @@ class Collected:
         shapes = {own.name: ((samples,) if own.course else ()) + own.slot.shape for own in kept}
         self._found = {name: np.full((runs, *shape), np.nan) for name, shape in shapes.items()}
         self._failures: dict[int, Failure] = {}
-        self._doubts: dict[int, tuple[Doubt, ...]] = {}
+        self._doubts: dict[int, tuple[ValidityConcern, ...]] = {}
         self._refused: dict[int, ProblemError] = {}
 
     def take(self, batch: RunBatch) -> None:
@@ -149,8 +149,8 @@ class Collected:
             counts[run] = getattr(result.statistics, name)
         if result.failure is not None:
             self._failures[run] = result.failure
-        elif result.doubts:
-            self._doubts[run] = result.doubts
+        elif result.warnings:
+            self._doubts[run] = result.warnings
         for own in self._kept:
             measured = own.measured(result)
             if own.course:
@@ -162,9 +162,9 @@ class Collected:
         """Times since the start on the user's clock; the end as it was asked for."""
         return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
-    def ends(self) -> RunEnds:
+    def ends(self) -> BatchResult:
         """All of them."""
         x, m, integrals = (self._rows[name] for name in ("x", "m", "integrals"))
         failures, doubts, refused = self._failures, self._doubts, self._refused
         steps, rejected, rates, events = self._counts.values()
-        return RunEnds(self._t, x, m, integrals, steps, rejected, rates, events, self._found, failures, doubts, refused)
+        return BatchResult(self._t, x, m, integrals, steps, rejected, rates, events, self._found, failures, doubts, refused)

@@ -7,10 +7,6 @@ from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.steppers.method import COMMON as INTEGRATOR
 from bondgraph.run.table import fields_of
 
-TOO_MANY, DOUBTFUL, UNBEGUN = 100, 101, 102
-"""Of a run that takes too many steps, of one with values that are not finite or an account that does not close, and of one that
-only Python can begin, besides what the integrator answers."""
-
 # p, x, m: of all runs, in rows, `..._stride` apart; ends (runs, width), modes_end (runs, modes), times_end, status, ..._counts
 # (runs,). rows, modes: of the present run at its samples, the modes `mode_stride` apart; lost: what its events took away before
 # each sample, J, of which the first `lost_rows` are known, and `lost_total` up to now. present: which it is; under_way: whether

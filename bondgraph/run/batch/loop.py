@@ -9,13 +9,12 @@ from bondgraph.emit.cached_build import once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.batch import event_losses
-from bondgraph.run.batch.fields import DOUBTFUL, FIELDS, TOO_MANY, UNBEGUN, modes_at, tables_of
+from bondgraph.run.batch.fields import FIELDS, modes_at, tables_of
 from bondgraph.run.batch.validity import lost_loops, rank_screen, sample_check
 from bondgraph.run.batch.validity.sample_check import FIELDS as LOOK
-from bondgraph.run.codegen_helpers import finite, larger, size_of
-from bondgraph.run.events.loop import ROOM
+from bondgraph.run.codegen_helpers import is_finite, larger, magnitude
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import HOPELESS, PATIENCE
-from bondgraph.run.steppers.step_control import PAUSE, STOP
 
 LAST, LARGEST, SMALLEST, INTEGRAL = range(4)
 ROW, OUTPUT, MODE = range(3)
@@ -41,7 +40,7 @@ def machine_code() -> Library:
 
 
 def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> None:
-    with write.loop(count) as i, write.when(~finite(values[i])):
+    with write.loop(count) as i, write.when(~is_finite(values[i])):
         write.give(1)
 
 
@@ -67,7 +66,7 @@ def _examine(lanes: int) -> Procedure:
         write.call(weights.get("energies"), [record.get("dates"), integrator.get("y_begun"), p, write["m"], energies])
         with write.loop(storages) as i:
             start.set(start.get() + energies[i])
-            in_play.set(in_play.get() + size_of(write, energies[i]))
+            in_play.set(in_play.get() + magnitude(write, energies[i]))
     with write.loop(record.get("samples")) as k:
         row, date, m = record.get("rows").at(k * width), record.get("dates").at(k), modes_at(record, k)
         if lanes == 1:
@@ -86,15 +85,15 @@ def _examine(lanes: int) -> Procedure:
             stored, play = write.local(0.0), write.local(0.0)
             with write.loop(storages) as i:
                 stored.set(stored.get() + energies[i])
-                play.set(play.get() + size_of(write, energies[i]))
+                play.set(play.get() + magnitude(write, energies[i]))
             lost = record.get("lost")[k]
             stored.set(stored.get() - start.get() + lost)
-            play.set(play.get() + size_of(write, lost))
+            play.set(play.get() + magnitude(write, lost))
             with write.loop(quadratures) as i:
                 work = row[n + i]
                 stored.set(stored.get() + record.get("signs")[i] * work)
-                play.set(play.get() + size_of(write, work))
-            worst.set(larger(write, worst.get(), size_of(write, stored.get())))
+                play.set(play.get() + magnitude(write, work))
+            worst.set(larger(write, worst.get(), magnitude(write, stored.get())))
             in_play.set(larger(write, in_play.get(), play.get()))
         if lanes == 1:
             write.call("see_loops", [write["r"], k, date, row, m])
@@ -208,11 +207,11 @@ def _ended() -> Procedure:
     write = Procedure("ended", {"r": "ptr", "run": "i64", "status": "i64"}, internal=True)
     record, integrator, _ = tables_of(write)
     run, width, status = write["run"], integrator.get("width"), write.local(write["status"], "i64")
-    with write.when(status.get().equals(STOP)):
+    with write.when(status.get().equals(Status.STOP)):
         write.call("finish_events", [write["r"], run])
         doubtful = write.call("examine", [write["r"], _start_of(record, run)[1]], "i64")
         write.call("keep", [write["r"], run])
-        status.set(write.select(doubtful.equals(1), DOUBTFUL, STOP, "i64"))
+        status.set(write.select(doubtful.equals(1), Status.UNTRUSTED, Status.STOP, "i64"))
     record.get("status").store(run, status.get(), "i64")
     record.get("times_end")[run] = integrator.get("t")
     for name, counted in (("step_counts", "steps"), ("rejected_counts", "rejected"), ("rate_counts", "rate_count")):
@@ -233,21 +232,21 @@ def _many() -> Procedure:
     write = Procedure("run_many", {"r": "ptr"}, "i64")
     record, integrator, _ = tables_of(write)
     with write.repeat() as (again, _):
-        run, status = record.get("present"), write.local(UNBEGUN, "i64")
+        run, status = record.get("present"), write.local(Status.NOT_STARTED, "i64")
         with write.when(run >= record.get("runs")):
             write.give(0)
         with write.when(record.get("under_way").equals(0)):
             record.set("under_way", write.call("begun", [write["r"], run], "i64"))
         with write.when(record.get("under_way").equals(1)):
             status.set(write.call(record.get("advance"), [record.get("table")], "i64"))
-            with write.when(status.get().equals(ROOM)):
+            with write.when(status.get().equals(Status.LOG_FULL)):
                 write.call("note_events", [write["r"]])
                 write.jump(again)
-            with write.when(status.get().equals(PAUSE)):
+            with write.when(status.get().equals(Status.PAUSE)):
                 with write.when(write.call("hopeless", [write["r"]], "i64").equals(0)):
                     integrator.set("tried", 0)
                     write.give(1)
-                status.set(TOO_MANY)
+                status.set(Status.TOO_MANY_STEPS)
         write.call("ended", [write["r"], run, status.get()])
         record.set("under_way", 0)
         record.set("present", run + 1)

@@ -12,8 +12,9 @@ from bondgraph.errors import Problem, ProblemError, RunError
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.batch import loop
 from bondgraph.run.program import Program, Slot
-from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
+from screws.renamed import answer_old_names
 
 KINDS = ("last", "max", "min", "integral", "mean", "course")
 _CODES = {"last": loop.LAST, "max": loop.LARGEST, "min": loop.SMALLEST, "integral": loop.INTEGRAL, "mean": loop.INTEGRAL}
@@ -92,9 +93,10 @@ def kept_of(program: Program, keep: Mapping[str, tuple[str, str]]) -> tuple[tupl
     return tuple(found), kernel if asked_for else None
 
 
+@answer_old_names
 @short_repr
 @dataclass(frozen=True)
-class RunEnds:
+class BatchResult:
     """Many finished runs, in the order of their points.
 
     Parameters
@@ -104,7 +106,7 @@ class RunEnds:
     steps, rejected, rates, events : counts (runs,).
     kept : what was asked for by name, (runs, *shape), or (runs, samples, *shape) for courses; NaN after the end of a run that
         ended early.
-    failures, doubts : by the number of the run, why it ended early, and why it cannot be trusted though it reached its end.
+    failures, warnings : by the number of the run, why it ended early, and why it cannot be trusted though it reached its end.
     refused : by the number of the run, what is wrong with the numbers that it was given.
     """
 
@@ -118,8 +120,8 @@ class RunEnds:
     events: np.ndarray
     kept: Mapping[str, np.ndarray]
     failures: Mapping[int, Failure]
-    doubts: Mapping[int, Sequence[Doubt]]
-    refused: Mapping[int, ProblemError]
+    warnings: Mapping[int, Sequence[ValidityConcern]]
+    errors: Mapping[int, ProblemError]
 
     def __len__(self) -> int:
         return len(self.t)
@@ -131,12 +133,13 @@ class RunEnds:
     @property
     def ok(self) -> np.ndarray:
         """Which runs reached their end and can be trusted, (runs,)."""
-        bad = {*self.failures, *self.doubts, *self.refused}
+        bad = {*self.failures, *self.warnings, *self.errors}
         return np.array([k not in bad for k in range(len(self))], dtype=bool)
 
 
+@answer_old_names
 @dataclass(frozen=True)
-class RunEnd:
+class RunOutcome:
     """Where a run ended.
 
     Parameters
@@ -147,7 +150,7 @@ class RunEnd:
     steps, rates, events : counts of steps, evaluations and events.
     """
 
-    reached: bool
+    completed: bool
     t: float
     x: np.ndarray
     m: np.ndarray

@@ -13,8 +13,8 @@ from bondgraph.run.batch.results import KeptOfRun
 from bondgraph.run.bound import Bound
 from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
-from bondgraph.run.validation.doubts import FAR, MOST
-from bondgraph.run.validation.lost_solution import FLAT, ZERO
+from bondgraph.run.validation.concerns import FAR, MOST
+from bondgraph.run.validation.lost_solution import NEWTON_ROUNDING, ZERO_RATIO
 
 # An account that may be doubtful is drawn up again in Python, which sums in another order.
 _NEAR = 0.5
@@ -47,7 +47,7 @@ def table_of(
     for name, values in wholes.items():
         table.point(name, np.array(values, dtype=np.int64))
     signs = [1.0 if role == "dissipated" else -1.0 for role in program.power_roles]
-    near = [ZERO * guess for loop in loops for guess in (loop.near or [0.0] * len(loop.states))]
+    near = [ZERO_RATIO * guess for loop in loops for guess in (loop.near or [0.0] * len(loop.states))]
     arrays = {"times": times, "dates": dates, "signs": np.array(signs), "loop_near": np.array(near)}
     for name, array in arrays.items():
         table.point(name, array)
@@ -63,7 +63,11 @@ def table_of(
         "unknowns": unknowns,
     }
     counts |= {"kept_count": len(numbers), "series_count": len(series), "output_count": out_count, "mode_stride": program.modes}
-    limits = {"span": settings.span, "limit": _NEAR * min(FAR * settings.rtol, MOST), "off": max(FAR * settings.rtol, FLAT)}
+    limits = {
+        "span": settings.span,
+        "limit": _NEAR * min(FAR * settings.rtol, MOST),
+        "off": max(FAR * settings.rtol, NEWTON_ROUNDING),
+    }
     for field, value in {**counts, **limits}.items():
         table[field] = value
     return table

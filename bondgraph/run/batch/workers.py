@@ -1,4 +1,7 @@
-"""Many runs of a program in chunks, by threads and in the lanes of vectors: their numbers in; the ends of all out."""
+"""Many runs of a program in chunks, by threads and in the lanes of vectors: their numbers in; the ends of all out.
+
+In the literature: a thread pool with a work queue.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.collect import Collected, Made, RunBatch
-from bondgraph.run.batch.fields import UNBEGUN
-from bondgraph.run.batch.results import RunEnds, kept_of
+from bondgraph.run.batch.results import BatchResult, kept_of
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import Selection
-from bondgraph.run.validation.judge import is_watched
+from bondgraph.run.validation.checked_result import has_constraints
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import LaneKernels
@@ -157,13 +160,13 @@ class Chunks:
         crew: Crew,
         watch: bool,
         progress: bool,
-    ) -> RunEnds:
+    ) -> BatchResult:
         """Ends of runs of p, x and m (runs or 1, numbers), in machine code if that is there (`machine`), else one by one; those
         that cannot be ended there, too."""
         p, x0, m0 = blocks
         runs, width = max(map(len, blocks)), self.program.states
         kept, outputs = kept_of(self.program, keep)
-        watched = watch and is_watched(self.program)
+        watched = watch and has_constraints(self.program)
         collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
         machine = machine and (outputs is None or outputs.address is not None)
         machine = machine and (not watched or screens(self.program))
@@ -190,7 +193,7 @@ class Chunks:
                     for _ in each(work, [claims.pieces() for _ in range(hands)], [beside] * hands):
                         continue
                 for block in blocks:  # what is not finite is refused, even where nothing comes of it
-                    batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = UNBEGUN
+                    batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = Status.NOT_STARTED
                 collected.take(batch)
                 left = np.flatnonzero(batch.status).tolist()
             for done, _ in enumerate(each(collected.single, left)):

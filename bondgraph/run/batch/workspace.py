@@ -1,4 +1,7 @@
-"""One thread's room for runs: a program and settings in; run after run in the same tables and arrays, out."""
+"""One thread's room for runs: a program and settings in; run after run in the same tables and arrays, out.
+
+In the literature: the state in which a run goes on is a checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,6 @@ from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.clock_tables import Schedules
 from bondgraph.run.batch.collect import RunBatch
-from bondgraph.run.batch.fields import UNBEGUN
 from bondgraph.run.batch.native_run import MachineRun, Spent
 from bondgraph.run.batch.results import KeptOfRun
 from bondgraph.run.batch.simd import lane_loop
@@ -30,7 +32,6 @@ from bondgraph.run.batch.validity.sample_check import row_table
 from bondgraph.run.bound import Bound
 from bondgraph.run.events.guard_history import Courses
 from bondgraph.run.events.handler import Settler
-from bondgraph.run.events.loop import ROOM
 from bondgraph.run.events.reference.accumulation import Watch
 from bondgraph.run.hybrid import Underway
 from bondgraph.run.program import Program
@@ -38,9 +39,9 @@ from bondgraph.run.python_callbacks import check_each
 from bondgraph.run.results.result import Result
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import STATUSES, Status
 from bondgraph.run.steppers.choose import in_machine_code, tolerances
 from bondgraph.run.steppers.segment import Selection, endless
-from bondgraph.run.steppers.step_control import PAUSE, STOP
 from bondgraph.run.table import FieldTable
 
 STEPS, LARGE = 4_000, 100
@@ -102,9 +103,9 @@ class Workspace:
         begun = self._begin(self._place, *given)
         while not begun and settler is not None and settler.ready():
             begun = self._begin(self._place, *given)
-        status = self._advanced() if begun else UNBEGUN
-        while status in (PAUSE, ROOM):
-            if status == ROOM:
+        status = self._advanced() if begun else Status.NOT_STARTED
+        while status in (Status.PAUSE, Status.LOG_FULL):
+            if status == Status.LOG_FULL:
                 assert settler is not None
                 pieces.append(settler.emptied())
             elif endless(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
@@ -119,16 +120,16 @@ class Workspace:
         y, last = table.arrays["y"].copy(), table.arrays["m"].copy()
         if settler is None:
             modes[:] = last
-        elif status == STOP:
+        elif status == Status.STOP:
             pieces.append(settler.finished(last, modes))
         ticks = self.schedules.ticks.count
         return MachineRun(
             status, float(table["t"]), y[:n], y[n:], last, rows, modes, tuple(pieces), ticks, self.integrator.effort()
         )
 
-    def _advanced(self) -> int:
+    def _advanced(self) -> Status:
         """The status after a piece of a run."""
-        status = int(self._advance(self._place))
+        status = STATUSES[self._advance(self._place)]
         self.weights.check()
         return status
 
@@ -233,7 +234,7 @@ class Workspace:
             try:
                 self.schedules.follow(key)
             except RunError:
-                batch.status[first:stop] = UNBEGUN
+                batch.status[first:stop] = Status.NOT_STARTED
             else:
                 put_runs(table, blocks, slice(first, stop), batch)
                 go_on = self._alone if lanes is None else self._side_by_side(lanes, key, len(own[0]))

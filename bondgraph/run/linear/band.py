@@ -1,41 +1,41 @@
-"""Band matrices: columns with their entries near the diagonal in; factors in their place, and solutions, out.
+"""Factorise band matrices in place (LU with partial pivoting), and solve with the factors.
 
 Of n unknowns with `lower` diagonals below the main one and `upper` above it, column j begins at j (2 lower + upper + 1); entry
-(i, j) lies at lower + upper + i - j in it. The first `lower` places of a column are room for what pivoting moves there (as
-LAPACK's dgbtrf has it). Factors hold one over each pivot in its place.
+(i, j) lies at lower + upper + i - j in it. The first `lower` numbers of a column are room for the fill of pivoting (as
+LAPACK's dgbtrf has it). Factors hold the reciprocal of each pivot.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Operand, Procedure, Temporary
-from bondgraph.run.linear.idioms import pivot_of, subtract, swap, taken
+from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
 
 _SIZES = {"n": "i64", "lower": "i64", "upper": "i64"}
 
 
-def _least(write: Procedure, one: Temporary, other: Operand) -> Temporary:
+def _minimum(write: Procedure, one: Temporary, other: Operand) -> Temporary:
     return write.select(one < other, one, other, "i64")
 
 
 def factor() -> Procedure:
-    """As `dense.factor`, of a band matrix."""
+    """Factorise a band matrix, as `dense.factor` does."""
     write = Procedure("band_factor", {"a": "ptr", "pivots": "ptr", "worth": "ptr", **_SIZES}, "i64")
     a, pivots, worth, n, lower, upper = (write[name] for name in ("a", "pivots", "worth", *_SIZES))
     above = lower + upper
     length = above + lower + 1
     with write.loop(n) as k:
-        below = _least(write, n - 1 - k, lower)
+        below = _minimum(write, n - 1 - k, lower)
         column = a.at(k * length + above)
-        place = pivot_of(write, column, worth.at(k), below + 1).get()
-        pivots.store(k, k + place, "i64")
-        pivot = column[place]
+        pivot_offset = pivot_of(write, column, worth.at(k), below + 1).get()
+        pivots.store(k, k + pivot_offset, "i64")
+        pivot = column[pivot_offset]
         with write.when(~(write.intrinsic("fabs", pivot) > 0.0)):
             write.give(1)
-        last = _least(write, n - 1, k + above) + 1
-        with write.when(place > 0):
-            swap(write, worth, k, k + place)
+        last = _minimum(write, n - 1, k + above) + 1
+        with write.when(pivot_offset > 0):
+            swap(write, worth, k, k + pivot_offset)
             with write.loop(last, k) as j:
-                swap(write, a.at(j * length + above + k - j), 0, place)
+                swap(write, a.at(j * length + above + k - j), 0, pivot_offset)
         inverse = 1.0 / pivot
         column[0] = inverse
         with write.loop(below + 1, 1) as i:
@@ -50,17 +50,17 @@ def factor() -> Procedure:
 
 
 def solve() -> Procedure:
-    """As `dense.solve`, of a band matrix."""
+    """Solve with the factors of a band matrix, as `dense.solve` does."""
     write = Procedure("band_solve", {"a": "ptr", "pivots": "ptr", "b": "ptr", **_SIZES})
     a, pivots, b, n, lower, upper = (write[name] for name in ("a", "pivots", "b", *_SIZES))
     above = lower + upper
     length = above + lower + 1
     with write.loop(n) as k:
-        value = taken(write, b, k, pivots.load(k, "i64"))
-        subtract(write, b.at(k + 1), a.at(k * length + above + 1), value, _least(write, n - 1 - k, lower))
+        value = swap_in(write, b, k, pivots.load(k, "i64"))
+        subtract(write, b.at(k + 1), a.at(k * length + above + 1), value, _minimum(write, n - 1 - k, lower))
     with write.loop(n) as back:
         k = n - 1 - back
-        column, reach = a.at(k * length + above), _least(write, k, above)
+        column, reach = a.at(k * length + above), _minimum(write, k, above)
         value = b[k] * column[0]
         b[k] = value
         subtract(write, b.at(k - reach), column.at(0 - reach), value, reach)

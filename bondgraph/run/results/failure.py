@@ -64,7 +64,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Doubt:
+class ValidityConcern:
     """Why a run that reached its end cannot be trusted.
 
     Parameters

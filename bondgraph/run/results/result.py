@@ -18,26 +18,28 @@ from bondgraph.run.program.bonds import BondValues, BondVariables
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run.results.curves import curves
 from bondgraph.run.results.energy_account import Ledger, account
-from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.outputs import Outputs
 from bondgraph.run.results.result_cell import result_cell
 from bondgraph.run_arguments import StartValues
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     import pandas
     import xarray
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Statistics:
-    """What a run cost.
+    """Cost of a run.
 
     Parameters
     ----------
     solver, method : "machine code", "dop853"; after a change of method "dop853, bdf".
     steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
-    events : count of transitions; handed_back : instants of events that Python settled, and not machine code.
-    ticks : count of clock ticks; programs : of quadratic programs, in steps with rigid contacts.
+    events : count of transitions; events_in_python : instants of events that Python settled, and not machine code.
+    ticks : count of clock ticks; quadratic_programs : solved, in steps with rigid contacts.
     wall_time : of the whole call, s; integration_time : spent inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     rounding : steps whose tolerance lay below the rounding of the rates, the rtol that these reached, and of which states.
@@ -55,8 +57,8 @@ class Statistics:
     integration_time: float
     local_rtol: float
     ticks: int = 0
-    programs: int = 0
-    handed_back: int = 0
+    quadratic_programs: int = 0
+    events_in_python: int = 0
     rounding: Rounding = field(default_factory=Rounding)
 
     @property
@@ -65,6 +67,7 @@ class Statistics:
         return self.integration_time / max(self.rates, 1)
 
 
+@answer_old_names
 @dataclass(frozen=True, repr=False)
 class Result:
     """A finished run.
@@ -75,7 +78,7 @@ class Result:
     x : states (k, n); m : modes (k, modes); integrals : integrated powers (k, powers), J.
     events : transitions in order, as a frozen sequence (`Events`).
     failure : None, or why the run ended before its time.
-    doubts : why it cannot be trusted though it reached its end.
+    warnings : why it cannot be trusted though it reached its end.
     statistics : what it cost.
     """
 
@@ -90,10 +93,10 @@ class Result:
     events: Events
     failure: Failure | None
     statistics: Statistics
-    doubts: tuple[Doubt, ...] = ()
+    warnings: tuple[ValidityConcern, ...] = ()
 
     def __repr__(self) -> str:
-        end = "in doubt" if self.doubts else "ok"
+        end = "in doubt" if self.warnings else "ok"
         end = end if self.failure is None else f"ended early: {self.failure.reason}"
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no samples"
         return f'Result("{self.program.name}", {span}, {len(self.t)} samples, {len(self.events)} events, {end})'
@@ -103,8 +106,8 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end and can be trusted: there is no failure and no doubt."""
-        return self.failure is None and not self.doubts
+        """True if the run reached its end and can be trusted: there is no failure and no doubt."""
+        return self.failure is None and not self.warnings
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Course of a named quantity, (k, *shape), or of a component, "body.pose[3]"; a parameter is constant, (*shape)."""
@@ -119,12 +122,12 @@ class Result:
     def indeterminate(self) -> dict[str, np.ndarray]:
         """Efforts and flows that the equations leave open in some mode of the run, by name, with the samples (k,) at which they
         are: shares by least norm of what is decided together, as two clutches side by side have while they stick."""
-        found: dict[str, np.ndarray] = {}
-        for places, names in self.program.indeterminate:
-            here = np.all([self.m[:, slot] == state for slot, state in places.items()], axis=0)
+        indeterminate: dict[str, np.ndarray] = {}
+        for states, names in self.program.indeterminate:
+            here = np.all([self.m[:, slot] == state for slot, state in states.items()], axis=0)
             for name in names if np.any(here) else ():
-                found[name] = found.get(name, np.zeros(len(self.t), dtype=bool)) | here
-        return found
+                indeterminate[name] = indeterminate.get(name, np.zeros(len(self.t), dtype=bool)) | here
+        return indeterminate
 
     def __contains__(self, name: object) -> bool:
         return name in self.program.layout
@@ -141,18 +144,18 @@ class Result:
     def bond_values(self, bond: str) -> BondValues:
         """Effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name is a KeyError that lists
         similar ones."""
-        known = {own.name: own for own in self.bonds}
-        if bond not in known:
-            raise unknown_name("bond", bond, known)
-        return BondValues(self[known[bond].effort], self[known[bond].flow])
+        bonds = {each.name: each for each in self.bonds}
+        if bond not in bonds:
+            raise unknown_name("bond", bond, bonds)
+        return BondValues(self[bonds[bond].effort], self[bonds[bond].flow])
 
     @cached_property
     def _outputs(self) -> Outputs:
         return Outputs(self.program, self.p, self.t, self.x, self.m)
 
     def _find(self, names: Sequence[str]) -> None:
-        """Compute what is asked for together."""
-        self._outputs.find(slot for slot in map(self.program.layout.__getitem__, names) if slot.block == "out")
+        """Compute the named outputs together."""
+        self._outputs.compute(slot for slot in map(self.program.layout.__getitem__, names) if slot.block == "out")
 
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity just before and just after every event, (events, *shape) each."""
@@ -169,8 +172,8 @@ class Result:
     @cached_property
     def _sides(self) -> tuple[tuple[np.ndarray, np.ndarray, Outputs], ...]:
         """States, modes and outputs just before and just after every event."""
-        t, own = self.events.times, zip(self.events.x, self.events.m, strict=True)
-        return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in own)
+        t, sides = self.events.times, zip(self.events.x, self.events.m, strict=True)
+        return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in sides)
 
     def __getstate__(self) -> dict[str, Any]:
         """All samples, evaluated, and the names: what a copy in another process gets in place of the code."""
@@ -180,11 +183,11 @@ class Result:
     def at_event(self, event: Event | int, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity just before and just after one event (or the event of this number), (*shape) each."""
         if isinstance(event, int):
-            own: int | None = event
-        elif (own := self.events.place(event)) is None:
+            number: int | None = event
+        elif (number := self.events.index_of(event)) is None:
             return replace(self, events=Events.alone(self.program, self.p, event)).at_event(0, name)
         before, after = self.at_events(name)
-        return before[own], after[own]
+        return before[number], after[number]
 
     def peak(self, name: str) -> tuple[float, float]:
         """Time and value of the largest value of a scalar quantity: among its samples and its values just before and just
@@ -244,13 +247,13 @@ class Result:
         layout = self.program.layout
         names = self.names() if names is None else names
         self._find(names)
-        found: dict[str, Any] = {}
+        variables: dict[str, Any] = {}
         for name in names:
             slot = layout[name]
             over = () if slot.block == "p" else ("t",)
             axes = (*over, *(f"{name} {k}" for k in range(len(slot.shape))))
-            found[name] = (axes, self[name], {"units": slot.unit})
-        return xarray.Dataset(found, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
+            variables[name] = (axes, self[name], {"units": slot.unit})
+        return xarray.Dataset(variables, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
         """Quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". E416, an ImportError too, where
@@ -269,7 +272,7 @@ class Result:
         return pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))
 
 
-_OFF = 0.25
+_MAX_PARABOLA_ERROR = 0.25
 """Distance from the parabola, in its second differences, from which it is not trusted: a sine with ten samples a turn has 0.2."""
 
 
@@ -284,7 +287,7 @@ def refined_peak(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple
     inner = slice(top - 1 - first, top + 2 - first)
     bend, slope, _ = np.polyfit(at[inner], v[inner], 2)
     width = float(np.max(np.abs(at[inner])))
-    if not bend < 0.0 or np.max(np.abs(bend * at**2 + slope * at - v)) > -_OFF * 2.0 * bend * width**2:
+    if not bend < 0.0 or np.max(np.abs(bend * at**2 + slope * at - v)) > -_MAX_PARABOLA_ERROR * 2.0 * bend * width**2:
         return sample
     shift = float(-slope / (2.0 * bend))
     return sample[0] + shift, float(sample[1] + slope * shift + bend * shift**2)

@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import Courses
 from bondgraph.run.events.handler import Settler
 from bondgraph.run.events.reference.accumulation import Watch
@@ -107,7 +107,7 @@ def weights_of(bound: Bound, rtol: float, absolute: np.ndarray | None, longest: 
 
 
 def settling(
-    bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, watching: tuple[Courses, Watch]
+    bound: Bound, settings: Settings, choice: Selection, ticks: ClockSchedule, watching: tuple[Courses, Watch]
 ) -> Settler | None:
     """What settles events in machine code, in the loop of an integrator or where its legs end; None where that is left to
     Python."""
@@ -141,7 +141,7 @@ def _explicit(method: str) -> tuple[Tableau, Library]:
 
 
 def build(
-    bound: Bound, settings: Settings, choice: Selection, ticks: Ticks, weights: Weights, settler: Settler | None = None
+    bound: Bound, settings: Settings, choice: Selection, ticks: ClockSchedule, weights: Weights, settler: Settler | None = None
 ) -> Integrator:
     """The integrator of a choice. Clocks tick inside the machine code; around the others, and where a tick must solve
     algebraic loops, in Python."""
@@ -167,7 +167,7 @@ def in_machine_code(
     settings: Settings,
     choice: Selection,
     weights: Weights,
-    ticks: Ticks | None = None,
+    ticks: ClockSchedule | None = None,
     settler: Settler | None = None,
 ) -> OneStep:
     """A method whose loop is machine code."""

@@ -1,4 +1,7 @@
-"""What the driver asks of an integrator: legs between events, and nothing else."""
+"""What the driver asks of an integrator: legs between events, and nothing else.
+
+In the literature: a segment of integration.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from bondgraph.run.samples import NextPage
-
-STOP, EVENT, PAUSE, STIFF, FAILED, ROOM = "stop", "event", "pause", "stiff", "failed", "room"
+from bondgraph.run.status import Status
 
 
 @dataclass(frozen=True)
@@ -38,17 +40,16 @@ class Leg:
 
     Parameters
     ----------
-    status : why it ended: "stop" (time reached), "event", "pause" (go on by another call), "stiff", "failed", or
-        "room" (it has made room for more events: go on by another call).
+    status : why it ended.
     t, x, q : where it ended: time, states (n,), integrated powers (quadratures,).
     written : count of rows of samples that are filled; of the last page, where there were several.
     fired : transitions whose guards crossed zero upward at t.
-    reason : of a failure.
+    reason : of a failure, "kind: text".
     onset : of the leg that ends here, where an integrator settles events by itself; `held` : in how many rows of samples it has
         written the modes.
     """
 
-    status: str
+    status: Status
     t: float
     x: np.ndarray
     q: np.ndarray

@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.errors import Problem, RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.records import Events
 from bondgraph.run.hybrid import Hybrid, statistics_of
 from bondgraph.run.program import Program
@@ -22,9 +22,9 @@ from bondgraph.run.streaming.consume import Taking
 from bondgraph.run.streaming.memory import Memory
 from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of
-from bondgraph.run.validation.doubts import doubts_of
-from bondgraph.run.validation.judge import judged
-from bondgraph.run_arguments import KeepAsked, Sink, Sinkable
+from bondgraph.run.validation.checked_result import checked_result
+from bondgraph.run.validation.concerns import validity_concerns
+from bondgraph.run_arguments import KeepOptions, Sink, Sinkable
 from bondgraph.sinks.choose import sink_for
 
 PAGE = 2**18
@@ -50,7 +50,7 @@ class KeptRuns:
         try:
             sink.begin(self.program.name, self.chosen.quantities)
             result = self._result(settings, sink, bar, begun)
-            wrong = [*([] if result.failure is None else [result.failure]), *result.doubts]
+            wrong = [*([] if result.failure is None else [result.failure]), *result.warnings]
             sink.end("\n".join(map(str, wrong)), len(result.t))
         except BaseException:
             sink.abandon()
@@ -83,7 +83,7 @@ class KeptRuns:
             failure=run.failure,
             statistics=statistics,
         )
-        few = judged(few, settings.t_start, (since[asked], dates[asked]), (run.t, run.x))
+        few = checked_result(few, settings.t_start, (since[asked], dates[asked]), (run.t, run.x))
         count = taking.asked(holding)
         if few.failure is not run.failure:
             count = min(count, int(np.searchsorted(since, few.since[-1], side="right")))
@@ -105,7 +105,7 @@ class KeptRuns:
             events=few.events,
             failure=few.failure,
             statistics=statistics,
-            doubts=() if few.failure is not None else doubts_of(few, totals, settings.rtol),
+            warnings=() if few.failure is not None else validity_concerns(few, totals, settings.rtol),
             slots=self.chosen.slots,
             values=None,
             totals=totals,
@@ -116,7 +116,7 @@ class KeptRuns:
 def _begun(program: Program, settings: Settings, taking: Taking, bar: Progress) -> Hybrid:
     """A run whose samples are taken a page at a time."""
     bound = Bound(program, settings.p, settings.t_start, settings.span)
-    ticks = Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
+    ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     widths = program.states, bound.quadratures, program.modes
     room = min(len(settings.times), max(1, PAGE // max(sum(widths), 1)))
     run = Hybrid(bound, settings, ticks, bar, samples=SampleRows(room, *widths, taken=taking.take))
@@ -124,7 +124,7 @@ def _begun(program: Program, settings: Settings, taking: Taking, bar: Progress) 
     return run
 
 
-def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepAsked) -> KeptRuns | None:
+def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOptions) -> KeptRuns | None:
     """What runs are to keep, None for everything.
 
     Raises `RunError` E346 for names, E348 for a sink that is none or that nothing is to go to; `FileError` E415 for an ending.

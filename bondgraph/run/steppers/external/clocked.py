@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import TOGETHER, Ticks
+from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.samples import NextPage
-from bondgraph.run.steppers import segment as legs
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.pages import Page
 from bondgraph.run.steppers.segment import Effort, Integrator, Leg
 
@@ -20,7 +20,7 @@ _TICKS = 50
 class Clocked(Integrator):
     """An integrator that is stopped at every tick and begins anew after it."""
 
-    def __init__(self, bound: Bound, integrator: Integrator, ticks: Ticks):
+    def __init__(self, bound: Bound, integrator: Integrator, ticks: ClockSchedule):
         self._bound, self._integrator, self._ticks = bound, integrator, ticks
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
@@ -30,7 +30,7 @@ class Clocked(Integrator):
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Leg:
         ticks, page, ticked = self._ticks, Page(rows, self._m, following), 0
-        end = stop - TOGETHER * abs(stop)
+        end = stop - SAME_TIME * abs(stop)
         while True:
             inside = ticks.next() < end
             ticks.look_ahead()
@@ -43,7 +43,7 @@ class Clocked(Integrator):
                     return replace(ended, written=page.written)
                 ticked += 1
                 if ticked == _TICKS:
-                    return Leg(legs.PAUSE, self._t, self._x, self._q, page.written)
+                    return Leg(Status.PAUSE, self._t, self._x, self._q, page.written)
                 continue
             until = ticks.next() if inside else stop
             ahead = times[page.total :]
@@ -51,7 +51,7 @@ class Clocked(Integrator):
             leg = self._integrator.advance(ahead, page.left, until, page.next)
             self._t, self._x, self._q = leg.t, leg.x, leg.q
             page.wrote(leg.written)
-            if leg.status != legs.STOP or not inside:
+            if leg.status != Status.STOP or not inside:
                 return replace(leg, written=page.written)
 
     def _tick(self) -> Leg | None:
@@ -61,11 +61,11 @@ class Clocked(Integrator):
         self._x, unsolved = bound.consistent(self._t, x, self._m)
         if unsolved is not None:
             text = f"algebraic loop: no solution of the loop through {', '.join(unsolved.elements)} after a tick"
-            return Leg(legs.FAILED, self._t, self._x, self._q, 0, reason=text)
+            return Leg(Status.NOT_FINITE, self._t, self._x, self._q, 0, reason=text)
         after = self._guards(self._t, self._x)
         jumped = np.flatnonzero((before < 0.0) & (after >= 0.0))
         if jumped.size:
-            return Leg(legs.EVENT, self._t, self._x, self._q, 0, tuple(int(i) for i in jumped))
+            return Leg(Status.EVENT, self._t, self._x, self._q, 0, tuple(int(i) for i in jumped))
         self._integrator.restart(self._t, self._x, self._q, self._m, self._levels)
         return None
 

@@ -12,9 +12,9 @@ import numpy as np
 from bondgraph.run.accuracy.reference.error_weights import RENEWALS, Weights
 from bondgraph.run.accuracy.reference.natural_scales import work_scales
 from bondgraph.run.bound import Bound
-from bondgraph.run.linear.layout import is_narrow, reach_of
+from bondgraph.run.linear.layout import band_is_cheaper, bandwidths_of
 from bondgraph.run.samples import NextPage
-from bondgraph.run.steppers import segment as legs
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.external.adapters import DOUBT, FIELDS, PAUSE, ROOT, STOPPED, machine_code
 from bondgraph.run.steppers.external.library import load
 from bondgraph.run.steppers.pages import LentPage, Page
@@ -33,7 +33,7 @@ _FLAGS = {
     -10: ("not finite", "rates stay not finite however small the step"),
     -11: ("not finite", "a rate is not finite"),
 }
-_STATUS = {0: legs.STOP, STOPPED: legs.STOP, ROOT: legs.EVENT, PAUSE: legs.PAUSE, DOUBT: legs.PAUSE}
+_STATUS = {0: Status.STOP, STOPPED: Status.STOP, ROOT: Status.EVENT, PAUSE: Status.PAUSE, DOUBT: Status.PAUSE}
 # Steps per call, so that a long run shows its progress and can be interrupted.
 _BUDGET = 20_000
 # Flags of steps that fail however small.
@@ -88,8 +88,8 @@ class Cvode(Integrator):
         if self._n < BAND_FROM or program.jacobian is None:
             return "dense"
         rows, columns = program.jacobian_entries
-        lower, upper = reach_of(self._n, rows, columns)
-        if is_narrow(self._n, lower, upper) and 2 * lower + upper + 1 <= FILLED * (1.0 + len(rows) / self._n):
+        lower, upper = bandwidths_of(self._n, rows, columns)
+        if band_is_cheaper(self._n, lower, upper) and 2 * lower + upper + 1 <= FILLED * (1.0 + len(rows) / self._n):
             return "band"
         return "sparse" if self._n >= SPARSE_FROM else "dense"
 
@@ -124,7 +124,7 @@ class Cvode(Integrator):
         api, program, memory = self._api, self._bound.program, self._memory
         if self.linear == "band":
             rows, columns = program.jacobian_entries
-            lower, upper = reach_of(self._n, rows, columns)
+            lower, upper = bandwidths_of(self._n, rows, columns)
             matrix = api.SUNBandMatrix(self._width, upper, lower, self._context)
             solver = api.SUNLinSol_Band(self._vector, matrix, self._context)
             places = columns * api.SUNBandMatrix_LDim(matrix) + api.SUNBandMatrix_StoredUpperBandwidth(matrix) + rows - columns
@@ -202,7 +202,7 @@ class Cvode(Integrator):
         page = Page(rows, table.arrays["m"], following)
         page.put(np.broadcast_to(self._y, (skipped, self._width)))
         if stop - self._t <= near:
-            return Leg(legs.STOP, stop, *self._ends(), page.written)
+            return Leg(Status.STOP, stop, *self._ends(), page.written)
         self._page.lend(times[skipped:], page.left, page.next)
         table["stop"], table["reached"] = stop, self._t
         begin = time.perf_counter()
@@ -222,7 +222,7 @@ class Cvode(Integrator):
         kind, reason = _FLAGS.get(flag, ("solver", f"CVODE stops with flag {flag}"))
         if flag in _STUCK and (why := self._too_far()):
             kind, reason = "run too long", f"{reason}: {why}"
-        return Leg(legs.FAILED, self._t, *self._ends(), written, reason=f"{kind}: {reason}")
+        return Leg(Status.NOT_FINITE, self._t, *self._ends(), written, reason=f"{kind}: {reason}")
 
     def _too_far(self) -> str:
         """Why no step can be the first one where the end of the run is too far for that; "" where it is not."""

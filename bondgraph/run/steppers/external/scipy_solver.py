@@ -14,7 +14,7 @@ from bondgraph.run.accuracy.reference.natural_scales import UNDRIVEN, work_scale
 from bondgraph.run.bound import Bound
 from bondgraph.run.events.reference.grazing import Course, first_crossing
 from bondgraph.run.samples import NextPage
-from bondgraph.run.steppers import segment as legs
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.pages import Page
 from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Tolerances
 
@@ -87,14 +87,14 @@ class ScipySolver(Integrator):
         # Rows are put down when the leg is through: where a rate is not finite, it is gone through again from its start.
         begin, reached, y, found = time.perf_counter(), self._t, self._y, [np.zeros((0, self._n + self._nq))]
         fired: tuple[int, ...] = ()
-        status, reason, levels = legs.STOP, "", self._levels
+        status, reason, levels = Status.STOP, "", self._levels
         guards = self._bound.guards(reached, y[: self._n], self._m)
         solver, most = self._solver(stop), min(self._effort.steps + _BUDGET, self._tolerances.steps + 1)
         try:
-            while solver.status == "running" and status == legs.STOP:
+            while solver.status == "running" and status == Status.STOP:
                 message = solver.step()
                 if solver.status == "failed":
-                    status, reason = legs.FAILED, f"step too small: {message}"
+                    status, reason = Status.NOT_FINITE, f"step too small: {message}"
                     break
                 course, before, reached, y = solver.dense_output(), guards, solver.t, solver.y
                 if len(levels):
@@ -102,14 +102,14 @@ class ScipySolver(Integrator):
                     look = functools.partial(self._guards_at, course)
                     crossing, levels = first_crossing(look, (solver.t_old, reached), (before, guards), levels)
                     if crossing is not None:
-                        status, fired, reached = legs.EVENT, crossing.guards, crossing.time
+                        status, fired, reached = Status.EVENT, crossing.guards, crossing.time
                         y = course(reached)
                 inside, times = np.split(times, [int(np.searchsorted(times, reached, side="right"))])
                 if len(inside):
                     found.append(course(inside).T)
                 self._see(reached, y)
-                if status == legs.STOP and solver.status == "running" and self._effort.steps >= most:
-                    status = legs.PAUSE
+                if status == Status.STOP and solver.status == "running" and self._effort.steps >= most:
+                    status = Status.PAUSE
         finally:
             self._effort += Effort(rates=int(solver.nfev), jacobians=int(solver.njev), seconds=time.perf_counter() - begin)
         self._t, self._y, self._levels = float(reached), np.array(y), levels
@@ -135,9 +135,11 @@ class ScipySolver(Integrator):
     def _close_to(self, bad: float, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> Leg:
         """Go on in ever shorter legs to where the rates stop being finite, and end there."""
         if bad - self._t <= 1e-12 * max(abs(bad), self._tolerances.max_step):
-            return Leg(legs.FAILED, self._t, *self._ends(), 0, reason="not finite: a rate, or a derivative of one, is not finite")
+            return Leg(
+                Status.NOT_FINITE, self._t, *self._ends(), 0, reason="not finite: a rate, or a derivative of one, is not finite"
+            )
         part = self.advance(times, rows, self._t + 0.7 * (bad - self._t), following)
-        return replace(part, status=legs.PAUSE) if part.status == legs.STOP else part
+        return replace(part, status=Status.PAUSE) if part.status == Status.STOP else part
 
     def effort(self) -> Effort:
         return self._effort

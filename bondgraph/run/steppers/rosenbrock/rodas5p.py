@@ -7,7 +7,7 @@ from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.handler import Settler
 from bondgraph.run.linear import system
 from bondgraph.run.steppers.driver import procedures
@@ -60,7 +60,7 @@ class Rodas5P(OneStep):
         tolerances: Tolerances,
         weights: SharedWeights,
         linear: str,
-        ticks: Ticks | None,
+        ticks: ClockSchedule | None,
         settler: Settler | None = None,
     ):
         program = bound.program
