@@ -12,8 +12,7 @@ import numpy as np
 from bondgraph.assembly.execute import computed
 from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
-from bondgraph.checks.numbers import check_energies
-from bondgraph.checks.ranges import check_ranges
+from bondgraph.checks.parameters import check_energies, check_ranges
 from bondgraph.compile.starts import AGREES, contradicting_friction, sliding_at_start
 from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.model.element import Element

@@ -40,10 +40,9 @@ from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.output.progress import Progress
-from bondgraph.passes.alias import remove_aliases
-from bondgraph.passes.rings import refuse_rings
+from bondgraph.passes.aliases import remove_aliases
 from bondgraph.passes.shapes import find_shapes
-from bondgraph.passes.sort import sort_statements
+from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
 from bondgraph.schedule.instances.late_system import alike_parts
 from bondgraph.schedule.size import is_large
@@ -73,7 +72,7 @@ def equations(model: Model, causality: Causality | None = None) -> System:
     """
     if not isinstance(model, Model):
         raise no_model(model, "equations", "graph.freeze()")
-    named = refuse_rings(remove_aliases(assemble(model, causality or assign_causality(model))), model)
+    named = refuse_undefined_values(remove_aliases(assemble(model, causality or assign_causality(model))), model)
     return find_shapes(sort_statements(named), model)
 
 

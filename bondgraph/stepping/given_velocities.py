@@ -27,10 +27,9 @@ from bondgraph.model.mechanics import Mechanics, on_bond
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op, combine, zeros
 from bondgraph.model.units import per_second
-from bondgraph.passes.alias import remove_aliases
-from bondgraph.passes.rings import refuse_rings
+from bondgraph.passes.aliases import remove_aliases
 from bondgraph.passes.shapes import find_shapes
-from bondgraph.passes.sort import sort_statements
+from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 
 VELOCITY = "v"
 """Name of the state of an inertia."""
@@ -60,7 +59,7 @@ def held_system(model: Model, causality: Causality, moving: bool, ignored: Colle
         _inertial_field(draft, path, element, moving)
 
     writers: Mapping[type[laws.Law], Writer] = {laws.Storage: kept, laws.InertialField: field, laws.IdealConstraint: _constraint}
-    named = refuse_rings(remove_aliases(assemble(model, causality, writers)), model)
+    named = refuse_undefined_values(remove_aliases(assemble(model, causality, writers)), model)
     return find_shapes(sort_statements(named), model)
 
 

@@ -22,8 +22,8 @@ from bondgraph.errors import raise_if_any
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 from bondgraph.output.lazy import LateRow, LateTable
-from bondgraph.passes.alias import remove_aliases
-from bondgraph.passes.sort import sort_statements
+from bondgraph.passes.aliases import remove_aliases
+from bondgraph.passes.sorting import sort_statements
 from bondgraph.schedule.instances.instances import Instances, instances
 from bondgraph.schedule.instances.sorting import SortedInstances, sorted_instances
 from bondgraph.schedule.instances.table import tabled

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bondgraph.model.ops import NEGATE
-from bondgraph.passes.alias import FREE, MARKED, UNSIGNED
-from bondgraph.passes.sort import evaluation_order
+from bondgraph.passes.aliases import FREE_PENALTY, MARK_PENALTY, NO_SYMBOL_PENALTY
+from bondgraph.passes.sorting import evaluation_order
 from bondgraph.schedule.instances.instances import Instances, StatementInstances
 
 
@@ -87,13 +87,17 @@ def _ranks(given: Instances) -> np.ndarray:
     ranks = np.empty(given.values, dtype=int)
     ranks[0] = len("time")
     variables = ranks[1 : given.starts[0]].reshape(-1, 2)
-    variables[:] = FREE + UNSIGNED + MARKED + bonds[:, None] + [len(":effort"), len(":flow")]
+    variables[:] = FREE_PENALTY + NO_SYMBOL_PENALTY + MARK_PENALTY + bonds[:, None] + [len(":effort"), len(":flow")]
     for kind in given.kinds:
         pattern = kind.pattern
         fixed = {*(state for state, *_ in pattern.states), *pattern.parameters}
         for place, (text, mark, value) in enumerate(zip(pattern.texts, pattern.marks, pattern.values, strict=True)):
             marked = ":" in text or text[-1] == "'"
-            own = (0 if place in fixed else FREE) + (0 if value.symbol else UNSIGNED) + (MARKED if marked else 0)
+            own = (
+                (0 if place in fixed else FREE_PENALTY)
+                + (0 if value.symbol else NO_SYMBOL_PENALTY)
+                + (MARK_PENALTY if marked else 0)
+            )
             length = paths[kind.elements] if mark == 0 else bonds[kind.bonds[:, mark - 1]]
             ranks[kind.rows[:, place]] = own + len(text % "") + length
     return ranks
