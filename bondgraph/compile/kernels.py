@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondgraph.errors import refusal
-from bondgraph.tape.collection import paused_collection
-from bondgraph.tape.preset import Code, Preset
-from bondgraph.tape.routine import Routine, chosen, reachable, steps_of
+from bondgraph.tape.garbage_collection import paused_collection
+from bondgraph.tape.routine import Routine, reachable, select_outputs, steps_of
+from bondgraph.tape.specialise import Code, SpecialisedRoutine
 from bondgraph.tracing.routines import Pattern
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
             width = functools.partial(len, wanted[name].outputs)
             kernels[name] = DeferredKernel(name, wanted[name].sizes, width, make)
         return kernels | {name: numpy_kernel(wanted[name]) for name in INTERPRETED & set(wanted)}
-    found = {name: numpy_kernel(routine) for name, routine in wanted.items() if not isinstance(routine, Preset)}
-    presets = {name: routine for name, routine in wanted.items() if isinstance(routine, Preset)}
+    found = {name: numpy_kernel(routine) for name, routine in wanted.items() if not isinstance(routine, SpecialisedRoutine)}
+    presets = {name: routine for name, routine in wanted.items() if isinstance(routine, SpecialisedRoutine)}
     return found | {name: preset_kernel(routine, found[routine.shared.name]) for name, routine in presets.items()}
 
 
@@ -71,7 +71,7 @@ def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Se
 
         return chosen_in_loops(routines, [slot.start for slot in slots], _is_compiled(backend))
     places = [place for slot in slots for place in range(slot.start, slot.stop)]
-    own = chosen(routines["outputs"].reference, "chosen", places)
+    own = select_outputs(routines["outputs"].reference, "chosen", places)
     starts = tuple(itertools.accumulate((slot.size for slot in slots[:-1]), initial=0))
     if _is_compiled(backend):
         from bondgraph.emit.llvm import compile_routines

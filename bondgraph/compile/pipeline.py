@@ -46,8 +46,8 @@ from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
 from bondgraph.schedule.instances.late_system import alike_parts
 from bondgraph.schedule.size import is_large
-from bondgraph.tape.collection import paused_collection
-from bondgraph.tape.preset import Code
+from bondgraph.tape.garbage_collection import paused_collection
+from bondgraph.tape.specialise import Code
 from bondgraph.tracing.on_tape.values import Untraceable
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.routines import trace_for_runs

@@ -15,7 +15,7 @@ from bondgraph.model.model import ContactPoint, Model
 from bondgraph.output.lazy import LateRow, LateTable
 from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
 from bondgraph.run.program.bonds import bond_variables
-from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tracing.instants.breaks import breaks_of
 from bondgraph.tracing.instants.collisions import colliding
 from bondgraph.tracing.newton import STEPS

@@ -23,8 +23,8 @@ from bondgraph.errors import refusal
 from bondgraph.estimation.free_parameters import VariedNumbers
 from bondgraph.run.events.impacts.participants import tabled
 from bondgraph.run.program import Program
-from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.differentiate import compressed_columns, derivatives_along, jacobian
+from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tape.specialise import appended, hoist

@@ -20,7 +20,7 @@ from bondgraph.schedule.jumps import jumps
 from bondgraph.schedule.loops import Schedule, in_row, schedule
 from bondgraph.schedule.plans import Workshop, derivatives, find
 from bondgraph.schedule.statements import StatementTable, numbered
-from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tracing.routines import Pattern, output_names
 from screws.scalars import equal, where
 

@@ -61,9 +61,9 @@ def _given(kernel: TracedGroup, places: Sequence[int]) -> TracedGroup:
     for name, length in kernel.tape.blocks.items():
         tape.inputs(name, length + len(places) if name == "p" else length)
     block = list(tape.blocks).index("p")
-    new = {position: tape.place((op.INPUT, block, count + k)) for k, position in enumerate(places)}
+    new = {position: tape.intern((op.INPUT, block, count + k)) for k, position in enumerate(places)}
     for position, node in enumerate(kernel.tape.nodes):
         if position not in new:
-            new[position] = tape.place((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node)
+            new[position] = tape.intern((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node)
     outputs = tuple([TapeScalar(tape, new[kernel.tape.scalar(output).index]) for output in kernel.outputs])
     return TracedGroup(tape, kernel.varying, (*kernel.fixed, *[1] * len(places)), outputs, kernel.sizes)

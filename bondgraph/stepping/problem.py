@@ -26,7 +26,7 @@ from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, held_system
 from bondgraph.stepping.quadratic.layout import StepLayout, Wanted
 from bondgraph.stepping.quadratic.matrices import step_routine
 from bondgraph.stepping.supported_elements import unholdable, unsteppable
-from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Routine
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import Untraceable, scalars_of

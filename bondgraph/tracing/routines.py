@@ -12,9 +12,8 @@ import numpy as np
 
 from bondgraph.assembly.system import Indeterminate, LoweredTransition, System, Value
 from bondgraph.tape.differentiate import compressed_columns, jacobian
-from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import Alternatives, Routine
-from bondgraph.tape.specialise import hoist, specialise
+from bondgraph.tape.specialise import Code, SpecialisedRoutine, hoist, specialise
 from bondgraph.tracing.evaluate import Traced, walked
 from bondgraph.tracing.instants.collisions import colliding, collision_table
 from bondgraph.tracing.instants.impulses import alike, answers, impulse_of, impulsive
@@ -209,7 +208,7 @@ def _presets(traced: Traced, routines: Mapping[str, Code]) -> dict[str, Code]:
             shared = routines.get(word)
             if isinstance(shared, Routine):
                 after, name = (event.slot, float(event.target)), f"{word}_{index}"
-                found[name] = Preset(name, shared, "m", after, own if word == "push" else ())
+                found[name] = SpecialisedRoutine(name, shared, "m", after, own if word == "push" else ())
     return found
 
 

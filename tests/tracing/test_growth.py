@@ -12,8 +12,8 @@ from benchmarks.walls import clamped, ladder, levers, star, tree
 from bondgraph import J1, TF, C, Compiled, Graph, I, R, Se, compile_model
 from bondgraph.compile.pipeline import equations
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import listing
+from bondgraph.tape.specialise import Code, SpecialisedRoutine
 from bondgraph.tracing.instants import impulses
 from bondgraph.tracing.linear import sizes
 from bondgraph.tracing.routines import trace_for_runs
@@ -24,7 +24,7 @@ ROWS = {"row": lambda k: k - 1, "tree": lambda k: (k - 1) // 2, "star": lambda _
 def steps(graph: Graph) -> dict[str, int]:
     """Steps of each routine; those that share the code of another count as none."""
     routines = trace_for_runs(equations(graph.freeze()))[0]
-    return {name: 0 if isinstance(r, Preset) else len(listing(r.reference).steps) for name, r in routines.items()}
+    return {name: 0 if isinstance(r, SpecialisedRoutine) else len(listing(r.reference).steps) for name, r in routines.items()}
 
 
 @pytest.mark.parametrize("build", [levers, tree, star, ladder, clamped])
@@ -106,7 +106,7 @@ def test_energy_of_levers_and_of_a_ladder_closes() -> None:
 
 def presets(graph: Graph) -> tuple[dict[str, Code], Compiled]:
     routines = trace_for_runs(equations(graph.freeze()))[0]
-    return {name: r for name, r in routines.items() if isinstance(r, Preset)}, compile_model(graph, progress=False)
+    return {name: r for name, r in routines.items() if isinstance(r, SpecialisedRoutine)}, compile_model(graph, progress=False)
 
 
 def test_events_that_share_an_impulse_do_what_each_would_do_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,11 +150,11 @@ def test_code_for_others_has_steps_of_its_own_for_each_event() -> None:
     """The shared routine with the mode folded in: fewer steps, and no mode of its own among its inputs."""
     routines = presets(ladder(10, 0.0))[0]
     one = routines["reset_0"]
-    assert isinstance(one, Preset)
+    assert isinstance(one, SpecialisedRoutine)
     own = listing(one.reference).steps
     assert len(own) < len(listing(one.shared).steps)
     mode = [name for name, _ in one.blocks].index("m")
-    assert all(step[:3] != (1, mode, one.given[0]) for step in own)
+    assert all(step[:3] != (1, mode, one.fixed[0]) for step in own)
 
 
 def test_natural_sizes_do_not_depend_on_how_they_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ from bondgraph.schedule.instances.sorting import SortedInstances, sorted_instanc
 from bondgraph.schedule.instances.table import tabled
 from bondgraph.schedule.size import KindOfStatement, loops_are_better
 from bondgraph.schedule.statements import StatementTable
-from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.garbage_collection import paused_collection
 
 
 def alike_parts(model: Model, causality: Causality) -> tuple[System, StatementTable] | None:

@@ -63,7 +63,7 @@ def _text(schedule: Schedule, quick: bool) -> str:
     names = [block for block, _ in schedule.blocks]
     texts = [f"@{name}.tables = external global i32"] if len(schedule.tables) else []
     if len(schedule.numbers):
-        texts.append(f"@{name}.{NUMBERS} = external constant [{len(schedule.shared_constants)} x double]")
+        texts.append(f"@{name}.{NUMBERS} = external constant [{len(schedule.numbers)} x double]")
     calls = []
     given = [f"ptr noalias readonly %{block}" for block in names]
     passed = ", ".join(f"ptr %{block}" for block in (*names, "out", "w"))

@@ -115,7 +115,7 @@ class _Cone:
         blocks["other"] += count
         number, scalars = list(blocks).index("other"), np.empty(count, dtype=object)
         for k in range(count):
-            scalars[k] = TapeScalar(self.tape, self.tape.place((op.INPUT, number, start + k)))
+            scalars[k] = TapeScalar(self.tape, self.tape.intern((op.INPUT, number, start + k)))
         return scalars
 
     def _keep(self, statement: Statement, env: Values, moving: set[str]) -> None:

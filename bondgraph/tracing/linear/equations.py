@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.tape.differentiate import active_nodes, dependence, slopes
+from bondgraph.tape.differentiate import active_nodes, slopes, sparsity_pattern
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tracing.on_tape.context import Ground
 from bondgraph.tracing.on_tape.values import Entries, nonzero, partials, through
@@ -64,7 +64,7 @@ def given_equations(entries: Entries, count: int) -> SparseEquations:
 def equations_of(ground: Ground, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> SparseEquations:
     """The equations by which residuals vanish, in terms of unknowns w. Whether they are linear is for the caller to ask."""
     tape = ground.tape
-    columns, _ = dependence(residuals, list(w))
+    columns, _ = sparsity_pattern(residuals, list(w))
     operations = np.sum(np.diff(columns).astype(float) ** 2) / 3.0  # without new entries
     if operations > SPARSER * len(w):
         steps, offsets = _steps(tape, residuals, w)

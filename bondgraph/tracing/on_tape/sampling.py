@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.system import System
-from bondgraph.tape.interpret import complete
+from bondgraph.tape.interpret import evaluate_nodes
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.on_tape.values import Entries, flat
 
@@ -85,7 +85,7 @@ class Samples:
         roots = [self._tape.scalar(value).index for value in entries.values()]
         sizes = self._tape.blocks.items()
         blocks = [self._blocks.get(name, np.zeros((self._count, size))) for name, size in sizes]
-        complete(self._tape, roots, blocks, self._known)
+        evaluate_nodes(self._tape, roots, blocks, self._known)
         table = np.zeros((self._count, len(roots)))
         for k, root in enumerate(roots):
             table[:, k] = self._known[root]
