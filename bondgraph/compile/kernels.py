@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.run.program import Slot
     from bondgraph.schedule.build import Scheduled
-    from bondgraph.schedule.loops import Schedule
+    from bondgraph.schedule.memory_layout import Schedule
 
 BACKENDS = ("auto", "llvm", "numpy")
 
@@ -67,9 +67,9 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
 def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Sequence[Slot]) -> tuple[Kernel, tuple[int, ...]]:
     """A kernel of the outputs in these slots alone, and where it gives each of them."""
     if not isinstance(routines, Mapping):
-        from bondgraph.schedule.build import chosen_in_loops
+        from bondgraph.schedule.build import select_in_loops
 
-        return chosen_in_loops(routines, [slot.start for slot in slots], _is_compiled(backend))
+        return select_in_loops(routines, [slot.start for slot in slots], _is_compiled(backend))
     places = [place for slot in slots for place in range(slot.start, slot.stop)]
     own = select_outputs(routines["outputs"].reference, "chosen", places)
     starts = tuple(itertools.accumulate((slot.size for slot in slots[:-1]), initial=0))

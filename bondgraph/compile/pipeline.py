@@ -11,7 +11,7 @@ A stage reports all problems that it finds, and what it hands on has none of the
 | `refuse_rings` | - | what only names decide would look like an algebraic loop |
 | `sort_statements` | order of evaluation; loops torn | what is torn is unknown, and its shape follows from what needs it |
 | `find_shapes` | shape of every value | each formula runs once on floats, so that one that does not fit its bond ends here |
-| or `alike_parts` | the same from `assemble` on, by numbers alone | large models of parts that are alike need no names yet |
+| or `system_of_instances` | the same from `assemble` on, by numbers alone | large models of parts that are alike need no names yet |
 | `trace_for_runs` | -> routines on a tape; or `scheduled`, of large models: loops | what is unknown is solved on the way |
 | `kernels_of` | -> machine code, or NumPy | |
 | `program_of` | -> `Program`, what solvers run | |
@@ -44,7 +44,7 @@ from bondgraph.passes.aliases import remove_aliases
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
-from bondgraph.schedule.instances.late_system import alike_parts
+from bondgraph.schedule.instances.lazy_system import system_of_instances
 from bondgraph.schedule.size import is_large
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.specialise import Code
@@ -97,7 +97,7 @@ def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool
     with Progress(f'compiling "{model.name}"', 1.0, progress) as bar:
         bar.show(0.0, "causality and equations")
         causality = assign_causality(model)
-        alike = alike_parts(model, causality)
+        alike = system_of_instances(model, causality)
         system, table = (equations(model, causality), None) if alike is None else alike
         times.append(time.perf_counter())
         bar.show(_WRITTEN, "tracing")
