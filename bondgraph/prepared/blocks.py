@@ -96,4 +96,4 @@ def plainly_fit(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m: n
     held, kernel = compiled.held_in(m[0]), compiled.program.closing_flows
     if held is None or kernel is None:
         return finite
-    return finite & ~np.any(kernel.many(t, x, p, m[0])[:, held.chosen], axis=1)
+    return finite & ~np.any(kernel.many(t, x, p, m[0])[:, held.flow_indices], axis=1)

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile.changes import checked_changes, mapping_of
+from bondgraph.compile.changes import checked_changes, mapping_of, unusable_parameters
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.consistency import foreign_velocities
+from bondgraph.compile.consistency import misfit_problems
 from bondgraph.compile.starts import contradicting_switches
-from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.output.short_repr import brief
 from bondgraph.prepared.blocks import in_rows, parameter_rows, plainly_fit, start_rows
@@ -54,7 +53,7 @@ class PreparedRun:
         model, system = own.model, own.system
         x, m, p = own.starting_point(initial, parameters)
         if not np.isfinite(p).all():
-            changes = own.with_found(initial, parameters)
+            changes = own.with_start_parameters(initial, parameters)
             numbers = {**system.parameters, **checked_changes(model, system, changes)}
             raise_if_any(model.name, unusable_parameters(model, system, numbers, own.prepare, own.evaluate(t, x, p, m)))
         if own.switches is not None or program.closing is not None:
@@ -73,7 +72,7 @@ class PreparedRun:
         held, kernel = own.held_in(m), program.closing_flows
         if held is not None and kernel is not None:
             motion = held.motion(program, kernel, t, p, m)
-            raise_if_any(model.name, foreign_velocities(model, motion, held.places, x))
+            raise_if_any(model.name, misfit_problems(model, motion, held.slices, x))
 
     def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
         """A run from numbers in the order of the kernels, as `start` gives them, which are not looked at: contiguous arrays of

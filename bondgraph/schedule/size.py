@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 
-from bondgraph.assembly.identity import formula_key
+from bondgraph.assembly.formula_keys import formula_key
 from bondgraph.assembly.system import System
 from bondgraph.model.ops import TIME_DERIVATIVE, Op
 from bondgraph.schedule.kernels import traced

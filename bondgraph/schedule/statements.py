@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bondgraph.assembly.identity import formula_key
+from bondgraph.assembly.formula_keys import formula_key
 from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import IDENTITY, Op
 from bondgraph.schedule.calls import ValueTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.assembly.identity import formula_key
+from bondgraph.assembly.formula_keys import formula_key
 from bondgraph.model.ops import Op, combine, constant
 from bondgraph.schedule.calls import Call, Kind
 from bondgraph.schedule.list_scheduling import batches, needed

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from bondgraph.assembly.assemble import assemble
-from bondgraph.assembly.identity import formula_key
+from bondgraph.assembly.formula_keys import formula_key
 from bondgraph.assembly.patterns import state_of
 from bondgraph.assembly.system import Power, System
 from bondgraph.causality.assign import Causality
