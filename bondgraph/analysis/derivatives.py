@@ -89,13 +89,13 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     traced = values_on_tape(compiled.system)
     labels, places = pick_inputs(traced, inputs)
     names, wanted = pick_outputs(traced, outputs)
-    states, state_places, state_labels = moving_states(traced.ground.system)
+    states, state_places, state_labels = moving_states(traced.context.system)
     rates = [scalar for s in states for scalar in scalars_of(traced.values[s.rate])]
-    given = traced.ground.inputs
+    given = traced.context.inputs
     variables = [*(given["x"][place] for place in state_places), *(given["p"][place] for place in places)]
     slopes = jacobian([*rates, *wanted], variables)
     blocks = tuple((block, len(scalars)) for block, scalars in given.items())
-    routine = Routine("derivatives", traced.ground.tape, blocks, (*rates, *wanted, *slopes.values))
+    routine = Routine("derivatives", traced.context.tape, blocks, (*rates, *wanted, *slopes.values))
     rows, columns = np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int)
     return Derivatives(compiled, state_labels, labels, names, state_places, places, rows, columns, numpy_kernel(routine))
 

@@ -60,8 +60,8 @@ def linearise_sampled(
     traced = values_on_tape(compiled.system)
     labels, places = pick_inputs(traced, inputs)
     names, wanted = pick_outputs(traced, outputs)
-    states, state_places, state_labels = own_states(traced.ground.system)
-    given = traced.ground.inputs
+    states, state_places, state_labels = own_states(traced.context.system)
+    given = traced.context.inputs
     variables = [*(given["x"][place] for place in state_places), *(given["p"][place] for place in places)]
     n, count, own = len(state_places), len(variables), list(state_places)
 
@@ -147,8 +147,8 @@ def _clock(compiled: Compiled, p: np.ndarray) -> tuple[float, float]:
 def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[Any]) -> _Differentiated:
     """Values (k,) and their derivatives (k, variables), at a point."""
     slopes = jacobian(scalars, variables)
-    blocks = tuple((block, len(own)) for block, own in traced.ground.inputs.items())
-    kernel = numpy_kernel(Routine("sampled", traced.ground.tape, blocks, (*scalars, *slopes.values)))
+    blocks = tuple((block, len(own)) for block, own in traced.context.inputs.items())
+    kernel = numpy_kernel(Routine("sampled", traced.context.tape, blocks, (*scalars, *slopes.values)))
     rows, columns = np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int)
 
     def evaluated(point: Point) -> tuple[np.ndarray, np.ndarray]:

@@ -16,9 +16,9 @@ from bondgraph.output.lazy import LateRow, LateTable
 from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
 from bondgraph.run.program.bonds import bond_variables
 from bondgraph.tape.garbage_collection import paused_collection
-from bondgraph.tracing.instants.breaks import breaks_of
-from bondgraph.tracing.instants.collisions import colliding
-from bondgraph.tracing.newton import STEPS
+from bondgraph.tracing.events.collisions import colliding
+from bondgraph.tracing.events.time_events import breaks_of
+from bondgraph.tracing.newton import NEWTON_STEPS
 from bondgraph.tracing.on_tape.values import flat
 from bondgraph.tracing.routines import output_names
 from bondgraph.tracing.singular_messages import contradicting, paradox
@@ -157,7 +157,7 @@ def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[Newton
             tuple(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop])),
             tuple(k for name in loop.guesses for k in indices[name]),
             kernels[f"newton_{index}"],
-            STEPS,
+            NEWTON_STEPS,
             tuple(float(size) for name in loop.guesses for size in np.abs(np.ravel(guesses[name]))),
         )
         for index, loop in enumerate(loop for loop in system.loops if loop.guesses)

@@ -48,7 +48,7 @@ def _described(system: System, states: list[State]) -> tuple[tuple[State, ...], 
 
 def pick_inputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return labels of inputs and their indices in the parameter vector; `ModelError` E250 unless parameters, each named once."""
-    system = traced.ground.system
+    system = traced.context.system
     sizes = [int(np.size(value)) for value in system.parameters.values()]
     starts = dict(zip(system.parameters, itertools.accumulate(sizes, initial=0), strict=False))
     picked = list(_picked(system, "inputs", names, system.parameters, "E250", "parameter, so no input"))
@@ -63,7 +63,7 @@ def pick_inputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str, 
 
 def pick_outputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     """Return labels of outputs and their scalars on the tape; `ModelError` E251 for an unknown name."""
-    picked = list(_picked(traced.ground.system, "outputs", names, traced.values, "E251", "value of the model"))
+    picked = list(_picked(traced.context.system, "outputs", names, traced.values, "E251", "value of the model"))
     flat = {full: scalars_of(traced.values[full]) for _, full, _ in picked}
     return tuple(label for label, _, _ in picked), tuple(flat[full][k] for _, full, k in picked)
 

@@ -29,7 +29,7 @@ from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tape.specialise import appended, hoist
 from bondgraph.tracing.evaluate import Traced
-from bondgraph.tracing.instants.breaks import breaks_of
+from bondgraph.tracing.events.time_events import breaks_of
 from bondgraph.tracing.routines import outputs_of, values_on_tape
 
 _Direction = dict[int, TapeScalar | float]
@@ -71,7 +71,7 @@ class Variational:
         with paused_collection():
             self._traced: Traced = values_on_tape(compiled.system)
             self._scalars = outputs_of(self._traced)
-        ground = self._traced.ground
+        ground = self._traced.context
         self.n, self.k = len(ground.inputs["x"]), len(varied)
         self._tape, self._given = ground.tape, ground.inputs
         collisions = compiled.program.collisions

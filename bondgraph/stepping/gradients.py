@@ -68,7 +68,7 @@ class StepSlopes:
 @functools.lru_cache(maxsize=8)
 def slopes_of(steps: Steps, inputs: tuple[int, ...]) -> StepSlopes:
     """Differentiate once, to be evaluated at many steps; `inputs` are places of parameters."""
-    ground, values = steps.traced.ground, steps.traced.values
+    ground, values = steps.traced.context, steps.traced.values
     tape, given = ground.tape, ground.inputs
     variables = [*given["x"], *(given["p"][k] for k in inputs)]
     blocks = (*((name, len(given[name])) for name in ("t", "x", "p", "m")), ("h", 1))

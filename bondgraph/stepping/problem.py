@@ -181,7 +181,7 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
 
 def _works(traced: Traced, model: Model, wanted: Wanted) -> Routine:
     """What the account needs besides the powers of the system."""
-    ground, values, system = traced.ground, traced.values, traced.ground.system
+    ground, values, system = traced.context, traced.values, traced.context.system
     velocities = [ground.inputs["x"][k] for name in velocities_of(system, model) for k in system.places[name]]
 
     def at(name: str) -> list[Any]:

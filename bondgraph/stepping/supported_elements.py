@@ -47,7 +47,7 @@ def unsteppable(traced: Traced, model: Model, wanted: Wanted) -> list[Problem]:
     """Sources whose effort comes from velocities, or from states of controllers, where a step has no inertia to answer them."""
     if wanted.full:
         return []
-    ground, system, found = traced.ground, traced.ground.system, list[Problem]()
+    ground, system, found = traced.context, traced.context.system, list[Problem]()
     velocities = velocities_of(system, model)
     names = {ground.inputs["x"][k].index: state for state in system.states for k in system.places[state.name]}
     for path, element in model.elements.items():
@@ -68,7 +68,7 @@ def unsteppable(traced: Traced, model: Model, wanted: Wanted) -> list[Problem]:
 
 def _has_dynamics(name: str, traced: Traced, model: Model) -> bool:
     """Whether a state of a block goes on by itself, with a rate that depends on other states, while all velocities vanish."""
-    ground, system = traced.ground, traced.ground.system
+    ground, system = traced.context, traced.context.system
     path = name.rpartition(".")[0]
     if path not in model.elements or not isinstance(model.elements[path].law, laws.SignalBlock):
         return False

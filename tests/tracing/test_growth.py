@@ -14,7 +14,7 @@ from bondgraph.compile.pipeline import equations
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.tape.routine import listing
 from bondgraph.tape.specialise import Code, SpecialisedRoutine
-from bondgraph.tracing.instants import impulses
+from bondgraph.tracing.events import impulses
 from bondgraph.tracing.linear import sizes
 from bondgraph.tracing.routines import trace_for_runs
 
@@ -113,7 +113,7 @@ def test_events_that_share_an_impulse_do_what_each_would_do_alone(monkeypatch: p
     graph = ladder(10, 0.0)
     shared, compiled = presets(graph)
     assert {name.partition("_")[0] for name in shared} == {"reset", "push"}
-    monkeypatch.setattr(impulses, "MANY", 1000)
+    monkeypatch.setattr(impulses, "MIN_SHARING_EVENTS", 1000)
     alone, apart = presets(graph)
     assert not alone
     x, m = compiled.initial()
@@ -162,7 +162,7 @@ def test_natural_sizes_do_not_depend_on_how_they_are_found(monkeypatch: pytest.M
     places = {(i, j) for i in range(n) for j in (i, rng.integers(n), rng.integers(n))}
     samples = {place: np.exp(3.0 * rng.normal(size=4)) * rng.choice([-1.0, 1.0]) for place in sorted(places)}
     dense = sizes.natural_sizes(samples, n, n)
-    monkeypatch.setattr(sizes, "DENSE", 0)
+    monkeypatch.setattr(sizes, "MAX_DENSE_ENTRIES", 0)
     for one, other in zip(dense, sizes.natural_sizes(samples, n, n), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
     turned = {(i, j): 1e9 * v if i == 3 else v for (i, j), v in samples.items()}

@@ -38,7 +38,7 @@ _DENSE = 4000
 def step_routine(traced: Traced, model: Model, wanted: Wanted) -> tuple[Routine, StepLayout]:
     """The routine (blocks t, x, p, m, h) and the layout of its outputs."""
     values = StepValues(traced, model)
-    n, ground = len(values.v), values.ground
+    n, ground = len(values.v), values.context
     H, f = mechanics_of(values, wanted)
     contacts = contact_rows(values, wanted)
     rows, lower, held = _with_constraints(values, contacts)

@@ -25,9 +25,9 @@ class StepValues:
     """
 
     def __init__(self, traced: Traced, model: Model):
-        self.ground, self.model = traced.ground, model
-        self.values, self.system, self.tape = traced.values, traced.ground.system, traced.ground.tape
-        self.x = self.ground.inputs["x"]
+        self.context, self.model = traced.context, model
+        self.values, self.system, self.tape = traced.values, traced.context.system, traced.context.tape
+        self.x = self.context.inputs["x"]
         (self.h,) = self.tape.inputs("h", 1)
         self.places, self.labels, self.owners, self.turns = list[int](), list[str](), list[str](), list[bool]()
         for name in velocities_of(self.system, model):
@@ -45,7 +45,7 @@ class StepValues:
 
     def resting(self, scalars: Sequence[Any]) -> list[TapeScalar]:
         """Scalars with all velocities zero."""
-        return self.ground.without(self.v, [self.tape.scalar(s) for s in scalars])
+        return self.context.without(self.v, [self.tape.scalar(s) for s in scalars])
 
     def slopes(self, scalars: Sequence[Any], by: Sequence[TapeScalar] | None = None) -> Sparse:
         """Nonzero derivatives (scalar, velocity), or by other inputs."""
@@ -54,4 +54,4 @@ class StepValues:
 
     def curved(self, slopes: Sparse) -> bool:
         """Whether slopes depend on the velocities themselves."""
-        return bool({scalar.index for scalar in self.v} & self.ground.reached(list(slopes.values())))
+        return bool({scalar.index for scalar in self.v} & self.context.reached(list(slopes.values())))
