@@ -1,6 +1,7 @@
 # make demo   set everything up, run the rolling eggs, open their page, draw poster, plots and movie; all in demo/
 # make environment  set everything up that the checks need
-# make test   set everything up, run every check
+# make test   set everything up, run every check that is quick or often finds something
+# make thorough  the other checks: types, notebooks, links of the site, code for other processors and by C compilers
 # make portable  the checks that compare text and tight numbers once more, as the least processor of the family rounds
 # make pictures  draw every picture under docs/ anew
 # make notebooks  run the notebooks of examples/ and store what they show
@@ -31,7 +32,7 @@ ONE_THREAD = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Two workers take one file after the other, in the order of tests/conftest.py: the longest first.
 SHARED = -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo environment test portable pictures notebooks docs dist bench campaign clean
+.PHONY: demo environment test thorough portable pictures notebooks docs dist bench campaign clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m examples.rolling_eggs --out demo --open
@@ -41,7 +42,10 @@ environment: $(VENV)/dev.stamp
 test: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(ONE_THREAD) $(BIN)/python -m pytest -q $(SHARED)
+	$(ONE_THREAD) $(BIN)/python -m pytest -q $(SHARED) -m "not thorough"
+
+thorough: $(VENV)/dev.stamp
+	$(ONE_THREAD) $(BIN)/python -m pytest -q $(SHARED) -m thorough
 
 portable: $(VENV)/dev.stamp
 	$(ONE_THREAD) OPENBLAS_CORETYPE=Prescott SCREWBOND_PROCESSOR=baseline NPY_DISABLE_CPU_FEATURES="$(DISPATCHED)" \

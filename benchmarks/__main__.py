@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks import (
+    bondgraphtools,
     chain,
     delta,
     events,
     front_end,
     hand,
+    hand_mujoco,
     mujoco_ellipsoids,
     outputs,
     piles,
@@ -34,23 +37,31 @@ MAINS = {
     "reactions": reactions.main,
     "delta": delta.main,
     "hand": hand.main,
+    "hand in MuJoCo": hand_mujoco.main,
     "ellipsoids": mujoco_ellipsoids.main,
     "piles": piles.main,
     "sweeps": sweeps.main,
     "prepared": prepared.main,
     "stiff": stiff.main,
     "events": events.main,
+    "BondGraphTools": bondgraphtools.main,
 }
+"""Every file of this folder that measures something by itself."""
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
     """Run all, print their tables, and write all figures where asked."""
-    run_command(__doc__, None, _run)
+    flags = list(sys.argv[1:] if arguments is None else arguments)
+    write = ["--write"] if "--write" in flags else []
+
+    def run(quick: bool) -> dict[str, Any]:
+        return _all([*(["--quick"] if quick else []), *write])
+
+    return run_command(__doc__, flags, run)
 
 
-def _run(quick: bool) -> dict[str, Any]:
+def _all(flags: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    flags = [*(["--quick"] if quick else []), *(["--write"] if "--write" in sys.argv[1:] else [])]
     for name, run in MAINS.items():
         if found:
             print()

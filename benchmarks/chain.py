@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import subprocess
 import tempfile
 import time
@@ -19,7 +18,7 @@ import numpy as np
 
 from benchmarks.command import run_command
 from benchmarks.hand_written import Disagreement, compiler
-from benchmarks.timing import interleaved, machine_loop, median, processor, ratio, table
+from benchmarks.timing import interleaved, machine_loop, median, processor, ratio, table, without_cache
 from bondgraph import J0, J1, C, Compiled, Graph, I, R, Sf, compile_model
 
 SOURCE = Path(__file__).with_name("chain.c")
@@ -115,11 +114,11 @@ def machine_code(compiled: Compiled) -> float:
 
 
 def stiff(sections: int) -> dict[str, float]:
-    """A run with springs of 1e6 N/m by bdf with sparse algebra; CPU seconds, which other users of the machine hardly change."""
+    """A run with springs of 1e6 N/m by rodas5p; CPU seconds, which other users of the machine hardly change."""
     compiled = compile_model(chain(sections, stiffness=1e6, damping=2e3))
-    compiled.simulate(1e-6, method="bdf", linear="sparse")  # compiles the Jacobian
+    compiled.simulate(1e-6, method="rodas5p")  # compiles the Jacobian
     begin = time.process_time()
-    result = compiled.simulate(0.5, method="bdf", linear="sparse", rtol=1e-6, samples=0.1)
+    result = compiled.simulate(0.5, method="rodas5p", rtol=1e-6, samples=0.1)
     seconds = time.process_time() - begin
     if result.failure is not None:
         raise RuntimeError(f"the stiff chain of {sections} sections stops: {result.failure}")
@@ -145,15 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _run(quick: bool) -> dict[str, Any]:
-    kept = os.environ.get("SCREWBOND_CACHE")
-    os.environ["SCREWBOND_CACHE"] = "off"
-    try:
-        return _measure(SECTIONS[:3] if quick else SECTIONS, STIFF[:2] if quick else STIFF, 10 if quick else 60)
-    finally:
-        if kept is None:
-            del os.environ["SCREWBOND_CACHE"]
-        else:
-            os.environ["SCREWBOND_CACHE"] = kept
+    with without_cache():
+        return _measure(*((10, 400), (100,), 3) if quick else (SECTIONS, STIFF, 60))
 
 
 def _measure(sizes: Sequence[int], stiff_sizes: Sequence[int], rounds: int) -> dict[str, Any]:
@@ -194,7 +186,7 @@ def _measure(sizes: Sequence[int], stiff_sizes: Sequence[int], rounds: int) -> d
         for n, part in found["stiff"].items()
     ]
     titles = ("sections", "states", "nonzeros", "steps", "CPU s", "us/(step section)")
-    print(table("stiff chain, bdf with sparse algebra, 0.5 s", titles, lines))
+    print(table("stiff chain, rodas5p, 0.5 s", titles, lines))
     return found
 
 

@@ -40,18 +40,17 @@ def start(name: str, cache: str, modules: list[str]) -> dict[str, Any]:
 
 
 def measure(name: str, repeats: int = 5) -> dict[str, Any]:
-    """Medians over fresh processes: with the cache on disk disabled, and with it filled.
+    """Medians over fresh processes: with the cache on disk disabled, and with it filled. Without repeats, what the first took.
 
     `lazy` is what the first process spends on the modules that the package imports late; the others have them already.
     """
     from benchmarks.timing import median
 
-    first = start(name, "off", [])
-    modules = first["modules"]
-    cold = [start(name, "off", modules) for _ in range(repeats)]
     with tempfile.TemporaryDirectory() as folder:
-        start(name, folder, modules)
-        warm = [start(name, folder, modules) for _ in range(repeats)]
+        first = start(name, folder, [])  # finds the cache empty, and fills it
+        modules = first["modules"]
+        cold = [start(name, "off", modules) for _ in range(repeats)] or [first]
+        warm = [start(name, folder, modules) for _ in range(max(repeats, 1))]
     keys = ("graph", "build", "trace", "compile", "ready", "first run", "second run", "again")
     return {
         "late imports included": first["ready"],
@@ -67,7 +66,7 @@ def imports(repeats: int = 5) -> dict[str, float]:
     from benchmarks.timing import median
 
     times: dict[str, list[float]] = {"numpy": [], "bondgraph": []}
-    for _ in range(repeats):
+    for _ in range(max(repeats, 1)):
         for package, found in times.items():
             found.append(import_time(package))
     return {package: median(found) for package, found in times.items()}

@@ -13,9 +13,15 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from benchmarks.hand_written import Disagreement
+from benchmarks.hand_written import Disagreement, Missing
 
 README = Path(__file__).with_name("README.md")
+PACKAGES = {
+    "mujoco": "MuJoCo is not installed: pip install 'screwbond[bench]'",
+    "BondGraphTools": "BondGraphTools is not installed: pip install BondGraphTools==0.4.6",
+}
+"""Packages that a comparison may need, and how to get them."""
+LEFT_OUT = "this comparison is left out"
 
 
 class _Both(io.StringIO):
@@ -36,10 +42,11 @@ def run_command(
     run: Callable[[bool], dict[str, Any]],
     quick: str = "few repetitions: to see that it works",
 ) -> dict[str, Any] | None:
-    """Measure and print with `run`(quick?), and write its figures to a JSON file, its tables into the README, where asked; None
-    where MuJoCo is missing.
+    """Measure and print with `run`(quick?), and write its figures to a JSON file, its tables into the README, where asked.
 
-    Raises `SystemExit` where hand-written code disagrees with what was compiled, or its compiler is missing.
+    Returns the figures. Where a C compiler or one of `PACKAGES` is missing, prints that and returns None.
+
+    Raises `SystemExit` where hand-written code disagrees with what was compiled.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", type=Path, help="write all figures to this file")
@@ -49,12 +56,15 @@ def run_command(
     try:
         with redirect_stdout(own):
             found = run(given.quick)
-    except (Disagreement, FileNotFoundError) as reason:
+    except Disagreement as reason:
         raise SystemExit(f"benchmarks: {reason}") from reason
+    except Missing as reason:
+        print(f"{reason}; {LEFT_OUT}")
+        return None
     except ModuleNotFoundError as missing:
-        if missing.name != "mujoco":
+        if missing.name not in PACKAGES:
             raise
-        print("MuJoCo is not installed: pip install 'screwbond[bench]'; this comparison is left out")
+        print(f"{PACKAGES[missing.name]}; {LEFT_OUT}")
         return None
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import os
+import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -23,22 +23,22 @@ from benchmarks.delta_sampled import TITLE, sampled_tracking
 from benchmarks.delta_tracking import report as tracked
 from benchmarks.delta_tracking import tracking
 from benchmarks.hand_written import AGREEMENT, FLAGS, Disagreement, compiler_version
-from benchmarks.timing import interleaved, median, processor, ratio, table
+from benchmarks.timing import interleaved, median, processor, ratio, table, without_cache
 from bondgraph import compile_model
 from bondgraph.tape.routine import Routine, listing
 from bondgraph.tracing.routines import trace
 
 STATES = 500
 TOLERANCES = (1e-3, 1e-4, 1e-6, 1e-8, 1e-10)
+DROPS = tuple(itertools.product((DeltaParameters.fit().DAMPING, 1e-3, 0.0), (1e-6, 1e-9)))
+"""Damping of the angles and rtol of free drops."""
 STALLED = 20_000
 """Steps after which a run that does not come on is given up."""
 
 
 def construction() -> dict[str, float]:
     """Seconds from nothing to a right-hand side that has been called once, without cached machine code."""
-    kept = os.environ.get("SCREWBOND_CACHE")
-    os.environ["SCREWBOND_CACHE"] = "off"
-    try:
+    with without_cache():
         begin = time.perf_counter()
         graph = delta_graph(DeltaParameters.fit())
         built = time.perf_counter()
@@ -46,10 +46,6 @@ def construction() -> dict[str, float]:
         x, m = compiled.initial()
         compiled.program.rates(0.0, x, compiled.parameters(), m)
         done = time.perf_counter()
-    finally:
-        os.environ.pop("SCREWBOND_CACHE")
-        if kept is not None:
-            os.environ["SCREWBOND_CACHE"] = kept
     return {"graph": built - begin, **compiled.timings, "total": done - begin}
 
 
@@ -107,14 +103,14 @@ def _momenta(p: DeltaParameters, x: np.ndarray) -> np.ndarray:
     return out.reshape(x.shape)
 
 
-def tolerances() -> list[dict[str, float]]:
+def tolerances(several: Sequence[float] = TOLERANCES, repeats: int = 7) -> list[dict[str, float]]:
     """Free motion of two seconds at several tolerances: drift, error against a run at 1e-13, steps and time."""
     robot = DeltaRobot(DeltaParameters.fit())
     given: dict[str, Any] = {"y": START, "torque": -0.8 * np.ones(3), "samples": 0.02}
     exact = robot.simulate(2.0, **given, rtol=1e-13)
     rows = []
-    for rtol in TOLERANCES:
-        runs = [robot.simulate(2.0, **given, rtol=rtol, max_step=1.0) for _ in range(7)]
+    for rtol in several:
+        runs = [robot.simulate(2.0, **given, rtol=rtol, max_step=1.0) for _ in range(repeats)]
         walls = [run.statistics.wall_time for run in runs]
         rows.append(
             {
@@ -129,7 +125,7 @@ def tolerances() -> list[dict[str, float]]:
     return rows
 
 
-def coordinates() -> dict[str, Any]:
+def coordinates(drops: Sequence[tuple[float, float]] = DROPS, repeats: int = 9) -> dict[str, Any]:
     """Eighteen stabilised states against six minimal ones: cost, and free drops through the singularities."""
     p = DeltaParameters.fit()
     y, u = np.array(START), (-1.2, -1.5, -1.3)
@@ -139,7 +135,7 @@ def coordinates() -> dict[str, Any]:
         ("stabilised", lambda: robot.simulate(1.0, y=y, torque=u, rtol=1e-8, samples=0.05, max_step=1.0).result),
         ("minimal", lambda: minimal.simulate(1.0, rtol=1e-8, samples=0.05, max_step=1.0)),
     ):
-        results = [run() for _ in range(9)]
+        results = [run() for _ in range(repeats)]
         angles = results[0]["y" if name == "stabilised" else "mechanism.q"]
         work = [result.statistics for result in results]
         found["cost"][name] = {
@@ -151,24 +147,23 @@ def coordinates() -> dict[str, Any]:
         }
     ends = [np.array(found["cost"][name]["angles"]) for name in found["cost"]]
     found["difference"] = float(np.abs(ends[0] - ends[1]).max())
-    for damping in (p.DAMPING, 1e-3, 0.0):
-        for rtol in (1e-6, 1e-9):
-            given = replace(p, DAMPING=damping)
-            at = (0.25 * np.pi,) * 3
-            other = compile_model(minimal_graph(given, at))
-            small = other.simulate(5.0, rtol=rtol, max_steps=STALLED, progress=False)
-            large = DeltaRobot(given).simulate(5.0, y=at, rtol=rtol)
-            found["drop"].append(
-                {
-                    "damping": damping,
-                    "rtol": rtol,
-                    "minimal ends": _end(small),
-                    "stabilised ends": _end(large.result),
-                    "minimal steps": small.statistics.steps,
-                    "stabilised steps": large.statistics.steps,
-                    "drift": float(large.drift.max()),
-                }
-            )
+    for damping, rtol in drops:
+        given = replace(p, DAMPING=damping)
+        at = (0.25 * np.pi,) * 3
+        other = compile_model(minimal_graph(given, at))
+        small = other.simulate(5.0, rtol=rtol, max_steps=STALLED, progress=False)
+        large = DeltaRobot(given).simulate(5.0, y=at, rtol=rtol)
+        found["drop"].append(
+            {
+                "damping": damping,
+                "rtol": rtol,
+                "minimal ends": _end(small),
+                "stabilised ends": _end(large.result),
+                "minimal steps": small.statistics.steps,
+                "stabilised steps": large.statistics.steps,
+                "drift": float(large.drift.max()),
+            }
+        )
     return found
 
 
@@ -263,10 +258,10 @@ def _coordinates_text(found: Mapping[str, Any]) -> str:
 
 
 SECTIONS: dict[str, tuple[Callable[[bool], Any], Callable[[Any], str]]] = {
-    "dynamics": (lambda quick: dynamics(20 if quick else 200), _dynamics_text),
+    "dynamics": (lambda quick: dynamics(5 if quick else 200), _dynamics_text),
     "engines": (lambda quick: engines(400 if quick else 8000), engines_text),
-    "tolerances": (lambda quick: tolerances(), _tolerances_text),
-    "coordinates": (lambda quick: coordinates(), _coordinates_text),
+    "tolerances": (lambda quick: tolerances((1e-4,), 1) if quick else tolerances(), _tolerances_text),
+    "coordinates": (lambda quick: coordinates(DROPS[:1], 1) if quick else coordinates(), _coordinates_text),
     "tracking": (lambda quick: tracking(rounds=1 if quick else 5), tracked),
     "sampled": (lambda quick: sampled_tracking(1 if quick else 5), lambda found: tracked(found, TITLE)),
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta.kinematics.closure import ROTATIONS
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.delta.kinematics import arm
 from screwbond.models.delta.kinematics.arm import Constants
-from screwbond.models.delta.kinematics.formulas import closed, newton
+from screwbond.models.delta.kinematics.closure import forward_closed_form, newton_step
 from screwbond.models.delta.kinematics.parameters import UNITS, DeltaParameters
 
 from bondgraph import IC, J1, Graph, Parameter, R, Se
@@ -50,9 +50,9 @@ def minimal_graph(
 
 def _posture(y: Any, p: Constants) -> tuple[list[Any], Any]:
     """Coordinates of the three arms, and dtheta/dy (9, 3)."""
-    x = closed(y, p, 1.0)["x"]
+    x = forward_closed_form(y, p, 1.0)["x"]
     theta = [np.array([y[i], x[2 * i], x[2 * i + 1]], dtype=object) for i in range(3)]
-    return theta, newton(x, y, p)["dtheta_dy"].reshape(9, 3)
+    return theta, newton_step(x, y, p)["dtheta_dy"].reshape(9, 3)
 
 
 def _constants(numbers: Sequence[Any]) -> Constants:

@@ -1,7 +1,7 @@
 """Runs that are nearly all events, here and in C by hand: a boost converter at 50 kHz and a bouncing ball; time per event.
 
 The C uses the same method, finds and lands on the same events, and knows its two models (`events.c`). Here the time is
-that of the whole `simulate`, of a prepared run by `go`, and of one of many in a call.
+that of the whole `simulate`, of a prepared run by `run`, and of one of many in a call.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
     return run_command(__doc__, arguments, _run)
 
 
-WAYS = ("simulate", "go", "many")
+WAYS = ("simulate", "run", "run_many")
 
 
 def _run(quick: bool) -> dict[str, Any]:
@@ -90,20 +90,20 @@ def _measured(case: Case, quick: bool) -> dict[str, Any]:
     compiled, end = compile_model(case.make()), case.quick if quick else case.end
     settings: dict[str, Any] = {"samples": np.linspace(0.0, end, SAMPLES), "max_events": 1e7, "progress": False}
     times, prepared = settings["samples"], compiled.prepare_run(end, **settings)
-    x, p, m = prepared.start()
+    x, p, m = prepared.start_values()
     with _by_hand(case.flag, len(case.states)) as by_hand:
-        run, alone = compiled.simulate(end, **settings), prepared.go(p, x, m)
+        run, alone = compiled.simulate(end, **settings), prepared.run(p, x, m)
         final, counts = by_hand(times)
         _ensure_same(case, compiled, run, final, counts)
         rounds, inner = (3, 1) if quick else (7, 1 if len(run.events) > 1000 else 50)
         copies = np.tile(p, (inner, 1))
-        ends = prepared.many(copies, x, m, threads=1)
-        if not (ends.ok.all() and alone.reached and ends.events[0] == alone.events == len(run.events)):
+        ends = prepared.run_many(copies, x, m, threads=1)
+        if not (ends.ok.all() and alone.completed and ends.events[0] == alone.events == len(run.events)):
             raise Disagreement(f"{case.name}: runs alone, prepared and many are not the same")
         calls: dict[str, Callable[[], object]] = {
             "simulate": lambda: [compiled.simulate(end, **settings) for _ in range(inner)],
-            "go": lambda: [prepared.go(p, x, m) for _ in range(inner)],
-            "many": lambda: prepared.many(copies, x, m, threads=1),
+            "run": lambda: [prepared.run(p, x, m) for _ in range(inner)],
+            "run_many": lambda: prepared.run_many(copies, x, m, threads=1),
             "C": lambda: [by_hand(times) for _ in range(inner)],
         }
         seconds = {name: np.empty(rounds) for name in calls}
@@ -115,7 +115,7 @@ def _measured(case: Case, quick: bool) -> dict[str, Any]:
     events = len(run.events)
     told = {name: 1e6 * median(values) / events for name, values in seconds.items()}
     ratios = {f"{name} / C": ratio(seconds[name], seconds["C"]) for name in WAYS}
-    counted = {"events": events, "events in C": int(counts[0]), "handed back": run.statistics.handed_back}
+    counted = {"events": events, "events in C": int(counts[0]), "handed back": run.statistics.events_in_python}
     return {**told, **ratios, **counted, "whole run": 1e3 * median(seconds["simulate"])}
 
 

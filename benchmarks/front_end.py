@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,15 +16,16 @@ import numpy as np
 
 from benchmarks.chain import chain, growth
 from benchmarks.command import run_command
-from benchmarks.timing import processor, table
+from benchmarks.timing import processor, table, without_cache
 from bondgraph import J0, J1, C, Graph, I, ModelError, R, Se, Sf, compile_model
 from bondgraph.tape.garbage_collection import paused_collection
 from screws.scalars import sin
 
 SIZES = (1000, 3000, 10_000)
 LARGE = 100_000
-COUNTED = (324, 484)
-"""Parts of the two models whose difference tells how many Python functions are called for one part."""
+TRIAL = (225,)
+COUNTED, FEW = (324, 484), (36, 64)
+"""Parts of the two models whose difference tells how many Python functions are called for one part; in a trial."""
 
 
 def uneven(sections: int) -> Graph:
@@ -81,17 +81,17 @@ def construction(kind: str, parts: int) -> dict[str, float]:
     """CPU seconds by stage and the peak of memory, MB; for a process of its own."""
     import resource
 
-    os.environ["SCREWBOND_CACHE"] = "off"
-    compile_model(KINDS[kind](9))  # what is loaded once
-    begin = time.process_time()
-    graph = KINDS[kind](parts)
-    built = time.process_time()
-    model = graph.freeze()
-    frozen = time.process_time()
-    compiled = compile_model(model)
-    x, m = compiled.initial()
-    compiled.program.rates(0.0, x, compiled.parameters(), m)
-    done = time.process_time()
+    with without_cache():
+        compile_model(KINDS[kind](9))  # what is loaded once
+        begin = time.process_time()
+        graph = KINDS[kind](parts)
+        built = time.process_time()
+        model = graph.freeze()
+        frozen = time.process_time()
+        compiled = compile_model(model)
+        x, m = compiled.initial()
+        compiled.program.rates(0.0, x, compiled.parameters(), m)
+        done = time.process_time()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
     return {"graph": built - begin, "checks": frozen - built, "compile": done - frozen, "total": done - begin, "memory": memory}
 
@@ -127,12 +127,12 @@ def calls(function: Callable[[], object]) -> int:
     return found
 
 
-def calls_a_part(make: Callable[[int], Graph]) -> float:
+def calls_a_part(make: Callable[[int], Graph], counted: tuple[int, int] = COUNTED) -> float:
     """Python functions that are called for one more part, from graph to right-hand side. The first model of a process loads
     modules and fills tables of what Python has looked up, which is no matter of its parts."""
-    compile_model(make(COUNTED[0]), backend="numpy")
-    few, many = (calls(lambda parts=parts: compile_model(make(parts), backend="numpy")) for parts in COUNTED)
-    return (many - few) / (COUNTED[1] - COUNTED[0])
+    compile_model(make(counted[0]), backend="numpy")
+    few, many = (calls(lambda parts=parts: compile_model(make(parts), backend="numpy")) for parts in counted)
+    return (many - few) / (counted[1] - counted[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
@@ -141,22 +141,24 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
     large = "--large" in given
 
     def run(quick: bool) -> dict[str, Any]:
-        return _measure(SIZES[:1] if quick else (*SIZES, *([LARGE] if large else [])))
+        if quick:
+            return _measure(TRIAL, FEW, None)
+        return _measure((*SIZES, *([LARGE] if large else [])), COUNTED, 1)
 
     return run_command(__doc__, [word for word in given if word != "--large"], run, "one size: to see that it works")
 
 
-def _measure(sizes: Sequence[int]) -> dict[str, Any]:
+def _measure(sizes: Sequence[int], counted: tuple[int, int], models: int | None) -> dict[str, Any]:
+    """All figures; a process compiles as many models before the next takes over, None for all."""
     found: dict[str, Any] = {"processor": processor(), "construction": {}, "calls": {}, "refusal": {}}
     fresh = multiprocessing.get_context("spawn")
     rows = []
-    for kind in KINDS:
-        of_kind: dict[int, dict[str, float]] = {}
-        for parts in sizes if kind == "chain" else sizes[:3]:
-            with fresh.Pool(1) as pool:
-                of_kind[parts] = pool.apply(construction, (kind, parts))
-        found["construction"][kind] = of_kind
-        found["calls"][kind] = calls_a_part(KINDS[kind])
+    with fresh.Pool(1, maxtasksperchild=models) as pool:
+        for kind in KINDS:
+            several = sizes if kind == "chain" else sizes[:3]
+            found["construction"][kind] = {parts: pool.apply(construction, (kind, parts)) for parts in several}
+    for kind, of_kind in found["construction"].items():
+        found["calls"][kind] = calls_a_part(KINDS[kind], counted)
         powers = ["-", *(f"{e:.2f}" for e in growth(list(of_kind), [own["total"] for own in of_kind.values()]))]
         for (parts, own), power in zip(of_kind.items(), powers, strict=True):
             stages = [f"{own[stage]:.2f}" for stage in ("graph", "checks", "compile", "total")]

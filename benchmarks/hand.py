@@ -266,17 +266,13 @@ def report(found: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, with MuJoCo beside it, print, and write JSON where asked."""
+    """Measure, print, and write JSON where asked."""
     return run_command(__doc__, arguments, _run)
 
 
 def _run(quick: bool) -> dict[str, Any]:
-    from benchmarks import hand_mujoco
-
-    found = measure(1, 20) if quick else measure()
+    found = measure(1, 5) if quick else measure()
     print(report(found))
-    print()
-    found["mujoco"] = hand_mujoco.main(["--quick"] if quick else [])
     return found
 
 

@@ -24,6 +24,10 @@ AGREEMENT = 1e-12
 """Largest relative difference between the two right-hand sides that counts as rounding."""
 
 
+class Missing(RuntimeError):
+    """A program that a comparison needs is not installed."""
+
+
 class Disagreement(RuntimeError):
     """The two right-hand sides are not the same function: a comparison of their speed would mean nothing."""
 
@@ -57,7 +61,7 @@ def compiler() -> str:
     """The C compiler of this machine."""
     found = shutil.which("gcc") or shutil.which("cc")
     if found is None:
-        raise FileNotFoundError("the comparison with C needs gcc, which is not installed")
+        raise Missing("there is no C compiler: apt install gcc")
     return found
 
 

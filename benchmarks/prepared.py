@@ -36,8 +36,8 @@ COSTS = {
     "simulate": "simulate us",
     "changed": "with a change us",
     "watched": "many, watched us",
-    "go": "go us",
-    "many": "many us",
+    "run": "run us",
+    "run_many": "run_many us",
     "beyond": "go - many us",
 }
 RUNS, ROUNDS = 400, 7
@@ -78,12 +78,12 @@ def _cpu(call: Callable[[], Any], inner: int) -> float:
 
 
 def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[str, float]:
-    """CPU seconds of a run: `simulate`, also with another parameter each time, by `go`, and as one of many, watched and not,
+    """CPU seconds of a run: `simulate`, also with another parameter each time, by `run`, and as one of many, watched and not,
     whose loop in machine code is the steps and nothing else."""
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
-    x, p, m = run.start()
+    x, p, m = run.start_values()
     copies, few = np.tile(p, (inner, 1)), max(inner // 2, 1)
-    ends = run.many(copies, x, m, threads=1, watch=False, lanes=1)
+    ends = run.run_many(copies, x, m, threads=1, check_rank=False, lanes=1)
     name, numbers = next(iter(compiled.parameters)), itertools.count(1)
     value = np.asarray(compiled.parameters[name].value)
 
@@ -93,15 +93,15 @@ def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[
     calls: dict[str, Callable[[], float]] = {
         "simulate": lambda: _cpu(simulate, few),
         "changed": lambda: _cpu(lambda: simulate({name: value * (1.0 + 1e-9 * next(numbers))}), few),
-        "watched": lambda: _cpu(lambda: run.many(copies, x, m, threads=1, lanes=1), 1) / inner,
-        "go": lambda: _cpu(lambda: run.go(p, x, m), inner),
-        "many": lambda: _cpu(lambda: run.many(copies, x, m, threads=1, watch=False, lanes=1), 1) / inner,
+        "watched": lambda: _cpu(lambda: run.run_many(copies, x, m, threads=1, lanes=1), 1) / inner,
+        "run": lambda: _cpu(lambda: run.run(p, x, m), inner),
+        "run_many": lambda: _cpu(lambda: run.run_many(copies, x, m, threads=1, check_rank=False, lanes=1), 1) / inner,
     }
     seconds = {name: np.array([call()]) for name, call in calls.items()}  # what is loaded once
     for _ in range(rounds):  # in turn, so that a disturbance meets all of them
         seconds = {name: np.append(seconds[name], call()) for name, call in calls.items()}
     found = {name: median(times[1:]) for name, times in seconds.items()}
-    beyond = median(seconds["go"][1:] - seconds["many"][1:])
+    beyond = median(seconds["run"][1:] - seconds["run_many"][1:])
     return {"n": len(x), "steps": float(ends.steps[0]), **found, "beyond": beyond}
 
 
@@ -110,17 +110,17 @@ def side_by_side(compiled: Compiled, name: str, t_end: float, runs: int, rounds:
     threads, and wall seconds."""
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     values = compiled.parameters[name].value * np.linspace(0.9, 1.1, runs)
-    p, x, m = run.points({name: values})
-    alone, wide = (run.many(p, x, m, threads=1, lanes=lanes) for lanes in (1, None))
+    p, x, m = run.start_values_many({name: values})
+    alone, wide = (run.run_many(p, x, m, threads=1, lanes=lanes) for lanes in (1, None))
     if not (np.array_equal(alone.x, wide.x) and np.array_equal(alone.rates, wide.rates)):
         raise Disagreement(f"runs of {compiled.model.name} side by side and alone differ")
     kernel, count, samples = compiled.program.rates, int(alone.rates.sum()) / runs, np.repeat(alone.x[:1], 1000, axis=0)
     out, start = np.empty_like(samples), np.zeros(1)
     ways: dict[str, Callable[[], Any]] = {
-        "points": lambda: run.points({name: values}),
-        "alone": lambda: run.many(p, x, m, threads=1, lanes=1),
-        "wide": lambda: run.many(p, x, m, threads=1),
-        "two": lambda: run.many(p, x, m, threads=2),
+        "points": lambda: run.start_values_many({name: values}),
+        "alone": lambda: run.run_many(p, x, m, threads=1, lanes=1),
+        "wide": lambda: run.run_many(p, x, m, threads=1),
+        "two": lambda: run.run_many(p, x, m, threads=2),
     }
     cpu, wall = ({key: np.empty(rounds) for key in [*ways, "rates"]} for _ in range(2))
     for k in range(rounds):  # in turn, so that a disturbance meets all of them
@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _run(quick: bool) -> dict[str, Any]:
-    rounds, inner = (2, 20) if quick else (ROUNDS, 200)
+    rounds, inner = (1, 5) if quick else (ROUNDS, 200)
     robot = DeltaRobot(DeltaParameters.fit()).compiled
     models = {"rc": (compile_model(circuit()), 0.1), "winding": (compile_model(motor()), 0.01), "delta": (robot, 1.0)}
     models |= {
@@ -155,7 +155,7 @@ def _run(quick: bool) -> dict[str, Any]:
     beside = {name: (*models[name], parameter) for name, parameter in VARIED.items()}
     beside |= {name: (construction(chain)[0], 1.0, parameter) for name, (chain, parameter) in TREES.items()}
     found["side by side"] = {
-        name: side_by_side(compiled, parameter, t_end, 64 if quick else RUNS, rounds)
+        name: side_by_side(compiled, parameter, t_end, 16 if quick else RUNS, rounds)
         for name, (compiled, t_end, parameter) in beside.items()
     }
     rows = [

@@ -83,8 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 def _run(quick: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"processor": processor(), "reactions": {}}
     with by_hand() as function:
-        for count in COUNTS[:2] if quick else COUNTS:
-            found["reactions"][count] = compared(count, 10 if quick else 60, function)
+        for count in COUNTS[:1] if quick else COUNTS:
+            found["reactions"][count] = compared(count, 3 if quick else 60, function)
     shown = "{median:.2f} ({quartile 1:.2f}-{quartile 3:.2f})"
     rows = [
         (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,20 @@ def interleaved(calls: Mapping[str, Callable[[], Any]], rounds: int, inner: int 
                 call()
             seconds[name][k] = (time.perf_counter() - begin) / inner
     return seconds
+
+
+@contextmanager
+def without_cache() -> Iterator[None]:
+    """Compile everything anew: no machine code comes from the cache on disk."""
+    before = os.environ.get("SCREWBOND_CACHE")
+    os.environ["SCREWBOND_CACHE"] = "off"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SCREWBOND_CACHE"]
+        else:
+            os.environ["SCREWBOND_CACHE"] = before
 
 
 def machine_loop(kernel: Kernel, *blocks: np.ndarray, out: np.ndarray) -> Callable[[], None]:
@@ -62,7 +78,9 @@ def processor() -> str:
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in columns for the terminal."""
+    """A table in columns for the terminal; `ValueError` without rows."""
+    if not rows:
+        raise ValueError(f"nothing was measured: {title}")
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
 
     def line(row: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Screw bond graphs: compose physical systems as graphs of bonds, scalar to 6-D, and compile them.
 
-A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts the equations and makes machine code;
-`simulate` runs it with events and an energy ledger, `sweep` many times.
+A `Graph` collects elements and bonds; `compile_model` assigns causality, sorts the equations and compiles machine code;
+`simulate` runs it with event detection and an energy ledger, `sweep` runs an ensemble.
 """
 
 import importlib
@@ -16,12 +16,9 @@ from bondgraph.elements.blocks import Block
 from bondgraph.elements.chemistry import Ce, Re
 from bondgraph.elements.friction import Friction
 from bondgraph.elements.inertial import IC
-from bondgraph.elements.junctions import J0, J1, X0, X1
-from bondgraph.elements.one_ports import Constraint, EulerJunction, R, Se, Sf
-from bondgraph.elements.storages import C, I
-from bondgraph.elements.switches import Diode, Switch
-from bondgraph.elements.two_ports import GY, MGY, MTF, TF
-from bondgraph.errors import ModelError, Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, ScrewbondError
+from bondgraph.elements.junction_structure import GY, J0, J1, MGY, MTF, TF, X0, X1
+from bondgraph.elements.one_ports import C, Constraint, Diode, EulerJunction, I, R, Se, Sf, Switch
+from bondgraph.errors import ModelError, Problem, RoundingWarning, RunEndedWarning, RunError, ScrewbondError, UnreliableRunWarning
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.fields import multiport
 from bondgraph.model.automata import Automaton, Transition
@@ -31,6 +28,8 @@ from bondgraph.model.laws import Parameter, StateSpec
 from bondgraph.model.modal import by_mode
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op
+from bondgraph.run import measures
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph import analysis as analysis
@@ -41,35 +40,38 @@ if TYPE_CHECKING:
     from bondgraph.sweeps import sweep
 
 __distribution__ = "screwbond"
-"""Who installs this package: where it is missing, another distribution has overwritten these files."""
+"""Distribution that installs this package: where it is missing, another distribution has overwritten these files."""
 
 __all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY", "EulerJunction", "J0", "J1", "X0", "X1"]
 __all__ += ["Constraint", "Diode", "Friction", "Switch", "Block", "multiport", "signals"]
 __all__ += ["Graph", "Model", "Bond", "Element", "Port", "Parameter", "StateSpec", "Op", "Domain", "DOMAINS"]
 __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality", "equations"]
 __all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations"]
-__all__ += ["quasistatic", "simulate", "sweep"]
+__all__ += ["measures", "quasistatic", "simulate", "sweep"]
 __all__ += ["dump_model", "load_model", "parse_model", "save_model"]
-__all__ += ["ModelError", "Problem", "RoundingWarning", "RunDoubtWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
+__all__ += ["ModelError", "Problem", "RoundingWarning", "UnreliableRunWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
 
-_LATER = {room: f"bondgraph.{room}" for room in ("analysis", "export", "interchange", "stepping", "sweeps")}
-_LATER |= {"render": "bondgraph.render.diagram"}
-"""Rooms that are there after `import bondgraph` without being loaded by it: name -> module that is imported when asked for."""
-_OF_THEM = dict.fromkeys(("dump_model", "load_model", "parse_model", "save_model"), "interchange")
-_OF_THEM |= {"quasistatic": "stepping", "sweep": "sweeps"}
-"""Public names that come with such rooms: name -> room."""
+_LAZY_MODULES = {room: f"bondgraph.{room}" for room in ("analysis", "export", "interchange", "stepping", "sweeps")}
+_LAZY_MODULES |= {"render": "bondgraph.render.diagram"}
+"""Packages that `import bondgraph` does not load: modules to import on first access, by name."""
+_LAZY_NAMES = dict.fromkeys(("dump_model", "load_model", "parse_model", "save_model"), "interchange")
+_LAZY_NAMES |= {"quasistatic": "stepping", "sweep": "sweeps"}
+"""Public names of such packages, with their package."""
 
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        room = _OF_THEM.get(name, name)
-        if room not in _LATER:
+        room = _LAZY_NAMES.get(name, name)
+        if room not in _LAZY_MODULES:
             raise AttributeError(f"module 'bondgraph' has no attribute {name!r}")
-        importlib.import_module(_LATER[room])
+        importlib.import_module(_LAZY_MODULES[room])
         loaded = importlib.import_module(f"bondgraph.{room}")
         return loaded if name == room else getattr(loaded, name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *(room for room in _LATER if room not in _OF_THEM.values())]
+    return [*__all__, *(room for room in _LAZY_MODULES if room not in _LAZY_NAMES.values())]
+
+
+answer_old_names(__name__)

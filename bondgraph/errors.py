@@ -1,4 +1,4 @@
-"""Diagnostics: what is wrong, where (the user's names and source line), why, and what to try.
+"""Errors and warnings: problems with code, title, details, the user's source lines, and cures.
 
 A stage of the compiler collects all its problems and raises them at once as one `ModelError`.
 """
@@ -17,7 +17,7 @@ from screws.errors import ScrewbondError
 
 @dataclass(frozen=True)
 class Place:
-    """A line of the user's source."""
+    """Line of the user's source."""
 
     file: str
     line: int
@@ -27,16 +27,16 @@ class Place:
 
 
 def _cell(file: str) -> str:
-    """The cell of a notebook, "In[3]", by the file name that it goes by; "" of other files."""
+    """Return the cell of a notebook, "In[3]", by its file name; "" for other files."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
-    found = None if shell is None else shell.compile.format_code_name(file)
-    return "" if found is None else str(found[1])
+    code_name = None if shell is None else shell.compile.format_code_name(file)
+    return "" if code_name is None else str(code_name[1])
 
 
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _IN_A_CHECKOUT = () if os.path.exists(os.path.join(_HOME, "screwbond", "models")) else ("models",)
-"""Elsewhere a folder `models` beside these packages is the user's."""
+"""Folder `models` in a checkout; elsewhere a folder of this name is the user's."""
 _PACKAGES = tuple(os.path.join(_HOME, package) + os.sep for package in ("bondgraph", "screwbond", "screws", *_IN_A_CHECKOUT))
 
 
@@ -46,12 +46,12 @@ def _is_own(file: str) -> bool:
 
 
 def caller_place() -> Place | None:
-    """The innermost line on the call stack that does not belong to this project's packages."""
+    """Return the innermost line on the call stack outside this project's packages."""
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if not (_is_own(file) or (file == "<string>" and code.co_name == "__init__")):  # the second: of a dataclass
+        if not (_is_own(file) or (file == "<string>" and code.co_name == "__init__")):  # the second is that of a dataclass
             return _place(file, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None
@@ -59,22 +59,24 @@ def caller_place() -> Place | None:
 
 @functools.lru_cache(maxsize=10_000)
 def _place(file: str, line: int) -> Place:
-    """The place of a line; loops make many things at one."""
+    """Return the place of a line; cached, since loops create many objects at one line."""
     return Place(file, line)
 
 
 def caller_depth() -> int:
-    """How many calls above the module that asks the user's own line is: a `stacklevel` of its warnings."""
-    here, depth = caller_place(), 1
+    """Return the number of calls from the user's line to the calling module: the `stacklevel` of its warnings."""
+    place, depth = caller_place(), 1
     frame = sys._getframe(1)
-    while here is not None and frame.f_back is not None and (frame.f_code.co_filename, frame.f_lineno) != (here.file, here.line):
+    while (
+        place is not None and frame.f_back is not None and (frame.f_code.co_filename, frame.f_lineno) != (place.file, place.line)
+    ):
         frame, depth = frame.f_back, depth + 1
     return depth
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One finding: a code, a title, details, the lines that created what it speaks of, and cures."""
+    """Problem of a model: a code, a title, details, the lines that created the objects in question, and cures."""
 
     code: str
     title: str
@@ -92,7 +94,7 @@ class Problem:
 
 
 class ModelError(ScrewbondError):
-    """All problems that one stage found in a model."""
+    """Error with all problems that one stage found in a model."""
 
     def __init__(self, name: str, problems: Sequence[Problem]):
         self.name = name
@@ -105,62 +107,63 @@ class ModelError(ScrewbondError):
 
 
 class ProblemError(ScrewbondError):
-    """One problem that a function found."""
+    """Error with one problem."""
 
     def __init__(self, problem: Problem):
         self.problem = problem
-        super().__init__(self._said())
+        super().__init__(self._text())
 
     def __reduce__(self) -> tuple[type[ProblemError], tuple[Problem]]:
         return type(self), (self.problem,)
 
-    def _said(self) -> str:
+    def _text(self) -> str:
         return str(self.problem)
 
 
 class RunError(ProblemError):
-    """A simulation that cannot start: wrong settings or inconsistent start values."""
+    """Error of a simulation that cannot start: wrong settings or inconsistent start values."""
 
 
 class _InOneLine(ProblemError):
-    def _said(self) -> str:
-        """As errors of files and imports are shown."""
+    def _text(self) -> str:
+        """Format the problem in one line, as errors of files and imports are shown."""
         problem = self.problem
         details = f": {'; '.join(problem.details)}" if problem.details else ""
         return f"{problem.code} {problem.title}{details}" + "".join(f"; try: {cure}" for cure in problem.cures)
 
 
 class FileError(_InOneLine, OSError):
-    """A file or a folder cannot be written as asked; nothing of it is there."""
+    """Error of a file or folder that cannot be written or read; nothing was written."""
 
 
 class ExtraError(_InOneLine, ImportError):
-    """What is asked for needs a package that is not installed."""
+    """Error of a function that needs a package that is not installed."""
 
 
 class RunEndedWarning(UserWarning):
-    """A run ended before its time; its `Result` says why (`failure`) and is right up to there."""
+    """Warning that a run ended early; its `Result` has the reason (`failure`) and is valid up to there."""
 
 
 class RoundingWarning(UserWarning):
-    """The tolerance of a run lies below what rounding lets its rates be known to; its `Result` says which was reached
-    (`statistics.rounding`)."""
+    """Warning that the tolerance of a run is below the rounding error of its rates; its `Result` has the tolerance that was
+    reached (`statistics.rounding`)."""
 
 
-class RunDoubtWarning(UserWarning):
-    """A run reached its end and cannot be trusted; its `Result` says why (`doubts`)."""
+class UnreliableRunWarning(UserWarning):
+    """Warning that a finished run cannot be trusted; its `Result` has the reasons (`warnings`)."""
 
 
 class OpenSamplerWarning(UserWarning):
-    """A model with sampled blocks was linearised between their ticks, where what they hold is constant: their loop is open."""
+    """Warning that a model with sampled blocks was linearised between their ticks, where held states are constant: the loop is
+    open."""
 
 
 class CacheWarning(UserWarning):
-    """Compiled code is not kept, or not where it was asked for; models are compiled anew each time."""
+    """Warning that compiled code is not cached, or not in the chosen folder; models are compiled again each time."""
 
 
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
-    """Raise one `ModelError` that carries all problems, if there are any."""
+    """Raise one `ModelError` with all problems, if there are any."""
     if problems:
         raise ModelError(name, problems)
 
@@ -168,13 +171,13 @@ def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
 def refusal(
     code: str, title: str, *cures: str, about: str, why: str | Sequence[str] = (), places: Sequence[Place | None] | None = None
 ) -> ModelError:
-    """The error of one problem, to be raised: of what it is `about`, at the user's line unless other `places` are given."""
+    """Return the error of one problem `about` an object, at the user's line or other `places`, to be raised."""
     details = (why,) if isinstance(why, str) else tuple(why)
     return ModelError(about, [Problem(code, title, details, (caller_place(),) if places is None else tuple(places), cures)])
 
 
-def no_model(given: object, asker: str, form: str = "") -> ModelError:
-    """E100: what is given is no model in any form, or not in the `form` that the asker takes."""
-    title = f"{asker} takes a model, not {type(given).__name__}"
-    cure = f"{asker}({form})" if form else f"{asker}(graph), with a Graph or what compile_model made of it"
-    return refusal("E100", title, cure, about=asker)
+def no_model(value: object, function: str, form: str = "") -> ModelError:
+    """Return E100: an argument is no model, or not in the `form` that the function takes."""
+    title = f"{function} takes a model, not {type(value).__name__}"
+    cure = f"{function}({form})" if form else f"{function}(graph), with a Graph or what compile_model made of it"
+    return refusal("E100", title, cure, about=function)

@@ -1,4 +1,4 @@
-"""Quantities as a user gives them: what counts as a number, and what as a unit. The one place that decides it."""
+"""Numbers and units as arguments: `real` reads numbers and arrays, `unknown_unit` checks units."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 
 
 def real(value: Any) -> np.ndarray | None:
-    """A number, or an array or nested list of them, as floats; None for text, truth values, nothing, complex numbers, and where
-    some are masked.
+    """Return a number, or an array or nested list of numbers, as floats; None for text, truth values, None, complex or masked
+    numbers.
 
     >>> real([1, 2.5]), real("1.0"), real(True), real(None), real([1.0, "2"]), real(-(10**400))
     (array([1. , 2.5]), None, None, None, None, array(-inf))
@@ -27,14 +27,14 @@ def real(value: Any) -> np.ndarray | None:
     except (TypeError, ValueError):
         return None
     if array.dtype.kind == "O":
-        fine = all(isinstance(v, Real) and not isinstance(v, bool) for v in array.flat)
+        valid = all(isinstance(v, Real) and not isinstance(v, bool) for v in array.flat)
     else:
-        fine = array.dtype.kind in "iuf" and not _holds_truth(value)
-    return _floats(array) if fine else None
+        valid = array.dtype.kind in "iuf" and not _holds_truth(value)
+    return _floats(array) if valid else None
 
 
 def _floats(array: np.ndarray) -> np.ndarray:
-    """As floats; a whole number beyond them is infinite, as it is where it is written with a point."""
+    """Convert to floats; a larger integer becomes infinite, as a float literal of its size."""
     try:
         return array.astype(float)
     except OverflowError:
@@ -49,12 +49,12 @@ def _float(number: Any) -> float:
 
 
 def has_masked(value: Any) -> bool:
-    """Whether entries of an array are masked: under the mask stands what is no value."""
+    """Return True if entries of an array are masked, and thus no values."""
     return isinstance(value, np.ndarray) and bool(np.any(getattr(value, "mask", False)))
 
 
 def _holds_truth(value: Any) -> bool:
-    """Whether a nested list has a truth value among its numbers, which NumPy would turn into a number."""
+    """Return True if a nested list has a truth value among its numbers, which NumPy would convert to a number."""
     if isinstance(value, (list, tuple)):
         return any(map(_holds_truth, value))
     return isinstance(value, (bool, np.bool_))
@@ -71,16 +71,16 @@ _ALONE = (
     "tick", "ticks", "tooth", "teeth", "person", "persons", "cell", "cells",
 )  # fmt: skip
 UNITS = frozenset(prefix + unit for unit in _WITH_PREFIX for prefix in _PREFIXES) | frozenset(_ALONE)
-"""Symbols that a unit is made of."""
+"""Known symbols of units."""
 
 _FACTOR = re.compile(r"^(?P<symbol>[^\d\s^*/()]+|1)(?:(?:\^|\*\*)?(?P<power>\(?[-+]?\d+(?:/\d+|\.\d+)?\)?))?$")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
-def unknown_unit(unit: object, own: Collection[str] = ()) -> str | None:
-    """The part of a unit that is none, or None where all is well; `own` are further symbols.
+def unknown_unit(unit: object, further: Collection[str] = ()) -> str | None:
+    """Return the first unknown part of a unit, or None for a valid unit; `further` are additional symbols.
 
-    A unit is a product of powers, `kg m^2/s`; commas part the units of unlike components, `N m, N` or `m, m/s ...`, and
+    A unit is a product of powers, `kg m^2/s`; commas separate the units of unlike components, `N m, N` or `m, m/s ...`, and
     semicolons rows of a matrix.
 
     >>> unknown_unit("N m/rad, N/m"), unknown_unit("kgg"), unknown_unit("m^2/(K s)"), unknown_unit(3)
@@ -89,14 +89,14 @@ def unknown_unit(unit: object, own: Collection[str] = ()) -> str | None:
     if not isinstance(unit, str):
         return repr(unit)
     for part in re.split(r"[,;\s*·⋅/()]+(?![-+\d./]*\))", unit.replace("**", "^").translate(_SUPERSCRIPTS)):
-        if part in ("", "..."):  # the second: so on for all further components
+        if part in ("", "..."):  # the second continues for all further components
             continue
         factor = _FACTOR.match(part)
-        if factor is None or (factor["symbol"] not in UNITS and factor["symbol"] not in own):
+        if factor is None or (factor["symbol"] not in UNITS and factor["symbol"] not in further):
             return part
     return None
 
 
 def symbols_of(unit: str) -> tuple[str, ...]:
-    """The symbols that a unit is made of."""
+    """Return the symbols of a unit."""
     return tuple(re.findall(r"[^\d\s^*/(),;·⋅+-]+", unit))

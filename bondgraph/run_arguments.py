@@ -1,8 +1,7 @@
-"""What a run takes besides its model: start values by name and settings in; signatures and docstrings that spell them out, out.
+"""Arguments of a run: start values by name, settings, and sinks, with signatures and docstrings that list the settings.
 
-`RunSettings` is what type checkers read (`**settings: Unpack[RunSettings]`), with the default and the meaning of each keyword
-beside its type; `spelled_settings` writes the same into the signature and the docstring that `help` and completion show.
-"""
+`RunSettings` is for type checkers (`**settings: Unpack[RunSettings]`), with the default and the meaning of each keyword beside
+its type; `spelled_settings` writes these into the signature and the docstring that `help` and completion show."""
 
 from __future__ import annotations
 
@@ -14,12 +13,14 @@ from typing import Annotated, Any, Protocol, TypedDict, TypeVar, get_args, get_t
 
 import numpy as np
 
+from bondgraph.methods import MethodEntry, help_text
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, repr=False)
 class StartValues(Mapping[str, Any]):
-    """Values by name, for `simulate(initial=...)`: states as numbers, automata by the name of a state.
+    """Start values by name, for `simulate(initial=...)`: states as numbers, automata by the name of a state.
 
     >>> StartValues({"spring.q": 0.1, "contact": "on"})
     StartValues(spring.q=0.1, contact='on')
@@ -27,7 +28,7 @@ class StartValues(Mapping[str, Any]):
 
     values_by_name: Mapping[str, Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters that belong to them, by name: those that were found with an operating point."""
+    """Parameters by name that were solved for together with the start values, as of an operating point."""
 
     def __getitem__(self, name: str) -> Any:
         return self.values_by_name[name]
@@ -39,33 +40,33 @@ class StartValues(Mapping[str, Any]):
         return len(self.values_by_name)
 
     def __repr__(self) -> str:
-        said = [f"{name}={_short(value)}" for name, value in self.items()]
-        return f"StartValues({', '.join(said[:8])}{', ...' if len(said) > 8 else ''})"
+        items = [f"{name}={_short(value)}" for name, value in self.items()]
+        return f"StartValues({', '.join(items[:8])}{', ...' if len(items) > 8 else ''})"
 
 
 @runtime_checkable
 class Startable(Protocol):
-    """What a run can start from: an operating point, for one."""
+    """Object that a run can start from, such as an operating point."""
 
     @property
     def start(self) -> StartValues:
         """States, modes and parameters by name."""
 
 
-def start_of(given: Any) -> Any:
-    """The start values that an operating point or the like carries; else what is given."""
-    if given is None or isinstance(given, (dict, StartValues)):
-        return given
-    return given.start if isinstance(given, Startable) else given
+def start_of(initial: Any) -> Any:
+    """Return the start values of an operating point or a similar object; other arguments unchanged."""
+    if initial is None or isinstance(initial, (dict, StartValues)):
+        return initial
+    return initial.start if isinstance(initial, Startable) else initial
 
 
 Initial = Mapping[str, Any] | Startable
-"""What `initial=` takes: changes of the start values by name, the `final` of another run, or an operating point."""
+"""Values of `initial=`: changes of the start values by name, the `final` of another run, or an operating point."""
 
 
 @dataclass(frozen=True)
 class KeptQuantity:
-    """Something that is kept of a run: its name, its unit, the shape of its value at one sample."""
+    """Quantity that is kept of a run: its name, its unit, the shape of its value at one sample."""
 
     name: str
     unit: str
@@ -74,60 +75,68 @@ class KeptQuantity:
 
 @runtime_checkable
 class Sink(Protocol):
-    """Where samples of a run go while it goes on, for `simulate(sink=...)`: begin, take any number of times, end; or abandon."""
+    """Destination of samples during a run, for `simulate(sink=...)`: begin, take any number of times, end; or abandon."""
 
     def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
-        """A run of the model of this name begins."""
+        """Begin a run of a model."""
 
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """The samples that follow: dates (k,), s, and by name values (k, *shape), which are the sink's own."""
+        """Take the next samples: dates (k,), s, and values (k, *shape) by name, which the sink may keep."""
 
     def end(self, wrong: str, valid: int) -> None:
-        """The run has ended; `wrong` says why it ended early, or cannot be trusted, "" if it is well; so many of the samples, the
-        first, are `valid`."""
+        """End the run; `wrong` is the reason why it ended early, or cannot be trusted, "" if it is ok; the first `valid` samples
+        are valid."""
 
     def abandon(self) -> None:
-        """The run was interrupted, or something else failed: nothing of it is to stay."""
+        """Discard an interrupted or failed run."""
 
 
 Sinkable = str | os.PathLike[str] | Sink | Callable[[np.ndarray, Mapping[str, np.ndarray]], object]
-"""What `sink=` takes: a path, whose ending says the format; a sink; or a function of times and values."""
+"""Values of `sink=`: a path, whose suffix selects the format; a sink; or a function of times and values."""
+
+
+@runtime_checkable
+class NamedMeasure(Protocol):
+    """A measure of a run: `what` is measured, `of` which quantity or event."""
+
+    @property
+    def what(self) -> str:
+        """Its word in the table of measures."""
+
+    @property
+    def of(self) -> str:
+        """A quantity or an event."""
+
+
+KeepNamed = str | Sequence[str] | Mapping[str, str | NamedMeasure]
+"""What `simulate(keep=...)` takes: names of quantities, or measures (and quantities) by names of the user's."""
 
 
 @dataclass(frozen=True)
-class KeepAsked:
-    """What is to be kept of a run, and where it goes: all, in the result, where nothing is named."""
+class KeepOptions:
+    """Quantities to keep of a run, and their destination: by default all, in the result."""
 
-    keep: str | Sequence[str] | None = None
+    keep: KeepNamed | None = None
     sink: Sinkable | None = None
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a setting is where nobody gives it, and what it means."""
+    """Default and meaning of a setting."""
 
     default: Any
     meaning: str
 
 
 class RunSettings(TypedDict, total=False):
-    """How a run goes: every keyword that `simulate` takes besides the model, its numbers and its end."""
+    """Settings of a run: the keywords of `simulate` besides the model, its numbers and its end."""
 
     t_start: Annotated[float, Setting(0.0, "the time at which it begins, s.")]
     samples: Annotated[
         float | Sequence[float] | np.ndarray | None,
         Setting(None, "sample step in s, or ascending sample times; 1001 equidistant ones by default. The start is sampled too."),
     ]
-    method: Annotated[
-        str,
-        Setting(
-            "auto",
-            '"auto" (dop853; bdf from where the model turns out stiff), "dop853" (explicit Runge-Kutta of order 8), "dopri5"'
-            ' (of order 5), "rodas5p" (Rosenbrock of order 5, for stiff models), "adams", "bdf" (multistep), "radau", "lsoda"'
-            " (SciPy only).",
-        ),
-    ]
-    solver: Annotated[str, Setting("auto", '"auto", "machine code", "sundials" or "scipy".')]
+    method: Annotated[str | MethodEntry, Setting("auto", help_text())]
     rtol: Annotated[
         float,
         Setting(
@@ -147,16 +156,15 @@ class RunSettings(TypedDict, total=False):
     max_step: Annotated[float | None, Setting(None, "longest step, s; a hundredth of the run by default.")]
     max_events: Annotated[int, Setting(100_000, "the run ends with a failure after so many transitions.")]
     max_steps: Annotated[int, Setting(10_000_000, "the same after so many steps of integration.")]
-    iteration: Annotated[str, Setting("auto", '"newton" or "fixed point", for adams and bdf.')]
     linear: Annotated[
         str, Setting("auto", 'algebra of implicit methods, "dense", "band" or "sparse"; the cheapest one if "auto".')
     ]
-    simultaneous: Annotated[
+    impacts: Annotated[
         str,
         Setting(
-            "together",
-            'collisions at the same time, to a thousandth of rtol, are one problem of impulses, "together", or follow one'
-            ' another, "sequence", the first by name first.',
+            "simultaneous",
+            'collisions at the same time, to a thousandth of rtol, are one problem of impulses, "simultaneous", or follow one'
+            ' another, "sequential", the first by name first.',
         ),
     ]
     progress: Annotated[bool, Setting(True, "show a bar on a terminal when a run takes longer than two seconds.")]
@@ -164,28 +172,34 @@ class RunSettings(TypedDict, total=False):
 
 
 def _record() -> dict[str, tuple[Any, Setting]]:
-    """Type and `Setting` of every keyword."""
+    """Return type and `Setting` of every keyword."""
     hints = get_type_hints(RunSettings, include_extras=True)
     return {name: get_args(hint) for name, hint in hints.items()}  # type: ignore[misc]
 
 
 SETTINGS = _record()
-"""Name of a setting -> its type, and its `Setting`."""
+"""Types and `Setting`s by name."""
 DEFAULTS = RunSettings(**{name: setting.default for name, (_, setting) in SETTINGS.items()})  # type: ignore[typeddict-item]
 
 
-def setting_key(t_end: Any, kept: KeepAsked, settings: RunSettings) -> tuple[Any, ...] | None:
-    """Something that is equal only for the same settings of runs that keep the same, whatever becomes of arrays among them; None
-    where there is none, or a sink."""
-    found = [_identity(value) for value in (t_end, kept.keep, *settings.values())]
-    return None if kept.sink is not None or None in found else (*settings, *found)
+def setting_key(t_end: Any, kept: KeepOptions, settings: RunSettings) -> tuple[Any, ...] | None:
+    """Return a key that is equal only for equal settings and kept quantities, also after later changes of arrays; None where
+    there is no key, or a sink."""
+    parts = [_identity(value) for value in (t_end, kept.keep, *settings.values())]
+    return None if kept.sink is not None or None in parts else (*settings, *parts)
 
 
 def _identity(value: Any) -> tuple[Any, ...] | None:
     if value is None or type(value) in (float, int, bool, str):
         return type(value), value
+    if isinstance(value, MethodEntry):
+        return MethodEntry, value
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
         return value.dtype, value.shape, value.tobytes()
+    if isinstance(value, NamedMeasure):
+        return "measure", value.what, value.of
+    if type(value) is dict:
+        return _identity(tuple(value.items()))
     if type(value) in (list, tuple):
         parts = tuple(map(_identity, value))
         return None if None in parts else (type(value), parts)
@@ -193,14 +207,14 @@ def _identity(value: Any) -> tuple[Any, ...] | None:
 
 
 def spelled_settings(function: F) -> F:
-    """The function itself; its signature and docstring list the settings in the place of `**settings`."""
-    *own, rest = inspect.signature(function).parameters.values()
-    assert rest.kind is rest.VAR_KEYWORD
+    """Return the function itself, with a signature and docstring that list the settings in place of `**settings`."""
+    *named, variadic = inspect.signature(function).parameters.values()
+    assert variadic.kind is variadic.VAR_KEYWORD
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=setting.default, annotation=kind)
         for name, (kind, setting) in SETTINGS.items()
     ]
-    spelled = inspect.signature(function).replace(parameters=[*own, *more])
+    spelled = inspect.signature(function).replace(parameters=[*named, *more])
     function.__signature__ = spelled  # type: ignore[attr-defined]
     lines = [f"{name} : {setting.meaning} [{setting.default!r}]" for name, (_, setting) in SETTINGS.items()]
     function.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", "Settings", "--------", *lines])

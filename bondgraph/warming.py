@@ -1,5 +1,4 @@
-"""Code that no model has a part in, of solvers and error control, made before the first run -> how long it took, and where it is
-kept."""
+"""Precompile the machine code of solvers and error control, which no model changes, into the cache (`screwbond warm`)."""
 
 from __future__ import annotations
 
@@ -12,41 +11,42 @@ from bondgraph.emit import cache
 from bondgraph.emit.interpreter import code, lanes
 from bondgraph.emit.llvm import CompileError, Library
 from bondgraph.errors import Problem
+from bondgraph.methods import METHODS, MethodEntry
 from bondgraph.run.accuracy import error_weights
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.simd import lane_loop
 from bondgraph.run.sparsity import coupling_graph
-from bondgraph.run.steppers import dop853, dopri5
-from bondgraph.run.steppers.external import adapters
-from bondgraph.run.steppers.rosenbrock import rodas5p
 from bondgraph.stepping import motion
 from bondgraph.stepping.free_bodies import gauss_seidel
 
+
+def _of_method(entry: MethodEntry) -> Callable[[], Library]:
+    """What makes the code of a method."""
+    return lambda: entry.load().machine_code()
+
+
 PARTS: Mapping[str, Callable[[], Library]] = {
-    "explicit method of order 8 with events": dop853.machine_code,
-    "explicit method of order 5 with events": dopri5.machine_code,
+    **{f"{entry.name}, of order {entry.order}, with events": _of_method(entry) for entry in METHODS.values()},
     "error control": error_weights.machine_code,
     "which states drive which": coupling_graph.machine_code,
     "many runs": loop.machine_code,
     "many runs side by side": lane_loop.machine_code,
-    "Rosenbrock method with events": rodas5p.machine_code,
-    "adapters of SUNDIALS": adapters.machine_code,
     "formulas that are seldom asked for": code.machine_code,
     "such formulas side by side": lanes.machine_code,
     "steps of time": motion.machine_code,
     "piles": gauss_seidel.machine_code,
 }
-"""All code of this project that is made of procedures, by what it is for."""
+"""Machine code of this project by purpose."""
 
 
 @dataclass(frozen=True)
 class Warmed:
-    """What `warm` did.
+    """Result of `warm`.
 
     Parameters
     ----------
-    seconds : by part of `PARTS`; one that was there already takes milliseconds.
-    folder : where they are kept.
+    seconds : by part of `PARTS`; a cached part takes milliseconds.
+    folder : the cache.
     """
 
     seconds: Mapping[str, float]
@@ -54,9 +54,9 @@ class Warmed:
 
 
 def warm() -> Warmed:
-    """Make what is not yet in the cache, and load all of it.
+    """Compile all parts that are not yet in the cache, and load all of them.
 
-    Raises `CompileError` E391 without llvmlite, E399 where nothing can be kept.
+    Raises `CompileError` E391 without llvmlite, E399 without a cache.
     """
     folder, reason = cache.directory(), cache.obstacle()
     if folder is None or reason:

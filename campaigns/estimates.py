@@ -122,7 +122,7 @@ def found(case: tuple[str, int]) -> Found:
     data = {channel: (t, clean(name)[channel] + s * noise[channel], s) for channel, (t, s) in own.data.items()}
     answer = estimate(own.compiled, own.bounds, Experiment(data, parameters=own.parameters), progress=False)
     linear = seen(name).T @ np.concatenate([rows.ravel() for rows in noise.values()])
-    return Found(answer.distance(own.truth), float(np.linalg.norm(linear)), answer.covers(own.truth))
+    return Found(answer.mahalanobis_distance(own.truth), float(np.linalg.norm(linear)), answer.in_confidence_region(own.truth))
 
 
 def within(distances: np.ndarray) -> int:

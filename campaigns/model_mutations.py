@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bondgraph.interchange.formulas import ARITY, SLOPES
-from bondgraph.interchange.records import RECORDS, fields_of
+from bondgraph.interchange.records import RECORDS, fields_of, word_of
 from campaigns.mutations import WORDS, homes
 
 Content = dict[str, Any]
@@ -125,7 +125,7 @@ def in_a_record(whole: Content, rng: random.Random) -> None:
         lambda: record.update(copy.deepcopy(other)),
         lambda: record.pop(key),
         lambda: record.update({key: rng.choice(values)}),
-        lambda: record.update({rng.choice(list(fields_of(kind))): rng.choice(values)}),
+        lambda: record.update({rng.choice([word_of(kind, name) for name in fields_of(kind)]): rng.choice(values)}),
         lambda: record.update({key: [record[key]]}),
     )
     rng.choice(changes)()

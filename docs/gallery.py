@@ -245,7 +245,7 @@ PLOTS: dict[str, Callable[[Path], None]] = {
     "impact_laws.png": _impact("force_laws.png"),
     "impact_order.png": _impact("order.png"),
     "impact_phases.png": _impact("phase_portrait.png"),
-    "impact_strikes.png": _impact("strikes.png"),
+    "impact_strikes.png": _impact("impacts.png"),
 }
 SCENES: dict[str, Callable[[Path], None]] = {
     "crane.png": _crane,

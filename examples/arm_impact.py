@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from screwbond.models.impact import KINDS, ImpactStudy, Measured, ViscoelasticImpact, study_impact
+from screwbond.models.impact import KINDS, ImpactStudy, MeasuredImpact, ViscoelasticImpact, study_impact
 
-MEASURED = Measured(v0=0.1754, impulse=0.6662, duration=10.4e-3, e=0.1, poses=100)
+MEASURED = MeasuredImpact(v0=0.1754, impulse=0.6662, duration=10.4e-3, e=0.1, poses=100)
 """Speed, impulse and duration of the paper's Fig. 1; restitution as it is estimated there."""
 
 
@@ -25,7 +25,7 @@ def study() -> ImpactStudy:
 
 def report(found: ImpactStudy) -> str:
     """The law, the masses, and what the arm does."""
-    law, struck = found.laws["viscoelastic"], found.strikes["viscoelastic"]
+    law, struck = found.laws["viscoelastic"], found.impacts["viscoelastic"]
     assert isinstance(law, ViscoelasticImpact)
     lines = [f"k = {law.k:.3g} N/m, c = {law.c:.3g} N s/m^2 and m = {law.m:.4g} kg: e = {law.restitution:.3f}"]
     for kind, mass in found.masses.items():

@@ -50,7 +50,7 @@ def runs(t_end: float = 6.0) -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from screwbond.models.pictures.courses import courses
+    from screwbond.models.pictures.plotting import plot_signals
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/bouncing_ball"))
@@ -61,7 +61,7 @@ if __name__ == "__main__":
         print(f"{name:>22}: {len(touches)} contacts, the first at {touches[0]:.6f} s; {result['floor.h'][-1]:.3g} m at the end")
     out.mkdir(parents=True, exist_ok=True)
     signals = {"floor.h": "height $h$ (m)", "floor.multiplier": r"force $\lambda$ (N)"}
-    courses(
+    plot_signals(
         found,
         signals,
         out / "heights.png",

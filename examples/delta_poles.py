@@ -16,7 +16,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from screwbond.models.delta import DeltaParameters, DeltaRobot, PoleZeroMap, crossing, pole_zero_map, sweep
+from screwbond.models.delta import DeltaParameters, DeltaRobot, PoleZeroMap, instability_angle, pole_zero_map, sweep_poles
 
 ROBOT = DeltaRobot(DeltaParameters.fit())
 ANGLES = {r"$y_i = \pi/4$": 0.25 * np.pi, r"$y_i = 0$": 0.0}
@@ -29,7 +29,7 @@ def maps() -> dict[str, PoleZeroMap]:
 
 def crossing_angle() -> float:
     """Angle of all motors (degrees) at which the unstable root crosses zero."""
-    return float(np.rad2deg(crossing(ROBOT)))
+    return float(np.rad2deg(instability_angle(ROBOT)))
 
 
 def report() -> str:
@@ -53,5 +53,5 @@ if __name__ == "__main__":
     out.mkdir(parents=True, exist_ok=True)
     print(report())
     pole_zero_plot(maps(), out / "delta_poles.png", title="Delta robot: poles and zeros")
-    swept = sweep(ROBOT, np.deg2rad(np.linspace(-10.0, 60.0, 71)))
+    swept = sweep_poles(ROBOT, np.deg2rad(np.linspace(-10.0, 60.0, 71)))
     sweep_plot(swept, np.deg2rad(crossing_angle()), out / "delta_sweep.png", title="Delta robot: poles over the motor angle")

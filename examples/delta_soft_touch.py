@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from screwbond.models.delta import DeltaParameters
-from screwbond.models.delta.studies.soft_touch import BALL, Touch, TouchPlan, soft_touch
+from screwbond.models.delta.studies.soft_touch import BALL, SoftTouchRun, TouchPlan, soft_touch
 
 
-def simulate(t_end: float = 16.0) -> dict[str, Touch]:
+def simulate(t_end: float = 16.0) -> dict[str, SoftTouchRun]:
     """The touch and its counter-examples."""
     robot, plan = DeltaParameters.fit(), TouchPlan()
     plans = {"soft touch": plan, "kp kept": replace(plan, fade=None), "hard as a ball": replace(plan, constants=BALL)}
@@ -33,5 +33,5 @@ if __name__ == "__main__":
     touches = simulate()
     for name, touch in touches.items():
         print(f"{name}: contact at {touch.contacts[0]:.4f} s with {1e3 * touch.impacts[0]:.2f} mN, {touch.bounces} bounces")
-        print(f"  {1e3 * touch.held:.2f} mN in the end, the brick moves by {1e6 * touch.displacement:.4g} um")
+        print(f"  {1e3 * touch.holding_force:.2f} mN in the end, the brick moves by {1e6 * touch.displacement:.4g} um")
     plot_touch(touches, out / "soft_touch.png")

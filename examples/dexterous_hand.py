@@ -16,11 +16,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from screwbond.models.hand import Hand, HandParameters, HandRun, HandScenario, Step, run_hand
+from screwbond.models.hand import Hand, HandParameters, HandRun, HandScenario, ReferenceStep, run_hand
 
 UP_AND_ASIDE = (
-    Step(0.5, 2.5, shift=(0.012, 0.0, 0.0)),  # m: to the side
-    Step(2.5, 7.5, shift=(0.0, 0.0, 0.06)),  # up, farther than the fingers reach
+    ReferenceStep(0.5, 2.5, shift=(0.012, 0.0, 0.0)),  # m: to the side
+    ReferenceStep(2.5, 7.5, shift=(0.0, 0.0, 0.06)),  # up, farther than the fingers reach
 )
 
 

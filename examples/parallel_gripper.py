@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from screwbond.models import mark_planar_body, mark_planar_touch, planar_contact
+from screwbond.models import mark_planar_body, mark_planar_contact, planar_contact
 
 from bondgraph import J0, J1, C, Graph, I, Se, Sf
 from bondgraph.run.results.result import Result
@@ -60,8 +60,8 @@ def _seen(graph: Graph) -> Graph:
         finger, inside = {"x": f"{name} place.y", "y": "y place.y"}, (side, 0.0)
         sides = [(0.0, 0.05), (-0.03 * side, 0.05), (-0.03 * side, 0.25), (0.0, 0.25)]
         mark_planar_body(graph, name, finger, outline=sides)
-        mark_planar_touch(graph, f"{name} finger", (disc, (-side * RADIUS, 0.0)), (finger, inside, 0.0), slip=(0.0, 1.0))
-    return mark_planar_touch(graph, "floor", (disc, (0.0, -RADIUS)), (None, (0.0, 1.0), 0.0))
+        mark_planar_contact(graph, f"{name} finger", (disc, (-side * RADIUS, 0.0)), (finger, inside, 0.0), slip=(0.0, 1.0))
+    return mark_planar_contact(graph, "floor", (disc, (0.0, -RADIUS)), (None, (0.0, 1.0), 0.0))
 
 
 def runs(step: float = 0.01) -> dict[str, Result]:
@@ -70,7 +70,7 @@ def runs(step: float = 0.01) -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from screwbond.models.pictures.courses import courses
+    from screwbond.models.pictures.plotting import plot_signals
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/parallel_gripper"))
@@ -86,5 +86,5 @@ if __name__ == "__main__":
         "left finger.gap": "gap (m)",
         "y place.y": "height of the fingers (m)",
     }
-    courses(found, signals, out / "forces.png", title="Two fingers slide down along a disc")
+    plot_signals(found, signals, out / "forces.png", title="Two fingers slide down along a disc")
     print(f"  picture in {out / 'forces.png'}")

@@ -13,7 +13,7 @@ import numpy as np
 from screwbond.models import Body, collisions, ground, rigid_body
 
 from bondgraph import Graph
-from bondgraph.stepping.free_bodies import PileResult, pile
+from bondgraph.stepping.free_bodies import FreeBodyResult, free_body_stepper
 from screws import quaternion, rotations
 from screws.shapes import Ball, Box, HalfSpace
 
@@ -55,17 +55,17 @@ def bag(lean: float = np.radians(60.0), wide: float = 0.3) -> Body:
 
 def heap() -> Graph:
     """Boxes on a floor."""
-    return collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes()], friction=FRICTION, most=512)
+    return collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes()], friction=FRICTION, max_contacts=512)
 
 
 def bagful() -> Graph:
     """Balls in the bag."""
-    return collisions(Graph("bag"), [bag(), *balls()], friction=FRICTION, most=1024)
+    return collisions(Graph("bag"), [bag(), *balls()], friction=FRICTION, max_contacts=1024)
 
 
-def simulate(graph: Graph, t_end: float) -> PileResult:
+def simulate(graph: Graph, t_end: float) -> FreeBodyResult:
     """Until all lie still."""
-    return pile(graph).simulate(t_end, step=STEP)
+    return free_body_stepper(graph).simulate(t_end, step=STEP)
 
 
 if __name__ == "__main__":
@@ -77,5 +77,8 @@ if __name__ == "__main__":
     out.mkdir(parents=True, exist_ok=True)
     for graph, end in ((heap(), 2.5), (bagful(), 3.0)):
         run = simulate(graph, end)
-        print(f"{graph.name}: {run.touching[-1]} contacts press, {run.slip[-1]:.1e} m/s slip, {run.overlap[-1]:.1e} m overlap")
+        print(
+            f"{graph.name}: {run.contact_count[-1]} contacts press, {run.slip_speed[-1]:.1e} m/s slip,"
+            f" {run.penetration[-1]:.1e} m overlap"
+        )
         still(scene_of(run), out / f"{graph.name}.png", end)

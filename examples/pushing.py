@@ -9,8 +9,8 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from screwbond.models import ground, planar_body, rigid_body, touch_planar
-from screwbond.models.contacts.many import collisions
+from screwbond.models import attach_planar_contact, ground, planar_body, rigid_body
+from screwbond.models.contacts.collision_sets import collisions
 
 from bondgraph import J0, C, Graph, Sf
 from bondgraph.run.results.result import Result
@@ -33,8 +33,8 @@ def in_a_plane() -> Graph:
     graph.connect(Sf("command", (SPEED, 0.0)), servo).connect(servo, finger.motion)
     graph.connect(servo, C("spring", stiffness=STIFFNESS * np.eye(2), initial=(0.0, 0.0)))
     for name, x in (("rear", -A / 2), ("front", A / 2)):
-        touch_planar(graph, name, (body, (x, -B / 2)), (None, (0.0, 1.0), 0.0), friction=FRICTION)
-    touch_planar(graph, "tip", (finger, (0.0, 0.0)), (body, (-1.0, 0.0), A / 2), friction=0.2)
+        attach_planar_contact(graph, name, (body, (x, -B / 2)), (None, (0.0, 1.0), 0.0), friction=FRICTION)
+    attach_planar_contact(graph, "tip", (finger, (0.0, 0.0)), (body, (-1.0, 0.0), A / 2), friction=0.2)
     return graph
 
 
@@ -60,7 +60,7 @@ def runs() -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from screwbond.models.pictures.courses import courses
+    from screwbond.models.pictures.plotting import plot_signals
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/pushing"))
@@ -76,8 +76,8 @@ if __name__ == "__main__":
         "box.place": ("place (m, rad)", "x", "y", "angle"),
         "front.normal force": "at the front (N)",
     }
-    courses(plane, shown, out / "plane.png", title="A box is pushed in a plane")
+    plot_signals(plane, shown, out / "plane.png", title="A box is pushed in a plane")
     wrench = ("push (N m, N)", *(f"{kind} {axis}" for kind in ("moment", "force") for axis in "xyz"))
     pose = ("pose of the box (1, m)", *["w", "i", "j", "k", "x", "y", "z"])
-    courses(space, {"spring.effort": wrench, "box.pose": pose}, out / "space.png", title="A box is pushed in space")
+    plot_signals(space, {"spring.effort": wrench, "box.pose": pose}, out / "space.png", title="A box is pushed in space")
     print(f"  pictures in {out}")

@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from screwbond.models import planar_body, touch_planar
+from screwbond.models import attach_planar_contact, planar_body
 
 from bondgraph import J0, C, Graph, Sf
 from bondgraph.run.results.result import Result
@@ -32,7 +32,7 @@ def robot() -> Graph:
     speed = Sf("command", lambda t: array([STROKE * RATE * cos(RATE * t), 0.0]), signals=["time"], dimension=2)
     graph.connect(speed, servo).connect(servo, body.motion)
     graph.connect(servo, C("spring", stiffness=STIFFNESS * np.eye(2), initial=(0.0, -PRESSED)))
-    touch_planar(graph, "floor", (body, (0.0, -RADIUS)), (None, (0.0, 1.0), 0.0), friction=FRICTION)
+    attach_planar_contact(graph, "floor", (body, (0.0, -RADIUS)), (None, (0.0, 1.0), 0.0), friction=FRICTION)
     return graph
 
 
@@ -44,7 +44,7 @@ def runs() -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from screwbond.models.pictures.courses import courses
+    from screwbond.models.pictures.plotting import plot_signals
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/sphere_robot"))
@@ -60,5 +60,5 @@ if __name__ == "__main__":
         "floor.gap": "gap (m)",
         "robot.place": ("place (m)", "x", "z"),
     }
-    courses(found, signals, out / "vibration.png", title="A sphere sticks and slides on the floor")
+    plot_signals(found, signals, out / "vibration.png", title="A sphere sticks and slides on the floor")
     print(f"  picture in {out / 'vibration.png'}")

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from screwbond.models import planar_body, touch_planar
+from screwbond.models import attach_planar_contact, planar_body
 
 from bondgraph import J0, J1, C, Graph, R, Sf
 from bondgraph.run.results.result import Result
@@ -38,8 +38,8 @@ def box(mass: float = MASS) -> Graph:
     graph.connect(servo, stretch).connect(stretch, R("damper", 40.0 * np.eye(2)))
     graph.connect(stretch, C("spring", stiffness=2000.0 * np.eye(2), initial=(0.0, 0.0)))
     for name, x in (("corner A", -HALF), ("corner B", HALF)):
-        touch_planar(graph, name, (body, (x, -HALF)), (None, (0.0, 1.0), 0.0), friction=FRICTION)
-    touch_planar(graph, "finger tip", (finger, (0.0, 0.0)), (body, (-1.0, 0.0), HALF), friction=SLIDING)
+        attach_planar_contact(graph, name, (body, (x, -HALF)), (None, (0.0, 1.0), 0.0), friction=FRICTION)
+    attach_planar_contact(graph, "finger tip", (finger, (0.0, 0.0)), (body, (-1.0, 0.0), HALF), friction=SLIDING)
     return graph
 
 
@@ -50,7 +50,7 @@ def runs() -> dict[str, Result]:
 
 
 if __name__ == "__main__":
-    from screwbond.models.pictures.courses import courses
+    from screwbond.models.pictures.plotting import plot_signals
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/tipping_box"))
@@ -68,5 +68,5 @@ if __name__ == "__main__":
         "corner B.normal force": "at B (N)",
         "finger tip.gap": "gap at the finger (m)",
     }
-    courses(found, signals, out / "tipping.png", title="A box is tipped and falls back")
+    plot_signals(found, signals, out / "tipping.png", title="A box is tipped and falls back")
     print(f"  picture in {out / 'tipping.png'}; the box tips at {TIPS:.3f} N")

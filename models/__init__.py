@@ -22,8 +22,8 @@ from screwbond.models.contacts import (
 from screwbond.models.gravity import attach_central_gravity, central_gravity
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import movie, page, plots, poster, show, still
-from screwbond.models.planar import PlanarBody, planar_body, planar_contact, touch_planar
-from screwbond.models.planar_looks import mark_planar_body, mark_planar_touch
+from screwbond.models.planar import PlanarBody, attach_planar_contact, planar_body, planar_contact
+from screwbond.models.planar_looks import mark_planar_body, mark_planar_contact
 from screwbond.models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
 from screwbond.models.two_bodies import (
     ContactRun,
@@ -36,6 +36,8 @@ from screwbond.models.two_bodies import (
     two_body_graph,
 )
 from screwbond.models.visuals import Visual
+
+from screws.renamed import answer_old_names
 
 __all__ = [
     "Body",
@@ -70,7 +72,7 @@ __all__ = [
     "ground",
     "joint_graph",
     "mark_planar_body",
-    "mark_planar_touch",
+    "mark_planar_contact",
     "movie",
     "page",
     "planar_body",
@@ -88,6 +90,8 @@ __all__ = [
     "spatial_damper",
     "spatial_spring",
     "still",
-    "touch_planar",
+    "attach_planar_contact",
     "two_body_graph",
 ]
+
+answer_old_names(__name__)

@@ -22,9 +22,9 @@ from bondgraph.model.element import PortRef
 from bondgraph.model.laws import Parameter, Storage
 from bondgraph.model.model import Visible
 from bondgraph.model.ops import IDENTITY, zeros
-from screws.given import reals
 from screws.inertia import check_inertia, spatial_inertia
 from screws.joints import Vector
+from screws.numeric_arguments import reals
 from screws.poses import pose_from_state, pose_rate, rotation_of
 from screws.rotations import tilde
 from screws.scalars import array

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from screwbond.models.planar_looks import Outline, PlanarLooks, checked_outline, mark_planar_touch
+from screwbond.models.planar_looks import Outline, PlanarLooks, checked_outline, mark_planar_contact
 from screwbond.models.visuals import Visual, visuals_of
 
 from bondgraph import J0, J1, MTF, Block, Graph, I, Op, Parameter, Se, StateSpec
@@ -126,7 +126,7 @@ def planar_body(
     return body
 
 
-def touch_planar(
+def attach_planar_contact(
     graph: Graph,
     name: str,
     point: tuple[PlanarBody, Vector],
@@ -151,7 +151,7 @@ def touch_planar(
     touch = planar_contact(name, gap=float(n @ (p - behind[:2]) - offset), friction=friction)
     graph.add(touch)
     behind_it = None if other is None else f"{other.name}.place"
-    mark_planar_touch(graph, name, (f"{body.name}.place", corner), (behind_it, outward, offset))
+    mark_planar_contact(graph, name, (f"{body.name}.place", corner), (behind_it, outward, offset))
     places = [f"{body.name}.place", *([] if other is None else [f"{other.name}.place"])]
     for port, along in (("normal", normal), *([] if friction is None else [("tangent", np.array([normal[1], -normal[0]]))])):
         for number, moved in enumerate((body, other)):

@@ -1,7 +1,7 @@
 """Looks of bodies in a plane: where they are, outlines, points and faces that touch in; records that pictures read out.
 
-They have no part in the mechanics. `planar_body` and `touch_planar` mark what they make; who builds a mechanism in coordinates of
-his own says here what it looks like.
+They have no part in the mechanics. `planar_body` and `attach_planar_contact` mark what they make; who builds a mechanism in
+coordinates of his own says here what it looks like.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from screwbond.models.visuals import Visual, visuals_of
 from bondgraph import Graph
 from bondgraph.errors import refusal
 from bondgraph.model.model import Visible
-from screws.given import floats
 from screws.joints import Vector
+from screws.numeric_arguments import floats
 
-__all__ = ["PlanarLooks", "PlanarTouch", "mark_planar_body", "mark_planar_touch"]
+__all__ = ["PlanarLooks", "PlanarTouch", "mark_planar_body", "mark_planar_contact"]
 
 Place = str | Mapping[str, str]
 """A signal (2,) or (3,) that is x, y and the angle; or signals of numbers by these three words, those that are left out zero."""
@@ -84,7 +84,7 @@ def mark_planar_body(
     return graph.mark_visible(Visible("planar body", _signals(name, place), looks, name))
 
 
-def mark_planar_touch(
+def mark_planar_contact(
     graph: Graph, name: str, point: tuple[Place, Vector], face: tuple[Place | None, Vector, float], slip: Vector | None = None
 ) -> Graph:
     """Say where the contact `name` of a graph is, so that pictures show its frames and forces.
@@ -94,7 +94,7 @@ def mark_planar_touch(
     point : the place of a marked body as it was marked, and the point in its axes, m.
     face : likewise or None for the world, the normal out of it in its axes, and how far from its origin it is along that, m.
     slip : direction in the axes of the face's body in which the slip of the point is positive; None: the normal turned by -90
-        degrees, as of `touch_planar`.
+        degrees, as of `attach_planar_contact`.
 
     Returns the graph.
     """

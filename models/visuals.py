@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import ModelError, refusal
-from screws.given import floats, reals
 from screws.joints import Vector
+from screws.numeric_arguments import floats, reals
 from screws.poses import pose_from_state
 from screws.shapes import Solid
 from screws.surfaces import Surface

@@ -4,17 +4,9 @@
 of this name. Of `contact`, which is a component of `models` and a room of `screws`, it is the component.
 """
 
-from importlib import metadata
+from typing import TYPE_CHECKING, Any
 
 from screwbond.imports import find_models, need_own
-
-
-def _version() -> str:
-    try:
-        return metadata.version("screwbond")
-    except metadata.PackageNotFoundError:
-        return "0+source"
-
 
 need_own("bondgraph", "screws")
 find_models()
@@ -22,20 +14,46 @@ find_models()
 # isort: off
 import bondgraph  # noqa: E402
 import screws  # noqa: E402
-from screwbond import models  # noqa: E402
-from bondgraph import *  # noqa: E402, F403
+import screwbond.models as models  # noqa: E402
+
+if TYPE_CHECKING:
+    from bondgraph import *  # noqa: F403
 from screwbond.models import *  # noqa: E402, F403 - before `screws`, whose `contact` is a room: a type checker believes the first
+from screws.renamed import answer_old_names  # noqa: E402
 from screws import *  # type: ignore[assignment]  # noqa: E402, F403
 from screwbond.models import contact as contact  # noqa: E402 - and Python the last
 # isort: on
 
-__version__ = _version()
+__version__: str
 """Of the installed distribution; "0+source" where none is."""
 
 __all__ = ["__version__", "bondgraph", "screws"]
 __all__ += bondgraph.__all__
 __all__ += [name for name in screws.__all__ if name != "contact"]
 __all__ += models.__all__
+
+if not TYPE_CHECKING:
+    globals().update({name: value for name, value in vars(bondgraph).items() if name in bondgraph.__all__})
+
+    def __getattr__(name: str) -> Any:
+        """The version, or a name of `bondgraph` whose room is not loaded before it is asked for."""
+        if name == "__version__":
+            return _version()
+        if name in bondgraph.__all__:
+            return getattr(bondgraph, name)
+        raise AttributeError(f"module 'screwbond' has no attribute {name!r}")
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("screwbond")
+    except metadata.PackageNotFoundError:
+        return "0+source"
+
+
+answer_old_names(__name__)
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,6 @@ It runs before any other module of ours, and needs none of them.
 from __future__ import annotations
 
 import sys
-from importlib import metadata
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
@@ -41,6 +40,8 @@ def need_own(*packages: str) -> None:
 def _hidden(package: str, file: Path) -> ShadowError:
     """The error where an import finds another file before ours."""
     found, word = (file.parent, "folder") if file.name == "__init__.py" else (file, "file")
+    from importlib import metadata
+
     for name in _others(package):
         if metadata.distribution(name).locate_file(f"{package}/__init__.py") == file:
             title = f'the package "{found}" of the distribution "{name}" hides the package "{package}" of screwbond'
@@ -59,6 +60,8 @@ def _overwritten(package: str, file: Path) -> ShadowError:
 
 def _others(package: str) -> list[str]:
     """Other distributions that install a package of this name."""
+    from importlib import metadata
+
     return [name for name in metadata.packages_distributions().get(package, []) if name.lower() != "screwbond"]
 
 

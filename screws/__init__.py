@@ -7,7 +7,8 @@ from screws import contact, inertia, jets, poses, rotations, scalars, shapes, su
 from screws.contact import ContactCoordinates, closest_points, contact_pose, contact_rates, relative_curvature, relative_pose
 from screws.errors import GeometryError
 from screws.inertia import check_inertia, inertia_in, kinetic_energy, momentum, spatial_inertia
-from screws.poses import Ad, ad, hat, inverse, pose, pose_from_state, pose_rate, pose_state, position_of, rotation_of, unhat
+from screws.poses import Ad, ad, hat, inverse, pose, pose_from_state, pose_rate, pose_state, position_of, rotation_of, vee
+from screws.renamed import answer_old_names
 from screws.rotations import quaternion, quaternion_product, quaternion_rate, rotation, tilde, untilde
 from screws.surfaces import (
     Geometry,
@@ -36,7 +37,7 @@ from screws.twists import (
 )
 
 __distribution__ = "screwbond"
-"""Who installs this package: where it is missing, another distribution has overwritten these files."""
+"""Distribution that installs this package; where it is missing, another distribution has overwritten these files."""
 
 __all__ = [
     # modules
@@ -67,7 +68,7 @@ __all__ = [
     "pose_state",
     "position_of",
     "rotation_of",
-    "unhat",
+    "vee",
     # twists and wrenches
     "helical",
     "point_velocity",
@@ -107,3 +108,5 @@ __all__ = [
     # errors
     "GeometryError",
 ]
+
+answer_old_names(__name__)

@@ -1,14 +1,14 @@
-"""Errors: the base of all that users can cure, and what is wrong with a geometric input."""
+"""Base class of all errors that users can fix, and the error for invalid geometric input."""
 
 from __future__ import annotations
 
 
 class ScrewbondError(Exception):
-    """Base of all errors that the user can cure, here and in the packages that stand on this one."""
+    """Base of all errors that the user can fix, here and in the packages built on this one."""
 
 
 class GeometryError(ScrewbondError, ValueError):
-    """A geometric input that no equation can be built on.
+    """Geometric input from which no equation can be built.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.given import real, reals, shown
+from screws.numeric_arguments import real, reals, shown
 from screws.poses import Ad
 from screws.rotations import tilde
 from screws.scalars import Scalar, array
@@ -17,7 +17,7 @@ from screws.scalars import Scalar, array
 def spatial_inertia(
     mass: Scalar, rotational: Sequence[Scalar] | np.ndarray, centre: Sequence[Scalar] | np.ndarray = (0.0, 0.0, 0.0)
 ) -> np.ndarray:
-    """Spatial inertia (6, 6), in a frame at whose coordinates the centre of mass lies at `centre`.
+    """Return the spatial inertia (6, 6) in a frame whose coordinates of the centre of mass are `centre`.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def spatial_inertia(
     rotational : about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
     centre : of mass (3,), m.
 
-    Raises `GeometryError` where all numbers are known and no rigid body can have them (see `check_inertia`).
+    Raises `GeometryError` where all values are numbers and no rigid body can have them (see `check_inertia`).
     """
     J = np.asarray(rotational)
     if J.shape == (3,):
@@ -72,16 +72,16 @@ def check_inertia(mass: Any, rotational: Any, name: str = "the body") -> None:
 
 
 def inertia_in(H_b_a: np.ndarray, M_b: np.ndarray) -> np.ndarray:
-    """Spatial inertia (6, 6) in a of an inertia in b: M_a = Ad(H_b_a).T @ M_b @ Ad(H_b_a)."""
+    """Transform a spatial inertia (6, 6) from frame b to frame a: M_a = Ad(H_b_a).T @ M_b @ Ad(H_b_a)."""
     adjoint = Ad(H_b_a)
     return adjoint.T @ M_b @ adjoint
 
 
 def momentum(M: np.ndarray, T: Sequence[Scalar] | np.ndarray) -> np.ndarray:
-    """Momentum (6,) [angular; linear] of a body with inertia M and twist T in one frame, N m s and N s."""
+    """Return the momentum (6,) [angular; linear] of a body with inertia M and twist T in one frame, N m s and N s."""
     return M @ array([*T])
 
 
 def kinetic_energy(M: np.ndarray, T: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """Kinetic energy T . M T / 2, J."""
+    """Return the kinetic energy T . M T / 2, J."""
     return 0.5 * (array([*T]) @ momentum(M, T))

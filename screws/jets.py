@@ -1,4 +1,4 @@
-"""Truncated Taylor numbers of second order in two variables (u, v), over any scalar.
+"""Jets: truncated Taylor numbers of second order in two variables (u, v), for automatic differentiation over any scalar.
 
 A formula evaluated on jets gives its value and its five derivatives, for floats, SymPy expressions and a
 compiler's scalars alike. Derivatives that are the Python constants 0 or 1 are never multiplied out, so a
@@ -19,7 +19,7 @@ from screws.scalars import Scalar
 
 
 def _constant(a: Scalar, value: float) -> bool:
-    # NumPy's floats are results, not constants: a result that happens to be 0 must still carry a NaN on.
+    # NumPy floats are results, not constants: a result that happens to be 0 must still propagate a NaN.
     return type(a) in (int, float) and a == value
 
 
@@ -60,7 +60,7 @@ class Jet:
         self.value, self.du, self.dv, self.duu, self.duv, self.dvv = value, du, dv, duu, duv, dvv
 
     def parts(self) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
-        """(value, du, dv, duu, duv, dvv)."""
+        """Return (value, du, dv, duu, duv, dvv)."""
         return (self.value, self.du, self.dv, self.duu, self.duv, self.dvv)
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ class Jet:
         return self.value >= jet(other).value
 
     def _chain(self, f: Scalar, f1: Scalar, f2: Scalar) -> Jet:
-        """The jet of f(self) from f, f' and f'' at the value."""
+        """Return the jet of f(self) from f, f' and f'' at the value (chain rule)."""
         u, v = self.du, self.dv
         fu, fv = _times(f2, u), _times(f2, v)
         return Jet(
@@ -165,18 +165,18 @@ class Jet:
         if name in _SLOPES:
             value = scalars.apply(name, a.value)
             return a._chain(value, *_SLOPES[name](a.value, value))
-        if name in _OTHERS:
-            return _OTHERS[name](a, b)
+        if name in _SPECIAL:
+            return _SPECIAL[name](a, b)
         raise TypeError(f"jets know no function {name!r}")
 
 
 def jet(x: Scalar) -> Jet:
-    """A jet as it is, any other scalar as a constant."""
+    """Convert a scalar to a jet: a jet unchanged, any other scalar as a constant."""
     return x if isinstance(x, Jet) else Jet(x)
 
 
 def variables(u: Scalar, v: Scalar) -> tuple[Jet, Jet]:
-    """The two independent variables as jets."""
+    """Return the two independent variables as jets."""
     return Jet(u, 1.0, 0.0), Jet(v, 0.0, 1.0)
 
 
@@ -230,7 +230,7 @@ _SLOPES: dict[str, Callable[[Scalar, Scalar], tuple[Scalar, Scalar]]] = {
 }
 """Function of one variable -> its first two derivatives at x, where its value is f."""
 
-_OTHERS: dict[str, Callable[[Jet, Jet], Jet]] = {
+_SPECIAL: dict[str, Callable[[Jet, Jet], Jet]] = {
     "atan2": _atan2,
     "absolute": lambda a, _: a * scalars.sign(a.value),
     "sign": lambda a, _: Jet(scalars.sign(a.value)),

@@ -1,4 +1,4 @@
-"""Joints: unit screws of the motions that a joint leaves free, and the wrenches that it transmits.
+"""Joints: unit screws of the free motions of a joint, and the constraint wrenches that it transmits.
 
 A joint of n freedoms is a set of n independent twists in one frame, the joint frame; T = screws @ q' at its reference pose, where
 the frames of the two bodies coincide. The wrenches that it transmits are those without power on any of these twists.
@@ -13,27 +13,27 @@ import numpy as np
 
 from screws import twists
 from screws.errors import GeometryError
-from screws.given import fixed_floats, floats
+from screws.numeric_arguments import fixed_floats, floats
 from screws.poses import Ad, inverse, pose
 
 Vector = Sequence[float] | np.ndarray
 
 ORIGIN = (0.0, 0.0, 0.0)
 
-_INDEPENDENT = 1e-9
-"""Smallest singular value of unit screws, relative to the largest, that still counts as a freedom of its own."""
+_INDEPENDENCE = 1e-9
+"""Smallest singular value of the unit screws, relative to the largest, at which they count as independent."""
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint by its unit screws.
+    """Joint, defined by its unit screws.
 
     Parameters
     ----------
     name : in messages and graphs; the constructors take the kind if none is given.
     screws : (6, n) independent twists [omega; v], all in the joint frame, n from 0 to 6.
     kind : "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "free" or "fixed"; "general" for
-        a set of screws of your own, which says nothing about large motions.
+        arbitrary screws, which say nothing about large motions.
     frame : (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
         along the first axis, z normal to both).
 
@@ -52,7 +52,7 @@ class Joint:
             raise GeometryError("G131", title, "an array (6, n) of finite numbers, one twist [omega; v] in each column")
         if screws.shape[1]:
             values = np.linalg.svd(screws, compute_uv=False)
-            if not values[-1] > _INDEPENDENT * values[0]:
+            if not values[-1] > _INDEPENDENCE * values[0]:
                 title = f'the {screws.shape[1]} screws of joint "{self.name}" repeat each other'
                 raise GeometryError("G131", title, "only independent twists, one for each freedom")
         object.__setattr__(self, "screws", fixed_floats(screws))
@@ -65,27 +65,27 @@ class Joint:
 
     @property
     def constrained(self) -> np.ndarray:
-        """Basis (6, 6 - n) of the wrenches [tau; f] in the joint frame that do no work on any motion of the joint.
+        """Basis (6, 6 - n) of the constraint wrenches [tau; f] in the joint frame, which do no work on any motion of the joint.
 
-        About the joint's centre they are orthonormal (a unit force counts as a unit moment), along its axes where they can be.
+        They are orthonormal about the joint's centre (a unit force counts as a unit moment), and along its axes where possible.
         """
         into_axes = Ad(inverse(self.frame))
         return np.asarray(into_axes.T @ reciprocal(into_axes @ self.screws), dtype=float)
 
     def seen_from(self, H_a_j: np.ndarray) -> Joint:
-        """The same joint with screws in frame a, from the pose H_a_j of the present joint frame in a."""
+        """Return the joint with its screws expressed in frame a, from the pose H_a_j of the present joint frame in a."""
         H = np.asarray(H_a_j, dtype=float)
         return Joint(self.name, Ad(H) @ self.screws, self.kind, H @ self.frame)
 
 
 def reciprocal(screws: np.ndarray) -> np.ndarray:
-    """Orthonormal basis (6, 6 - n) of the wrenches whose power on every column of `screws` (6, n) vanishes.
+    """Return an orthonormal basis (6, 6 - n) of the wrenches whose power on every column of `screws` (6, n) vanishes.
 
-    The basis follows the coordinate axes where it can: each column is what remains of the one that the space holds most of.
+    The basis follows the coordinate axes where it can: each column is the projection of the axis with the largest remainder.
     """
     n = screws.shape[1]
-    left = np.linalg.qr(screws)[0] if n else np.zeros((6, 0))
-    projector = np.eye(6) - left @ left.T
+    basis = np.linalg.qr(screws)[0] if n else np.zeros((6, 0))
+    projector = np.eye(6) - basis @ basis.T
     columns: list[tuple[int, np.ndarray]] = []
     for _ in range(6 - n):
         sizes = np.round(np.diagonal(projector), 9)
@@ -99,19 +99,19 @@ def reciprocal(screws: np.ndarray) -> np.ndarray:
 
 
 def revolute(axis: Vector, point: Vector = ORIGIN, name: str = "revolute") -> Joint:
-    """Rotation about the line through `point` (m) along `axis`; one freedom (rad)."""
+    """Return a revolute joint: rotation about the line through `point` (m) along `axis`; one freedom (rad)."""
     a, p = _direction(name, axis), _point(name, point)
     return Joint(name, twists.revolute(a, p)[:, None], "revolute", _frame(a, p))
 
 
 def prismatic(axis: Vector, name: str = "prismatic") -> Joint:
-    """Translation along `axis`; one freedom (m)."""
+    """Return a prismatic joint: translation along `axis`; one freedom (m)."""
     a = _direction(name, axis)
     return Joint(name, twists.prismatic(a)[:, None], "prismatic", _frame(a, np.zeros(3)))
 
 
 def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str = "helical") -> Joint:
-    """Screw about the line through `point` (m) along `axis`, with `pitch` in m/rad; one freedom (rad)."""
+    """Return a helical joint about the line through `point` (m) along `axis`, `pitch` in m/rad; one freedom (rad)."""
     a, p = _direction(name, axis), _point(name, point)
     if not np.isfinite(pitch):
         raise GeometryError("G133", f'the pitch of joint "{name}" is {pitch}', "a finite pitch in m/rad")
@@ -119,13 +119,13 @@ def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str 
 
 
 def cylindrical(axis: Vector, point: Vector = ORIGIN, name: str = "cylindrical") -> Joint:
-    """Rotation about, and translation along, one line; two freedoms (rad, m)."""
+    """Return a cylindrical joint: rotation about, and translation along, one line; two freedoms (rad, m)."""
     a, p = _direction(name, axis), _point(name, point)
     return Joint(name, np.column_stack([twists.revolute(a, p), twists.prismatic(a)]), "cylindrical", _frame(a, p))
 
 
 def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = "universal") -> Joint:
-    """Two rotations about crossing axes through `point` (m); the second moves with the first; two freedoms (rad)."""
+    """Return a universal joint: crossing axes through `point` (m), the second moves with the first; two freedoms (rad)."""
     a, b, p = _direction(name, axis1), _direction(name, axis2), _point(name, point)
     normal = np.cross(a, b)
     if np.linalg.norm(normal) < 1e-3:
@@ -137,14 +137,14 @@ def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = 
 
 
 def spherical(point: Vector = ORIGIN, name: str = "spherical") -> Joint:
-    """All rotations about `point` (m), along the axes of the joint frame; three freedoms (rad)."""
+    """Return a spherical joint: all rotations about `point` (m), along the axes of the joint frame; three freedoms (rad)."""
     p = _point(name, point)
     return Joint(name, np.column_stack([twists.revolute(e, p) for e in np.eye(3)]), "spherical", pose(np.eye(3), p))
 
 
 def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Joint:
-    """Motion in a plane: two translations normal to `normal`, and the rotation about the line along it through `point` (m);
-    three freedoms (m, m, rad)."""
+    """Return a planar joint: two translations normal to `normal`, and the rotation about the line along it
+    through `point` (m); three freedoms (m, m, rad)."""
     n, p = _direction(name, normal), _point(name, point)
     frame = _frame(n, p)
     sliding = [twists.prismatic(frame[:3, k]) for k in (0, 1)]
@@ -152,17 +152,17 @@ def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Join
 
 
 def free(name: str = "free") -> Joint:
-    """No constraint; six freedoms: rotations about, and translations along, the axes of the joint frame (rad, m)."""
+    """Return a joint without constraint; six freedoms: rotations and translations along the joint frame's axes (rad, m)."""
     return Joint(name, np.eye(6), "free")
 
 
 def fixed(name: str = "fixed") -> Joint:
-    """No freedom: two bodies as one."""
+    """Return a joint without freedom: both bodies move as one."""
     return Joint(name, np.zeros((6, 0)), "fixed")
 
 
 def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Pose (4, 4) with z along the axis; x and y along coordinate axes where the axis allows it."""
+    """Return the pose (4, 4) with z along the axis; x and y along coordinate axes where the axis allows it."""
     k = int(np.argmax(np.abs(axis)))
     x = np.eye(3)[(k + 1) % 3]
     x = x - (x @ axis) * axis
@@ -171,7 +171,7 @@ def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
 
 
 def _direction(name: str, axis: Vector) -> np.ndarray:
-    """The unit vector along an axis, refused (G132) if it has no direction."""
+    """Return the unit vector along an axis; G132 if it has no direction."""
     a = floats(axis, (3,))
     length = float(np.linalg.norm(a)) if a is not None else 0.0
     if a is None or not length > 0.0:

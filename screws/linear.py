@@ -1,4 +1,4 @@
-"""Small linear systems over any scalar: straight-line formulas without pivoting."""
+"""Small linear systems over any scalar: LDL^T of symmetric positive definite matrices, without pivoting."""
 
 from __future__ import annotations
 

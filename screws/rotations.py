@@ -13,17 +13,17 @@ _SMALL = 0.5
 
 
 def tilde(v: Sequence[Scalar] | np.ndarray) -> np.ndarray:
-    """Skew-symmetric matrix (3, 3) of a vector: tilde(v) @ w = v x w."""
+    """Return the skew-symmetric matrix (3, 3) of a vector: tilde(v) @ w = v x w."""
     return array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
 def untilde(matrix: np.ndarray) -> np.ndarray:
-    """Vector (3,) of a skew-symmetric matrix; the symmetric part is ignored."""
+    """Return the vector (3,) of a skew-symmetric matrix; the symmetric part is ignored."""
     return array([(matrix[2, 1] - matrix[1, 2]) * 0.5, (matrix[0, 2] - matrix[2, 0]) * 0.5, (matrix[1, 0] - matrix[0, 1]) * 0.5])
 
 
 def series(s: Scalar, coefficients: Sequence[float]) -> Scalar:
-    """Sum of coefficients[k] s^k by Horner's rule."""
+    """Return the sum of coefficients[k] s^k by Horner's rule."""
     total: Scalar = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
         total = total * s + coefficient
@@ -31,7 +31,7 @@ def series(s: Scalar, coefficients: Sequence[float]) -> Scalar:
 
 
 def exp_coefficients(s: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Coefficients sin(a)/a, (1 - cos a)/a^2 and (a - sin a)/a^3 as functions of s = a^2, smooth at 0."""
+    """Return coefficients sin(a)/a, (1 - cos a)/a^2 and (a - sin a)/a^3 as functions of s = a^2, smooth at 0."""
     small = less(s, _SMALL)
     angle = sqrt(where(small, 1.0, s))
     half = sin(angle * 0.5) / angle
@@ -45,14 +45,14 @@ def exp_coefficients(s: Scalar) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def exp(w: Sequence[Scalar] | np.ndarray) -> np.ndarray:
-    """Rotation (3, 3) by the rotation vector w (3,), rad; any scalar, any angle (Rodrigues)."""
+    """Return the rotation (3, 3) by the rotation vector w (3,), rad; any scalar, any angle (Rodrigues)."""
     a, b, _ = exp_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     skew = tilde(w)
     return np.eye(3) + a * skew + b * (skew @ skew)
 
 
 def log(R: np.ndarray) -> np.ndarray:
-    """Rotation vector (3,) of a rotation, rad, angle in [0, pi]; any scalar, accurate near 0 and near pi."""
+    """Return the rotation vector (3,) of a rotation, rad, angle in [0, pi]; any scalar, accurate near 0 and near pi."""
     w, x, y, z = quaternion(R)
     s = x * x + y * y + z * z
     small = less(s, 0.01)
@@ -66,7 +66,7 @@ def log(R: np.ndarray) -> np.ndarray:
 
 
 def rotation(q: Sequence[Scalar] | np.ndarray) -> np.ndarray:
-    """Rotation (3, 3) of the quaternion q / |q|, without a square root; q must not vanish."""
+    """Return the rotation (3, 3) of the quaternion q / |q|, without a square root; q must not vanish."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     s = 2.0 / (w * w + x * x + y * y + z * z)
     sx, sy, sz = s * x, s * y, s * z
@@ -77,7 +77,7 @@ def rotation(q: Sequence[Scalar] | np.ndarray) -> np.ndarray:
 
 
 def quaternion(R: np.ndarray) -> np.ndarray:
-    """Unit quaternion (4,) of a rotation, w >= 0, from its largest component (Shepperd 1978); any scalar."""
+    """Return the unit quaternion (4,) of a rotation, w >= 0, from its largest component (Shepperd 1978); any scalar."""
     xx, yy, zz = R[0, 0], R[1, 1], R[2, 2]
     a, b, c = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
     d, e, f = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
@@ -97,7 +97,7 @@ def quaternion(R: np.ndarray) -> np.ndarray:
 
 
 def quaternion_product(p: Sequence[Scalar] | np.ndarray, q: Sequence[Scalar] | np.ndarray) -> np.ndarray:
-    """Hamilton product (4,): rotation(p q) = rotation(p) @ rotation(q)."""
+    """Return the Hamilton product (4,): rotation(p q) = rotation(p) @ rotation(q)."""
     return array(
         [
             p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
@@ -109,7 +109,7 @@ def quaternion_product(p: Sequence[Scalar] | np.ndarray, q: Sequence[Scalar] | n
 
 
 def quaternion_rate(q: Sequence[Scalar] | np.ndarray, omega: Sequence[Scalar] | np.ndarray, kappa: float = 1.0) -> np.ndarray:
-    """Rate (4,) of a quaternion that follows the body angular velocity omega (3,), rad/s.
+    """Return the rate (4,) of a quaternion that follows the body angular velocity omega (3,), rad/s.
 
     q' = q (0, omega) / 2 + kappa (1 - q.q) q; the last term draws |q| back to 1 at the rate 2 kappa (1/s)
     and does not turn anything.

@@ -1,4 +1,4 @@
-"""Elementary functions of one scalar, for every kind of scalar: floats and arrays in, the same kind out.
+"""Elementary functions over any scalar: floats, arrays, SymPy expressions, jets, a compiler's scalars.
 
 A formula written with these functions, `+ - * /` and NumPy indexing passes floats (the reference), SymPy
 expressions (readable equations), jets (derivatives along a surface) and the scalars of a compiler (code)
@@ -44,7 +44,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
 """Name -> the NumPy function of floats, and the name of SymPy's class or function."""
 
 COMPARISONS = ("less", "less_equal", "equal")
-"""Names of those whose result is a condition."""
+"""Names of the functions whose result is a condition."""
 
 
 def apply(name: str, *arguments: Scalar) -> Scalar:
@@ -77,54 +77,54 @@ def _is_symbolic(value: Scalar) -> bool:
     return sympy is not None and isinstance(value, sympy.Basic)
 
 
-def _of_one(name: str, meaning: str) -> Callable[[Scalar], Scalar]:
+def _unary(name: str, meaning: str) -> Callable[[Scalar], Scalar]:
     def function(x: Scalar) -> Scalar:
         return apply(name, x)
 
-    return _called(function, name, meaning)
+    return _with_name(function, name, meaning)
 
 
-def _of_two(name: str, meaning: str) -> Callable[[Scalar, Scalar], Scalar]:
+def _binary(name: str, meaning: str) -> Callable[[Scalar, Scalar], Scalar]:
     def function(a: Scalar, b: Scalar) -> Scalar:
         return apply(name, a, b)
 
-    return _called(function, name, meaning)
+    return _with_name(function, name, meaning)
 
 
-def _called(function: Any, name: str, meaning: str) -> Any:
+def _with_name(function: Any, name: str, meaning: str) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = meaning
     return function
 
 
-sin = _of_one("sin", "Sine of an angle in rad.")
-cos = _of_one("cos", "Cosine of an angle in rad.")
-tan = _of_one("tan", "Tangent of an angle in rad.")
-asin = _of_one("asin", "Arc sine, rad, in [-pi/2, pi/2].")
-acos = _of_one("acos", "Arc cosine, rad, in [0, pi].")
-atan = _of_one("atan", "Arc tangent, rad, in (-pi/2, pi/2).")
-atan2 = _of_two("atan2", "atan2(y, x): angle of the point (x, y), rad, in (-pi, pi].")
-sqrt = _of_one("sqrt", "Non-negative square root.")
-exp = _of_one("exp", "Exponential function.")
-log = _of_one("log", "Natural logarithm.")
-tanh = _of_one("tanh", "Hyperbolic tangent.")
-absolute = _of_one("absolute", "Absolute value.")
-sign = _of_one("sign", "Sign: -1, 0 or 1.")
-floor = _of_one("floor", "Largest whole number that is not above x.")
-minimum = _of_two("minimum", "The smaller of two scalars.")
-maximum = _of_two("maximum", "The larger of two scalars.")
-less = _of_two("less", "Condition a < b, for `where`.")
-less_equal = _of_two("less_equal", "Condition a <= b, for `where`.")
-equal = _of_two("equal", "Condition a == b, for `where`; meant for modes, which are whole numbers.")
+sin = _unary("sin", "Sine of an angle in rad.")
+cos = _unary("cos", "Cosine of an angle in rad.")
+tan = _unary("tan", "Tangent of an angle in rad.")
+asin = _unary("asin", "Arc sine, rad, in [-pi/2, pi/2].")
+acos = _unary("acos", "Arc cosine, rad, in [0, pi].")
+atan = _unary("atan", "Arc tangent, rad, in (-pi/2, pi/2).")
+atan2 = _binary("atan2", "atan2(y, x): angle of the point (x, y), rad, in (-pi, pi].")
+sqrt = _unary("sqrt", "Non-negative square root.")
+exp = _unary("exp", "Exponential function.")
+log = _unary("log", "Natural logarithm.")
+tanh = _unary("tanh", "Hyperbolic tangent.")
+absolute = _unary("absolute", "Absolute value.")
+sign = _unary("sign", "Sign: -1, 0 or 1.")
+floor = _unary("floor", "Largest whole number that is not above x.")
+minimum = _binary("minimum", "The smaller of two scalars.")
+maximum = _binary("maximum", "The larger of two scalars.")
+less = _binary("less", "Condition a < b, for `where`.")
+less_equal = _binary("less_equal", "Condition a <= b, for `where`.")
+equal = _binary("equal", "Condition a == b, for `where`; meant for modes, which are whole numbers.")
 
 
 def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
-    """`if_true` where the condition holds, else `if_false`; both are evaluated."""
+    """Return `if_true` where the condition holds, else `if_false`; both are evaluated."""
     return apply("where", condition, if_true, if_false)
 
 
 def array(entries: Any) -> np.ndarray:
-    """Array of scalars: of floats where every entry is a number, else of objects (nested lists keep their shape)."""
+    """Build an array of scalars: of floats if every entry is a number, else of objects (nested lists keep their shape)."""
     out = np.array(entries, dtype=object)
     if all(isinstance(entry, (int, float, np.number)) for entry in out.flat):
         return out.astype(float)

@@ -1,4 +1,4 @@
-"""Vectors of three scalars: the few products of them; triples go without the overhead of small arrays."""
+"""Vectors of three scalars and their products; triples avoid the overhead of small arrays."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Triple = tuple[Scalar, Scalar, Scalar]
 
 
 def dot(a: Sequence[Scalar] | np.ndarray, b: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """Scalar product of two vectors (3,)."""
+    """Return the scalar product of two vectors (3,)."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def length(a: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """Length of a vector (3,)."""
+    """Return the length of a vector (3,)."""
     return sqrt(dot(a, a))
 
 
 def cross(a: Any, b: Any) -> Any:
-    """Vector product of two vectors (3,): an array where one of them is an array, else a triple."""
+    """Return the vector product of two vectors (3,): an array where one of them is an array, else a triple."""
     product = (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
     return array(product) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else product
 
@@ -34,5 +34,5 @@ def scaled(a: Triple, factor: Scalar) -> Triple:
 
 
 def times(a: Triple, b: Triple) -> Triple:
-    """Componentwise product of two triples."""
+    """Return the componentwise product of two triples."""
     return (a[0] * b[0], a[1] * b[1], a[2] * b[2])

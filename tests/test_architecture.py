@@ -22,14 +22,14 @@ FOLDERS = {"screwbond.models": "models"}
 
 ROOMS = {
     "screws": (
-        ("errors", "given", "linear", "scalars"),
+        ("errors", "linear", "numeric_arguments", "renamed", "scalars"),
         ("jets", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),
         ("contact", "inertia", "joints", "shapes"),
     ),
     "bondgraph": (
-        ("errors", "quantities", "run_arguments"),  # the ground
-        ("output", "tape"),
+        ("errors", "methods", "quantities"),  # the ground
+        ("output", "run_arguments", "tape"),
         ("emit", "model", "sinks"),
         ("checks", "elements"),
         ("causality", "graph", "signals"),
@@ -51,14 +51,14 @@ ROOMS = {
         ("cli",),
     ),
     "bondgraph.run": (
-        ("codegen_helpers", "python_callbacks", "samples", "simd_values", "table"),
+        ("codegen_helpers", "python_callbacks", "samples", "simd_values", "status", "table"),
         ("linear", "sparsity"),
         ("program",),
         ("bound", "settings"),
         ("accuracy", "clock_schedule"),
         ("events",),
-        ("results", "steppers"),
-        ("validation",),
+        ("ode", "results", "steppers"),
+        ("measures", "validation"),
         ("hybrid",),
         ("streaming",),
         ("batch",),

@@ -1,6 +1,87 @@
-"""The README of the benchmarks is written by them, each in its own place."""
+"""Every benchmark runs in its quick form and prints a table; their README is written by them, each in its own place."""
 
-from benchmarks.command import README, with_tables
+import ast
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import benchmarks.__main__ as every
+from benchmarks import hand_written
+from benchmarks.command import LEFT_OUT, README, run_command, with_tables
+from benchmarks.timing import table
+
+FILES = {path.stem: path for path in README.parent.glob("*.py") if not path.stem.startswith("__")}
+
+
+def parts_of(module: str) -> set[str]:
+    """The benchmark files that a file imports, at its top or within a function."""
+    found = set()
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "benchmarks":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("benchmarks."):
+            found.add((node.module or "").partition(".")[2])
+    return found
+
+
+def has_main(path: Path) -> bool:
+    return any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in ast.parse(path.read_text("utf-8")).body)
+
+
+def test_every_file_is_in_the_table_of_benchmarks_or_part_of_one_that_is():
+    listed = {run.__module__.partition(".")[2] for run in every.MAINS.values()}
+    assert listed == {name for name, path in FILES.items() if has_main(path)}
+    reached, new = set(listed), set(listed)
+    while new := {part for name in new for part in parts_of(name)} - reached:
+        reached |= new
+    assert reached == set(FILES)
+    page = README.read_text(encoding="utf-8")
+    assert not [name for name in listed if not re.search(rf"^\| `{name}\.py`", page, flags=re.MULTILINE)]
+
+
+@pytest.mark.parametrize("name", every.MAINS)
+def test_the_quick_form_prints_its_table(name, capsys):
+    found = every.MAINS[name](["--quick"])
+    printed = capsys.readouterr().out
+    if found is None and printed.endswith(f"; {LEFT_OUT}\n"):
+        pytest.skip(printed.partition(";")[0])
+    # A title from the margin, then a head and rows that begin with two spaces; `table` has no form without rows.
+    assert found and re.search(r"^\S.*\n( {2}.*\n){2,}", printed, flags=re.MULTILINE), printed
+
+
+def test_all_together_run_each_with_what_the_command_was_given(monkeypatch, tmp_path):
+    given = {}
+    monkeypatch.setattr(every, "MAINS", {name: lambda flags, name=name: given.update({name: flags}) for name in "ab"})
+    assert every.main(["--quick", "--json", str(tmp_path / "figures.json")]) == {"a": {}, "b": {}}
+    assert given == {"a": ["--quick"], "b": ["--quick"]} and (tmp_path / "figures.json").exists()
+
+
+def text_of(run) -> str:
+    """The text of a benchmark."""
+    return inspect.getsource(sys.modules[run.__module__])
+
+
+@pytest.mark.parametrize(("package", "text"), [("mujoco", "MuJoCo is not installed"), ("BondGraphTools", "BondGraphTools is")])
+def test_without_the_other_program_it_says_so(package, text, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, package, None)
+    runs = [run for run in every.MAINS.values() if f"import {package}" in text_of(run)]
+    for run in runs:
+        assert run(["--quick"]) is None
+        assert capsys.readouterr().out.startswith(text)
+    assert runs
+
+
+def test_without_a_compiler_it_says_so_and_other_faults_are_not_hidden(monkeypatch, capsys):
+    monkeypatch.setattr(hand_written.shutil, "which", lambda _: None)
+    assert run_command("of C", [], lambda quick: {"C": hand_written.compiler()}) is None
+    assert capsys.readouterr().out == f"there is no C compiler: apt install gcc; {LEFT_OUT}\n"
+    with pytest.raises(ModuleNotFoundError):
+        run_command("of nothing", [], lambda quick: __import__("no_such_package"))
+    with pytest.raises(ValueError, match="nothing was measured"):
+        table("title", ["head"], [])
 
 
 def test_tables_replace_their_own_and_no_others():

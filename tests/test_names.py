@@ -10,21 +10,24 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("bondgraph", "screws", "models", "screwbond")
 
 OPENERS = ("The same", "What", "Whether", "How", "Which", "Where", "Who", "So many")
-"""First words of a docstring that begins with a clause instead of a subject and a verb, or that needs its neighbour to be understood."""
+"""First words of a docstring that begins with a clause instead of a subject and a verb, or that needs its neighbour to be
+understood."""
 
 VAGUE = {"found", "given", "own", "place", "places", "known", "told", "beside", "whole"}
 """Names of variables that say nothing of what they hold: result, argument, local copy, index ... do."""
 
-RETIRED = set(
+_OLD_WORDS = (
     "repeated finished astray instants switching courses turning opening settle settler settled rising passage passages meeting"
     " together goes_round looping combinations leg underway clocked kept taking pace chunks side_by_side answers idioms abreast"
     " weighing weigh driving drawn scatter resting rests question listen relax renew couplings ears closing_matrix closures lost"
     " judge doubts island islands allowances following followed knowledge untold bands passing ticking varied easing walk rubbing"
     " commanded pursue alike turns preset once seldom held holdable piles late brief patience sit attend depart lend"
     " Courses Settler Settled Passage Watch Leg Underway RunEnds Claims Crew Answers Abreast Wide Snags Rubs Ground Pursuit"
-    " LateTable How Made Spent Said Told Looked Within UNSEEN FRUITFUL BOOSTS UNBEGUN TOLD OF_LEG NONE MOST".split()
+    " LateTable How Made Spent Said Told Looked Within UNSEEN FRUITFUL BOOSTS UNBEGUN TOLD OF_LEG NONE MOST"
 )
-"""Names that no module, class, function or constant bears any more; the glossary (docs/notation.md) has the terms in their place."""
+RETIRED = set(_OLD_WORDS.split())
+"""Names that no module, class, function or constant bears any more; the glossary (docs/notation.md) has the terms in their
+place."""
 
 
 @functools.cache

@@ -10,10 +10,11 @@ import sys
 import venv
 from pathlib import Path
 
+import numpy
 import pytest
 
 from bondgraph.errors import _is_own
-from bondgraph.sweeps.keep import Kept
+from bondgraph.sweeps.kept_columns import Kept
 from docs.pages import FRONT, program_of
 
 ROOT = Path(__file__).parents[1]
@@ -70,7 +71,7 @@ def test_entry_point(config):
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     """A fresh environment in which the distribution is installed, and sees the packages that it needs: its Python, its folder."""
-    setuptools = pytest.importorskip("setuptools", reason="WHAT IS INSTALLED IS NOT TRIED: there is no setuptools")
+    pytest.importorskip("setuptools", reason="WHAT IS INSTALLED IS NOT TRIED: there is no setuptools")
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False)
     python = next(folder.glob("[bS]*/python*"))
@@ -78,7 +79,7 @@ def environment(tmp_path_factory):
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, check=True
     )
     site = Path(said.stdout.decode().strip())
-    (site / "needed.pth").write_text(f"{Path(setuptools.__file__).parents[1]}\n")
+    (site / "needed.pth").write_text(f"{Path(numpy.__file__).parents[1]}\n")
     build = ["egg_info", "--egg-base", folder, "build", "-b", folder / "build"]
     install = ["install_lib", "--no-compile", "--install-dir", site, "install_egg_info", "--install-dir", site]
     subprocess.run([sys.executable, "setup.py", "-q", *map(str, build + install)], cwd=ROOT, capture_output=True, check=True)

@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.prepared import PreparedProgram
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.hybrid import Hybrid, result_of
 
 TOLD: Counter[str] = Counter()
@@ -23,7 +23,7 @@ def referred(prepared, settings):
     """The run that is made by Python alone."""
     program = prepared.program
     bound = Bound(program, settings.p, settings.t_start, settings.span)
-    ticks = Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
+    ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     with Progress(program.name, settings.span, False) as bar:
         run = Hybrid(bound, settings, ticks, bar, reference=True)
         run.go(prepared.choice)
@@ -34,7 +34,7 @@ def referred(prepared, settings):
 def ensure_same(prepared, mine, end, reference):
     """The result of a run, and where it ended, are those of its reference."""
     other = result_of(reference, prepared.choice, 0.0)
-    TOLD.update(runs=1, events=len(mine.events), instants=reference.handed_back, handed_back=mine.statistics.handed_back)
+    TOLD.update(runs=1, events=len(mine.events), instants=reference.handed_back, handed_back=mine.statistics.events_in_python)
     if mine.failure is not None and other.failure is not None and mine.failure.kind == other.failure.kind == "too many steps":
         return  # counted where a run pauses, which is a matter of time
     assert told(mine, end) == told(other, (reference.t, reference.x))
@@ -49,7 +49,7 @@ def ensure_same(prepared, mine, end, reference):
 
 def told(run, end):
     """What else a run says, but for how long it took and who did it."""
-    cost = replace(run.statistics, wall_time=0.0, integration_time=0.0, handed_back=0)
+    cost = replace(run.statistics, wall_time=0.0, integration_time=0.0, events_in_python=0)
     return repr((end[0], end[1].tolist(), cost, run.failure and (run.failure.kind, run.failure.reason), run.events.kinds))
 
 

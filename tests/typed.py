@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from os.path import abspath, join
 
 from mypy.build import build
 from mypy.errors import CompileError
@@ -21,24 +22,24 @@ def check(arguments: Sequence[str]) -> int:
     """Print what mypy has to say of the files that are asked for, by default of all packages; returns the exit status."""
     cache = FileSystemCache()
     asked, options = process_options([*arguments], fscache=cache)
+    options.cache_dir = join(options.cache_dir, "typed")  # in mypy's own the modules have their old names
     others, _ = process_options([*ALL], fscache=cache)
-    sources = {source.path: source for source in (*others, *asked)}
+    sources = {abspath(source.path): source for source in (*others, *asked)}
     for source in sources.values():
         if source.module.partition(".")[0] == "models":
             source.module = f"screwbond.{source.module}"
-    wanted, count = {source.path for source in asked}, 0
+    wanted, count = {abspath(source.path) for source in asked}, 0
 
     def show(path: str | None, lines: list[str], serious: bool) -> None:
         nonlocal count
-        if serious or path is None or path in wanted:
+        if lines and (serious or path is None or abspath(path) in wanted):
             count += len(lines)
             print(*lines, sep="\n", flush=True)
 
     try:
         build([*sources.values()], options, flush_errors=show, fscache=cache)
-    except CompileError as error:
+    except CompileError:  # what it says is shown by now
         count += 1
-        print(*([] if error.use_stdout else error.messages), sep="\n")
     return min(count, 1)
 
 

@@ -1,6 +1,7 @@
-"""Analysis: a compiled model in; operating points, linear systems, poles, zeros, sensitivities, passivity out.
+"""Linear analysis of a compiled model: operating points, linearisation, poles, zeros, transfer functions, sensitivities,
+passivity.
 
-Every derivative comes from the tape of the model's own formulas, so it is exact.
+Every derivative is exact, from the tape of the model's formulas.
 """
 
 from bondgraph.analysis.derivatives import Derivatives, differentiate, linearise

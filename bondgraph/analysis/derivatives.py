@@ -1,4 +1,4 @@
-"""A compiled model at a point -> its linear system, by differentiating the tape of its own formulas."""
+"""Linearisation of a compiled model at a point, by differentiating the tape of its formulas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
 
 SPARSE = 400
-"""States from which on the matrices are sparse."""
+"""Smallest number of states with sparse matrices."""
 
 
 @brief
@@ -41,23 +41,23 @@ class Derivatives:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     state_places: tuple[int, ...]
-    """Places of the states in x, which may hold the unknowns of algebraic loops besides."""
+    """Indices of the states in x, which may also hold the unknowns of algebraic loops."""
     input_places: tuple[int, ...]
-    """Places of the inputs in the parameter vector."""
+    """Indices of the inputs in the parameter vector."""
     rows: np.ndarray = field(repr=False)
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)
-    """t, x, p, m -> rates, outputs, nonzeros."""
+    """Kernel (t, x, p, m) -> rates, outputs, nonzeros."""
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rates (n,), outputs (k,) and the nonzero derivatives at a point; E262 if an algebraic loop has no solution."""
+        """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; E262 if an algebraic loop has no solution."""
         point = consistent(self.compiled, point)
         everything = self.kernel(point.t, point.x, point.p, point.m)
         n, k = len(self.states), len(self.outputs)
         return everything[:n], everything[n : n + k], everything[n + k :]
 
     def matrix(self, nonzeros: np.ndarray) -> Any:
-        """Derivatives of (rates, outputs) by (states, inputs) as a SciPy array in compressed columns."""
+        """Return the derivatives of (rates, outputs) by (states, inputs) as a SciPy array in compressed columns."""
         from scipy.sparse import csc_array
 
         shape = (len(self.states) + len(self.outputs), len(self.states) + len(self.inputs))
@@ -74,8 +74,8 @@ class Derivatives:
             cure = "another point: this one may lie on a kink or a pole of a formula"
             title = "there is no linear system at this point"
             raise refusal("E260", title, cure, about=self.compiled.model.name, why=why, places=())
-        whole, n = self.matrix(nonzeros), len(self.states)
-        blocks = (whole[:n, :n], whole[:n, n:], whole[n:, :n], whole[n:, n:])
+        matrix, n = self.matrix(nonzeros), len(self.states)
+        blocks = (matrix[:n, :n], matrix[:n, n:], matrix[n:, :n], matrix[n:, n:])
         if n < SPARSE:
             blocks = tuple(block.toarray() for block in blocks)  # type: ignore[assignment]
         return Linear(
@@ -87,21 +87,21 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     """Differentiate a model once, to linearise it at many points; see `linearise` for the arguments."""
     compiled = compiled_form(model, "differentiate")
     traced = values_on_tape(compiled.system)
-    labels, places = pick_inputs(traced, inputs)
-    names, wanted = pick_outputs(traced, outputs)
-    states, state_places, state_labels = moving_states(traced.context.system)
+    labels, input_indices = pick_inputs(traced, inputs)
+    names, output_scalars = pick_outputs(traced, outputs)
+    states, state_indices, state_labels = moving_states(traced.context.system)
     rates = [scalar for s in states for scalar in scalars_of(traced.values[s.rate])]
-    given = traced.context.inputs
-    variables = [*(given["x"][place] for place in state_places), *(given["p"][place] for place in places)]
-    slopes = jacobian([*rates, *wanted], variables)
-    blocks = tuple((block, len(scalars)) for block, scalars in given.items())
-    routine = Routine("derivatives", traced.context.tape, blocks, (*rates, *wanted, *slopes.values))
+    inputs_on_tape = traced.context.inputs
+    variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
+    slopes = jacobian([*rates, *output_scalars], variables)
+    blocks = tuple((block, len(scalars)) for block, scalars in inputs_on_tape.items())
+    routine = Routine("derivatives", traced.context.tape, blocks, (*rates, *output_scalars, *slopes.values))
     rows, columns = np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int)
-    return Derivatives(compiled, state_labels, labels, names, state_places, places, rows, columns, numpy_kernel(routine))
+    return Derivatives(compiled, state_labels, labels, names, state_indices, input_indices, rows, columns, numpy_kernel(routine))
 
 
 def warn_of_samplers(compiled: Compiled) -> None:
-    """Say that what sampled blocks hold is constant in a linear system between their ticks."""
+    """Warn that states of sampled blocks are constant in a linear system."""
     if compiled.program.clocks:
         names = ", ".join(f'"{clock.name}"' for clock in compiled.program.clocks)
         text = f'"{compiled.model.name}": what {names} holds between ticks is constant here, so that the loop is open there;'
@@ -117,14 +117,13 @@ def linearise(
     parameters: Mapping[str, Any] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> Linear:
-    """The linear system dx' = A dx + B du, dy = C dx + D du at a point, exact: the tape of the model is differentiated.
+    """Return the exact linear system dx' = A dx + B du, dy = C dx + D du at a point: the tape of the model is differentiated.
 
-    The derivatives are those of the mode that is active; events are no part of a linear system. The rates need not
-    vanish at the point (`Linear.rates`); `operating_point` finds where they do. A pose is stored as a quaternion of
-    unit norm and a position, so each pose adds one direction to A that is no motion: its norm, which returns to one
-    by itself, with a pole at -2 1/s. It can neither be excited nor seen; `Linear.minimal` takes it out. States that only ticks
-    and resets change are as constant as parameters, and no states of the linear system: an `OpenSamplerWarning` says so, and
-    `linearise_sampled` takes them in.
+    The derivatives are those of the active mode; events are no part of a linear system. The rates need not vanish at the point
+    (`Linear.rates`); `operating_point` finds where they do. A pose is stored as a unit quaternion and a position, so each pose
+    adds one direction to A that is no motion: the norm, which returns to one by itself, with a pole at -2 1/s. It is neither
+    reachable nor observable; `Linear.minimal` removes it. States that only ticks and resets change are constant like parameters,
+    and no states of the linear system: an `OpenSamplerWarning` says so, and `linearise_sampled` includes them.
 
     Parameters
     ----------
@@ -134,11 +133,10 @@ def linearise(
     t : time, s.
     initial : the state (n,); changes of the start values by name; the `final` of a run; or an operating point.
     parameters : changes of parameters by name.
-    modes : names of automata and of the states they are in.
+    modes : names of automata and of their states.
 
-    Raises `ModelError` E100 for what is no model, E250 for an unknown input, E251 for an unknown output, E252 for a state that
-    does not fit, E260 where no derivative is finite, E262 where an algebraic loop has no solution.
-    """
+    Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state
+    that does not fit, E260 for derivatives that are not finite, E262 where an algebraic loop has no solution."""
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)
     return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))

@@ -1,4 +1,7 @@
-"""Linear: a model near a point, dx' = A dx + B du, dy = C dx + D du, in the user's names."""
+"""Linear state-space system of a model near a point, dx' = A dx + B du, dy = C dx + D du, with the user's names.
+
+In the literature: linearisation.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,11 @@ from bondgraph.output.sheet import CYCLE, styled
 from bondgraph.output.short_repr import brief
 
 SHOWN = 12
-"""States, inputs and outputs up to which the matrices are printed."""
+"""Largest number of states, inputs or outputs of printed matrices."""
 DENSE = 4000
-"""States up to which all eigenvalues are computed: beyond it, ask for some of them."""
+"""Largest number of states of dense algebra, such as all eigenvalues."""
 _SHOWN = 16
-"""States up to which notebooks show matrices and poles."""
+"""Largest number of states whose matrices and poles notebooks show."""
 
 
 @brief
@@ -28,7 +31,7 @@ _SHOWN = 16
 class Linear:
     """dx' = A dx + B du, dy = C dx + D du around a point where x' = `rates` and y = `values`; printed, its matrices.
 
-    Of a sampled system (`period`) it is dx[k+1] = A dx[k] + B du[k], and `rates` is what x changes by in a period.
+    Of a sampled system (`period`) it is dx[k+1] = A dx[k] + B du[k], and `rates` is the change of x in a period.
 
     Parameters
     ----------
@@ -54,7 +57,7 @@ class Linear:
     period: float | None = None
 
     def __str__(self) -> str:
-        """The matrices with the names of their rows and columns, where that can be read."""
+        """Return the matrices with the names of their rows and columns, where they are small."""
         sampled = "" if self.period is None else f", sampled every {self.period:g} s"
         head = f'linear system of "{self.name}": {self.order} states{sampled}'
         if max(self.order, len(self.inputs), len(self.outputs)) > SHOWN:
@@ -67,16 +70,16 @@ class Linear:
 
     @property
     def order(self) -> int:
-        """Count of states."""
+        """Number of states."""
         return len(self.states)
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the matrices are sparse arrays."""
+        """True if the matrices are sparse arrays."""
         return hasattr(self.A, "toarray")
 
     def dense(self) -> Matrices:
-        """A, B, C, D as NumPy arrays; E256 with more than 4000 states."""
+        """Return A, B, C, D as NumPy arrays; E256 with more than 4000 states."""
         if not self.is_sparse:
             return self.A, self.B, self.C, self.D
         if self.order > DENSE:
@@ -86,13 +89,13 @@ class Linear:
         return self.A.toarray(), self.B.toarray(), self.C.toarray(), self.D.toarray()
 
     def poles(self, count: int | None = None, near: complex = 0.0) -> np.ndarray:
-        """Eigenvalues of A, 1/s, by real part: all of them, or the `count` ones nearest to `near`; E256 if all are wanted of
-        more than 4000 states."""
+        """Return eigenvalues of A, 1/s, by real part: all of them, or the `count` ones nearest to `near`; E256 for all of more
+        than 4000 states."""
         if count is not None and self.is_sparse and count < self.order - 2:
             from scipy.sparse import csc_array
             from scipy.sparse.linalg import eigs
 
-            # a little aside, where A itself may be singular
+            # a small shift, since A itself may be singular
             shift = near + 1e-9 * max(abs(near), abs(self.A).max())
             matrix = csc_array(self.A, dtype=complex if np.imag(shift) else float)
             return by_real_part(eigs(matrix, k=count, sigma=shift, return_eigenvectors=False))
@@ -102,7 +105,7 @@ class Linear:
         return by_real_part(poles)
 
     def zeros(self, tolerance: float | None = None) -> np.ndarray:
-        """Invariant zeros, 1/s: where [[A - s I, B], [C, D]] has less than its usual rank; any count of inputs and outputs.
+        """Return the invariant zeros, 1/s, where [[A - s I, B], [C, D]] loses rank, for any count of inputs and outputs.
 
         Parameters
         ----------
@@ -113,14 +116,14 @@ class Linear:
     def transfer_function(
         self, input: str | None = None, output: str | None = None, tolerance: float = 1e-11
     ) -> TransferFunction:
-        """From one input to one output, what cancels taken out; the names may be left out where there is only one. E255 if there
-        is no such input or output."""
+        """Return the transfer function from one input to one output, with cancellations; a name may be left out where there is
+        only one. E255 for an unknown input or output."""
         part = self._single(input, output)
         return transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance)
 
     def part(self, inputs: str | tuple[str, ...], outputs: str | tuple[str, ...]) -> Linear:
-        """The same system with some of its inputs and outputs only, in the order given; E255 if there is no such one."""
-        columns, rows = _places(self, "input", inputs, self.inputs), _places(self, "output", outputs, self.outputs)
+        """Return the system with some of its inputs and outputs, in the given order; E255 for an unknown one."""
+        columns, rows = _indices(self, "input", inputs, self.inputs), _indices(self, "output", outputs, self.outputs)
         return replace(
             self,
             B=self.B[:, columns],
@@ -132,7 +135,7 @@ class Linear:
         )
 
     def minimal(self, tolerance: float = 1e-11) -> Linear:
-        """A realisation with the fewest states: without what no input reaches and what no output sees.
+        """Return a minimal realisation, without unreachable and unobservable states.
 
         Its states are mixtures of the model's, called "z[0]" and so on. `tolerance` is relative to the norm of the
         balanced system.
@@ -143,19 +146,19 @@ class Linear:
         return replace(self, A=left @ a @ right, B=left @ b, C=c @ right, D=d, states=names, rates=left @ self.rates, point=None)
 
     def balance(self) -> Linear:
-        """The same system in scaled states, so that numbers in rows and columns are of like size."""
+        """Return the system in scaled states, so that entries of rows and columns have similar sizes."""
         (a, _, _, _), scale = balanced(self.dense())
         _, b, c, d = self.dense()
         return replace(self, A=a, B=b / scale[:, None], C=c * scale, D=d, rates=self.rates / scale, point=None)
 
     def frequency_response(self, omega: Any) -> np.ndarray:
-        """C (j omega - A)^-1 B + D at circular frequencies (k,), rad/s: (k, outputs, inputs), complex; of a sampled system with
-        exp(j omega period) in the place of j omega."""
+        """Return C (j omega - A)^-1 B + D at circular frequencies (k,), rad/s: (k, outputs, inputs), complex; of a sampled system
+        with exp(j omega period) in place of j omega."""
         s = 1j * np.atleast_1d(np.asarray(omega, dtype=float))
         return self.at(s if self.period is None else np.exp(s * self.period))
 
     def at(self, s: Any) -> np.ndarray:
-        """C (s - A)^-1 B + D at complex frequencies (k,), rad/s: (k, outputs, inputs)."""
+        """Return C (s - A)^-1 B + D at complex frequencies (k,), rad/s: (k, outputs, inputs)."""
         s = np.atleast_1d(np.asarray(s, dtype=complex))
         if not self.is_sparse:
             system = self.balance()
@@ -165,8 +168,8 @@ class Linear:
         from scipy.sparse import csc_array, eye_array
         from scipy.sparse.linalg import splu
 
-        one, b, d = eye_array(self.order, format="csc"), self.B.toarray().astype(complex), self.D.toarray()
-        return np.array([self.C @ splu(csc_array(value * one - self.A)).solve(b) + d for value in s])
+        unit, b, d = eye_array(self.order, format="csc"), self.B.toarray().astype(complex), self.D.toarray()
+        return np.array([self.C @ splu(csc_array(value * unit - self.A)).solve(b) + d for value in s])
 
     def _repr_html_(self) -> str:
         counts = (self.order, "state"), (len(self.inputs), "input"), (len(self.outputs), "output")
@@ -182,7 +185,7 @@ class Linear:
         return cell(*blocks)
 
     def to_control(self) -> Any:
-        """The system as a `control.StateSpace` of python-control, names kept; E258 where that is not installed."""
+        """Return a `control.StateSpace` of python-control with the same names; E258 where that is not installed."""
         control = self._control()
         names = {"states": list(self.states), "inputs": list(self.inputs), "outputs": list(self.outputs)}
         names = {kind: [label.replace(".", "_") for label in labels] for kind, labels in names.items()}
@@ -191,16 +194,16 @@ class Linear:
     def bode(
         self, input: str | None = None, output: str | None = None, *, omega: Any = None, margins: bool = False, axes: Any = None
     ) -> np.ndarray:
-        """Magnitude in dB and phase in degrees over frequency, as python-control draws them: axes of Matplotlib, (2,).
+        """Plot magnitude in dB and phase in degrees over frequency with python-control; return axes of Matplotlib, (2,).
 
         Parameters
         ----------
-        input, output : which; they may be left out where there is only one.
+        input, output : names; they may be left out where there is only one.
         omega : frequencies, rad/s; by default those around poles and zeros.
-        margins : whether gain and phase margins are shown; without a crossing there is none.
+        margins : shows gain and phase margins; without a crossing there is none.
         axes : two of your own.
 
-        Raises `ModelError` E255 if there is no such input or output, E258 without python-control.
+        Raises `ModelError` E255 for an unknown input or output, E258 without python-control.
         """
         control, part = self._control(), self._single(input, output)
         look = {"dB": True, "deg": True, "display_margins": margins}
@@ -214,15 +217,17 @@ class Linear:
     def step(
         self, input: str | None = None, output: str | None = None, *, t_end: float | None = None, axes: Any = None
     ) -> np.ndarray:
-        """The answer to a unit step, from python-control: axes of Matplotlib, (1,). Names and errors as `bode`; `t_end` in s."""
+        """Plot the response to a unit step with python-control; return axes of Matplotlib, (1,). Names and errors as `bode`;
+        `t_end` in s."""
         control, part = self._control(), self._single(input, output)
-        answer = control.step_response(part.to_control(), t_end, **({} if self.period else {"T_num": 500}))
+        response = control.step_response(part.to_control(), t_end, **({} if self.period else {"T_num": 500}))
         with styled():
-            drawn = answer.plot(title=part._title, color=CYCLE[0], ax=_axes(axes, 1))
+            drawn = response.plot(title=part._title, color=CYCLE[0], ax=_axes(axes, 1))
             return _labelled(drawn.axes, "time (s)", part.outputs[0])
 
     def pzmap(self, input: str | None = None, output: str | None = None, *, axes: Any = None) -> np.ndarray:
-        """Poles and zeros in the complex plane (1/s), of python-control: axes of Matplotlib, (1,). Names, errors as `bode`."""
+        """Plot poles and zeros in the complex plane (1/s) with python-control; return axes of Matplotlib, (1,). Names, errors as
+        `bode`."""
         control, part = self._control(), self._single(input, output)
         unit = "" if self.period else " (1/s)"
         with styled():
@@ -230,19 +235,19 @@ class Linear:
             return _labelled(drawn.axes, f"real part{unit}", f"imaginary part{unit}")
 
     def c2d(self, period: float, method: str = "zoh") -> Linear:
-        """The same system sampled every `period` seconds, as python-control does it: "zoh", "foh", "tustin", "matched" ...
+        """Return the system sampled every `period` seconds with python-control: "zoh", "foh", "tustin", "matched" ...
 
-        Raises `ModelError` E564 for one that is sampled already, E258 without python-control.
+        Raises `ModelError` E564 for a sampled system, E258 without python-control.
         """
         if self.period is not None:
             cure = "the linear system before it was sampled"
             raise refusal("E564", f"the system is sampled already, every {self.period:g} s", cure, about=self.name)
-        found = self._control().sample_system(self.to_control(), period, method)
-        a, b, c, d = (np.asarray(getattr(found, letter)) for letter in "ABCD")
+        sampled = self._control().sample_system(self.to_control(), period, method)
+        a, b, c, d = (np.asarray(getattr(sampled, letter)) for letter in "ABCD")
         return replace(self, A=a, B=b, C=c, D=d, rates=self.rates * period, point=None, period=float(period))
 
     def _single(self, input: str | None, output: str | None) -> Linear:
-        return self.part(_one(self, "input", input, self.inputs), _one(self, "output", output, self.outputs))
+        return self.part(_name_or_only(self, "input", input, self.inputs), _name_or_only(self, "output", output, self.outputs))
 
     @property
     def _title(self) -> str:
@@ -258,7 +263,7 @@ class Linear:
 
 
 def _table(letter: str, matrix: Any, rows: tuple[str, ...], columns: tuple[str, ...], after: str) -> str:
-    """A matrix with the names of its rows, which have `after` behind them, and its columns."""
+    """Format a matrix with the names of its rows, followed by `after`, and of its columns."""
     numbers = [[f"{value:.5g}" for value in row] for row in np.asarray(matrix)]
     widths = [max(map(len, (name, *column))) for name, column in zip(columns, zip(*numbers, strict=True), strict=True)]
     labels = [f"{name}{after}" for name in rows]
@@ -268,10 +273,11 @@ def _table(letter: str, matrix: Any, rows: tuple[str, ...], columns: tuple[str, 
     return "\n".join("  ".join([f"{line[0]:{first}}", *row]) for line, row in zip(lines, cells, strict=True))
 
 
-def _axes(given: Any, count: int) -> np.ndarray | None:
-    """Axes below each other (count, 1), or None with a new figure begun: python-control draws over what the current one shows."""
-    if given is not None:
-        return np.reshape(given, (count, 1))
+def _axes(axes: Any, count: int) -> np.ndarray | None:
+    """Return axes below each other (count, 1), or begin a new figure and return None: python-control draws into the current
+    one."""
+    if axes is not None:
+        return np.reshape(axes, (count, 1))
     from matplotlib import pyplot
 
     pyplot.figure()
@@ -279,7 +285,7 @@ def _axes(given: Any, count: int) -> np.ndarray | None:
 
 
 def _labelled(axes: Any, along: str, *upright: str) -> np.ndarray:
-    """Axes below each other, as they are, with labels in the words of all pictures."""
+    """Label axes below each other in the style of all plots."""
     axes = np.ravel(axes)
     axes[-1].set_xlabel(along)
     for panel, words in zip(axes, upright, strict=True):
@@ -287,27 +293,27 @@ def _labelled(axes: Any, along: str, *upright: str) -> np.ndarray:
     return np.asarray(axes)
 
 
-def _margins(gain: float, phase: float, turned: float, level: float) -> str:
-    """Margins in words, from the gain (1) and the phase (degrees) that are free, at the frequencies of their crossings, rad/s."""
-    margins = (("gain", 20.0 * np.log10(gain), "dB", turned), ("phase", phase, "degrees", level))
-    said = (f"{value:.4g} {unit} at {at:.4g} rad/s" if np.isfinite(value) else "no crossing" for _, value, unit, at in margins)
-    return ", ".join(f"{name} margin: {words}" for (name, *_), words in zip(margins, said, strict=True))
+def _margins(gain: float, phase: float, phase_crossing: float, gain_crossing: float) -> str:
+    """Format the gain margin (1) and the phase margin (degrees), with the frequencies of their crossings, rad/s."""
+    margins = (("gain", 20.0 * np.log10(gain), "dB", phase_crossing), ("phase", phase, "degrees", gain_crossing))
+    texts = (f"{value:.4g} {unit} at {at:.4g} rad/s" if np.isfinite(value) else "no crossing" for _, value, unit, at in margins)
+    return ", ".join(f"{name} margin: {words}" for (name, *_), words in zip(margins, texts, strict=True))
 
 
-def _one(system: Linear, kind: str, name: str | None, known: tuple[str, ...]) -> str:
+def _name_or_only(system: Linear, kind: str, name: str | None, labels: tuple[str, ...]) -> str:
     if name is None:
-        if len(known) == 1:
-            return known[0]
+        if len(labels) == 1:
+            return labels[0]
         name = ""
-    _places(system, kind, name, known)
+    _indices(system, kind, name, labels)
     return name
 
 
-def _places(system: Linear, kind: str, names: str | tuple[str, ...], known: tuple[str, ...]) -> list[int]:
+def _indices(system: Linear, kind: str, names: str | tuple[str, ...], labels: tuple[str, ...]) -> list[int]:
     names = (names,) if isinstance(names, str) else tuple(names)
     for name in names:
-        if name not in known:
+        if name not in labels:
             title = f'the linear system has no {kind} "{name}"' if name else f"which {kind} is meant?"
-            why = f"{kind}s: {', '.join(known) or 'none'}"
+            why = f"{kind}s: {', '.join(labels) or 'none'}"
             raise refusal("E255", title, "one of these", about=system.name, why=why, places=())
-    return [known.index(name) for name in names]
+    return [labels.index(name) for name in names]

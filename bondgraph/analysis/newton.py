@@ -1,7 +1,7 @@
-"""Damped Newton for square, under- and overdetermined equations, with the exact Jacobian.
+"""Damped Newton iteration for square, under- and overdetermined equations, with the exact Jacobian.
 
-The step is accepted by the natural monotonicity test, which does not depend on how equations are scaled; where the
-Jacobian is singular the step keeps what the equations conserve, if it can, and is the shortest one if not.
+The step is accepted by the natural monotonicity test, which does not depend on the scaling of the equations; where the Jacobian
+is singular the step keeps conserved quantities, if it can, and is the shortest one if not.
 
 References
 ----------
@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 
 _RANK = 1e-10
-_LARGEST = 3000
-_SHORTEST = 2.0**-40
+_MAX_DENSE = 3000
+_MIN_DAMPING = 2.0**-40
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
-    """Where the iteration ended.
+class NewtonResult:
+    """Result of the Newton iteration.
 
     Parameters
     ----------
     z : unknowns; residual : equations there.
-    converged : whether the last step was below the tolerance and the residual is as small as its terms allow.
-    iterations : steps taken; history : size of each step, relative to |z| + nominal.
+    converged : True if the last step was below the tolerance and the residual is small relative to its terms.
+    iterations : number of steps; history : size of each step, relative to |z| + nominal.
     rank : of the Jacobian at the end.
     free : (unknowns, deficiency) directions that the equations do not determine, in units of `nominal`.
     """
@@ -45,7 +45,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class _Solver:
-    """Steps from one Jacobian, in units of `scale`."""
+    """Newton steps with one Jacobian, in units of `scale`."""
 
     step: Callable[[np.ndarray], np.ndarray]
     rank: int
@@ -53,7 +53,7 @@ class _Solver:
 
 
 def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
-    """What solves J dz = -r: sparse LU where J is sparse, square and regular, else the singular values."""
+    """Return a solver of J dz = -r: sparse LU where J is sparse, square and regular, else the singular values."""
     rows, columns = jacobian.shape
     none = np.zeros((columns, 0))
     if hasattr(jacobian, "toarray") and rows == columns:
@@ -68,7 +68,7 @@ def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
         pivots = np.abs(lu.U.diagonal()) if lu is not None else np.zeros(1)
         if lu is not None and pivots.min() > 1e-14 * pivots.max():
             return _Solver(lambda r: scale * -lu.solve(r), rows, none)
-    if columns > _LARGEST:
+    if columns > _MAX_DENSE:
         raise np.linalg.LinAlgError(f"the Jacobian of {columns} unknowns is singular")
     dense = jacobian.toarray() if hasattr(jacobian, "toarray") else np.asarray(jacobian)
     dense = dense * scale
@@ -76,7 +76,7 @@ def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
     size[size == 0.0] = 1.0
     width = np.linalg.norm(dense / size[:, None], axis=0)
     if np.all(width > 0.0):
-        # with unit columns too, wide scales do not look like a lack of rank; directions that are free need true lengths
+        # with unit columns too, wide scales do not look like a rank deficiency; free directions need true lengths
         u, s, vt = np.linalg.svd(dense / size[:, None] / width, full_matrices=False)
         if len(s) == columns and s.min(initial=1.0) > _RANK * s.max(initial=0.0):
             inverse = (vt.T / s) @ u.T
@@ -90,7 +90,7 @@ def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
     def step(r: np.ndarray) -> np.ndarray:
         dz = -(short @ (r / size))
         if len(weight):
-            # these combinations of the rates vanish, so those of the states are conserved; hold them where that is possible
+            # these combinations of the rates vanish, so those of the states are conserved; hold them where possible
             move, *_ = np.linalg.lstsq(weight @ free, -(weight @ dz), rcond=_RANK)
             moved = dz + free @ move
             if np.linalg.norm(weight @ moved) <= 1e-8 * np.linalg.norm(weight) * np.linalg.norm(dz):
@@ -107,11 +107,11 @@ def newton(
     tolerance: float,
     iterations: int,
     conserve: bool = False,
-) -> Solution:
+) -> NewtonResult:
     """Solve equations(z) = 0, where equations returns the residual (k,) and the Jacobian (k, n), dense or sparse.
 
-    With `conserve`, equation i is the rate of unknown i, and combinations of rates that vanish identically hold.
-    `numpy.linalg.LinAlgError` if the Jacobian of more than 3000 unknowns is singular.
+    With `conserve`, equation i is the rate of unknown i, and combinations of rates that vanish identically are conserved.
+    Raises `numpy.linalg.LinAlgError` if the Jacobian of more than 3000 unknowns is singular.
     """
     z = np.array(start, dtype=float)
     residual, jacobian = equations(z)
@@ -119,10 +119,10 @@ def newton(
     damping = 1.0
     solver = _factorised(jacobian, nominal + np.abs(z), conserve)
 
-    def ended(stuck: bool) -> Solution:
+    def result(stuck: bool) -> NewtonResult:
         terms = abs(jacobian) @ (nominal + np.abs(z))
         small = bool(np.all(np.abs(residual) <= max(1e3 * tolerance, 1e-9) * (terms + 1e-300)))
-        return Solution(z, residual, small and not stuck, len(history), tuple(history), solver.rank, solver.free)
+        return NewtonResult(z, residual, small and not stuck, len(history), tuple(history), solver.rank, solver.free)
 
     for _ in range(iterations):
         scale = nominal + np.abs(z)
@@ -132,7 +132,7 @@ def newton(
         if length <= tolerance:
             z = z + step
             residual, jacobian = equations(z)
-            return ended(stuck=False)
+            return result(stuck=False)
         damping = min(1.0, 4.0 * damping)
         while True:
             trial = z + damping * step
@@ -140,15 +140,15 @@ def newton(
             good = bool(np.all(np.isfinite(trial_residual)) and np.all(np.isfinite(_numbers(trial_jacobian))))
             if good:
                 simplified = solver.step(trial_residual)
-                ahead = float(np.sqrt(np.mean((simplified / scale) ** 2)))
-                if ahead <= (1.0 - 0.25 * damping) * length or (damping == 1.0 and ahead <= tolerance):
+                next_length = float(np.sqrt(np.mean((simplified / scale) ** 2)))
+                if next_length <= (1.0 - 0.25 * damping) * length or (damping == 1.0 and next_length <= tolerance):
                     break
             damping *= 0.5
-            if damping < _SHORTEST:
-                return ended(stuck=True)
+            if damping < _MIN_DAMPING:
+                return result(stuck=True)
         z, residual, jacobian = trial, trial_residual, trial_jacobian
         solver = _factorised(jacobian, nominal + np.abs(z), conserve)
-    return ended(stuck=True)
+    return result(stuck=True)
 
 
 def _numbers(jacobian: Any) -> np.ndarray:
@@ -156,11 +156,12 @@ def _numbers(jacobian: Any) -> np.ndarray:
 
 
 def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """X (n, k) with matrix X = -right that holds what the matrix conserves, and whether each column solves its equation."""
+    """Return X (n, k) with matrix X = -right that keeps conserved quantities, and True for each column that solves its
+    equation."""
     solver = _factorised(matrix, scale, conserve=True)
     columns = [solver.step(column) for column in right.T]
     x = np.array(columns).T.reshape(right.shape)
-    # a state that does not change is rounding of those that do
+    # changes of other states are the scale for a state that does not change
     reach = scale[:, None] * np.max(np.abs(x) / scale[:, None], axis=0, initial=0.0)
     terms = abs(matrix) @ reach + np.abs(right)
     return x, np.all(np.abs(matrix @ x + right) <= 1e-8 * np.maximum(terms, 1e-300), axis=0)

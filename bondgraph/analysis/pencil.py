@@ -14,19 +14,18 @@ import numpy as np
 
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
-_SWEEPS = 20
+_MAX_SWEEPS = 20
 
 
 def balanced(matrices: Matrices) -> tuple[Matrices, np.ndarray]:
-    """The same system in states z = x / scale whose rows and columns have like norms; scales are powers of two.
+    """Balance a system by states z = x / scale, so that rows and columns have similar norms; scales are powers of two.
 
-    Inputs and outputs are scaled to unit columns and rows as well, which moves neither poles nor zeros. Rates stay
-    per second. Returns the matrices and `scale` (n,).
-    """
+    Inputs and outputs are scaled to unit columns and rows too, which moves neither poles nor zeros. Rates stay per second.
+    Returns the matrices and `scale` (n,)."""
     a, b, c, d = (np.array(matrix, dtype=float) for matrix in matrices)
     n = len(a)
     scale = np.ones(n)
-    for _ in range(_SWEEPS):
+    for _ in range(_MAX_SWEEPS):
         changed = False
         for ports, through in ((b, d), (c.T, d.T)):
             size = np.linalg.norm(ports, axis=0)
@@ -55,17 +54,16 @@ def _size(matrices: Iterable[np.ndarray]) -> float:
 
 
 def _rows(matrix: np.ndarray, small: float) -> tuple[np.ndarray, int]:
-    """Orthogonal U (square) such that U^T matrix has its `rank` nonzero rows first."""
+    """Return an orthogonal U (square) such that U^T matrix has its `rank` nonzero rows first, and the rank."""
     u, s, _ = np.linalg.svd(matrix)
     return u, int(np.sum(s > small))
 
 
 def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.ndarray:
-    """Numbers s where [[A - s I, B], [C, D]] loses rank, for any count of inputs and outputs.
+    """Return the numbers s where [[A - s I, B], [C, D]] loses rank, for any count of inputs and outputs.
 
-    What is infinite is deflated by orthogonal compressions first, so that no large number stands for an infinite zero
-    (Emami-Naeini and Van Dooren 1982).
-    """
+    Infinite zeros are deflated by orthogonal compressions first, so that none appears as a large number (Emami-Naeini and Van
+    Dooren 1982)."""
     from scipy.linalg import eigvals
 
     (a, b, c, d), _ = balanced(matrices)
@@ -77,7 +75,7 @@ def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.nd
         return np.zeros(0)
     if not m:
         return by_real_part(eigvals(a))
-    # columns of W that [C, D] sends to zero; on them the pencil is regular
+    # columns of W in the null space of [C, D]; on them the pencil is regular
     _, _, w = np.linalg.svd(np.hstack([c, d]))
     free = w[m:].T
     return by_real_part(eigvals(np.hstack([a, b]) @ free, free[:n]))
@@ -86,18 +84,18 @@ def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.nd
 def _full_rows(
     a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, small: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """A system with the same finite zeros whose D has full row rank."""
+    """Return a system with the same finite zeros and a D of full row rank."""
     while len(d):
         u, rank = _rows(d, small)
         if rank == len(d):
             break
         c, d = u.T @ c, u.T @ d
-        c_rest = c[rank:]
+        c_remaining = c[rank:]
         c, d = c[:rank], d[:rank]
-        v, seen = _rows(c_rest.T, small)
+        v, seen = _rows(c_remaining.T, small)
         if not seen:
             break
-        # outputs c_rest x = 0 hold the `seen` first directions of v at zero: their rates become outputs
+        # outputs c_remaining x = 0 hold the `seen` first directions of v at zero: their rates become outputs
         a, b, c = v.T @ a @ v, v.T @ b, c @ v
         c = np.vstack([a[:seen, seen:], c[:, seen:]])
         d = np.vstack([b[:seen], d])
@@ -106,7 +104,7 @@ def _full_rows(
 
 
 def _reached(a: np.ndarray, b: np.ndarray, small: float) -> tuple[np.ndarray, int]:
-    """Orthogonal basis whose first `rank` columns span what the inputs reach (staircase form)."""
+    """Return an orthogonal basis whose first `rank` columns span the reachable subspace (staircase form), and the rank."""
     n = len(a)
     basis = np.eye(n)
     a, entry, done = a.copy(), b, 0
@@ -123,10 +121,10 @@ def _reached(a: np.ndarray, b: np.ndarray, small: float) -> tuple[np.ndarray, in
 
 
 def minimal_basis(matrices: Matrices, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-    """Matrices L (r, n), K (n, r) with the minimal realisation (L A K, L B, C K, D), L K = I.
+    """Return matrices L (r, n), K (n, r) of the minimal realisation (L A K, L B, C K, D), L K = I.
 
-    What the inputs do not reach is dropped first, then what the outputs do not see. A compression counts as zero below
-    `tolerance` times the norm of the balanced system.
+    Unreachable states are dropped first, then unobservable ones. A compression counts as zero below `tolerance` times the norm of
+    the balanced system.
     """
     (a, b, c, _), scale = balanced(matrices)
     small = tolerance * max(_size((a, b, c)), 1e-300)
@@ -138,7 +136,7 @@ def minimal_basis(matrices: Matrices, tolerance: float) -> tuple[np.ndarray, np.
 
 
 def by_real_part(numbers: np.ndarray) -> np.ndarray:
-    """Finite numbers sorted by real part, conjugate pairs side by side; an array of reals where all are real."""
+    """Return the finite numbers sorted by real part, conjugate pairs side by side; an array of reals where all are real."""
     numbers = np.asarray(numbers)
     numbers = numbers[np.isfinite(numbers)]
     rounded = np.round(numbers.real / np.abs(numbers).max(initial=1e-300), 12)

@@ -1,4 +1,4 @@
-"""Passivity of a linear system with power ports: is G(s) + G(s)^H positive semidefinite right of the imaginary axis?
+"""Passivity of a linear system with power ports: the positive-real test of G(s) + G(s)^H right of the imaginary axis.
 
 References
 ----------
@@ -21,12 +21,12 @@ _POINTS = 300
 
 @dataclass(frozen=True)
 class Passivity:
-    """What the test found.
+    """Result of the positive-real test.
 
     Parameters
     ----------
-    passive : whether the system is positive real, as far as the method can tell.
-    strict : whether power is lost at every frequency; None where D + D^T is singular, so that the test does not apply.
+    passive : True if the system is positive real, as far as the method shows.
+    strict : True if power is lost at every frequency; None where D + D^T is singular, so that the test does not apply.
     margin : smallest eigenvalue of G + G^H over the size of G. frequency : where, rad/s.
     method : "hamiltonian" (all frequencies are covered) or "grid".
     reason : why it is not passive; empty if it is.
@@ -44,7 +44,7 @@ class Passivity:
 
 
 def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) -> Passivity:
-    """Positive-real test of a system whose input k and output k are the effort and the flow of one port, power inward.
+    """Test a system for passivity (positive real), with input k and output k the effort and the flow of one port, power inward.
 
     G is evaluated along a line just right of the imaginary axis, so that poles on the axis are judged by their residues:
     at the frequencies of all poles and zeros, on a logarithmic grid, and - if D + D^T is positive definite - between all
@@ -55,7 +55,7 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
     frequencies : further frequencies to test, rad/s.
     tolerance : how far below zero a margin may lie and still count as rounding.
 
-    Raises `ModelError` E257 if there are not as many inputs as outputs, or none; E100 for what is no `Linear`.
+    Raises `ModelError` E257 if there are not as many inputs as outputs, or none; E100 for anything but a `Linear`.
     """
     if not isinstance(linear, Linear):
         title = f"passivity takes a linear system, not {type(linear).__name__}"
@@ -100,7 +100,7 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
 
 
 def _crossings(a: np.ndarray, b: np.ndarray, c: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """Frequencies where G + G^H is singular, and some that are near it; D + D^T = both is positive definite."""
+    """Return frequencies where G + G^H is singular or nearly so; D + D^T = both is positive definite."""
     from scipy.linalg import eigvals
 
     through, toward = np.linalg.solve(both, c), np.linalg.solve(both, b.T)

@@ -1,4 +1,4 @@
-"""A sampled loop at a point -> its discrete linear system over one period: ticks and the motion between, differentiated."""
+"""Linearisation of a sampled loop: its discrete linear system over one period, from ticks and the motion between them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
 
-AGREES = 1e-9
-"""Relative change of the matrix of the motion at which its steps are short enough."""
-MOST_STEPS = 4096
-TOGETHER = 1e-9
-"""Clocks whose periods and offsets differ by less, relative to the period, are one."""
+TOLERANCE = 1e-9
+"""Relative change of the matrix of the motion at which its step size is small enough."""
+MAX_STEPS = 4096
+SAME_TICK = 1e-9
+"""Difference of periods and offsets, relative to the period, up to which clocks tick together."""
 
 _Differentiated = Callable[[Point], tuple[np.ndarray, np.ndarray]]
 
@@ -41,16 +41,17 @@ def linearise_sampled(
     parameters: Mapping[str, Any] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> Linear:
-    """The linear system dx[k+1] = A dx[k] + B du[k], dy[k] = C dx[k] + D du[k] of a model with sampled blocks, over one period.
+    """Return the linear system dx[k+1] = A dx[k] + B du[k], dy[k] = C dx[k] + D du[k] of a model with sampled blocks, over one
+    period.
 
-    x[k] is the state just before a tick, with what the blocks hold; then come the ticks, and the motion up to the next: both
-    are differentiated exactly along the course from the point, which need not be at rest (`Linear.rates` is what x changes by).
-    Inputs are constant over a period. The loop is stable where all poles are inside the unit circle. What a block holds for its
-    first tick alone, such as that there is no difference yet, is taken as it is after that tick.
+    x[k] is the state just before a tick, with the states that blocks hold; then come the ticks, and the motion up to the next
+    tick: both are differentiated exactly along the run from the point, which need not be at rest (`Linear.rates` is the change of
+    x). Inputs are constant over a period. The loop is stable where all poles are inside the unit circle. States that blocks hold
+    for their first tick only, such as a missing difference, take their values after that tick.
 
     Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, or with several of different periods
-    or offsets, where an event happens within the period, and where ticks are not alike (a `filter_period`); those of `linearise`;
-    `RunError` E323 if the course is not ok.
+    or offsets, for an event within the period, and for ticks that differ (a `filter_period`); those of `linearise`; `RunError`
+    E323 if the run is not ok.
 
     Source: Blanes and Moan 2006 (the product of exponentials of fourth order for the motion).
     """
@@ -58,12 +59,12 @@ def linearise_sampled(
     period, offset = _clock(compiled, compiled.parameters(parameters))
     before = consistent(compiled, point_of(compiled, offset, initial, parameters, modes))
     traced = values_on_tape(compiled.system)
-    labels, places = pick_inputs(traced, inputs)
-    names, wanted = pick_outputs(traced, outputs)
-    states, state_places, state_labels = own_states(traced.context.system)
-    given = traced.context.inputs
-    variables = [*(given["x"][place] for place in state_places), *(given["p"][place] for place in places)]
-    n, count, own = len(state_places), len(variables), list(state_places)
+    labels, input_indices = pick_inputs(traced, inputs)
+    names, output_scalars = pick_outputs(traced, outputs)
+    states, state_indices, state_labels = own_states(traced.context.system)
+    blocks = traced.context.inputs
+    variables = [*(blocks["x"][index] for index in state_indices), *(blocks["p"][index] for index in input_indices)]
+    n, count, indices = len(state_indices), len(variables), list(state_indices)
 
     held = np.repeat([state.held for state in states], [int(np.size(state.initial)) for state in states])
     clocks = []
@@ -71,25 +72,25 @@ def linearise_sampled(
         changed = dict(clock.updates)
         scalars = [s for state in states for s in scalars_of(traced.values[changed.get(state.name, state.name)])]
         clocks.append(_differentiated(traced, scalars, variables))
-    point, whole = _ticked(compiled, clocks, before, own, count)
-    begun = held & ~whole[:n].any(axis=1) & (point.x[own] != before.x[own])
-    if begun.any():
-        before = _at(compiled, before, own, np.where(begun, point.x[own], before.x[own]))
-        point, whole = _ticked(compiled, clocks, before, own, count)
-        turning = begun & (point.x[own] != before.x[own])
-        if turning.any():
-            title = f'"{state_labels[int(np.flatnonzero(turning)[0])]}" counts ticks that are not alike'
+    point, ticks = _ticked(compiled, clocks, before, indices, count)
+    first_only = held & ~ticks[:n].any(axis=1) & (point.x[indices] != before.x[indices])
+    if first_only.any():
+        before = _at(compiled, before, indices, np.where(first_only, point.x[indices], before.x[indices]))
+        point, ticks = _ticked(compiled, clocks, before, indices, count)
+        counting = first_only & (point.x[indices] != before.x[indices])
+        if counting.any():
+            title = f'"{state_labels[int(np.flatnonzero(counting)[0])]}" counts ticks that are not alike'
             raise _refused(compiled, title, "a sampled_pid without filter_period, or runs that show how the loop settles")
-    values, slopes = _differentiated(traced, wanted, variables)(before)
+    values, slopes = _differentiated(traced, output_scalars, variables)(before)
     rates = [zero for state in states for zero in _rates(traced, state)]
     motion, end = _motion(compiled, _differentiated(traced, rates, variables), before, period, n, count)
-    # The tick at the end of the course belongs to the next period.
-    change = np.where(held, point.x[own], end[own]) - before.x[own]
-    found = motion @ whole
+    # The tick at the end of the run belongs to the next period.
+    change = np.where(held, point.x[indices], end[indices]) - before.x[indices]
+    matrix = motion @ ticks
     return Linear(
         compiled.model.name,
-        found[:n, :n],
-        found[:n, n:],
+        matrix[:n, :n],
+        matrix[:n, n:],
         slopes[:, :n],
         slopes[:, n:],
         state_labels,
@@ -103,51 +104,51 @@ def linearise_sampled(
 
 
 def _ticked(
-    compiled: Compiled, clocks: Sequence[_Differentiated], before: Point, own: Sequence[int], count: int
+    compiled: Compiled, clocks: Sequence[_Differentiated], before: Point, indices: Sequence[int], count: int
 ) -> tuple[Point, np.ndarray]:
-    """The point after the ticks of all clocks, in their order, and what they make of states and inputs, (count, count)."""
-    point, whole, n = before, np.eye(count), len(own)
+    """Return the point after the ticks of all clocks, in their order, and their matrix on states and inputs, (count, count)."""
+    point, matrix, n = before, np.eye(count), len(indices)
     for clock in clocks:
         after, tick = clock(point)
-        whole = np.vstack([tick @ whole, whole[n:]])
-        point = _at(compiled, point, own, after)
-    return point, whole
+        matrix = np.vstack([tick @ matrix, matrix[n:]])
+        point = _at(compiled, point, indices, after)
+    return point, matrix
 
 
-def _at(compiled: Compiled, point: Point, own: Sequence[int], states: np.ndarray) -> Point:
-    """The point with other states, and what follows from them."""
+def _at(compiled: Compiled, point: Point, indices: Sequence[int], states: np.ndarray) -> Point:
+    """Return the point with other states, made consistent."""
     x = point.x.copy()
-    x[list(own)] = states
+    x[list(indices)] = states
     return consistent(compiled, replace(point, x=x))
 
 
 def _rates(traced: Traced, state: Any) -> Sequence[Any]:
-    """Time derivatives of a state; of one that only ticks change, nothing."""
+    """Return the time derivatives of a state; zero for one that only ticks change."""
     return [0.0] * int(np.size(state.initial)) if state.held else list(scalars_of(traced.values[state.rate]))
 
 
 def _clock(compiled: Compiled, p: np.ndarray) -> tuple[float, float]:
-    """Period and offset of the one clock, s."""
+    """Return period and offset of the one clock, s."""
 
-    def seconds(given: float | int) -> float:
-        return float(p[given]) if isinstance(given, int) else float(given)
+    def seconds(value: float | int) -> float:
+        return float(p[value]) if isinstance(value, int) else float(value)
 
     clocks = [(clock.name, seconds(clock.period), seconds(clock.offset)) for clock in compiled.program.clocks]
     if not clocks:
         raise _refused(compiled, "there is no sampled block", "linearise(...)")
     _, period, offset = clocks[0]
     for name, other, begin in clocks:
-        apart = abs(begin - offset) / period
-        if not abs(other - period) <= TOGETHER * period or apart > TOGETHER:
+        shift = abs(begin - offset) / period
+        if not abs(other - period) <= SAME_TICK * period or shift > SAME_TICK:
             title = f'"{clocks[0][0]}" and "{name}" do not tick together: every {period:g} s from {offset:g} s, and '
             raise _refused(compiled, f"{title}every {other:g} s from {begin:g} s", "one period and offset for all")
     return period, offset
 
 
 def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[Any]) -> _Differentiated:
-    """Values (k,) and their derivatives (k, variables), at a point."""
+    """Return a function of a point that evaluates values (k,) and their derivatives (k, variables)."""
     slopes = jacobian(scalars, variables)
-    blocks = tuple((block, len(own)) for block, own in traced.context.inputs.items())
+    blocks = tuple((block, len(scalars_in)) for block, scalars_in in traced.context.inputs.items())
     kernel = numpy_kernel(Routine("sampled", traced.context.tape, blocks, (*scalars, *slopes.values)))
     rows, columns = np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int)
 
@@ -163,37 +164,38 @@ def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[
 def _motion(
     compiled: Compiled, rates: _Differentiated, before: Point, period: float, n: int, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How states and inputs after the ticks lead to those at the end of the period, (count, count); and the states there."""
+    """Return the matrix from states and inputs after the ticks to those at the end of the period, (count, count), and the states
+    there."""
     from scipy.linalg import expm, matrix_balance
 
     p, node = whole_parameters(compiled, before), np.sqrt(3.0) / 6.0
     low, high = 0.25 - node, 0.25 + node
-    found: np.ndarray | None = None
+    previous: np.ndarray | None = None
     steps, scale = 1, np.ones(count)
     while True:
         h = period / steps
         inner = (np.arange(steps)[:, None] + [0.5 - node, 0.5 + node]).ravel() * h
         times = before.t + inner
-        course = simulate(
+        result = simulate(
             compiled.program, before.x, p, before.m, before.t + period, t_start=before.t, samples=times, rtol=1e-10,
             progress=False, strict=True,
         )  # fmt: skip
-        if any(not event.internal for event in course.events):
-            title = f"an event happens within the period: {course.events[0].kind}"
+        if any(not event.internal for event in result.events):
+            title = f"an event happens within the period: {result.events[0].kind}"
             raise _refused(compiled, title, "an `initial` from which none does, such as an operating point")
         matrices = np.zeros((2 * steps, count, count))
-        for k, (t, x, m) in enumerate(zip(times, course.x[-len(times) :], course.m[-len(times) :], strict=True)):
+        for k, (t, x, m) in enumerate(zip(times, result.x[-len(times) :], result.m[-len(times) :], strict=True)):
             matrices[k, :n] = rates(Point(float(t), x, before.p, m))[1]
-        if found is None:
+        if previous is None:
             scale = np.diag(matrix_balance(h * np.mean(matrices, axis=0), permute=False)[1])
         product = np.eye(count)
         for first, second in zip(matrices[::2], matrices[1::2], strict=True):
             product = expm(h * (low * first + high * second)) @ expm(h * (high * first + low * second)) @ product
-        if found is not None:
-            change = (product - found) * scale / scale[:, None]
-            if np.linalg.norm(change) <= AGREES * np.linalg.norm(product * scale / scale[:, None]) or steps >= MOST_STEPS:
+        if previous is not None:
+            change = (product - previous) * scale / scale[:, None]
+            if np.linalg.norm(change) <= TOLERANCE * np.linalg.norm(product * scale / scale[:, None]) or steps >= MAX_STEPS:
                 break
-        found, steps = product, 2 * steps
+        previous, steps = product, 2 * steps
     ended = simulate(compiled.program, before.x, p, before.m, before.t + period, t_start=before.t, rtol=1e-10, progress=False)
     return product, ended.x[-1]
 

@@ -1,4 +1,4 @@
-"""How a steady state, its outputs and the rates depend on parameters, from the tape."""
+"""Sensitivities of a steady state, its outputs and the rates to parameters, from the tape."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Sensitivities:
     Parameters
     ----------
     rates : d x' / d p at fixed state, (n, k). direct : d y / d p at fixed state, (outputs, k).
-    steady_states, steady_outputs : d x / d p and d y / d p where the state follows so that the rates stay as they are.
+    steady_states, steady_outputs : d x / d p and d y / d p where the state follows so that the rates do not change.
     values : outputs at the point; parameter_values : parameters there.
     """
 
@@ -40,7 +40,7 @@ class Sensitivities:
     parameter_values: np.ndarray
 
     def relative(self) -> np.ndarray:
-        """(p / y) d y / d p in steady state, (outputs, k): per cent of change for one per cent; nan where y is zero."""
+        """Return (p / y) d y / d p in steady state, (outputs, k): per cent of change for one per cent; nan where y is zero."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.steady_outputs * self.parameter_values / self.values[:, None]
         return np.where(self.values[:, None] != 0.0, ratio, np.nan)
@@ -60,9 +60,9 @@ class Sensitivities:
 def sensitivities(
     model: Compilable, outputs: Sequence[str], parameters: Sequence[str], at: OperatingPoint | Point | None = None
 ) -> Sensitivities:
-    """Derivatives of rates, steady state and outputs by parameters.
+    """Return the derivatives of rates, steady state and outputs by parameters.
 
-    Where A is singular because something is conserved, its amount stays what it is.
+    Where A is singular because a quantity is conserved, its amount does not change.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ def sensitivities(
     a, b, c, d = linear.A, linear.B, linear.C, linear.D
     if linear.is_sparse:
         b, d = b.toarray(), d.toarray()
-    own = list(derivatives.state_places)
-    scale = compiled.program.typical[own] + np.abs(point.x[own])
+    indices = list(derivatives.state_places)
+    scale = compiled.program.typical[indices] + np.abs(point.x[indices])
     steady, solved = least_change(a, b, scale)
     if not np.all(solved):
-        lost = [name for name, good in zip(linear.inputs, solved, strict=True) if not good]
-        title = f"no steady state follows a change of {', '.join(lost)}"
+        unsolved = [name for name, good in zip(linear.inputs, solved, strict=True) if not good]
+        title = f"no steady state follows a change of {', '.join(unsolved)}"
         why = "A is singular, and this parameter pushes a state that nothing holds"
         cures = ("leave it out", "a spring or resistor that holds the state, or a conserved amount that follows")
         raise refusal("E259", title, *cures, about=compiled.model.name, why=why, places=())

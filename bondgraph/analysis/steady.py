@@ -1,4 +1,4 @@
-"""Operating points: states, and parameters if wanted, for which the rates of a model vanish."""
+"""Operating points (steady states): states, and optionally parameters, for which the rates of a model vanish."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate, warn_of_samplers
 from bondgraph.analysis.linear import Linear
-from bondgraph.analysis.newton import Solution, newton
+from bondgraph.analysis.newton import NewtonResult, newton
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, whole_parameters
@@ -27,15 +27,15 @@ from bondgraph.run_arguments import Initial, StartValues
 @brief
 @dataclass(frozen=True, eq=False)
 class OperatingPoint:
-    """A point where the rates vanish.
+    """Operating point, where the rates vanish.
 
     Parameters
     ----------
-    states, x : names and values of the states, (n,). parameters : the free ones, by label, with what they came out as.
-    undetermined : for each direction that the rates leave open, the states with a share in it. Where something is
-        conserved (a charge, an amount of matter) the point is the one with the amount that the guess had.
-    due : transitions whose guard is above zero here: the mode would not last.
-    iterations, history : steps of Newton's method, and the size of each.
+    states, x : names and values of the states, (n,). parameters : values of the free ones, by label.
+    undetermined : for each direction that the rates do not determine, the states with a share in it. A conserved quantity (a
+        charge, an amount of matter) keeps the amount of the guess.
+    due : transitions with a positive guard: the mode would not last.
+    iterations, history : number of Newton iterations, and the size of each step.
     """
 
     compiled: Compiled = field(repr=False)
@@ -49,25 +49,25 @@ class OperatingPoint:
     history: tuple[float, ...] = field(repr=False)
 
     def __getitem__(self, name: str) -> Any:
-        """Any named value at the point."""
+        """Return a named value at the point."""
         system = self.compiled.system
         env = evaluate_at(self.compiled, self.point)
-        known = system.resolve(name)
-        if known not in env:
+        resolved = system.resolve(name)
+        if resolved not in env:
             self.compiled.program.layout[name]
-        return env[known]
+        return env[resolved]
 
     @property
     def start(self) -> StartValues:
-        """What a run starts from that is to stay here: `simulate(1.0, initial=point)`."""
+        """Start values of a run at this point: `simulate(1.0, initial=point)`."""
         program, p = self.compiled.program, self.point.p
-        own = {name: p[slot.start : slot.stop].reshape(slot.shape)[()] for name, slot in _parameters(self.compiled).items()}
-        usual = self.compiled.system.parameters
-        changed = {name: value for name, value in own.items() if not np.array_equal(value, usual[name])}
+        values = {name: p[slot.start : slot.stop].reshape(slot.shape)[()] for name, slot in _parameters(self.compiled).items()}
+        defaults = self.compiled.system.parameters
+        changed = {name: value for name, value in values.items() if not np.array_equal(value, defaults[name])}
         return start_values(program, self.point.x, self.point.m, changed)
 
     def linearise(self, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linear:
-        """The linear system at this point; see `bondgraph.analysis.linearise`."""
+        """Return the linear system at this point; see `bondgraph.analysis.linearise`."""
         warn_of_samplers(self.compiled)
         return differentiate(self.compiled, inputs, outputs)(self.point)
 
@@ -100,48 +100,46 @@ def operating_point(
     tolerance: float = 1e-10,
     iterations: int = 100,
 ) -> OperatingPoint:
-    """Find where the rates vanish: damped Newton with the Jacobian from the tape.
+    """Find an operating point, where the rates vanish, by damped Newton iteration with the Jacobian from the tape.
 
     Parameters
     ----------
-    initial : where to begin: the state (n,); changes of the start values by name; the `final` of a run; or another operating
-        point.
+    initial : guess: the state (n,); changes of the start values by name; the `final` of a run; or another operating point.
     fixed : states that keep the value of the guess.
     moving : states whose rates need not vanish, such as the position in steady motion.
-    free : parameters (components allowed) that are found as well, as many as there are `targets` and `fixed` states.
-    targets : named values (components allowed) and what they shall be.
+    free : unknown parameters (components allowed), as many as there are `targets` and `fixed` states.
+    targets : required values by name (components allowed).
     parameters, modes, t : as in `linearise`.
     tolerance : size of the last step relative to |x| + nominal.
 
-    Raises `ModelError` E253 if the iteration does not converge, E254 if no state makes the rates vanish, E256 if a singular
-    system is too large, E261 for names that do not fit; those of `linearise`.
-    """
+    Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere near, E256 for too large a
+    singular system, E261 for names that do not fit; those of `linearise`."""
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, free, tuple(goals))
     start = point_of(compiled, t, initial, parameters, modes)
-    wanted = _wanted(derivatives, goals)
+    target_values = _target_values(derivatives, goals)
     n = len(derivatives.states)
-    held, loose = (np.array(pick_states(compiled.system, names), dtype=int) for names in (fixed, moving))
-    own = np.array(derivatives.state_places, dtype=int)
+    held, moving_indices = (np.array(pick_states(compiled.system, names), dtype=int) for names in (fixed, moving))
+    indices = np.array(derivatives.state_places, dtype=int)
     open_states = np.setdiff1d(np.arange(n), held)
     unknowns = np.concatenate([open_states, n + np.arange(len(derivatives.inputs))])
-    rows = np.concatenate([np.setdiff1d(np.arange(n), loose), n + np.arange(len(wanted))])
+    rows = np.concatenate([np.setdiff1d(np.arange(n), moving_indices), n + np.arange(len(target_values))])
 
     def at(z: np.ndarray) -> Point:
         x, p = start.x.copy(), start.p.copy()
-        x[own[open_states]] = z[: len(open_states)]
+        x[indices[open_states]] = z[: len(open_states)]
         p[list(derivatives.input_places)] = z[len(open_states) :]
         return replace(start, x=x, p=p)
 
     def equations(z: np.ndarray) -> tuple[np.ndarray, Any]:
         rates, outputs, nonzeros = derivatives.values(at(z))
         matrix = derivatives.matrix(nonzeros)[rows][:, unknowns]
-        return np.concatenate([rates, outputs - wanted])[rows], matrix if n >= SPARSE else matrix.toarray()
+        return np.concatenate([rates, outputs - target_values])[rows], matrix if n >= SPARSE else matrix.toarray()
 
-    nominal = np.abs(np.concatenate([compiled.program.typical[own], np.ones(len(derivatives.inputs))])[unknowns])
-    begin = np.concatenate([start.x[own[open_states]], start.p[list(derivatives.input_places)]])
-    square = len(open_states) == n == len(rows) and not goals and not loose.size
+    nominal = np.abs(np.concatenate([compiled.program.typical[indices], np.ones(len(derivatives.inputs))])[unknowns])
+    begin = np.concatenate([start.x[indices[open_states]], start.p[list(derivatives.input_places)]])
+    square = len(open_states) == n == len(rows) and not goals and not moving_indices.size
     try:
         solution = newton(equations, begin, nominal, tolerance, iterations, conserve=square)
     except np.linalg.LinAlgError as failure:
@@ -153,11 +151,11 @@ def operating_point(
         names = [equation_labels[row] for row in rows]
         raise _failed(compiled, solution, names, [labels[k] for k in unknowns], tolerance)
     point = consistent(compiled, at(solution.z))
-    found = dict(zip(derivatives.inputs, map(float, solution.z[len(open_states) :]), strict=True))
+    solved = dict(zip(derivatives.inputs, map(float, solution.z[len(open_states) :]), strict=True))
     undetermined = tuple(_shares(direction, [labels[k] for k in unknowns]) for direction in solution.free.T)
     due = _due(compiled, point)
     return OperatingPoint(
-        compiled, point, derivatives.states, point.x[own], found, undetermined, due, solution.iterations, solution.history
+        compiled, point, derivatives.states, point.x[indices], solved, undetermined, due, solution.iterations, solution.history
     )
 
 
@@ -168,19 +166,19 @@ def steady_state(
     parameters: Mapping[str, Any] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> OperatingPoint:
-    """The state at rest that Newton's method finds from the start values (or `initial`), all parameters given.
+    """Find the steady state by Newton iteration from the start values (or `initial`), with all parameters given.
 
-    It may be unstable: `steady_state(compiled).linearise().poles()` tells. Errors as in `operating_point`.
+    It may be unstable: see `steady_state(compiled).linearise().poles()`. Errors as in `operating_point`.
     """
     return operating_point(compiled_form(model, "steady_state"), initial, parameters=parameters, modes=modes)
 
 
 def _parameters(compiled: Compiled) -> dict[str, Slot]:
-    """Every parameter that a user can give, and its places."""
+    """Return the slot of every parameter of the user's."""
     return {name: compiled.program.layout[name] for name in compiled.system.parameters}
 
 
-def _wanted(derivatives: Derivatives, goals: Mapping[str, float]) -> np.ndarray:
+def _target_values(derivatives: Derivatives, goals: Mapping[str, float]) -> np.ndarray:
     if len(derivatives.outputs) != len(goals):
         wide = [name for name in goals if name not in derivatives.outputs]
         cures = tuple(f'name one component: "{name}[0]"' for name in wide)
@@ -190,7 +188,7 @@ def _wanted(derivatives: Derivatives, goals: Mapping[str, float]) -> np.ndarray:
 
 
 def _shares(direction: np.ndarray, labels: list[str]) -> tuple[str, ...]:
-    """Names of the unknowns that take part in a direction, the largest share first."""
+    """Return the names of the unknowns in a direction, the largest share first."""
     size = np.abs(direction)
     order = np.argsort(-size, kind="stable")
     return tuple(labels[k] for k in order[:8] if size[k] > 1e-3 * size.max())
@@ -204,7 +202,9 @@ def _due(compiled: Compiled, point: Point) -> tuple[str, ...]:
     return tuple(t.kind for t, value in zip(program.transitions, guards, strict=True) if value > 0.0)
 
 
-def _failed(compiled: Compiled, solution: Solution, equations: list[str], unknowns: list[str], tolerance: float) -> ModelError:
+def _failed(
+    compiled: Compiled, solution: NewtonResult, equations: list[str], unknowns: list[str], tolerance: float
+) -> ModelError:
     size = np.abs(solution.residual)
     worst = [f"{equations[k]} = {solution.residual[k]:.3g}" for k in np.argsort(-size, kind="stable")[:4] if size[k] > 0]
     details = [f"after {solution.iterations} steps: {', '.join(worst)}"]

@@ -1,6 +1,6 @@
-"""Storages and resistors of a model: is the gradient of the law symmetric, does the output come from the energy?
+"""Reciprocity of storages and resistors: symmetry of the law's Jacobian, and balance of output and energy.
 
-What the checks differentiate are the laws themselves, on a tape, at random points.
+The laws themselves are differentiated, on a tape, at random points.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bondgraph.tracing.on_tape.values import scalars_of
 
 @dataclass(frozen=True)
 class Reciprocity:
-    """What was found for one element, worst of all points.
+    """Result of the checks of one element, the worst of all points.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Reciprocity:
     imbalance : of a storage: |dH/dt - effort . flow| over the size of the power; nan for a resistor.
     dissipation : of a resistor: smallest effort . flow over |effort| |flow|, negative where it gives power; nan for a
         storage.
-    points : how many points gave finite numbers.
+    points : number of points with finite values.
     """
 
     element: str
@@ -44,22 +44,22 @@ class Reciprocity:
 
     @property
     def reciprocal(self) -> bool:
-        """Whether the Jacobian is symmetric."""
+        """True if the Jacobian is symmetric."""
         return not self.asymmetry > self.tolerance
 
     @property
     def conservative(self) -> bool:
-        """Whether a storage gives back what it takes."""
+        """True if a storage conserves energy."""
         return not self.imbalance > self.tolerance
 
     @property
     def passive(self) -> bool:
-        """Whether a resistor never gave power at the points tried."""
+        """True if a resistor gave no power at any point."""
         return not self.dissipation < -self.tolerance
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found."""
+        """True if no check failed."""
         return self.points > 0 and self.reciprocal and self.conservative and self.passive
 
 
@@ -74,14 +74,14 @@ def reciprocity(
 
     Parameters
     ----------
-    points : how many; spread : how far, in units of the nominal size of states; seed : of the random numbers.
-    tolerance : what counts as rounding.
+    points : their number; spread : their distance, in units of the nominal size of states; seed : of the random numbers.
+    tolerance : of rounding.
     """
     compiled = compiled_form(model, "reciprocity")
     env, system = compiled.evaluate(), compiled.system
     nominal = {state.name: state.typical for state in system.states}
     random = np.random.default_rng(seed)
-    found = []
+    results = []
     for path, element in compiled.model.elements.items():
         law, bonds = element.law, compiled.model.bonds_at(path)
         if not isinstance(law, Storage | Resistor) or len(bonds) != 1:
@@ -92,57 +92,57 @@ def reciprocity(
         if isinstance(law, Storage):
             state = system.resolve(f"{path}.{law.state}")
             start = np.asarray(env.get(state, port if law.rate is None else np.zeros(law.spec.shape)), dtype=float)
-            judge, around = (
+            check, around = (
                 _of_storage(law, start.shape, port.shape, arguments),
                 [(start, spread * nominal.get(state, 1.0)), (port, 1.0)],
             )
         else:
-            judge, around = _of_resistor(law, port.shape, arguments), [(port, spread)]
-        judged = []
+            check, around = _of_resistor(law, port.shape, arguments), [(port, spread)]
+        rows = []
         for _ in range(points):
-            judged += judge(np.concatenate([np.ravel(at + size * random.normal(size=at.shape)) for at, size in around]))
-        table = np.array(judged).reshape(-1, 3)
+            rows += check(np.concatenate([np.ravel(at + size * random.normal(size=at.shape)) for at, size in around]))
+        table = np.array(rows).reshape(-1, 3)
         asymmetry, imbalance, _ = table.max(axis=0, initial=0.0).tolist()
         least = float(table[:, 2].min(initial=np.inf))
-        found.append(Reciprocity(path, element.kind, asymmetry, imbalance, least, len(table), tolerance))
-    return tuple(found)
+        results.append(Reciprocity(path, element.kind, asymmetry, imbalance, least, len(table), tolerance))
+    return tuple(results)
 
 
-Judge = Callable[[np.ndarray], list[tuple[float, float, float]]]
-"""A point, as a row of numbers -> asymmetry, imbalance and dissipation there; nothing where they are not finite."""
+Check = Callable[[np.ndarray], list[tuple[float, float, float]]]
+"""Function of a point, a row of numbers, that returns asymmetry, imbalance and dissipation; nothing where they are not finite."""
 
 
 def _shaped(scalars: np.ndarray, shape: tuple[int, ...]) -> Any:
     return scalars.reshape(shape) if shape else scalars[0]
 
 
-def _of_storage(law: Storage, state_shape: tuple[int, ...], port_shape: tuple[int, ...], arguments: list[Any]) -> Judge:
-    """At a state and the effort or flow that is given."""
+def _of_storage(law: Storage, state_shape: tuple[int, ...], port_shape: tuple[int, ...], arguments: list[Any]) -> Check:
+    """Return the check of a storage, at a state and an input."""
     tape = Tape()
     x, u = tape.inputs("x", math.prod(state_shape)), tape.inputs("u", math.prod(port_shape))
-    state, given = _shaped(x, state_shape), _shaped(u, port_shape)
+    state, given_input = _shaped(x, state_shape), _shaped(u, port_shape)
     output = scalars_of(law.output(state, *arguments))
-    rate = scalars_of(given if law.rate is None else law.rate(state, given, *arguments))
+    rate = scalars_of(given_input if law.rate is None else law.rate(state, given_input, *arguments))
     slopes = jacobian([law.energy(state, *arguments)], list(x)).dense()[0]
     gain = sum(slope * speed for slope, speed in zip(slopes, rate, strict=True))
-    power = sum(one * other for one, other in zip(output, scalars_of(given), strict=True))
+    power = sum(a * b for a, b in zip(output, scalars_of(given_input), strict=True))
     n, count, square = len(x), len(output), law.rate is None and len(output) == len(x)
     inner = jacobian(output, list(x)).dense().ravel() if square else ()
     kernel = numpy_kernel(Routine("storage", tape, (("x", n), ("u", len(u))), (gain, power, *output, *inner)))
 
-    def judge(drawn: np.ndarray) -> list[tuple[float, float, float]]:
-        values = kernel(drawn[:n], drawn[n:])
+    def check(point: np.ndarray) -> list[tuple[float, float, float]]:
+        values = kernel(point[:n], point[n:])
         if not np.all(np.isfinite(values)):
             return []
-        size = np.linalg.norm(values[2 : 2 + count]) * np.linalg.norm(drawn[n:])
+        size = np.linalg.norm(values[2 : 2 + count]) * np.linalg.norm(point[n:])
         imbalance = abs(values[0] - values[1]) / max(size, 1e-300)
         return [(_asymmetry(values[2 + count :].reshape(n, n)) if square else np.nan, imbalance, np.nan)]
 
-    return judge
+    return check
 
 
-def _of_resistor(law: Resistor, shape: tuple[int, ...], arguments: list[Any]) -> Judge:
-    """At the effort or flow that is given."""
+def _of_resistor(law: Resistor, shape: tuple[int, ...], arguments: list[Any]) -> Check:
+    """Return the check of a resistor, at an input."""
     relation = law.effort or law.flow
     assert relation is not None
     tape, n = Tape(), math.prod(shape)
@@ -150,14 +150,14 @@ def _of_resistor(law: Resistor, shape: tuple[int, ...], arguments: list[Any]) ->
     output = scalars_of(relation(_shaped(u, shape), *arguments))
     kernel = numpy_kernel(Routine("resistor", tape, (("u", n),), (*output, *jacobian(output, list(u)).dense().ravel())))
 
-    def judge(given: np.ndarray) -> list[tuple[float, float, float]]:
-        values = kernel(given)
+    def check(point: np.ndarray) -> list[tuple[float, float, float]]:
+        values = kernel(point)
         if not np.all(np.isfinite(values)):
             return []
-        size = np.linalg.norm(values[:n]) * np.linalg.norm(given)
-        return [(_asymmetry(values[n:].reshape(n, n)), np.nan, float(values[:n] @ given / size) if size > 0 else 0.0)]
+        size = np.linalg.norm(values[:n]) * np.linalg.norm(point)
+        return [(_asymmetry(values[n:].reshape(n, n)), np.nan, float(values[:n] @ point / size) if size > 0 else 0.0)]
 
-    return judge
+    return check
 
 
 def _asymmetry(matrix: np.ndarray) -> float:

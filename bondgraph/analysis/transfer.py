@@ -1,4 +1,4 @@
-"""A pair of one input and one output -> its transfer function: zeros, poles, gain, and the two polynomials."""
+"""Transfer function from one input to one output: zeros, poles, gain, and both polynomials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bondgraph.output.short_repr import brief
 @brief
 @dataclass(frozen=True, eq=False)
 class TransferFunction:
-    """gain * prod(s - zeros) / prod(s - poles) = num(s) / den(s), from `input` to `output`.
+    """Transfer function gain * prod(s - zeros) / prod(s - poles) = num(s) / den(s), from `input` to `output`.
 
     `num` and `den` hold the highest power first, den starts with 1.
     """
@@ -38,11 +38,11 @@ class TransferFunction:
 
     @property
     def order(self) -> int:
-        """Count of poles."""
+        """Number of poles."""
         return len(self.poles)
 
     def latex(self) -> str:
-        """An `align*` environment with the function as a quotient of polynomials, or of factors of more than six poles."""
+        """Return an `align*` environment with a quotient of polynomials, or of factors for more than six poles."""
         polynomials = max(len(self.zeros), self.order) <= _POLYNOMIALS
         over, under = (_powers(self.num), _powers(self.den)) if polynomials else (_factors(self.zeros), _factors(self.poles))
         gain = "" if polynomials else rf"{_digits(self.gain)}\,"
@@ -54,7 +54,8 @@ class TransferFunction:
         return typeset(self.latex())
 
     def __call__(self, s: Any) -> Any:
-        """Value at complex frequencies s, rad/s; from the factors, which keep their digits where polynomials do not."""
+        """Return the value at complex frequencies s, rad/s; from the factors, which keep their digits where polynomials do
+        not."""
         s = np.asarray(s, dtype=complex)
         value = np.full(s.shape, self.gain, dtype=complex)
         for k in range(max(len(self.zeros), len(self.poles))):
@@ -66,7 +67,7 @@ class TransferFunction:
 
 
 def transfer(matrices: Matrices, input_name: str, output_name: str, tolerance: float) -> TransferFunction:
-    """Transfer function of a system with one input and one output, common poles and zeros cancelled."""
+    """Return the transfer function of a system with one input and one output, without common poles and zeros."""
     a, b, c, d = matrices
     left, right = minimal_basis(matrices, tolerance)
     a, b, c = left @ a @ right, left @ b, c @ right
@@ -81,17 +82,17 @@ def transfer(matrices: Matrices, input_name: str, output_name: str, tolerance: f
 
 
 _POLYNOMIALS = 6
-"""Poles up to which polynomials are written; factors are beyond, whose digits say more."""
+"""Largest number of poles written as polynomials; more are written as factors, which keep more digits."""
 
 
 def _digits(value: float) -> str:
-    """Five digits."""
+    """Format a number with five digits."""
     mantissa, _, power = f"{value:.5g}".partition("e")
     return mantissa + (rf" \cdot 10^{{{int(power)}}}" if power else "")
 
 
 def _powers(coefficients: np.ndarray) -> str:
-    """A polynomial in s; what is zero beside the others is left out."""
+    """Format a polynomial in s, without terms of zero."""
     top, terms = len(coefficients) - 1, []
     for k, value in enumerate(coefficients):
         power = {0: "", 1: "s"}.get(top - k, f"s^{{{top - k}}}")
@@ -102,14 +103,14 @@ def _powers(coefficients: np.ndarray) -> str:
 
 
 def _factors(roots: np.ndarray) -> str:
-    """A product of real factors: a pair of conjugate roots is one of the second order."""
-    found = []
+    """Format a product of real factors, of second order for conjugate roots."""
+    factors = []
     for root in roots:
         if root.imag == 0.0:
-            found.append(_powers(np.array([1.0, -root.real])))
+            factors.append(_powers(np.array([1.0, -root.real])))
         elif root.imag > 0.0:
-            found.append(_powers(np.array([1.0, -2.0 * root.real, abs(root) ** 2])))
-    return r"\,".join(f"({factor})" if factor != "s" else factor for factor in found) or "1"
+            factors.append(_powers(np.array([1.0, -2.0 * root.real, abs(root) ** 2])))
+    return r"\,".join(f"({factor})" if factor != "s" else factor for factor in factors) or "1"
 
 
 def _words(name: str) -> str:

@@ -23,7 +23,7 @@ from bondgraph.causality.strokes import Clash, Strokes
 from bondgraph.checks.parameters import is_linear
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.model.element import Element
-from bondgraph.model.laws import Junction, Ratio, Resistor, Storing, Wish
+from bondgraph.model.laws import CausalityPreference, Junction, Ratio, Resistor, Storing
 from bondgraph.model.model import Bond, Model
 from bondgraph.output.short_repr import brief
 from bondgraph.quantities import real
@@ -165,7 +165,7 @@ def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     strokes = Strokes(model, lambda path: ordered_bonds(model, path))
     demands = _demands(model)
     problems: dict[str, Problem] = {}
-    for path, bond, into_element in demands[Wish.MUST]:
+    for path, bond, into_element in demands[CausalityPreference.MUST]:
         if path in problems:
             continue
         try:
@@ -272,12 +272,12 @@ def ordered_bonds(model: Model, path: str) -> tuple[Bond, ...]:
     return tuple(sorted(bonds, key=port_index))
 
 
-Demands = Mapping[Wish, Sequence[tuple[str, Bond, bool]]]
+Demands = Mapping[CausalityPreference, Sequence[tuple[str, Bond, bool]]]
 """Strength of a demand for a causality -> (element, bond, effort into the element) of these demands."""
 
 
 def _demands(model: Model) -> Demands:
-    demands: dict[Wish, list[tuple[str, Bond, bool]]] = {wish: [] for wish in Wish}
+    demands: dict[CausalityPreference, list[tuple[str, Bond, bool]]] = {preference: [] for preference in CausalityPreference}
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, Junction):  # a junction demands nothing
@@ -292,10 +292,10 @@ def _demands(model: Model) -> Demands:
 def _wishes(model: Model, index: Mapping[str, int], demands: Demands) -> Iterator[tuple[int, bool, str]]:
     """Yield (bond, effort into its head, element that wishes it) in order of priority; last come efforts into 1-junctions,
     whichever way an arrow points."""
-    storages = sorted(demands[Wish.INTEGRAL], key=lambda demand: first_integral(model.elements[demand[0]]))
-    for path, bond, into in (*storages, *demands[Wish.AS_GIVEN]):
+    storages = sorted(demands[CausalityPreference.INTEGRAL], key=lambda demand: first_integral(model.elements[demand[0]]))
+    for path, bond, into in (*storages, *demands[CausalityPreference.AS_GIVEN]):
         yield index[bond.name], into == (bond.head.element == path), path
-    for path, bond, into in demands[Wish.RATHER]:
+    for path, bond, into in demands[CausalityPreference.RATHER]:
         yield index[bond.name], into == (bond.head.element == path), FREE
     ones = {path for path, element in model.elements.items() if isinstance(element.law, Junction) and element.law.type == 1}
     for i, bond in enumerate(model.bonds):

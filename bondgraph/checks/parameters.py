@@ -180,10 +180,10 @@ def check_sizes(model: Model) -> Iterator[Problem]:
 
 
 def check_ranges(model: Model) -> Iterator[Problem]:
-    """Check that parameters lie between zero and their `most`, and not below the parameter they name in `not_below` (E151)."""
+    """Check that parameters lie between zero and their `max_value`, and not below the parameter in `not_below` (E151)."""
     for path, element in model.elements.items():
         for key, parameter in element.parameters.items():
-            most = parameter.most
+            most = parameter.max_value
             for name, number in numbers_of(key, parameter).items() if most is not None else ():
                 value = real(number)
                 if value is None or not np.isfinite(value).all() or (np.all(value >= 0.0) and np.all(value <= most)):

@@ -27,8 +27,8 @@ from bondgraph.model.names import names_of
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.results.failure import CURES
-from bondgraph.run.validation.constraint_matrix import ClosingMatrix
-from bondgraph.run.validation.constraint_rank import CONTRADICTS
+from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
+from bondgraph.run.validation.constraint_rank import MAX_CONTRADICTION
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -202,7 +202,7 @@ def contradicting_closures(
     held, kernel = held_in(model, system, program, m), program.closures
     if held is None or kernel is None:
         return []
-    motion, rng, closures = held.motion(program, kernel, 0.0, p, m), np.random.default_rng(0), ClosingMatrix(program, p)
+    motion, rng, closures = held.motion(program, kernel, 0.0, p, m), np.random.default_rng(0), ConstraintMatrix(program, p)
     for _ in range(MOTIONS):
         moved = x.copy()
         moved[motion.moving] += rng.normal(size=len(motion.moving)) * motion.sizes[motion.moving]
@@ -210,7 +210,7 @@ def contradicting_closures(
         if fitted is None:
             continue
         parts, shares = closures.contradictions(np.zeros(1), fitted[None], m[None])
-        if parts[0] > CONTRADICTS:
+        if parts[0] > MAX_CONTRADICTION:
             elements = closures.owners(program.closing.repeating, shares[0])
             named = ", ".join(f'"{path}"' for path in elements)
             title = "constraints that repeat each other at the start contradict each other as soon as it moves"

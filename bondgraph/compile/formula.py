@@ -14,12 +14,14 @@ from bondgraph.emit.kernel import Kernel
 from bondgraph.tape import opcodes
 from bondgraph.tape.routine import Routine, reachable
 from bondgraph.tape.scalar import Tape
+from screws.renamed import answer_old_names
 from screws.scalars import array
 
 Formula = Callable[..., Mapping[str, Any]]
 """Arrays of any scalars -> arrays or scalars by name."""
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class CompiledFormula:
     """A formula as machine code, or as NumPy operations; `shapes` are the shapes of its results by name."""
@@ -34,7 +36,7 @@ class CompiledFormula:
         """
         return self._by_name(self.kernel(*map(np.ravel, arguments)))
 
-    def many(self, *arguments: Any) -> dict[str, np.ndarray]:
+    def evaluate_many(self, *arguments: Any) -> dict[str, np.ndarray]:
         """Evaluate the formula at samples: arguments (samples, length), or (length,) for all; results (samples, ...) by name.
 
         Raises `KernelError` E395 where they do not fit, or differ in their number of samples.

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -43,7 +43,7 @@ from bondgraph.output.progress import Progress
 from bondgraph.passes.aliases import remove_aliases
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
-from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
+from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.schedule.instances.lazy_system import system_of_instances
 from bondgraph.schedule.size import is_large
 from bondgraph.tape.garbage_collection import paused_collection
@@ -122,7 +122,7 @@ def simulate(
     *,
     parameters: Mapping[str, Any] | None = None,
     initial: Initial | None = None,
-    keep: str | Sequence[str] | None = None,
+    keep: KeepNamed | None = None,
     sink: Sinkable | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
@@ -135,7 +135,7 @@ def simulate(
     initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or an
         operating point, whose parameters are used too.
     keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
-        models; all by default.
+        models; or {"work": measures.integral("motor.power")}; all by default.
     sink : the destination of these during the run, instead of the result: a path ("run.parquet", or .zarr, .npz, .csv), a
         `bondgraph.sinks.Sink`, or a function of times and values by name.
     """

@@ -13,7 +13,17 @@ from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.output.lazy import LateRow, LateTable
-from bondgraph.run.program import Collisions, Layout, NewtonLoop, Program, Rubs, RunClock, RunContact, RunTransition, Slot
+from bondgraph.run.program import (
+    CollisionFriction,
+    Collisions,
+    Layout,
+    NewtonLoop,
+    Program,
+    RunClock,
+    RunContact,
+    RunTransition,
+    Slot,
+)
 from bondgraph.run.program.bonds import bond_variables
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tracing.events.collisions import colliding
@@ -132,7 +142,7 @@ def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | N
     for name in chosen.frictions:
         size = int(np.prod(system.values[f"{name}.released effort"].shape or ()))
         noted = [tuple(indices.get(f"{name}.{state}", ())) for state in ("heading", "pace")]
-        frictions.append(Rubs(name, size, slots.index(f"{name}.mode"), *noted))
+        frictions.append(CollisionFriction(name, size, slots.index(f"{name}.mode"), *noted))
     return Collisions(kernel, chosen.constraints, chosen.bounces, tuple(frictions))
 
 

@@ -1,14 +1,11 @@
-"""Elements: numbers and formulas of the user in; one frozen `Element` with its law and ports out, ready to be connected."""
+"""Bond-graph elements: functions that return a frozen `Element` with its law and ports, from the user's numbers and formulas."""
 
 from bondgraph.elements.blocks import Block
 from bondgraph.elements.chemistry import Ce, Re
 from bondgraph.elements.friction import Friction
 from bondgraph.elements.inertial import IC
-from bondgraph.elements.junctions import J0, J1, X0, X1
-from bondgraph.elements.one_ports import Constraint, EulerJunction, R, Se, Sf
-from bondgraph.elements.storages import C, I
-from bondgraph.elements.switches import Diode, Switch
-from bondgraph.elements.two_ports import GY, MGY, MTF, TF
+from bondgraph.elements.junction_structure import GY, J0, J1, MGY, MTF, TF, X0, X1
+from bondgraph.elements.one_ports import C, Constraint, Diode, EulerJunction, I, R, Se, Sf, Switch
 from bondgraph.model.element import Element, Port, PortRef
 
 __all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY", "EulerJunction", "J0", "J1", "X0", "X1"]

@@ -1,4 +1,4 @@
-"""Arguments of a formula by name: a function of the user's in; one that takes all parameters and signals in their order out."""
+"""Bind the arguments of a user's formula to parameters and signals by name."""
 
 from __future__ import annotations
 
@@ -13,64 +13,64 @@ from bondgraph.model.ops import Op
 Formula = TypeVar("Formula", bound="Callable[..., Any] | None")
 
 Signals = Sequence[str] | Mapping[str, str]
-"""Paths of signals, one alone as plain text; or argument of a formula -> path."""
+"""Paths of signals, a single one as plain text; or paths by argument of a formula."""
 
 _REACHABLE = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-def bound(about: str, formula: Formula, own: int, parameters: Iterable[str] | None, signals: Signals = ()) -> Formula:
-    """The formula as a function of its `own` first arguments, then all parameters, then all signals.
+def bound(about: str, formula: Formula, count: int, parameters: Iterable[str] | None, signals: Signals = ()) -> Formula:
+    """Return the formula as a function of its `count` first arguments, then all parameters, then all signals.
 
-    Arguments that are called like parameters, or like the keys of `signals`, take these wherever they stand; all others take the
-    parameters and signals that are left, or the signals alone, in their order. A formula of which no argument has such a name
-    stays as it is, and so does an `Op`.
+    Arguments named like parameters, or like the keys of `signals`, take these in any position; all others take the remaining
+    parameters and signals, or the signals alone, in their order. A formula without such an argument is returned unchanged, and so
+    is an `Op`.
 
-    Raises `ModelError` E567 for arguments that what is left does not fit.
+    Raises `ModelError` E567 where the remaining arguments do not fit.
     """
     if formula is None or isinstance(formula, Op):
         return formula
     names, keys = list(parameters or ()), list(signals) if isinstance(signals, Mapping) else [""] * len(names_of(signals))
-    places = {name: own + k for k, name in enumerate([*names, *keys]) if name}
+    positions = {name: count + k for k, name in enumerate([*names, *keys]) if name}
     try:
         arguments = list(inspect.signature(formula).parameters.values())
-    except (TypeError, ValueError):  # some functions of C tell nothing
+    except (TypeError, ValueError):  # some functions of C have no signature
         return formula
-    rest = arguments[own:]
-    if any(one.kind not in _REACHABLE for one in rest) or not any(one.name in places for one in rest):
+    others = arguments[count:]
+    if any(each.kind not in _REACHABLE for each in others) or not any(each.name in positions for each in others):
         return formula
-    called = {one.name for one in rest}
-    wanting = [one for one in rest if one.name not in places]
-    unread = [k for k, name in enumerate(names, start=own) if name not in called]
-    left = [own + len(names) + k for k, key in enumerate(keys) if not key]
-    needed = [one for one in wanting if one.default is inspect.Parameter.empty]
-    for these, values in ((wanting, unread + left), (needed, unread + left), (needed, left), (needed, [])):
-        if len(these) == len(values):
+    argument_names = {each.name for each in others}
+    unbound = [each for each in others if each.name not in positions]
+    unread = [k for k, name in enumerate(names, start=count) if name not in argument_names]
+    unnamed = [count + len(names) + k for k, key in enumerate(keys) if not key]
+    required = [each for each in unbound if each.default is inspect.Parameter.empty]
+    for candidates, values in ((unbound, unread + unnamed), (required, unread + unnamed), (required, unnamed), (required, [])):
+        if len(candidates) == len(values):
             break
     else:
-        raise _refused(about, arguments, own, names, paths_of(signals))
-    words = {one.name: places[one.name] for one in rest if one.name in places}
-    words |= {one.name: k for one, k in zip(these, values, strict=True)}
-    if [words.get(one.name) for one in rest] == list(range(own, own + len(names) + len(keys))):
+        raise _refused(about, arguments, count, names, paths_of(signals))
+    words = {each.name: positions[each.name] for each in others if each.name in positions}
+    words |= {each.name: k for each, k in zip(candidates, values, strict=True)}
+    if [words.get(each.name) for each in others] == list(range(count, count + len(names) + len(keys))):
         return formula
 
     def by_name(*values: Any) -> Any:
-        return formula(*values[:own], **{word: values[k] for word, k in words.items()})
+        return formula(*values[:count], **{word: values[k] for word, k in words.items()})
 
     by_name.__name__ = getattr(formula, "__name__", "f")
     return by_name  # type: ignore[return-value]
 
 
 def paths_of(signals: Signals) -> tuple[str, ...]:
-    """The paths of signals, in the order in which a formula takes them."""
+    """Return the paths of signals, in the order in which a formula takes them."""
     return names_of(signals.values() if isinstance(signals, Mapping) else signals, "signals")
 
 
 def _refused(
-    about: str, arguments: Sequence[inspect.Parameter], own: int, parameters: Sequence[str], signals: Sequence[str]
+    about: str, arguments: Sequence[inspect.Parameter], count: int, parameters: Sequence[str], signals: Sequence[str]
 ) -> ModelError:
-    takes = ", ".join(one.name for one in arguments)
-    title = f'the arguments ({takes}) of a formula of "{about}" do not say what each of them is'
-    first = f"{own} of its own, " if own else ""
+    shown = ", ".join(each.name for each in arguments)
+    title = f'the arguments ({shown}) of a formula of "{about}" do not say what each of them is'
+    first = f"{count} of its own, " if count else ""
     why = f"there are {first}parameters: {', '.join(parameters) or 'none'}; signals: {', '.join(signals) or 'none'}"
     cures = ("arguments that are called like the parameters, and one for each signal", 'signals={"argument": "path"}')
     return refusal("E567", title, *cures, about=about, why=why)

@@ -1,4 +1,4 @@
-"""Signal blocks: signals in, signals and states out, no power."""
+"""Signal blocks: equations between signals and states, without power."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ def Block(
     offset: Any = None,
     breaks: Sequence[str] = (),
 ) -> Element:
-    """Signals in, signals out: `equations` are (outs, formula, args) over local names.
+    """Return a signal block: `equations` are (outs, formula, args) over local names.
 
-    `inputs` maps local names to signal paths, `states` gives state variables a `StateSpec` or the start value alone, `rates`
-    says which local name is the time derivative of which state. Every local name is the signal `<name>.<local>`.
+    `inputs` maps local names to signal paths, `states` maps state variables to a `StateSpec` or the start value alone, `rates`
+    maps states to the local names of their time derivatives. Every local name is the signal `<name>.<local>`.
 
-    `updates` says which local name is the value of which state after a tick; ticks are at `offset` + n `period` (s, n = 0,
-    1, ...; without a period at `offset` alone), which become parameters of these names. A state without a rate is held
-    between them, and between the resets of automata. `breaks` names parameters that are times (s) at which a result jumps or
-    bends.
+    `updates` maps states to the local names of their values after a tick; ticks are at `offset` + n `period` (s, n = 0, 1, ...;
+    without a period at `offset` alone), which become parameters of these names. A state without a rate is held between them, and
+    between the resets of automata. `breaks` names parameters that are times (s) of jumps or kinks of a result.
     """
-    own, inputs = dict(parameters or {}), inputs or {}
+    values, inputs = dict(parameters or {}), inputs or {}
     offset = 0.0 if offset is None and period is not None else offset
     ticking = {key: value for key, value in (("period", period), ("offset", offset)) if value is not None}
-    if twice := sorted(ticking.keys() & own.keys()):
+    if twice := sorted(ticking.keys() & values.keys()):
         title = f'block "{name}" defines twice {", ".join(twice)}'
         raise refusal("E118", title, "another name for the parameter", about=name)
     states = states or {}
@@ -59,5 +58,5 @@ def Block(
         offset="offset" if "offset" in ticking else None,
         breaks=names_of(breaks, "breaks"),
     )
-    numbers = parameters_of({**own, **ticking}, dict.fromkeys(ticking, "s"))
+    numbers = parameters_of({**values, **ticking}, dict.fromkeys(ticking, "s"))
     return Element("block", name, law, (), numbers, tuple(inputs.values()), law.symbols, None, None, caller_place())

@@ -1,4 +1,4 @@
-"""Chemistry: Ce, a species that stores amount, and Re, a reaction between the affinities of its two sides."""
+"""Chemical elements: Ce, a species that stores amount, and Re, a reaction between the affinities of its two sides."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from bondgraph.quantities import real
 from screws.scalars import exp, log, maximum
 
 TINY = 1e-300
-"""What is less than this counts as this in a logarithm: a species that is not there has a large finite potential, and the
-exponential of it is zero to rounding."""
+"""Smallest argument of a logarithm: an absent species has a large finite potential, whose exponential is zero to rounding."""
 
 
 def Ce(
@@ -31,13 +30,13 @@ def Ce(
     nominal: Any = None,
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
-    """Chemical species at constant temperature: its state q is the amount, its effort the potential mu = RT ln(K q).
+    """Return a chemical species at constant temperature: its state q is the amount, its effort the potential mu = RT ln(K q).
 
     Parameters
     ----------
     constant : K, 1/mol; None is the number 1 (unit constants).
-    RT : gas constant times temperature, J/mol; None is the number 1. The same for all species and reactions that meet: a number
-        belongs to the equations, where it cancels; a `Parameter` stays a run-time parameter of this element alone.
+    RT : gas constant times temperature, J/mol; None is the number 1. It must be the same for all connected species and reactions:
+        a number belongs to the equations, where it cancels; a `Parameter` stays a run-time parameter of this element alone.
     initial : amount at the start, mol; zero is allowed.
 
     The stored energy is the free energy G = RT q (ln(K q) - 1).
@@ -51,15 +50,15 @@ def Ce(
         "effort",
         "q",
         StateSpec(start_of(initial, None), nominal, claimed=False),
-        Op("potential", _taking(values, fixed, _potential), _potential_latex(values, fixed)),
-        Op("energy", _taking(values, fixed, _energy), r"G(#1)"),
-        inverse=Op("amount", _taking(values, fixed, _amount), r"q(#1)"),
+        Op("potential", _bound_to_parameters(values, fixed, _potential), _potential_latex(values, fixed)),
+        Op("energy", _bound_to_parameters(values, fixed, _energy), r"G(#1)"),
+        inverse=Op("amount", _bound_to_parameters(values, fixed, _amount), r"q(#1)"),
     )
     return one_port("Ce", name, law, values, dimension=1, domain=CHEMICAL, symbols=symbols)
 
 
 def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str] | None = None) -> Element:
-    """Chemical reaction from what is at port 1 to what is at port 2: v = kappa (exp(A_f / RT) - exp(A_r / RT)).
+    """Return a chemical reaction from the species at port 1 to those at port 2: v = kappa (exp(A_f / RT) - exp(A_r / RT)).
 
     A_f and A_r are the efforts of ports 1 and 2, the same v flows in at port 1 and out at port 2 (mass action where species are
     Ce). Several species of one side meet at a 1-junction; a TF of ratio n between reaction and species takes n of it.
@@ -74,13 +73,13 @@ def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str
     Source: Oster, Perelson and Katchalsky 1973; Gawthrop and Crampin 2014 (Re).
     """
     values, fixed = _positive("Re", name, rate=rate, RT=RT)
-    law = Reaction(Op("mass action", _taking(values, fixed, _mass_action), r"v(#1, #2)"))
+    law = Reaction(Op("mass action", _bound_to_parameters(values, fixed, _mass_action), r"v(#1, #2)"))
     ports = (Port("1", 1, CHEMICAL), Port("2", 1, CHEMICAL))
     return Element("Re", name, law, ports, values, (), dict(symbols or {}), CHEMICAL, None, caller_place())
 
 
 def _present(x: Any) -> Any:
-    """x, not less than `TINY`; symbols stand for amounts that are there."""
+    """Return x, not less than `TINY`; symbols stand for positive amounts."""
     sympy = sys.modules.get("sympy")
     return x if sympy is not None and isinstance(x, sympy.Basic) else maximum(x, TINY)
 
@@ -94,7 +93,7 @@ def _amount(potential: Any, constant: Any, RT: Any) -> Any:
 
 
 def _energy(q: Any, constant: Any, RT: Any) -> Any:
-    """The integral of the potential, also where it has its least value."""
+    """Return the integral of the potential, also at its least value."""
     present = _present(constant * q)
     return RT * (q * log(present) - present / constant)
 
@@ -103,38 +102,40 @@ def _mass_action(forward: Any, reverse: Any, rate: Any, RT: Any) -> Any:
     return rate * (exp(forward / RT) - exp(reverse / RT))
 
 
-def _taking(values: Mapping[str, Any], fixed: Mapping[str, float], formula: Callable[..., Any]) -> Callable[..., Any]:
-    """The formula of its variables, then of the parameters in their order; what is fixed is part of it."""
-    given, known = tuple(values), tuple(fixed.items())  # of which `formula_key` sees that they are equal
+def _bound_to_parameters(
+    values: Mapping[str, Any], fixed: Mapping[str, float], formula: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return the formula of its variables, then of the parameters in their order, with the fixed numbers inserted."""
+    names, constants = tuple(values), tuple(fixed.items())  # tuples, which `formula_key` can compare
 
-    def taken(*arguments: Any) -> Any:
-        count = len(arguments) - len(given)
-        return formula(*arguments[:count], **dict(known), **dict(zip(given, arguments[count:], strict=True)))
+    def with_constants(*arguments: Any) -> Any:
+        count = len(arguments) - len(names)
+        return formula(*arguments[:count], **dict(constants), **dict(zip(names, arguments[count:], strict=True)))
 
-    return taken
+    return with_constants
 
 
 def _potential_latex(values: Mapping[str, Any], fixed: Mapping[str, float]) -> str:
-    places = {name: f"#{k}" for k, name in enumerate(values, start=2)}
-    inner = f"{places['constant']}\\,#1" if "constant" in places else "#1"
-    factor = places.get("RT") or ("" if fixed["RT"] == 1.0 else f"{fixed['RT']:g}")
+    numbers = {name: f"#{k}" for k, name in enumerate(values, start=2)}
+    inner = f"{numbers['constant']}\\,#1" if "constant" in numbers else "#1"
+    factor = numbers.get("RT") or ("" if fixed["RT"] == 1.0 else f"{fixed['RT']:g}")
     return rf"{factor}\,\ln\left({inner}\right)".removeprefix(r"\,")
 
 
 _UNITS = {"constant": "1/mol", "RT": "J/mol", "rate": "mol/s"}
 
 
-def _positive(kind: str, name: str, **given: Any) -> tuple[dict[str, Parameter], dict[str, float]]:
-    """The parameters that are given, and the numbers that are part of the law; E137 unless they are positive."""
-    values = parameters_of({key: value for key, value in given.items() if value is not None}, _UNITS)
+def _positive(kind: str, name: str, **arguments: Any) -> tuple[dict[str, Parameter], dict[str, float]]:
+    """Return the parameters, and the numbers that are part of the law; E137 unless they are positive."""
+    values = parameters_of({key: value for key, value in arguments.items() if value is not None}, _UNITS)
     numbers = {key: real(parameter.value) for key, parameter in values.items()}
     bad = [key for key, number in numbers.items() if number is not None and not np.all(number > 0)]
     if bad:
         shown = ", ".join(f"{key} = {values[key].value}" for key in bad)
         raise refusal("E137", f'{kind} "{name}" has {shown}', "positive constants", about=name)
-    fixed = dict.fromkeys((key for key, value in given.items() if value is None), 1.0)
+    fixed = dict.fromkeys((key for key, value in arguments.items() if value is None), 1.0)
     RT = numbers.get("RT")
-    if RT is not None and RT.ndim == 0 and not isinstance(given["RT"], Parameter):
+    if RT is not None and RT.ndim == 0 and not isinstance(arguments["RT"], Parameter):
         fixed["RT"] = float(RT)
         del values["RT"]
     return values, fixed

@@ -1,4 +1,4 @@
-"""Dry friction with an exact stick state, along one direction or in all directions of a plane."""
+"""Dry (Coulomb) friction with an exact stick state, along one direction or in all directions of a plane."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bondgraph.model.ops import Op
 from screws.scalars import array, equal, less, maximum, minimum, sqrt, where
 
 STICK, FORWARD, BACKWARD, SLIP, START = "stick", "forward", "backward", "slip", "start"
-"""States of friction: to begin with that of all, then those along one direction, then those in several."""
+"""States of friction: that of all, those along one direction, those in several."""
 
 _LETTERS = {"limit": r"e_{\mathrm{C}}", "stick_limit": r"e_{\mathrm{S}}", "viscous": "b", "heading": "u"}
 
@@ -39,23 +39,23 @@ def Friction(
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
-    """Dry friction (Coulomb) with an exact stick state: it sticks, without any flow, while the effort that this takes
-    is below `stick_limit` (by default `limit`); else it slips with the effort `limit` + `viscous` |f| against the flow.
+    """Return dry (Coulomb) friction with an exact stick state: it sticks, without any flow, while the effort for this is below
+    `stick_limit` (by default `limit`); else it slips with the effort `limit` + `viscous` |f| against the flow.
 
-    Its automaton has its name and the states "stick", "forward" and "backward"; where its parts move against each other at the
-    start it begins slipping. `scale`(*signals) multiplies both limits,
-    for example the normal force where the limits are coefficients of friction; a run in which it becomes negative ends there.
+    Its automaton has its name and the states "stick", "forward" and "backward"; it begins slipping where its parts move against
+    each other at the start. `scale`(*signals) multiplies both limits, for example the normal force where the limits are
+    coefficients of friction; a run ends where it becomes negative.
 
-    With a `dimension` of 2 (or more) it acts in all directions of a plane: limits are those of the size of the effort (a cone,
-    where the normal force scales them), which while it slips is opposed to the flow. Then the states are "stick" and "slip",
-    and the signal `<name>.heading` is the direction in which it began to slip, or last turned by more than 60 degrees.
+    With a `dimension` of 2 (or more) it acts in all directions of a plane: limits apply to the size of the effort (a cone, where
+    the normal force scales them), which opposes the flow during slip. Then the states are "stick" and "slip", and the signal
+    `<name>.heading` is the direction in which it began to slip, or last turned by more than 60 degrees.
 
     Where the scale is the multiplier of an ideal constraint, the normal force depends on the friction that it causes. A run ends
-    (E324) where that has no or several solutions (Painleve), and in a collision friction gives its part of the impulse.
+    (E324) where that has no or several solutions (Painleve); in a collision friction adds its part of the impulse.
 
     Parameters
     ----------
-    limit, stick_limit : effort while it slips, and from which it slips (with `scale`: per unit of it), zero or more, the
+    limit, stick_limit : effort during slip, and effort at which slip begins (with `scale`: per unit of it), zero or more, the
         second no less than the first.
     viscous : additional effort per flow, zero or more.
 
@@ -72,12 +72,12 @@ def Friction(
         "alpha1": bounded(alpha1),
     }
 
-    def size(*given: Any) -> Any:
-        return scale(*given) if scale is not None else 1.0
+    def size(*arguments: Any) -> Any:
+        return scale(*arguments) if scale is not None else 1.0
 
     states, slip, edges = (_along_a_line if dimension == 1 else _in_a_plane)(name, size, signals)
     if scale is not None:
-        negative, kind = Op("-scale", lambda *given: -scale(*given)), f"{name} has a negative scale"
+        negative, kind = Op("-scale", lambda *arguments: -scale(*arguments)), f"{name} has a negative scale"
         wrong = f'the scale of friction "{name}" is negative, so that it would drive: a normal force is positive where it presses'
         edges += [Transition(state, state, negative, signals, kind=kind, error=wrong) for state in states]
     law = IdealConstraint(
@@ -90,12 +90,12 @@ def Friction(
         active=(STICK,),
     )
     letters = {**_LETTERS, **(symbols or {})}
-    made = one_port("friction", name, law, values, signals, dimension=dimension, domain=domain, symbols=letters, frame=frame)
-    return replace(made, automaton=Automaton(name, states, initial, tuple(edges)))
+    element = one_port("friction", name, law, values, signals, dimension=dimension, domain=domain, symbols=letters, frame=frame)
+    return replace(element, automaton=Automaton(name, states, initial, tuple(edges)))
 
 
 def _notes(dimension: int) -> dict[str, StateSpec]:
-    """States in which friction in several directions notes how it slips."""
+    """Return the states in which friction in several directions stores its slip direction, speed and start."""
     if dimension == 1:
         return {}
     return {"heading": StateSpec(np.eye(dimension)[0]), "pace": StateSpec(0.0), "began": StateSpec(0.0, unit="s")}
@@ -106,14 +106,15 @@ _Parts = tuple[tuple[str, ...], Callable[..., Any], list[Transition]]
 
 
 def _along_a_line(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
-    """The sense of slipping is the mode, so that the effort does not jump where the flow passes zero."""
+    """Return friction along a line: the mode is the sense of slip, so that the effort does not jump at a zero crossing of the
+    flow."""
 
-    def slip(mode: Any, flow: Any, limit: Any, _: Any, viscous: Any, *given: Any) -> Any:
+    def slip(mode: Any, flow: Any, limit: Any, _: Any, viscous: Any, *arguments: Any) -> Any:
         sense = where(equal(mode, 1.0), 1.0, -1.0)
-        return sense * limit * size(*given) + viscous * flow
+        return sense * limit * size(*arguments) + viscous * flow
 
     def exceeds(sign: float) -> Callable[..., Any]:
-        return lambda effort, most, *given: sign * effort - most * size(*given)
+        return lambda effort, most, *arguments: sign * effort - most * size(*arguments)
 
     limits = (f"{name}.effort", f"{name}.stick_limit", *signals)
     edges = [
@@ -126,63 +127,65 @@ def _along_a_line(name: str, size: Callable[..., Any], signals: tuple[str, ...])
 
 
 def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
-    """The flow has a direction that varies, and comes to zero in all components at once, or passes by. So the direction of
-    the effort goes on through zero as that of a straight motion would, by the `heading`, within a right angle of which the
-    flow is kept: it is noted anew before they are as far apart, and what falls to zero along it has come to rest. What is
-    small is so beside the `pace`, noted where it is highest."""
+    """Return friction in a plane.
+
+    The flow has a varying direction, and reaches zero in all components at once, or passes by. So the effort keeps its direction
+    through zero as in a straight motion, by the `heading`, which stays within a right angle of the flow: it is stored again
+    before they are that far apart, and a flow that falls to zero along it has come to rest. Small flows are measured by the
+    `pace`, the highest speed stored."""
 
     def slip(mode: Any, flow: Any, heading: Any, pace: Any, *others: Any) -> Any:
-        _began, limit, _most, viscous, *given = others
-        strength, along = limit * size(*given), _sliding(flow, heading, pace)
+        _began, limit, _most, viscous, *arguments = others
+        strength, along = limit * size(*arguments), _sliding(flow, heading, pace)
         at_first = equal(mode, 2.0)
         return array([strength * where(at_first, u, v) + viscous * f for u, v, f in zip(heading, along, flow, strict=True)])
 
-    def exceeds(effort: Any, most: Any, *given: Any) -> Any:
-        return length(effort) - most * size(*given)
+    def exceeds(effort: Any, most: Any, *arguments: Any) -> Any:
+        return length(effort) - most * size(*arguments)
 
     heading, pace, began = f"{name}.heading", f"{name}.pace", f"{name}.began"
     limits, flow = (f"{name}.effort", f"{name}.stick_limit", *signals), f"{name}.h'"
     driven = (heading, Op("direction", direction), (f"{name}.effort", heading)), (began, Op("time", lambda t: t, "#1"), ("time",))
-    noted = (heading, Op("direction", direction), (flow, heading)), (pace, Op("faster", _faster), (flow, pace))
-    found = ((pace, Op("pace", _gained), (flow, f"{name}.h''", f"{name}.alpha1")),)
-    settled = Op("t - began", lambda t, t0, alpha1: (t - t0) * alpha1 - _FIRST), ("time", began, f"{name}.alpha1")
+    stored = (heading, Op("direction", direction), (flow, heading)), (pace, Op("faster", _faster), (flow, pace))
+    started = ((pace, Op("pace", _gained), (flow, f"{name}.h''", f"{name}.alpha1")),)
+    has_started = Op("t - began", lambda t, t0, alpha1: (t - t0) * alpha1 - _FIRST), ("time", began, f"{name}.alpha1")
     falls = Op("-f . u", lambda f, u: -_dot(f, u), r"-#1^\top #2")
     edges = [
         Transition(STICK, START, Op("|e| - limit", exceeds), limits, driven, f"{name} slips"),
-        Transition(START, SLIP, *settled, found, f"{name} has started", internal=True),
+        Transition(START, SLIP, *has_started, started, f"{name} has started", internal=True),
         Transition(START, STICK, falls, (flow, heading), kind=f"{name} sticks"),
         Transition(SLIP, STICK, falls, (flow, heading), kind=f"{name} sticks"),
-        Transition(SLIP, SLIP, Op("turned", _turned), (flow, heading, pace), noted, f"{name} turns", internal=True),
-        Transition(SLIP, SLIP, Op("slows", _slows), (flow, f"{name}.h''", pace), noted, f"{name} slows down", internal=True),
+        Transition(SLIP, SLIP, Op("turned", _turned), (flow, heading, pace), stored, f"{name} turns", internal=True),
+        Transition(SLIP, SLIP, Op("slows", _slows), (flow, f"{name}.h''", pace), stored, f"{name} slows down", internal=True),
     ]
     return (STICK, SLIP, START), slip, edges
 
 
 _FIRST, _NO_FLOW = 1e-6, 1e-300
 _STILL = 1e-8
-"""Part of the pace of a slip below which its direction is that of its heading: less than a run knows of it."""
+"""Part of the pace of a slip below which its direction is that of its heading: below the accuracy of a run."""
 
 
 def _sliding(flow: Any, heading: Any, pace: Any) -> Any:
-    """Direction of the effort of slipping: that of the flow, and of the heading where it is past rest or hardly flows beside
-    its pace. So nothing turns round, and nothing small grows, in a step that goes past rest."""
-    still, on = _STILL * pace, less(0.0, _dot(flow, heading))
+    """Return the direction of the friction effort: that of the flow, and of the heading where the flow is past rest or small
+    relative to its pace. So nothing reverses, and nothing small grows, in a step past rest."""
+    still, forward = _STILL * pace, less(0.0, _dot(flow, heading))
     ahead = still * still / (length(flow) + still + _NO_FLOW)
-    return direction([where(on, f + ahead * u, u) for f, u in zip(flow, heading, strict=True)], heading)
+    return direction([where(forward, f + ahead * u, u) for f, u in zip(flow, heading, strict=True)], heading)
 
 
 def _turned(flow: Any, heading: Any, pace: Any) -> Any:
-    """Positive where the flow is more than 60 degrees away from the heading."""
+    """Return a guard that is positive where the flow is more than 60 degrees away from the heading."""
     return _dot(flow, flow) - 4.0 * _dot(flow, heading) ** 2 - (_STILL * pace) ** 2
 
 
 def _slows(flow: Any, rate: Any, pace: Any) -> Any:
-    """Positive where the flow falls that has become more than twice as large as the pace."""
+    """Return a guard that is positive where the flow decreases after it has exceeded twice the pace."""
     return minimum(_dot(flow, flow) - 4.0 * pace * pace, -_dot(flow, rate))
 
 
 def _gained(flow: Any, rate: Any, alpha1: Any) -> Any:
-    """The pace that a motion which has begun will have soon."""
+    """Return the pace that a beginning motion will soon have."""
     return length(flow) + length(rate) / alpha1
 
 
@@ -195,13 +198,13 @@ def _dot(a: Any, b: Any) -> Any:
 
 
 def length(v: Any) -> Any:
-    """Size of a vector (n,), without a slope where it is zero."""
+    """Return the length of a vector (n,), without a slope at zero."""
     squared = _dot(v, v)
     return where(less(0.0, squared), sqrt(where(less(0.0, squared), squared, 1.0)), 0.0)
 
 
 def direction(v: Any, near: Any) -> Any:
-    """Direction (n,) of a vector; of none the unit vector `near`."""
+    """Return the direction (n,) of a vector; of zero the unit vector `near`."""
     squared = _dot(v, v)
     size = sqrt(where(less(0.0, squared), squared, 1.0))
     return array([where(less(0.0, squared), part / size, u) for part, u in zip(v, near, strict=True)])

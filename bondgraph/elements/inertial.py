@@ -1,4 +1,4 @@
-"""IC: the configuration of a mechanism as one storage, with its kinetic and potential energy."""
+"""IC element: the configuration of a mechanism as one storage, with its kinetic and potential energy."""
 
 from __future__ import annotations
 
@@ -36,28 +36,29 @@ def IC(
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
-    """IC storage of n coordinates q with energy T + V: effort in, flow q' out, inertia that depends on the configuration.
+    """Return an IC storage of n coordinates q with energy T + V: effort in, flow q' out, inertia that depends on the
+    configuration.
 
     In Lagrangian form its states are q and v, M v' + h + dV/dq = e; in Hamiltonian form q and p = M v, p' = e - dH/dq. All
-    derivatives are the compiler's.
+    derivatives come from the compiler.
 
     Parameters
     ----------
     inertia : M(q, *parameters, *signals), symmetric positive definite (n, n), a diagonal (n,) or a number; or
     kinetic : T(q, v, *parameters, *signals) in J, quadratic in v.
     potential : V(q, *parameters, *signals) in J; none is zero.
-    bias : h(q, v, *parameters, *signals), centrifugal and Coriolis forces (n,) where you have them; else M' v - dT/dq.
-    acceleration : v'(q, v, e, *parameters, *signals), (n,), of all of M v' + h + dV/dq = e, where you have a recursion for it
-        that takes fewer operations than to form M and solve; both `inertia` and `kinetic` may stand beside it.
+    bias : h(q, v, *parameters, *signals), centrifugal and Coriolis forces (n,); M' v - dT/dq by default.
+    acceleration : v'(q, v, e, *parameters, *signals), (n,), of all of M v' + h + dV/dq = e, for a recursion with fewer operations
+        than forming M and solving; it may be given with both `inertia` and `kinetic`.
     form : "lagrangian" or "hamiltonian".
-    position, velocity : q and v at the start, (n,) or, for one coordinate in scalar formulas, numbers; no velocity is rest.
+    position, velocity : q and v at the start, (n,) or, for one coordinate in scalar formulas, numbers; at rest by default.
     nominal : typical size of the states, or {"q": ..., "v": ...} (or "p").
 
-    Signals that change T while it moves do so without power: the Hamiltonian form is right for them, the Lagrangian one lacks
-    the force that comes of their rate.
+    Signals that change T during motion do so without power: the Hamiltonian form is right for them, the Lagrangian one lacks the
+    force of their rate.
 
-    Raises `ModelError` E110 for none or both of `inertia` and `kinetic`, or a `bias` or `acceleration` where it has no use; E135
-    for another `form`, or a start momentum that depends on signals.
+    Raises `ModelError` E110 for none or both of `inertia` and `kinetic`, or an unused `bias` or `acceleration`; E135 for another
+    `form`, or a start momentum that depends on signals.
 
     Source: Breedveld 1984 (IC element); Lagrange's and Hamilton's equations.
     """
@@ -67,7 +68,7 @@ def IC(
         title, cure = f'IC "{name}" cannot have form {form!r}', 'form="lagrangian" or form="hamiltonian"'
         raise refusal("E135", title, cure, about=name)
     lagrangian = form == "lagrangian"
-    more = {key: given for key, given in (("bias", bias), ("acceleration", acceleration)) if given is not None}
+    more = {key: formula for key, formula in (("bias", bias), ("acceleration", acceleration)) if formula is not None}
     if more and not lagrangian:
         one_of("IC", f"{name} in Hamiltonian form", **more, inertia=inertia, kinetic=kinetic)
     if len(more) > 1:
@@ -76,7 +77,9 @@ def IC(
     v = np.zeros_like(q) if velocity is None else _start(velocity, dimension)[0]
     values = parameters_of(parameters or {})
     formulas = (inertia, 1), (kinetic, 2), (potential, 1), (bias, 2), (acceleration, 3)
-    inertia, kinetic, potential, bias, acceleration = (bound(name, one, own, parameters, signals) for one, own in formulas)
+    inertia, kinetic, potential, bias, acceleration = (
+        bound(name, formula, count, parameters, signals) for formula, count in formulas
+    )
     mechanics = Mechanics(inertia, kinetic, potential, bias, acceleration, scalar)
     if not lagrangian and np.any(v):
         if signals or any(isinstance(value.value, ByMode) for value in values.values()):
@@ -89,9 +92,9 @@ def IC(
     return one_port("IC", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
 
 
-def _start(given: Any, dimension: int | None) -> tuple[Any, bool]:
-    """Start value in the shape of the bond, and whether it was given as a number; one coordinate is a scalar there."""
-    start = start_of(given, dimension)
+def _start(value: Any, dimension: int | None) -> tuple[Any, bool]:
+    """Return the start value in the shape of the bond, where one coordinate is a scalar, and True for a number."""
+    start = start_of(value, dimension)
     if np.shape(start) == (1,) and isinstance(start, np.ndarray):
         return start[0], False
     return start, np.ndim(start) == 0
@@ -101,8 +104,8 @@ def _law(mechanics: Mechanics, lagrangian: bool, q: Any, v: Any, nominal: Any) -
     sizes = nominal if isinstance(nominal, Mapping) else dict.fromkeys("qvp", nominal)
     motion = "v" if lagrangian else "p"
     rate = Mechanics.acceleration if lagrangian else Mechanics.momentum_rate
-    given = mechanics.inertia, mechanics.kinetic
-    every = *given, mechanics.bias, mechanics.solution, mechanics.potential
+    inertial = mechanics.inertia, mechanics.kinetic
+    every = *inertial, mechanics.bias, mechanics.solution, mechanics.potential
 
     def op(name: str, formula: Callable[..., Any], count: int, latex: str, terms: Sequence[Any] = every) -> Op:
         return Op(name, on_bond(mechanics, formula, count), latex, sources_of(*terms), notes_of(*terms))
@@ -111,10 +114,10 @@ def _law(mechanics: Mechanics, lagrangian: bool, q: Any, v: Any, nominal: Any) -
         StateSpec(q, sizes.get("q")),
         motion,
         StateSpec(v, sizes.get(motion)),
-        IDENTITY if lagrangian else op("velocity", Mechanics.velocity, 2, r"M(#1)^{-1}\,#2", given),
+        IDENTITY if lagrangian else op("velocity", Mechanics.velocity, 2, r"M(#1)^{-1}\,#2", inertial),
         op("acceleration" if lagrangian else "momentum rate", rate, 3, _RATES[motion]),
         op("energy", Mechanics.energy, 2, r"\mathcal{H}(#1, #2)"),
-        op("momentum", Mechanics.momentum, 2, r"M(#1)\,#2", given),
+        op("momentum", Mechanics.momentum, 2, r"M(#1)\,#2", inertial),
         op("own momentum rate", Mechanics.own_momentum_rate, 2, r"\nabla_{#1} T(#1, #2) - \nabla V(#1)"),
         mechanics,
     )

@@ -1,19 +1,50 @@
-"""Other one-ports: R, sources, ideal constraints, and the Euler junction structure."""
+"""One-port elements: storages C and I, resistors R, sources, ideal constraints, switches, diodes, and the Euler junction
+structure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, Never, Unpack
+
+import numpy as np
 
 from bondgraph.elements.binding import Signals, bound, paths_of
-from bondgraph.elements.linear import BY_INVERSE, BY_PRODUCT
+from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import bounded, choice, of_domain, one_of, only_with_formula, size_of, spelled_out, start_of
+from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.domains import COEFFICIENTS, Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
-from bondgraph.model.laws import IdealConstraint, Resistor, SkewGyrator, Source, StateSpec, Variable
+from bondgraph.model.gradient import gradient
+from bondgraph.model.laws import IdealConstraint, IdealSwitch, Resistor, SkewGyrator, Source, StateSpec, Storage, Variable
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import Op, as_op
+from screws.linear import solve_spd
+
+
+def _solve(matrix: Any, right: Any) -> Any:
+    """Return matrix^-1 right for a scalar, a diagonal (n,) or a symmetric positive definite (n, n) matrix."""
+    return solve_spd(matrix, right) if np.ndim(matrix) == 2 else right / matrix
+
+
+def _times(matrix: Any, vector: Any) -> Any:
+    return matrix @ vector if np.ndim(matrix) == 2 else matrix * vector
+
+
+def _half_dot(a: Any, b: Any) -> Any:
+    return a * b / 2 if np.ndim(a) == 0 else (a @ b) / 2
+
+
+BY_INVERSE = (
+    Op("divide", lambda x, m: _solve(m, x), "#2^{-1}\\,#1"),
+    Op("energy", lambda x, m: _half_dot(x, _solve(m, x)), "\\tfrac12 #1^T #2^{-1} #1"),
+)
+
+
+BY_PRODUCT = (
+    Op("multiply", lambda x, k: _times(k, x), "#2\\,#1"),
+    Op("energy", lambda x, k: _half_dot(x, _times(k, x)), "\\tfrac12 #1^T #2\\,#1"),
+)
 
 
 def R(
@@ -32,10 +63,10 @@ def R(
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
-    """R dissipator: e = R f (`resistance`, in mechanics `damping`), f = G e (`conductance`), or a relation of the user's own:
+    """Return an R dissipator: e = R f (`resistance`, in mechanics `damping`), f = G e (`conductance`), or a user's relation
     `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals).
 
-    A relation that is declared `passive` is tried at many values when the model is checked, and refused where it gives power.
+    A relation that is declared `passive` is tested at many values when the model is checked, and refused where it gives power.
     """
     linear = {"resistance": resistance, "damping": damping, "conductance": conductance}
     if effort is not None or flow is not None:
@@ -45,12 +76,12 @@ def R(
         law = Resistor(as_op(effort, "effort") if effort else None, as_op(flow, "flow") if flow else None, passive)
         values = parameters or {}
     else:
-        how = one_of("R", name, **linear)
-        of_domain("R", name, how, domain)
-        only_with_formula("R", name, how, "effort", parameters=parameters, signals=signals)
-        law = _BY_PRODUCT if COEFFICIENTS[how].makes == "effort" else _BY_INVERSE
-        values = {how: linear[how]}
-        dimension = dimension or size_of(values[how])
+        word = one_of("R", name, **linear)
+        of_domain("R", name, word, domain)
+        only_with_formula("R", name, word, "effort", parameters=parameters, signals=signals)
+        law = _BY_PRODUCT if COEFFICIENTS[word].makes == "effort" else _BY_INVERSE
+        values = {word: linear[word]}
+        dimension = dimension or size_of(values[word])
     return one_port("R", name, law, values, paths_of(signals), dimension=dimension, domain=domain, symbols=symbols, frame=frame)
 
 
@@ -80,41 +111,41 @@ def Constraint(
     initial: Any = 0.0,
     **port: Unpack[OnePort],
 ) -> Element:
-    """Ideal constraint: the flow of its bond vanishes, by whatever effort that takes (a Lagrange multiplier).
+    """Return an ideal constraint: the flow of its bond vanishes, by an effort that is a Lagrange multiplier (index reduction with
+    Baumgarte stabilisation).
 
-    The effort is such that h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0, with h' the flow and h its integral (a state that
-    starts at `initial`) or `position`(*parameters, *coordinates, *signals): what is off decays with the double pole -5 1/s by
-    default. It accepts any flow source of zero between ports, a loop closure, a joint; unlike an Sf it never conflicts with an I.
+    The effort is such that h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0, with h' the flow and h its integral (a state that starts
+    at `initial`) or `position`(*parameters, *coordinates, *signals): errors decay with the double pole -5 1/s by default. It
+    models a flow source of zero between ports, a loop closure, a joint; unlike an Sf it never conflicts with an I.
 
     Parameters
     ----------
     coordinates : signals q_k whose rates are flows, with their dimensions, {"place.q": 2} (or names alone, each of dimension
-        1). There is a port for each ("1", "2" ... in their order), to be connected where q_k' is the flow; the compiler derives
+        1). Each has a port ("1", "2" ... in their order), to be connected where q_k' is the flow; the compiler derives
         h' = sum of J_k q_k' and the efforts J_k^T lambda from the position, so that no MTF is needed. `dimension` is then the
-        count of the scalars of h.
-    holds : "position", h = 0 (of a switched one: a gap, which h goes on measuring while it does not hold), or
-        "velocity" alone: then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
+        number of scalars of h.
+    holds : "position", h = 0 (of a switched one: a gap, which h still measures while the constraint is off), or
+        "velocity": then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
     automaton, active : a switched constraint holds while the automaton is in one of the `active` states; else its effort is 0.
     closing : "impulse": where it begins to hold, the flow jumps to zero and momentum is conserved (a plastic impact);
-        "smooth": the flow decays as alpha1 and alpha0 say, without any impact.
+        "smooth": the flow decays by alpha1 and alpha0, without an impact.
     restitution : e of a `Transition` with `impact` on this constraint, which turns the flow f into -e f.
-    measured : whether what `position` reads is drawn to where it belongs by its own rates, as contact coordinates are: then h'
-        is the flow all the same, and no E170 compares the two.
+    measured : True if the signals of `position` correct themselves by their own rates, as contact coordinates do: then h' is the
+        flow nevertheless, and no E170 compares the two.
 
-    Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort that it gives in the direction of h.
+    Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort in the direction of h.
 
-    A position that reads other signals beside an MTF of your own must be that MTF's: h' is compared with the flow when the
-    model is compiled (E170).
+    A position that reads other signals beside an MTF of yours must be that MTF's: compilation compares h' with the flow (E170).
 
     Source: Baumgarte 1972; Bortoff 2018, (22) and (23); Bortoff 2020, (6) (the cubic term) and fig. 1 (the state machine).
     """
     choice("Constraint", name, holds=(holds, ("position", "velocity")), closing=(closing, ("impulse", "smooth")))
     if coordinates and position is None:
         one_of("Constraint", f"{name} with coordinates", position=position)
-    reached = coordinates if isinstance(coordinates, Mapping) else dict.fromkeys(names_of(coordinates, "coordinates"), 1)
+    dimensions = coordinates if isinstance(coordinates, Mapping) else dict.fromkeys(names_of(coordinates, "coordinates"), 1)
     dimension = port.get("dimension")
-    read = (*reached, *paths_of(signals))
-    named = {path: path for path in reached} | dict(signals) if isinstance(signals, Mapping) else read
+    read = (*dimensions, *paths_of(signals))
+    named = {path: path for path in dimensions} | dict(signals) if isinstance(signals, Mapping) else read
     position = bound(name, position, 0, parameters, named)
     law = IdealConstraint(
         as_op(position, "h") if position else None,
@@ -123,25 +154,25 @@ def Constraint(
         active=names_of(active, "active"),
         impulsive=closing == "impulse",
         stores_position=holds == "position",
-        coordinates=len(reached),
+        coordinates=len(dimensions),
         conditions=dimension or 1,
         measured=bool(measured),
     )
     stabilisers = {"alpha1": alpha1, "alpha0": alpha0, "alpha2": alpha2} if holds == "position" else {"alpha1": alpha1}
     values = {**(parameters or {}), **{name: bounded(value) for name, value in stabilisers.items()}}
     if restitution is not None:
-        values["restitution"] = bounded(restitution, most=1.0)
+        values["restitution"] = bounded(restitution, max_value=1.0)
     port["dimension"] = dimension or size_of(initial)
-    made = one_port("constraint", name, law, values, read, **port)
-    ports = tuple(Port(str(k), own, made.domain, made.frame) for k, own in enumerate(reached.values(), start=1))
-    return replace(made, ports=ports) if ports else made
+    element = one_port("constraint", name, law, values, read, **port)
+    ports = tuple(Port(str(k), size, element.domain, element.frame) for k, size in enumerate(dimensions.values(), start=1))
+    return replace(element, ports=ports) if ports else element
 
 
 @spelled_out
 def Se(
     name: str, effort: Any = None, *, parameters: Mapping[str, Any] | None = None, signals: Signals = (), **port: Unpack[OnePort]
 ) -> Element:
-    """Effort source: a number or array (a run-time parameter), or a function of parameters and signals such as
+    """Return an effort source: a number or array (a run-time parameter), or a function of parameters and signals such as
     `Se("u", effort=lambda t: sin(2 * t), signals=["time"])`. None is a structural zero: a free degree of freedom."""
     return _source("Se", name, "effort", effort, parameters, signals, port)
 
@@ -150,24 +181,24 @@ def Se(
 def Sf(
     name: str, flow: Any = None, *, parameters: Mapping[str, Any] | None = None, signals: Signals = (), **port: Unpack[OnePort]
 ) -> Element:
-    """Flow source, as `Se` with the flow given. None is a structural zero: ground."""
+    """Return a flow source, as `Se` for the flow. None is a structural zero: ground."""
     return _source("Sf", name, "flow", flow, parameters, signals, port)
 
 
-_GIVEN = Op("value", lambda v: v, "#1")
+_VALUE = Op("value", lambda v: v, "#1")
 
 
 def _source(
     kind: str, name: str, gives: Variable, value: Any, parameters: Mapping[str, Any] | None, signals: Signals, port: OnePort
 ) -> Element:
-    """A source of a formula, of nothing (a structural zero), or of a number, which says the dimension where nothing else does."""
+    """Return a source of a formula, of a structural zero, or of a number, which gives the dimension where nothing else does."""
     if callable(value):
         formula = bound(name, value, 0, parameters, signals)
         return one_port(kind, name, Source(gives, as_op(formula, gives)), parameters or {}, paths_of(signals), **port)
     if value is None:
         return one_port(kind, name, Source(gives), {}, paths_of(signals), **port)
     port["dimension"] = port.get("dimension") or size_of(value)
-    return one_port(kind, name, Source(gives, _GIVEN), {"value": value}, paths_of(signals), **port)
+    return one_port(kind, name, Source(gives, _VALUE), {"value": value}, paths_of(signals), **port)
 
 
 def EulerJunction(
@@ -181,8 +212,165 @@ def EulerJunction(
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
-    """MGY on one port: e = J f with J = matrix(*parameters, *signals) skew-symmetric, so that it takes no power."""
+    """Return an MGY on one port: e = J f with J = matrix(*parameters, *signals) skew-symmetric, so that it takes no power."""
     law = SkewGyrator(as_op(bound(name, matrix, 0, parameters, signals), "J"))
     return one_port(
         "MGY", name, law, parameters or {}, paths_of(signals), dimension=dimension, domain=domain, symbols=symbols, frame=frame
     )
+
+
+def C(
+    name: str,
+    *ambiguous: Never,
+    capacitance: Any = None,
+    compliance: Any = None,
+    stiffness: Any = None,
+    elastance: Any = None,
+    output: Callable[..., Any] | None = None,
+    energy: Callable[..., Any] | None = None,
+    inverse: Callable[..., Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    signals: Signals = (),
+    initial: Any = 0.0,
+    nominal: Any = None,
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
+) -> Element:
+    """Return a C storage: its state q is the integral of the flow, its effort a function of q.
+
+    Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q, scalar or symmetric (n, n)), by the usual
+    word, since 50.0 alone may be any of them; or `energy`(q, *parameters, *signals) in J, whose gradient is the effort; `output`
+    gives that gradient as your own formula. Where something else sets its effort (derivative causality),
+    q = inverse(e, *parameters, *signals) saves a Newton iteration for the q with this effort, which begins at `initial`.
+
+    Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a word of another domain.
+    """
+    linear = {"capacitance": capacitance, "compliance": compliance, "stiffness": stiffness, "elastance": elastance}
+    if ambiguous:
+        raise _ambiguous(name, *ambiguous)
+    size = dimension or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
+    spec = StateSpec(start_of(initial, size), nominal)
+    formulas = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
+    law, values = _law("C", name, ("effort", "q", spec), output, formulas, domain, linear)
+    return one_port("C", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
+
+
+def I(  # noqa: E743 - the name of the element in the literature
+    name: str,
+    inertia: Any = None,
+    *,
+    mass: Any = None,
+    inductance: Any = None,
+    inertance: Any = None,
+    output: Callable[..., Any] | None = None,
+    energy: Callable[..., Any] | None = None,
+    inverse: Callable[..., Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    signals: Signals = (),
+    initial: Any = 0.0,
+    nominal: Any = None,
+    dimension: int | None = None,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+    frame: str | None = None,
+) -> Element:
+    """Return an I storage: its state p is the integral of the effort, its flow a function of p.
+
+    Give `inertia`, or by the domain's word `mass`, `inductance` or `inertance` (f = p / I; a scalar, a diagonal (n,) or a
+    symmetric positive definite (n, n) matrix), or `energy`(p, *parameters, *signals) in J, whose gradient is the flow; `output`
+    gives that gradient as your own formula. Where something else sets its flow (derivative causality), p = inverse(f,
+    *parameters, *signals) saves a Newton iteration as for a C.
+
+    Raises `ModelError` E110 unless exactly one is given, E563 for a word of another domain.
+    """
+    linear = {"inertia": inertia, "mass": mass, "inductance": inductance, "inertance": inertance}
+    size = dimension or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
+    spec = StateSpec(start_of(initial, size), nominal)
+    formulas = {"energy": energy, "inverse": inverse, "parameters": parameters, "signals": signals}
+    law, values = _law("I", name, ("flow", "p", spec), output, formulas, domain, linear)
+    return one_port("I", name, law, values, paths_of(signals), dimension=size, domain=domain, symbols=symbols, frame=frame)
+
+
+def _law(
+    kind: str,
+    name: str,
+    stored: tuple[Variable, str, StateSpec],
+    output: Any,
+    formulas: Mapping[str, Any],
+    domain: Domain | str | None,
+    linear: Mapping[str, Any],
+) -> tuple[Storage, Mapping[str, Any]]:
+    """Return law and parameters of a storage: one linear coefficient, or an energy; E110 unless exactly one is given."""
+    energy, inverse, output = (
+        bound(name, formula, 1, formulas["parameters"], formulas["signals"])
+        for formula in (formulas["energy"], formulas["inverse"], output)
+    )
+    energy = None if energy is None else as_op(energy, "energy")
+    by_gradient = output is None and all(value is None for value in linear.values())
+    if by_gradient and energy is not None:
+        output = gradient(energy)
+    word = one_of(kind, name, **linear, output=output)
+    if word != "output":
+        only_with_formula(kind, name, word, "output", **formulas)
+        of_domain(kind, name, word, domain)
+        ops, others = (BY_PRODUCT, BY_INVERSE) if COEFFICIENTS[word].makes == stored[0] else (BY_INVERSE, BY_PRODUCT)
+        return Storage(*stored, *ops, inverse=others[0], linear=True), {word: linear[word]}
+    one_of(kind, name, energy=energy)
+    assert energy is not None
+    back = as_op(inverse, "state") if inverse else None
+    law = Storage(*stored, as_op(output, stored[0]), energy, inverse=back, by_gradient=by_gradient)
+    return law, formulas["parameters"] or {}
+
+
+def _ambiguous(name: str, *numbers: Any) -> ModelError:
+    """Return E562: the first number of a C is ambiguous."""
+    shown = ", ".join(map(repr, numbers))
+    title = f'C("{name}", {shown}) is ambiguous: a stiffness, e = K q, or its inverse, a capacitance or compliance, e = q / C?'
+    cures = (f'C("{name}", {word}={numbers[0]!r})' for word in ("stiffness", "compliance", "capacitance"))
+    return refusal("E562", title, *cures, about=name)
+
+
+def Switch(
+    name: str,
+    *,
+    automaton: str,
+    closed: Sequence[str],
+    alpha1: float = 10.0,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+) -> Element:
+    """Return an ideal switch: no effort while the automaton is in one of the `closed` states, no flow in all others.
+
+    Where it closes on charged capacitors or opens on a current, an impulse redistributes charge or flux, which are conserved, and
+    the ledger books the energy as lost. Rounding errors decay with `alpha1`, 1/s.
+    """
+    law = IdealSwitch(automaton, active=names_of(closed, "closed"))
+    return one_port("Sw", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
+
+
+def Diode(
+    name: str,
+    *,
+    initial: str = "open",
+    alpha1: float = 10.0,
+    domain: Domain | str | None = None,
+    symbols: Mapping[str, str] | None = None,
+) -> Element:
+    """Return an ideal diode: it conducts flow into the element without effort, and blocks flow out of it.
+
+    The sense of positive power is into the element, as for any one-port, for both directions of the half arrow at its bond. At a
+    1-junction the diode conducts along the arrow if that points to it, and reversing the arrow reverses the diode. At a
+    0-junction it conducts from the node to ground. One that feeds a node needs its own 1-junction, `j = J1("j")`: `connect(j,
+    d).connect(j, node)` conducts from ground into the node.
+
+    Its automaton has its name and the states "open" and "closed"; it opens as the flow falls through zero and closes as the
+    effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; the negative of the bond's
+    where the arrow points away).
+    """
+    closes = Transition("open", "closed", Op("e", lambda e: e, "#1"), (f"{name}.effort",), kind=f"{name} closes")
+    opens = Transition("closed", "open", Op("-f", lambda f: -f, "-#1"), (f"{name}.inflow",), kind=f"{name} opens")
+    law = IdealSwitch(name, active=("closed",))
+    element = one_port("Diode", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
+    return replace(element, automaton=Automaton(name, ("open", "closed"), initial, (closes, opens)))

@@ -1,5 +1,4 @@
-"""Sensitivities and estimation: a compiled model and measured courses in; derivatives of runs, and what data tell of parameters,
-out."""
+"""Forward sensitivities of runs, parameter estimation from measured time series, identifiability and prediction intervals."""
 
 from bondgraph.estimation.estimate_result import Estimate
 from bondgraph.estimation.experiments import Experiment

@@ -1,9 +1,8 @@
-"""What errors of sensitivities are measured against: sizes of states and how far they are driven in; the weights of a step out.
+"""Error weights of sensitivities in step size control.
 
-An error of a number of S = dx/dp counts beside that number, or beside the largest of its column, all in parts of the sizes of
-their states; one of x as in the run itself. So neither units nor the values of parameters matter. Where a state has no size, for
-it rests all along the run, its numbers of S have scales of their own, along the couplings.
-"""
+An error of an entry of S = dx/dp is relative to that entry, or to the largest of its column, each relative to the size of its
+state; an error of x counts as in the run itself. So neither units nor the values of parameters matter. Where a state is zero all
+along the run, its entries of S have their own scales, from the rates and the couplings of the states."""
 
 from __future__ import annotations
 
@@ -17,156 +16,156 @@ from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
-from bondgraph.run.python_callbacks import Answers
+from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.table import FieldTable
 
-PART = 0.1
-"""Of the largest of a column: errors are compared with so much of it where a number is smaller."""
+COLUMN_PART = 0.1
+"""Part of the largest entry of a column that the error weights of smaller entries have."""
 
-NOTHING = 1e-13
-"""Part of the size of a state: what moves it by less does not act."""
+NEGLIGIBLE = 1e-13
+"""Part of the size of a state up to which a change counts as none."""
 
-COLLECTED, MORE, FRUITFUL, PATIENCE = 8.0, 64.0, 0.1, (4, 4096)
-"""Of the rounding of rates what a step collects, how much more where doubts return, and from which part of the tolerance it
-matters; how many rejected steps are a doubt."""
+ACCUMULATED_NOISE, MAX_NOISE_GAIN, SIGNIFICANT, RETRY_LIMITS = 8.0, 64.0, 0.1, (4, 4096)
+"""Rounding noise of the rates that a step accumulates; largest factor on it; part of the tolerance from which it matters;
+rejected steps before a noise test, at first and at most."""
 
 
-class Allowances(Weights):
-    """Weights of x and S, (n (1 + k),), in the arrays that integrators share.
+class SensitivityWeights(Weights):
+    """Error weights of x and S, (n (1 + k),), in the arrays that integrators share.
 
     Parameters
     ----------
-    bound : x and S as a program; own : the model itself, whose natural scales x has.
-    met : states of the run (samples, n); driven : how large a column may be expected to be before it has been (k,), in parts of
-        the sizes of its states.
+    bound : x and S as a program; model_weights : those of the model itself, with the natural scales of x.
+    states : of the run (samples, n); expected : size of each column (k,), relative to the sizes of its states.
     """
 
-    def __init__(self, bound: Bound, own: Weights, met: np.ndarray, driven: np.ndarray):
+    def __init__(self, bound: Bound, model_weights: Weights, states: np.ndarray, expected: np.ndarray):
         super().__init__(bound, 1.0, None, 1.0)
-        self._own, self._driven = own, driven
-        own.see(np.max(np.abs(met), axis=0, where=np.isfinite(met), initial=0.0))
-        self._count = met.shape[1]
-        self._no_powers = np.zeros(len(own.size) - self._count)
-        self._more = 1.0
+        self._model_weights, self._expected = model_weights, expected
+        model_weights.see(np.max(np.abs(states), axis=0, where=np.isfinite(states), initial=0.0))
+        self._count = states.shape[1]
+        self._no_powers = np.zeros(len(model_weights.size) - self._count)
+        self._noise_gain = 1.0
 
     @property
     def known(self) -> np.ndarray:
-        """How large each state of the model has been, or is by its couplings (n,)."""
-        return np.maximum(self._own.known, self._own.floor[: self._count])
+        """Size of each state of the model so far, or by its couplings (n,)."""
+        return np.maximum(self._model_weights.known, self._model_weights.floor[: self._count])
 
     def see(self, x: np.ndarray) -> None:
-        """x and S have been there."""
+        """Take the sizes of x and S into account."""
         super().see(x)
-        self._own.see(x[: self._count])
+        self._model_weights.see(x[: self._count])
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """A leg begins."""
+        """Begin a segment."""
         super().see(x)
         n = self._count
-        self._own.begin(t, x[:n], self._no_powers, m)
+        self._model_weights.begin(t, x[:n], self._no_powers, m)
         self._measure(t, x, m)
 
     def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Look at the natural scales anew."""
-        self._own.renew(t, x[: self._count], m)
+        """Update the natural scales."""
+        self._model_weights.renew(t, x[: self._count], m)
         self._measure(t, x, m)
 
     def question(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Steps of length h are rejected: new scales, and is the tolerance below the rounding of the rates?"""
+        """Update the scales after rejected steps of length h, and test whether the tolerance is below the rounding of the
+        rates."""
         self.renew(t, x, m)
         if self.noise.any():
-            self._more = min(2.0 * self._more, MORE)
-        fruitful = self._hear(t, x, m, h, relative)
-        self.patience = PATIENCE[0] if fruitful else min(2 * self.patience, PATIENCE[1])
+            self._noise_gain = min(2.0 * self._noise_gain, MAX_NOISE_GAIN)
+        matters = self._measure_noise(t, x, m, h, relative)
+        self.patience = RETRY_LIMITS[0] if matters else min(2 * self.patience, RETRY_LIMITS[1])
 
     def relax(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Measure the noise anew after it has been in use for long."""
-        self._more = max(0.5 * self._more, 1.0)
-        self._hear(t, x, m, h, relative)
+        """Measure the noise again after long use."""
+        self._noise_gain = max(0.5 * self._noise_gain, 1.0)
+        self._measure_noise(t, x, m, h, relative)
 
-    def _hear(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float) -> bool:
-        """Measure the noise of all rates; keep it only where it matters for a step of length h."""
-        known = np.maximum(self.size, self.floor)
-        noise = COLLECTED * np.sqrt(len(x)) * self._more * rounding(self._bound, t, x, m, known, h)
-        matters = bool(np.any(h * noise > FRUITFUL * relative * known))
+    def _measure_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float) -> bool:
+        """Measure the rounding noise of all rates; keep it only where it matters for a step of length h."""
+        sizes = np.maximum(self.size, self.floor)
+        noise = ACCUMULATED_NOISE * np.sqrt(len(x)) * self._noise_gain * rounding(self._bound, t, x, m, sizes, h)
+        matters = bool(np.any(h * noise > SIGNIFICANT * relative * sizes))
         self.noise[:] = noise if matters else 0.0
         return matters
 
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
-        """Whether the rounding of steps was more than that part of what a number of S counts beside; of columns that are not
-        themselves rounding, where all of what is varied, `numbers` (k,), would change nothing."""
+        """Return True if the rounding of steps exceeded `rtol` times the weight of an entry of S; without columns that are
+        rounding themselves, where a change of the varied `numbers` (k,) by their sizes has no effect."""
         n = self._count
         if not self.exceeded[n:].any():
             return False
         with np.errstate(all="ignore"):
             blurred = self.exceeded[n:] > rtol * np.maximum(self.size, self.floor)[n:]
-            acting = (self._shares(self.known) * np.abs(numbers) > NOTHING) | (numbers == 0.0)
+            acting = (self._shares(self.known) * np.abs(numbers) > NEGLIGIBLE) | (numbers == 0.0)
         return bool(np.any(blurred.reshape(-1, n)[acting]))
 
-    def _shares(self, known: np.ndarray) -> np.ndarray:
-        """The largest of each column so far, in parts of the sizes of its states, which are `known` (n,): (k,)."""
+    def _shares(self, sizes: np.ndarray) -> np.ndarray:
+        """Return the largest entry of each column so far, relative to the sizes of its states (n,): (k,)."""
         columns = self.size[self._count :].reshape(-1, self._count)
-        if not known.all():
-            moving = known > 0.0
-            columns, known = columns[:, moving], known[moving]
-        found: np.ndarray = np.maximum.reduce(columns / known, axis=1, initial=0.0)
-        return found
+        if not sizes.all():
+            moving = sizes > 0.0
+            columns, sizes = columns[:, moving], sizes[moving]
+        largest: np.ndarray = np.maximum.reduce(columns / sizes, axis=1, initial=0.0)
+        return largest
 
     def _measure(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """What errors are compared with; where a state has no size, how large S is or becomes by its own rates and couplings."""
-        n, known = self._count, self.known
-        shares = np.maximum(self._shares(known), self._driven)
-        self.floor[:n] = self._own.floor[:n]
-        if known.all():
-            np.multiply(PART, np.multiply.outer(shares, known).ravel(), out=self.floor[n:])
+        """Update the floors of the error weights; where a state has no size, from S, its rates and couplings."""
+        n, sizes = self._count, self.known
+        shares = np.maximum(self._shares(sizes), self._expected)
+        self.floor[:n] = self._model_weights.floor[:n]
+        if sizes.all():
+            np.multiply(COLUMN_PART, np.multiply.outer(shares, sizes).ravel(), out=self.floor[n:])
             return
         rates = self._bound.rates(t, x, m)[n:].reshape(-1, n)
-        moved = self._own.scales_of(t, x[:n], m, x[n:].reshape(-1, n), rates)
-        sized = known > 0.0
-        carried = np.max(moved[:, sized] / known[sized], axis=1, initial=0.0)
-        columns = np.multiply.outer(np.maximum(shares, carried), known)
-        self.floor[n:] = PART * np.where(sized, columns, moved).ravel()
+        moved = self._model_weights.scales_of(t, x[:n], m, x[n:].reshape(-1, n), rates)
+        sized = sizes > 0.0
+        propagated = np.max(moved[:, sized] / sizes[sized], axis=1, initial=0.0)
+        columns = np.multiply.outer(np.maximum(shares, propagated), sizes)
+        self.floor[n:] = COLUMN_PART * np.where(sized, columns, moved).ravel()
 
 
-class SharedAllowances(Allowances, SharedWeights):
-    """`Allowances` in a table that machine code shares; what it asks a few dozen times in a run is answered in Python."""
+class SharedSensitivityWeights(SensitivityWeights, SharedWeights):
+    """`SensitivityWeights` in a table that machine code shares, with Python callbacks for rare updates, a few dozen in a run."""
 
-    def __init__(self, bound: Bound, own: Weights, met: np.ndarray, driven: np.ndarray):
-        super().__init__(bound, own, met, driven)
-        asked, library = FieldTable(ASKED), error_weights.machine_code()
+    def __init__(self, bound: Bound, model_weights: Weights, states: np.ndarray, expected: np.ndarray):
+        super().__init__(bound, model_weights, states, expected)
+        arguments, library = FieldTable(ASKED), error_weights.machine_code()
         n, modes = len(self.size), bound.program.modes
 
         def where() -> tuple[float, np.ndarray, np.ndarray]:
-            return asked["t"], asked.copied("x", n), asked.copied("m", modes)
+            return arguments["t"], arguments.copied("x", n), arguments.copied("m", modes)
 
-        self._asked = {
-            "renew": _answers(lambda: self.renew(*where())),
-            "question": _answers(lambda: self.question(*where(), asked["h"], asked["relative"])),
-            "relax": _answers(lambda: self.relax(*where(), asked["h"], asked["relative"])),
+        self._callbacks = {
+            "renew": _callback(lambda: self.renew(*where())),
+            "question": _callback(lambda: self.question(*where(), arguments["h"], arguments["relative"])),
+            "relax": _callback(lambda: self.relax(*where(), arguments["h"], arguments["relative"])),
         }
-        for name, answers in self._asked.items():
-            asked.point(name, answers.address)
+        for name, callback in self._callbacks.items():
+            arguments.point(name, callback.address)
             self.addresses[name] = library.address(f"asked_{name}")
-        self._asked_table = asked
-        self.table.point("asked", asked.address)
+        self._arguments = arguments
+        self.table.point("asked", arguments.address)
 
     def check(self) -> None:
-        """Raise what kept an answer from being given."""
+        """Raise the errors of the callbacks."""
         super().check()
-        for answers in self._asked.values():
-            answers.check()
+        for callback in self._callbacks.values():
+            callback.check()
 
 
-def _answers(answer: Callable[[], None]) -> Answers:
-    """Of what gives nothing back."""
+def _callback(function: Callable[[], None]) -> PythonCallback:
+    """Return a callback of a function without a result."""
 
-    def answered() -> int:
-        answer()
+    def call() -> int:
+        function()
         return 0
 
-    return Answers(answered)
+    return PythonCallback(call)
 
 
-def allowances_of(bound: Bound, own: Weights, met: np.ndarray, driven: np.ndarray) -> Allowances:
-    """The allowances of x and S as a program, in machine code where it is; arguments as of `Allowances`."""
-    return (SharedAllowances if bound.program.is_machine_code else Allowances)(bound, own, met, driven)
+def sensitivity_weights(bound: Bound, model_weights: Weights, states: np.ndarray, expected: np.ndarray) -> SensitivityWeights:
+    """Return the error weights of x and S as a program; arguments as of `SensitivityWeights`."""
+    return SharedSensitivityWeights(bound, model_weights, states, expected)

@@ -1,4 +1,4 @@
-"""Experiments: what was measured, and how it was made, in; the same checked, and what a run says beside it, out."""
+"""Experiments with measured data, and their check against a model."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from bondgraph.quantities import real
 from bondgraph.run_arguments import Initial
 
 Measured = Mapping[str, Sequence[Any]]
-"""Name of a quantity -> times (s), values, and, where it is known, the standard deviation of their noise."""
+"""Times (s), values and, where it is known, the standard deviation of their noise, by the name of a quantity."""
 
 
 @brief
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment with a model.
+    """Experiment with a model.
 
     Parameters
     ----------
     data : name -> (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard deviation of the noise, one number or
         one for each value.
-    parameters, initial : what was different in this experiment, as in `simulate`; not what is estimated.
-    t_start : the time at which it began, s.
+    parameters, initial : changes in this experiment, as in `simulate`; not of estimated numbers.
+    t_start : its start time, s.
     """
 
     data: Measured
@@ -39,13 +39,13 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Channel:
-    """A measured quantity of one experiment.
+    """Measured quantity of one experiment.
 
     Parameters
     ----------
-    name : of the quantity; unit : of its numbers, "" where nobody knows.
-    t : times (samples,); at : their places among all samples of the experiment.
-    y : values (samples, numbers); sigma : of the same shape, None where it is to be estimated.
+    name : of the quantity; unit : of its numbers, "" where it is unknown.
+    t : times (samples,); at : their indices among all samples of the experiment.
+    y : values (samples, numbers); sigma : of the same shape, None where it is estimated.
     """
 
     name: str
@@ -57,13 +57,13 @@ class Channel:
 
     @property
     def rounding(self) -> float:
-        """What rounding makes of its values, in their unit: no noise is known to be less."""
+        """Rounding error of its values, in their unit: the least noise."""
         return float(np.finfo(float).eps * (np.max(np.abs(self.y), initial=0.0) or 1.0))
 
 
 @dataclass(frozen=True)
 class Trial:
-    """An experiment, checked: its channels, and the times at which a run is sampled (samples,)."""
+    """Checked experiment: its channels, and the times at which a run is sampled (samples,)."""
 
     experiment: Experiment
     channels: tuple[Channel, ...]
@@ -71,33 +71,34 @@ class Trial:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is measured."""
+        """Names of the measured quantities."""
         return tuple(channel.name for channel in self.channels)
 
 
-def trials_of(compiled: Compiled, given: Measured | Experiment | Sequence[Experiment | Measured]) -> tuple[Trial, ...]:
-    """Experiments, checked. `ModelError` E376 for data that do not fit."""
-    alone = isinstance(given, (Experiment, Mapping))
-    listed = [given] if alone else list(given) if isinstance(given, Sequence) else []
-    made = [
+def trials_of(compiled: Compiled, data: Measured | Experiment | Sequence[Experiment | Measured]) -> tuple[Trial, ...]:
+    """Check experiments. `ModelError` E376 for data that do not fit."""
+    is_single = isinstance(data, (Experiment, Mapping))
+    listed = [data] if is_single else list(data) if isinstance(data, Sequence) else []
+    experiments = [
         each if isinstance(each, Experiment) else Experiment(each) for each in listed if isinstance(each, (Experiment, Mapping))
     ]
-    if not made or len(made) < len(listed) or not all(isinstance(one.data, Mapping) and one.data for one in made):
+    complete = all(isinstance(each.data, Mapping) and each.data for each in experiments)
+    if not experiments or len(experiments) < len(listed) or not complete:
         raise _unfit(compiled, "no data", "they are a dictionary of (t, y) or (t, y, sigma) by name, or a list of experiments")
-    return tuple(_trial(compiled, experiment) for experiment in made)
+    return tuple(_trial(compiled, experiment) for experiment in experiments)
 
 
-def refuse_given(compiled: Compiled, unknown: Mapping[str, Any], trials: Sequence[Trial]) -> None:
-    """E376 where an experiment says what a parameter was that is to be found."""
+def refuse_fixed(compiled: Compiled, unknown: Mapping[str, Any], trials: Sequence[Trial]) -> None:
+    """Raise E376 where an experiment sets a parameter that is to be estimated."""
     resolve = compiled.system.resolve
-    given = {resolve(name) for trial in trials for name in trial.experiment.parameters or ()}
-    if both := [name for name in unknown if resolve(name) in given]:
+    fixed = {resolve(name) for trial in trials for name in trial.experiment.parameters or ()}
+    if both := [name for name in unknown if resolve(name) in fixed]:
         why = "the number would be found for all experiments, and this one has its own"
         raise _unfit(compiled, f'"{both[0]}" is to be found, and an experiment gives it', why)
 
 
 def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
-    found = []
+    columns = []
     for name, entry in experiment.data.items():
         layout = compiled.program.layout
         try:
@@ -109,26 +110,26 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
         arrays = [real(part) for part in entry] if isinstance(entry, Sequence) and len(entry) in (2, 3) else [None]
         if any(array is None for array in arrays):
             raise _unfit(compiled, f'the data of "{name}" are no numbers', "they are (t, y) or (t, y, sigma)")
-        t, y, *rest = (np.asarray(array, dtype=float) for array in arrays)
+        t, y, *deviations = (np.asarray(array, dtype=float) for array in arrays)
         if t.ndim != 1 or not len(t) or y.shape != (len(t), *slot.shape):
             raise _unfit(
                 compiled, f'the data of "{name}" have shapes {t.shape} and {y.shape}', f"{(len(t), *slot.shape)} is needed"
             )
-        if rest and rest[0].shape not in ((), y.shape):
-            title = f'the standard deviation of "{name}" has shape {rest[0].shape}'
+        if deviations and deviations[0].shape not in ((), y.shape):
+            title = f'the standard deviation of "{name}" has shape {deviations[0].shape}'
             raise _unfit(compiled, title, f"one number, or one for each value: {y.shape}")
-        sigma = np.broadcast_to(rest[0], y.shape) if rest else None
+        sigma = np.broadcast_to(deviations[0], y.shape) if deviations else None
         if sigma is not None and not (np.all(np.isfinite(sigma)) and np.all(sigma > 0.0)):
             raise _unfit(compiled, f'the standard deviation of "{name}" is not positive', "one number, or one for each value")
         if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
             raise _unfit(compiled, f'the data of "{name}" are not all finite', "leave out what was not measured")
         if t.min() < experiment.t_start:
             raise _unfit(compiled, f'the data of "{name}" begin at {t.min():g} s', f"the run begins at {experiment.t_start:g} s")
-        found.append((name, slot.unit, t, y.reshape(len(t), -1), None if sigma is None else sigma.reshape(len(t), -1)))
-    samples = np.unique(np.concatenate([[experiment.t_start], *(t for _, _, t, _, _ in found)]))
+        columns.append((name, slot.unit, t, y.reshape(len(t), -1), None if sigma is None else sigma.reshape(len(t), -1)))
+    samples = np.unique(np.concatenate([[experiment.t_start], *(t for _, _, t, _, _ in columns)]))
     if len(samples) < 2:
         raise _unfit(compiled, "all data are at the start", "a run needs data after it")
-    channels = [Channel(name, unit, t, np.searchsorted(samples, t), y, sigma) for name, unit, t, y, sigma in found]
+    channels = [Channel(name, unit, t, np.searchsorted(samples, t), y, sigma) for name, unit, t, y, sigma in columns]
     return Trial(experiment, tuple(channels), samples)
 
 

@@ -1,4 +1,4 @@
-"""What is varied: names of parameters and start values in; their places, sizes and units, and how the start follows them, out."""
+"""Free parameters of sensitivities and estimates: parameters and start values by name, and derivatives of the start state."""
 
 from __future__ import annotations
 
@@ -16,79 +16,79 @@ from bondgraph.model.units import spread
 from bondgraph.run.program import Slot
 
 STRIDES = (1e-2, 1e-3, 1e-4, 1e-5)
-"""First stride of differences of start formulas, relative to a number: the longest that changes no mode; halved and
+"""Candidate strides of differences of start formulas, relative to a number: the longest that changes no mode is halved and
 extrapolated."""
 
 HALVINGS = 5
 
-CLOSEST, LEAST = 1e-6, 1e-100
-"""Relative change of a number that changes no mode away from an edge; a number in place of zero, small in any unit."""
+CLOSEST, TINY = 1e-6, 1e-100
+"""Relative change of a number that changes no mode except at an edge; a substitute for zero, small in any unit."""
 
-SCATTER = 1e-6
-"""Part of a derivative by which two extrapolations may differ for it to count as known."""
+MAX_SCATTER = 1e-6
+"""Relative difference of two extrapolations up to which a derivative counts as determined."""
 
 
 @dataclass(frozen=True)
-class VariedNumbers:
-    """Numbers that are varied, one by one: parameters, and start values of states.
+class FreeParameters:
+    """Varied numbers, one by one: parameters, and start values of states.
 
     Parameters
     ----------
     labels, units : of each (k,).
-    whole : the name that the user gives to change it, with the place of the number in its value.
-    parameters : place in the parameter vector, -1 for a start value; states : place in x, -1 for a parameter.
+    entries : the user's name of the quantity, with the flat index of the number in its value.
+    parameters : index in the parameter vector, -1 for a start value; states : index in x, -1 for a parameter.
     """
 
     labels: tuple[str, ...]
     units: tuple[str, ...]
-    whole: tuple[tuple[str, int], ...]
+    entries: tuple[tuple[str, int], ...]
     parameters: tuple[int, ...]
     states: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    def alone(self, j: int) -> VariedNumbers:
-        """The number j by itself."""
-        columns = (self.labels, self.units, self.whole, self.parameters, self.states)
-        return VariedNumbers(*(column[j : j + 1] for column in columns))  # type: ignore[arg-type]
+    def alone(self, j: int) -> FreeParameters:
+        """Return the number j alone."""
+        columns = (self.labels, self.units, self.entries, self.parameters, self.states)
+        return FreeParameters(*(column[j : j + 1] for column in columns))  # type: ignore[arg-type]
 
     def values(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """The numbers themselves (k,), of parameters p and the start x."""
+        """Return the numbers (k,) in parameters p and the start x."""
         pairs = zip(self.parameters, self.states, strict=True)
-        return np.array([p[place] if place >= 0 else x[state] for place, state in pairs])
+        return np.array([p[index] if index >= 0 else x[state] for index, state in pairs])
 
 
-def varied_by(compiled: Compiled, names: str | Sequence[str]) -> VariedNumbers:
-    """The numbers behind names of parameters and states, components allowed.
+def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreeParameters:
+    """Return the numbers of some parameters and states by name, components allowed.
 
-    Raises `ModelError` E370 for what is neither, for one that is named twice, and for a state that others decide.
+    Raises `ModelError` E370 for other names, for a number named twice, and for a state that depends on others.
     """
     layout, system = compiled.program.layout, compiled.system
-    found: list[tuple[str, str, tuple[str, int], int, int]] = []
+    rows: list[tuple[str, str, tuple[str, int], int, int]] = []
     for name in names_of(names, "names"):
         try:
             slot = layout[name]
         except KeyError:
             slot = Slot("", 0)
-        own = {state.name for state in system.states} - system.guesses
+        states = {state.name for state in system.states} - system.guesses
         base = name.partition("[")[0] if name not in layout else name
-        if slot.block not in ("p", "x") or (slot.block == "x" and system.resolve(base) not in own):
-            known = [*system.parameters, *own]
+        if slot.block not in ("p", "x") or (slot.block == "x" and system.resolve(base) not in states):
+            candidates = [*system.parameters, *states]
             raise ModelError(
-                system.name, [unknown_name("E370", name, "parameter and no start value that can be varied", known, "")]
+                system.name, [unknown_name("E370", name, "parameter and no start value that can be varied", candidates, "")]
             )
         begin = layout[base].start
         units = (spread(slot.unit, slot.size) if slot.shape else None) or [slot.unit] * slot.size
         for k, (label, unit) in enumerate(zip(labels_of(name, slot.shape), units, strict=True)):
-            place = slot.start + k
+            index = slot.start + k
             is_state = slot.block == "x"
-            found.append((label, unit, (base, place - begin), -1 if is_state else place, place if is_state else -1))
-    columns = tuple(zip(*found, strict=True)) if found else ((),) * 5
-    varied = VariedNumbers(*columns)  # type: ignore[arg-type]
-    places = [*zip(varied.parameters, varied.states, strict=True)]
-    if not places or len(set(places)) < len(places):
-        twice = [label for label, place in zip(varied.labels, places, strict=True) if places.count(place) > 1]
+            rows.append((label, unit, (base, index - begin), -1 if is_state else index, index if is_state else -1))
+    columns = tuple(zip(*rows, strict=True)) if rows else ((),) * 5
+    varied = FreeParameters(*columns)  # type: ignore[arg-type]
+    indices = [*zip(varied.parameters, varied.states, strict=True)]
+    if not indices or len(set(indices)) < len(indices):
+        twice = [label for label, pair in zip(varied.labels, indices, strict=True) if indices.count(pair) > 1]
         title = f"named twice: {', '.join(twice)}" if twice else "nothing is varied"
         raise refusal("E370", title, "name each number once", about=system.name, places=())
     return varied
@@ -96,32 +96,31 @@ def varied_by(compiled: Compiled, names: str | Sequence[str]) -> VariedNumbers:
 
 def with_values(
     compiled: Compiled,
-    varied: VariedNumbers,
+    varied: FreeParameters,
     numbers: Sequence[float],
     parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Changes of parameters and of start values by name, in which the varied numbers have the values `numbers` (k,)."""
-    changed, begun = dict(parameters or {}), dict(initial or {})
-    x = compiled.initial(initial, parameters)[0] if any(place >= 0 for place in varied.states) else np.zeros(0)
+    """Return changes of parameters and of start values by name, in which the varied numbers have the values `numbers` (k,)."""
+    changes, starts = dict(parameters or {}), dict(initial or {})
+    x = compiled.initial(initial, parameters)[0] if any(state >= 0 for state in varied.states) else np.zeros(0)
     p = compiled.parameters(parameters)
-    for (name, place), state, number in zip(varied.whole, varied.states, numbers, strict=True):
-        target, block = (begun, x) if state >= 0 else (changed, p)
+    for (name, index), state, number in zip(varied.entries, varied.states, numbers, strict=True):
+        target, block = (starts, x) if state >= 0 else (changes, p)
         slot = compiled.program.layout[name]
         value = np.array(target.get(name, block[slot.start : slot.stop].reshape(slot.shape)), dtype=float)
-        value.reshape(-1)[place] = number
+        value.reshape(-1)[index] = number
         target[name] = value[()]
-    return changed, begun
+    return changes, starts
 
 
 def start_slopes(
-    compiled: Compiled, varied: VariedNumbers, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
+    compiled: Compiled, varied: FreeParameters, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
 ) -> np.ndarray:
-    """Derivatives (n, k) of the start state by what is varied.
+    """Return derivatives (n, k) of the start state by the varied numbers.
 
-    Where start values follow from others by formulas of the user's, which take numbers only, these are differences of shrinking
-    stride, extrapolated. Raises `ModelError` E371 where they have no limit, or where the start changes its mode.
-    """
+    Where start values follow from others by formulas of the user's, which take numbers only, these are extrapolated differences
+    of shrinking stride. Raises `ModelError` E371 where they have no limit, or where the start changes its mode."""
     x, m = compiled.initial(initial, parameters)
     if len(m):
         _refuse_edges(compiled, varied, varied.values(compiled.parameters(parameters), x), m, parameters, initial)
@@ -135,40 +134,40 @@ def start_slopes(
     for j in range(len(varied)):
 
         def start(number: float, j: int = j) -> tuple[np.ndarray, np.ndarray]:
-            # the others stay where they were given, or follow
-            changed, begun = with_values(compiled, varied.alone(j), [number], parameters, initial)
-            return compiled.initial(begun, changed)
+            # the others keep the user's values, or follow
+            changes, starts = with_values(compiled, varied.alone(j), [number], parameters, initial)
+            return compiled.initial(starts, changes)
 
         at = float(numbers[j])
         strides = (stride * (abs(at) or 1.0) for stride in STRIDES)
         stride = next((h for h in strides if all(np.array_equal(start(at + s)[1], m) for s in (-h, h))), None)
         if stride is None:
             raise _at_an_edge(compiled, varied.labels[j])
-        found, scatter = _slope(start, at, stride)
-        size = np.abs(found) + np.finfo(float).eps * np.abs(x) / (abs(numbers[j]) or 1.0)
-        if np.any(scatter > SCATTER * size.max(initial=0.0)):
+        slope, scatter = _slope(start, at, stride)
+        size = np.abs(slope) + np.finfo(float).eps * np.abs(x) / (abs(numbers[j]) or 1.0)
+        if np.any(scatter > MAX_SCATTER * size.max(initial=0.0)):
             title = f'the start has no derivative by "{varied.labels[j]}" that differences would show'
             cures = ("a start formula that is smooth there", "start values in place of the formula")
             raise refusal("E371", title, *cures, about=compiled.model.name, places=())
-        slopes[:, j] = found
+        slopes[:, j] = slope
     return slopes
 
 
 def _refuse_edges(
     compiled: Compiled,
-    varied: VariedNumbers,
+    varied: FreeParameters,
     numbers: np.ndarray,
     m: np.ndarray,
     parameters: Mapping[str, Any] | None,
     initial: Mapping[str, Any] | None,
 ) -> None:
-    """E371 where the start (modes m) is in another mode as soon as a number is another one, as friction that sticks is when parts
-    begin to move. What the model refuses is no start, and no edge."""
+    """Raise E371 where the smallest change of a number changes the modes m of the start, as of sticking friction when parts begin
+    to move. Starts that the model refuses do not count."""
     for j, number in enumerate(numbers.tolist()):
-        for other in (number * (1.0 - CLOSEST), number * (1.0 + CLOSEST)) if number else (-LEAST, LEAST):
-            changed, begun = with_values(compiled, varied.alone(j), [other], parameters, initial)
+        for other in (number * (1.0 - CLOSEST), number * (1.0 + CLOSEST)) if number else (-TINY, TINY):
+            changes, starts = with_values(compiled, varied.alone(j), [other], parameters, initial)
             try:
-                modes = compiled.initial(begun, changed)[1]
+                modes = compiled.initial(starts, changes)[1]
             except ScrewbondError:
                 continue
             if np.any(modes != m):
@@ -181,8 +180,8 @@ def _at_an_edge(compiled: Compiled, label: str) -> ModelError:
 
 
 def _slope(function: Callable[[float], tuple[np.ndarray, np.ndarray]], at: float, stride: float) -> tuple[np.ndarray, np.ndarray]:
-    """Derivative of the first result of a function of one number by Richardson's extrapolation of central differences (Ridders),
-    and how far the two best tableaus are apart: each number from where these agree most."""
+    """Return the derivative of the first result of a function of one number by Richardson extrapolation of central differences
+    (Ridders), and the difference of the two best tableaus: each number from where these agree most."""
     previous: list[np.ndarray] = []
     best, scatter = np.zeros(0), np.zeros(0)
     for level in range(HALVINGS):
@@ -190,10 +189,10 @@ def _slope(function: Callable[[float], tuple[np.ndarray, np.ndarray]], at: float
         row = [(function(at + h)[0] - function(at - h)[0]) / (2.0 * h)]
         for order, earlier in enumerate(previous, start=1):
             row.append(row[-1] + (row[-1] - earlier) / (4.0**order - 1.0))
-            apart = np.maximum(np.abs(row[-1] - row[-2]), np.abs(row[-1] - earlier))
+            difference = np.maximum(np.abs(row[-1] - row[-2]), np.abs(row[-1] - earlier))
             if not best.size:
-                best, scatter = row[-1], apart
-            nearer = apart < scatter
-            best, scatter = np.where(nearer, row[-1], best), np.where(nearer, apart, scatter)
+                best, scatter = row[-1], difference
+            better = difference < scatter
+            best, scatter = np.where(better, row[-1], best), np.where(better, difference, scatter)
         previous = row
     return best, scatter

@@ -1,11 +1,13 @@
-"""What data tell of numbers: residuals at the best fit and their derivatives in; an estimate, with what stays untold, out.
+"""Identifiability of estimated numbers: covariance, and the combinations that data do not determine, from the Jacobian of a fit.
 
 With residuals r / sigma and their derivatives J by the numbers, J = U S V^T in numbers scaled by their sizes, the covariance is
-(J^T J)^-1, and a direction of V is known to 1 / s: relative changes of several numbers together that the data see by that much.
+(J^T J)^-1, and a direction of V, a combination of relative changes, has the standard deviation 1 / s.
 
 References
 ----------
 Y. Bard, "Nonlinear parameter estimation", Academic Press (1974), chapter 7.
+
+In the literature: identifiability.
 """
 
 from __future__ import annotations
@@ -17,32 +19,32 @@ import numpy as np
 
 from bondgraph.estimation.estimate_result import Estimate, sizes_of
 from bondgraph.estimation.experiments import Channel, Trial
-from bondgraph.estimation.free_parameters import VariedNumbers
+from bondgraph.estimation.free_parameters import FreeParameters
 from bondgraph.estimation.losses import Loss
 from bondgraph.estimation.sensitivity_results import RunSensitivities
 from bondgraph.output.cells import plural
 
-UNTOLD = 1.0
-"""Relative standard deviation from which data do not tell a number, or several together."""
+UNIDENTIFIABLE = 1.0
+"""Relative standard deviation from which a number, or a combination, counts as not identifiable."""
 
-NOTHING = 1e-9
-"""Relative size of a column of derivatives, or of a singular value, that is rounding of runs."""
+NEGLIGIBLE = 1e-9
+"""Relative size up to which a column of derivatives, or a singular value, is rounding of runs."""
 
-OUTLYING = 5.0
-"""Residuals over sigma that noise does not explain."""
+OUTLIER = 5.0
+"""Size of a residual over sigma from which it counts as an outlier."""
 
-SHOWN, TOUCHED, LIKELY = 0.1, 1e-3, 1e-3
-"""Share of a number in a direction that is worth a word, and with which it is unknown where the direction is; probability below
-which sigma and what is left do not fit."""
+NAMED, INVOLVED, UNLIKELY = 0.1, 1e-3, 1e-3
+"""Share of a number in a direction from which a message names it, and from which it is as unknown as the direction; probability
+below which sigma and the residuals do not fit."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The end of a search: what was searched, experiments, runs, numbers (k,) and their bounds, residuals (rows,) and derivatives
-    (rows, k), the noise of each channel and whether it was estimated, the search's own words, why runs failed on the way, and how
-    residuals counted."""
+    """Result of a least-squares search: varied numbers, experiments, runs, values (k,) and their bounds, residuals (rows,) and
+    derivatives (rows, k), the noise of each channel and True where it was estimated, the search's message, failures by reason,
+    and the loss."""
 
-    varied: VariedNumbers
+    varied: FreeParameters
     trials: tuple[Trial, ...]
     runs: tuple[RunSensitivities, ...]
     values: np.ndarray
@@ -57,30 +59,34 @@ class Fit:
 
 
 def estimate_of(fit: Fit) -> Estimate:
-    """What the data tell at the end of a search."""
+    """Return the estimate at the end of a search, with its covariance and warnings."""
     labels, k = fit.varied.labels, len(fit.varied)
     weight = 1.0 / np.concatenate([rows.ravel() for rows, _ in fit.noise])
     residuals, size = weight * fit.residuals, sizes_of(fit.values)
     slopes = weight[:, None] * fit.slopes * size
-    relative = fit.loss.seen(residuals, slopes)
+    relative = fit.loss.root_information(residuals, slopes)
     _, s, V = np.linalg.svd(relative, full_matrices=False)
-    s, V = np.concatenate([s, np.zeros(k - len(s))]), np.vstack([V, _others(V, k)])
-    known = s > NOTHING * s.max(initial=0.0)
+    s, V = np.concatenate([s, np.zeros(k - len(s))]), np.vstack([V, _orthogonal(V, k)])
+    determined = s > NEGLIGIBLE * s.max(initial=0.0)
     with np.errstate(divide="ignore"):
-        spread = np.where(known, 1.0 / np.where(known, s, 1.0), 0.0)
+        spread = np.where(determined, 1.0 / np.where(determined, s, 1.0), 0.0)
     inner = (V.T * spread**2) @ V
     covariance = inner * np.outer(size, size)
     deviations = np.sqrt(np.diag(covariance))
     chi2, freedom = float(residuals @ residuals), max(residuals.size - k, 0)
     is_estimated = any(is_open for _, is_open in fit.noise)
-    # without anything left, nothing is known of the noise, and so of no number
-    untold = np.any(np.abs(V[~known]) > TOUCHED, axis=0) | (is_estimated and not freedom)
-    deviations[untold] = np.inf
-    covariance[untold, :] = covariance[:, untold] = np.nan
-    covariance[np.ix_(untold, untold)] = np.where(np.eye(int(untold.sum())) > 0.0, np.inf, np.nan)
+    # without free residuals, the noise is unknown, and with it every deviation
+    unknown = np.any(np.abs(V[~determined]) > INVOLVED, axis=0) | (is_estimated and not freedom)
+    deviations[unknown] = np.inf
+    covariance[unknown, :] = covariance[:, unknown] = np.nan
+    covariance[np.ix_(unknown, unknown)] = np.where(np.eye(int(unknown.sum())) > 0.0, np.inf, np.nan)
     channels = _channels(fit)
     estimated = tuple(dict.fromkeys(c.name for c, (_, is_open) in zip(channels, fit.noise, strict=True) if is_open))
-    told = [*_untold(labels, slopes, s, V, known), *_at_bounds(fit), *_doubts(fit, residuals, freedom, is_estimated)]
+    findings = [
+        *_unidentifiable(labels, slopes, s, V, determined),
+        *_at_bounds(fit),
+        *_warnings(fit, residuals, freedom, is_estimated),
+    ]
     parts = np.split(residuals, np.cumsum([rows.size for rows, _ in fit.noise])[:-1])
     by_name: dict[str, list[np.ndarray]] = {}
     noise: dict[str, list[np.ndarray]] = {}
@@ -91,19 +97,19 @@ def estimate_of(fit: Fit) -> Estimate:
         labels=labels,
         units=fit.varied.units,
         values=fit.values,
-        deviations=deviations,
+        standard_errors=deviations,
         covariance=covariance,
         singular_values=s,
         directions=V,
-        residuals={name: tuple(found) for name, found in by_name.items()},
-        sigma={name: tuple(found) for name, found in noise.items()},
-        estimated=estimated,
+        residuals={name: tuple(arrays) for name, arrays in by_name.items()},
+        sigma={name: tuple(arrays) for name, arrays in noise.items()},
+        estimated_sigmas=estimated,
         chi2=chi2,
-        freedom=freedom,
-        told=tuple(told),
+        degrees_of_freedom=freedom,
+        findings=tuple(findings),
         results=tuple(run.result for run in fit.runs),
         message=fit.message,
-        failed=dict(fit.failed),
+        failures=dict(fit.failed),
         trials=fit.trials,
     )
 
@@ -112,30 +118,30 @@ def _channels(fit: Fit) -> list[Channel]:
     return [channel for trial in fit.trials for channel in trial.channels]
 
 
-def _others(V: np.ndarray, k: int) -> np.ndarray:
-    """Directions (k - rows, k) at right angles to those that fewer residuals than numbers leave."""
+def _orthogonal(V: np.ndarray, k: int) -> np.ndarray:
+    """Return the directions (k - rows, k) orthogonal to V, which has fewer rows than numbers where residuals are few."""
     if len(V) == k:
         return np.zeros((0, k))
     return np.asarray(np.linalg.svd(V)[2][len(V) :])
 
 
-def _untold(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V: np.ndarray, known: np.ndarray) -> list[str]:
-    """What the data do not tell: numbers that do not act, and combinations, whether for the model or for outliers."""
+def _unidentifiable(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V: np.ndarray, determined: np.ndarray) -> list[str]:
+    """Describe numbers that do not act on the data, and combinations that these do not determine."""
     columns = np.linalg.norm(slopes, axis=0)
-    idle = columns <= NOTHING * columns.max(initial=0.0)
-    found = [f'"{labels[j]}" does not act on the data' for j in np.flatnonzero(idle).tolist()]
-    for value, direction, is_known in zip(s, V, known, strict=True):
+    idle = columns <= NEGLIGIBLE * columns.max(initial=0.0)
+    messages = [f'"{labels[j]}" does not act on the data' for j in np.flatnonzero(idle).tolist()]
+    for value, direction, is_known in zip(s, V, determined, strict=True):
         part = np.where(idle, 0.0, direction)
-        if np.linalg.norm(part) < 0.5 or (is_known and value * UNTOLD > 1.0):
+        if np.linalg.norm(part) < 0.5 or (is_known and value * UNIDENTIFIABLE > 1.0):
             continue
-        words = _words(labels, part, SHOWN if is_known else TOUCHED)
-        how = f"is known to {1.0 / value:.2g} of its size only" if is_known else "cannot be told from the data"
-        found.append(f"{words} {how}")
-    return found
+        words = _words(labels, part, NAMED if is_known else INVOLVED)
+        finding = f"is known to {1.0 / value:.2g} of its size only" if is_known else "cannot be told from the data"
+        messages.append(f"{words} {finding}")
+    return messages
 
 
 def _words(labels: Sequence[str], direction: np.ndarray, least: float) -> str:
-    """A combination of relative changes: powers of numbers whose product grows along it, of shares above the `least`."""
+    """Describe a combination of relative changes: powers of numbers whose product grows along it, of shares above the `least`."""
     order = [j for j in np.argsort(-np.abs(direction), kind="stable").tolist() if abs(direction[j]) > least]
     largest = direction[order[0]]
     parts = [
@@ -148,23 +154,23 @@ def _words(labels: Sequence[str], direction: np.ndarray, least: float) -> str:
 
 def _at_bounds(fit: Fit) -> list[str]:
     near = 1e-6 * np.where(np.isfinite(fit.high - fit.low), fit.high - fit.low, 0.0)
-    found = []
+    messages = []
     for label, value, low, high, off in zip(fit.varied.labels, fit.values, fit.low, fit.high, near, strict=True):
         if value - low <= off or high - value <= off:
-            found.append(f'"{label}" lies at its bound {value:.6g}: its standard deviation means little')
-    return found
+            messages.append(f'"{label}" lies at its bound {value:.6g}: its standard deviation means little')
+    return messages
 
 
-def _doubts(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool) -> list[str]:
-    """Where the record is not to be trusted as it is."""
+def _warnings(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool) -> list[str]:
+    """Describe reasons not to trust the estimate."""
     from scipy.stats import chi2 as distribution
 
-    found = [f"the fitted run: {doubt}" for run in fit.runs for doubt in (*map(str, run.result.doubts), *run.doubts)]
-    found += [
+    messages = [f"the fitted run: {doubt}" for run in fit.runs for doubt in (*map(str, run.result.warnings), *run.warnings)]
+    messages += [
         f"{plural(count, 'run')} on the way failed, and bounds would keep the search from there: {why}"
         for why, count in fit.failed.items()
     ]
-    found += [
+    messages += [
         f'the fit leaves nothing but rounding of "{name}", which is taken for its sigma'
         for name in dict.fromkeys(
             channel.name
@@ -174,15 +180,17 @@ def _doubts(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool) -
     ]
     if not freedom:
         unknown = ", and the noise is not known" if is_estimated else ""
-        found.append(f"there are no more data than numbers: nothing is left to judge the fit by{unknown}")
+        messages.append(f"there are no more data than numbers: nothing is left to judge the fit by{unknown}")
     elif fit.loss.robust:
-        count = int(np.sum(np.abs(residuals) > OUTLYING))
-        found += [f"{count} of {residuals.size} data are more than {OUTLYING:g} sigma off the fit"] if count else []
+        count = int(np.sum(np.abs(residuals) > OUTLIER))
+        messages += [f"{count} of {residuals.size} data are more than {OUTLIER:g} sigma off the fit"] if count else []
     elif not is_estimated:
         chi2 = float(residuals @ residuals)
         more, less = distribution.sf(chi2, freedom), distribution.cdf(chi2, freedom)
-        if more < LIKELY:
-            found.append(f"what is left is {np.sqrt(chi2 / freedom):.3g} times sigma: the model, or sigma, does not fit the data")
-        elif less < LIKELY:
-            found.append(f"what is left is only {np.sqrt(chi2 / freedom):.3g} times sigma: sigma is too large")
-    return found
+        if more < UNLIKELY:
+            messages.append(
+                f"what is left is {np.sqrt(chi2 / freedom):.3g} times sigma: the model, or sigma, does not fit the data"
+            )
+        elif less < UNLIKELY:
+            messages.append(f"what is left is only {np.sqrt(chi2 / freedom):.3g} times sigma: sigma is too large")
+    return messages

@@ -1,13 +1,15 @@
-"""Losses of residuals: residuals over sigma and their derivatives in; what each counts, and what data with outliers tell, out.
+"""Loss functions of robust estimation: weights of residuals over sigma, and the covariance for data with outliers.
 
-A loss sums rho(r) in place of r^2 / 2, with psi = rho'. Far from zero psi grows no more, so that outliers have a bounded say. At
-the least sum the numbers have, whatever the noise is (Huber's sandwich),
+A loss sums rho(r) in place of r^2 / 2, with psi = rho'. Far from zero psi grows no more, so that outliers have bounded influence.
+At the least sum the numbers have, for any noise (Huber's sandwich),
 
     covariance = M^-1 B M^-1,    M = J^T diag(psi') J,    B = J^T diag(psi^2) J
 
 References
 ----------
 P. J. Huber, E. M. Ronchetti, "Robust statistics", 2nd edition, Wiley (2009), chapters 6 and 7.
+
+In the literature: a robust loss.
 """
 
 from __future__ import annotations
@@ -22,35 +24,35 @@ MARGIN = 1.345
 """Residuals over sigma up to which all losses are nearly squares: with normal noise Huber's has 0.95 of the efficiency."""
 
 NORMAL = 1.4826
-"""Standard deviation of normal noise over the median of its size."""
+"""Ratio of the standard deviation of normal noise to the median of its size."""
 
 
 class Squares:
-    """Least squares, psi(r) = r: the square of what an outlier is off counts."""
+    """Least squares, psi(r) = r: outliers count by their squares."""
 
     name: ClassVar = "linear"
     robust: ClassVar = False
 
     def psi(self, residuals: np.ndarray) -> np.ndarray:
-        """rho' of residuals (rows,)."""
+        """Return rho' of residuals (rows,)."""
         return residuals
 
     def slope(self, residuals: np.ndarray) -> np.ndarray:
-        """psi' of residuals (rows,)."""
+        """Return psi' of residuals (rows,)."""
         return np.ones_like(residuals)
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
-        """Standard deviation of noise, of which that `share` is left in residuals (rows,)."""
+        """Return the standard deviation of noise, of which residuals (rows,) hold a `share`."""
         return float(np.sqrt(np.sum(residuals**2) / (share * residuals.size)))
 
-    def seen(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Rows whose squares sum to what the data tell: the derivatives themselves (rows, k)."""
+    def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        """Return a root of the inverse covariance: the derivatives themselves (rows, k)."""
         return slopes
 
 
 @dataclass(frozen=True)
-class Bounded:
-    """A loss in which outliers have a bounded say, by its name in SciPy, with psi and psi' of residuals (rows,)."""
+class RobustLoss:
+    """Loss in which outliers have bounded influence, by its name in SciPy, with psi and psi' of residuals (rows,)."""
 
     name: str
     psi: Callable[[np.ndarray], np.ndarray]
@@ -58,36 +60,37 @@ class Bounded:
     robust: ClassVar = True
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
-        """Standard deviation of noise, of which that `share` is left in residuals (rows,), by their median: outliers aside."""
+        """Return the standard deviation of noise, of which residuals (rows,) hold a `share`, by their median, without
+        outliers."""
         return float(NORMAL * np.median(np.abs(residuals)) / np.sqrt(share))
 
-    def seen(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Rows whose squares sum to what the data tell: a root of the inverse covariance, from derivatives (rows, k). Where there
-        are no more data than numbers, it is that of least squares."""
+    def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        """Return a root of the inverse covariance, from derivatives (rows, k). Where there are no more data than numbers, it is
+        that of least squares."""
         U, s, V = np.linalg.svd(slopes, full_matrices=False)
         acts = s > np.finfo(float).eps * max(slopes.shape) * s.max(initial=0.0)
         U, n = U[:, acts], len(residuals)
-        if n <= acts.sum():  # nothing is left, from which to see how data scatter: by sigma, then
+        if n <= acts.sum():  # no free residuals show the scatter of the data: sigma decides
             return slopes
         share = (n - int(acts.sum())) / n
         M = (U.T * self.slope(residuals)) @ U
-        spread, turned = np.linalg.eigh((U.T * self.psi(residuals) ** 2) @ U / share)
+        spread, vectors = np.linalg.eigh((U.T * self.psi(residuals) ** 2) @ U / share)
         least = np.finfo(float).eps * spread.max(initial=0.0)
-        root = turned / np.sqrt(np.maximum(spread, least or 1.0))
+        root = vectors / np.sqrt(np.maximum(spread, least or 1.0))
         return np.asarray(root.T @ M @ (s[acts, None] * V[acts]))
 
 
-Loss = Squares | Bounded
+Loss = Squares | RobustLoss
 
 
-def _soft(r: np.ndarray) -> np.ndarray:
+def _soft_weight(r: np.ndarray) -> np.ndarray:
     return np.asarray(1.0 / np.sqrt(1.0 + (r / MARGIN) ** 2))
 
 
 _ALL: tuple[Loss, ...] = (
     Squares(),
-    Bounded("soft_l1", lambda r: r * _soft(r), lambda r: _soft(r) ** 3),
-    Bounded("huber", lambda r: np.clip(r, -MARGIN, MARGIN), lambda r: np.where(np.abs(r) <= MARGIN, 1.0, 0.0)),
+    RobustLoss("soft_l1", lambda r: r * _soft_weight(r), lambda r: _soft_weight(r) ** 3),
+    RobustLoss("huber", lambda r: np.clip(r, -MARGIN, MARGIN), lambda r: np.where(np.abs(r) <= MARGIN, 1.0, 0.0)),
 )
 LOSSES = {loss.name: loss for loss in _ALL}
-"""By name: sums of squares; of 2 (sqrt(1 + r^2) - 1); of r^2 that goes on as a line."""
+"""Losses by name: sums of squares; of 2 (sqrt(1 + r^2) - 1); of r^2 that continues as a line."""

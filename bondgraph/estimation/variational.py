@@ -1,8 +1,8 @@
-"""The variational equations of a compiled model: what is varied in; kernels of its formulas with their derivatives along S, out.
+"""Variational equations of a compiled model: kernels of its formulas with their derivatives along S = dx/dp.
 
 With x' = f(t, x, p) the sensitivities S = dx/dp (n, k) follow S' = f_x S + f_p. A tape gives these products along the k
-directions at once, without the matrices: each kernel takes S behind x, in the same block, column after column. Of what happens
-at one instant (`instants`) the time itself depends on p: then dt/dp (k,) follows, and one more direction (f, 1) along the motion.
+directions at once, without the matrices: each kernel takes S behind x, in the same block, column after column. At an event
+(`jumps`) the time itself depends on p: then dt/dp (k,) follows, and one more direction (f, 1) along the motion.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from bondgraph.compile.state_names import pick_outputs
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import refusal
-from bondgraph.estimation.free_parameters import VariedNumbers
+from bondgraph.estimation.free_parameters import FreeParameters
 from bondgraph.run.events.impacts.participants import tabled
 from bondgraph.run.program import Program
-from bondgraph.tape.differentiate import compressed_columns, derivatives_along, jacobian
+from bondgraph.tape.differentiate import derivatives_along, jacobian
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
@@ -33,154 +33,162 @@ from bondgraph.tracing.events.time_events import breaks_of
 from bondgraph.tracing.routines import outputs_of, values_on_tape
 
 _Direction = dict[int, TapeScalar | float]
-"""Of one variable: its components along the directions in which it has any."""
+"""Nonzero components of one variable along the directions."""
 
-KEPT = 5000
-"""Numbers of a model up to which its kernels are kept for another run with the same names."""
+MAX_CACHED = 5000
+"""Largest number of states and parameters of a model whose kernels are cached for another run with the same names."""
 
-MOST = 150_000
-"""Steps of one kernel: machine code of more takes minutes to make."""
+MAX_STEPS = 150_000
+"""Largest number of steps of one kernel: machine code of more takes minutes to compile."""
 
 SLOPES, TIMES, MOTION = _INSTANT = "slopes", "times", "motion"
 """Blocks of the tape: S, column after column (n k,); dt/dp (k,); rates (n,)."""
 
 IMPULSES = "impulses"
-"""Another: impulses of what collides and rubs (c,)."""
+"""Block of the tape: impulses of contacts and frictions (c,)."""
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A kernel (t, x with what follows it, p, m) and what it needs of the parameters besides."""
+class PreparedKernel:
+    """Kernel (t, x with the blocks behind it, p, m), and the kernel that prepares its hoisted parameters."""
 
     kernel: Kernel
     prepare: Kernel
 
     def parameters(self, p: np.ndarray) -> np.ndarray:
-        """The kernel's parameter vector from the user's p."""
+        """Return the kernel's parameter vector from the user's p."""
         return np.concatenate([p, self.prepare(p)])
 
 
 class Variational:
-    """Kernels of a model and of their derivatives by what is varied, each made when it is first asked for.
+    """Kernels of a model with their derivatives by the varied numbers, each compiled at its first use.
 
-    Its fields do not change, so that many runs share it: `compiled`, `varied`, n states, k numbers that are varied.
+    Its fields do not change, so that many runs share it: `compiled`, `varied`, n states, k varied numbers.
     """
 
-    def __init__(self, compiled: Compiled, varied: VariedNumbers):
+    def __init__(self, compiled: Compiled, varied: FreeParameters):
         self.compiled, self.varied = compiled, varied
         with paused_collection():
             self._traced: Traced = values_on_tape(compiled.system)
             self._scalars = outputs_of(self._traced)
         ground = self._traced.context
         self.n, self.k = len(ground.inputs["x"]), len(varied)
-        self._tape, self._given = ground.tape, ground.inputs
+        self._tape, self._inputs = ground.tape, ground.inputs
         collisions = compiled.program.collisions
-        rubbing = [] if collisions is None else [len(collisions.constraints), *(f.dimension for f in collisions.frictions)]
-        lengths = {SLOPES: self.n * self.k, TIMES: self.k, MOTION: self.n, IMPULSES: sum(rubbing)}
+        impulses = [] if collisions is None else [len(collisions.constraints), *(f.dimension for f in collisions.frictions)]
+        lengths = {SLOPES: self.n * self.k, TIMES: self.k, MOTION: self.n, IMPULSES: sum(impulses)}
         self._blocks = {name: self._tape.inputs(name, length) for name, length in lengths.items()}
-        self._made: dict[str, Prepared] = {}
-        places = compiled.system.places
-        self.guesses = np.array([k for name in compiled.system.guesses for k in places[name]], dtype=int)
-        """Places in x of the unknowns of algebraic loops."""
+        self._kernels: dict[str, PreparedKernel] = {}
+        indices = compiled.system.places
+        self.guesses = np.array([k for name in compiled.system.guesses for k in indices[name]], dtype=int)
+        """Indices in x of the unknowns of algebraic loops."""
 
-    # -- what is integrated
+    # -- integration
 
     @functools.cached_property
     def explicit(self) -> tuple[Program, Kernel]:
-        """x' and S' as a program of n (1 + k) states without events; and what prepares its parameters."""
-        made = self._kernel("rates", self._scalars["rates"], self._directions, self.k, (SLOPES,))
-        return Program(f"{self.compiled.program.name}, varied", made.kernel, self._nominal), made.prepare
+        """Program of x' and S' with n (1 + k) states without events; and the kernel that prepares its parameters."""
+        rates = self._kernel("rates", self._scalars["rates"], self._directions, self.k, (SLOPES,))
+        return Program(f"{self.compiled.program.name}, varied", rates.kernel, self._nominal), rates.prepare
 
     @functools.cached_property
     def implicit(self) -> tuple[Program, Kernel]:
-        """The same with a Jacobian: f_x for x and for every column of S. What S' changes with x is left out, since Newton's
-        iteration does without it, as in the simultaneous corrector of CVODES."""
-        rates, inputs = self._scalars["rates"], list(self._given["x"])
-        slopes = jacobian(rates, inputs)
-        indptr, indices = compressed_columns(slopes)
+        """Program `explicit` with its exact Jacobian, which a Rosenbrock method needs: f_x for x and for every column of S, and
+        the derivatives of S' by x."""
+        rates, n = self._scalars["rates"], self.n
+        inputs, along = list(self._inputs["x"]), self._along(rates, self._directions(), self.k)
+        slopes, bends = jacobian(rates, inputs), jacobian(along, inputs)
         copies = range(1 + self.k)
-        along = self._along(rates, self._directions(), self.k)
-        groups = {"rates": [*rates, *along], "jacobian": [*slopes.values] * len(copies)}
+        rows = np.concatenate(
+            [*(np.asarray(slopes.rows, dtype=int) + c * n for c in copies), np.asarray(bends.rows, dtype=int) + n]
+        )
+        model_columns, bent = np.asarray(slopes.columns, dtype=int), np.asarray(bends.columns, dtype=int)
+        columns, values = (
+            np.concatenate([*(model_columns + c * n for c in copies), bent]),
+            [*slopes.values] * len(copies) + [*bends.values],
+        )
+        order = np.lexsort((rows, columns))
+        groups = {"rates": [*rates, *along], "jacobian": [values[entry] for entry in order]}
         kernels = self._compiled(groups, (SLOPES,))
-        starts = np.concatenate([*(indptr[:-1] + c * indptr[-1] for c in copies), [len(copies) * indptr[-1]]])
-        rows = np.concatenate([indices + c * self.n for c in copies])
-        found = kernels.get("jacobian"), (starts.astype(np.int32), rows.astype(np.int32))
+        starts = np.searchsorted(columns[order], np.arange(n * len(copies) + 1))
+        sparse = kernels.get("jacobian"), (starts.astype(np.int32), rows[order].astype(np.int32))
         title = f"{self.compiled.program.name}, varied"
-        return Program(title, kernels["rates"], self._nominal, differentiate=lambda: found), kernels["prepare"]
+        return Program(title, kernels["rates"], self._nominal, differentiate=lambda: sparse), kernels["prepare"]
 
     @property
     def _nominal(self) -> np.ndarray:
         return np.concatenate([self.compiled.program.nominal, np.zeros(self.n * self.k)])
 
-    # -- what is looked at
+    # -- outputs
 
-    def outputs(self, names: Sequence[str]) -> tuple[tuple[str, ...], Prepared]:
-        """Labels (w,) of values, and (x, S) -> these (w,), then their derivatives, column after column (w k,).
+    def outputs(self, names: Sequence[str]) -> tuple[tuple[str, ...], PreparedKernel]:
+        """Return labels (w,) of values, and the kernel (x, S) -> values (w,), then their derivatives, column after column (w k,).
 
         Raises `ModelError` E251 for unknown names.
         """
-        labels, wanted = pick_outputs(self._traced, names)
-        return labels, self._kernel(f"outputs {labels}", wanted, self._directions, self.k, (SLOPES,))
+        labels, values = pick_outputs(self._traced, names)
+        return labels, self._kernel(f"outputs {labels}", values, self._directions, self.k, (SLOPES,))
 
-    # -- what happens at an instant
+    # -- events, ticks and breaks
 
-    def guard(self, index: int) -> Prepared:
-        """(x, S, dt, f) -> guard of a transition, its derivatives along the directions (k,), and along the motion."""
+    def guard(self, index: int) -> PreparedKernel:
+        """Return (x, S, dt, f) -> guard of a transition, its derivatives along the directions (k,), and along the motion."""
         guard = self._scalars["guards"][index : index + 1]
-        return self._kernel(f"guard_{index}", guard, self._at_an_instant, self.k + 1, _INSTANT)
+        return self._kernel(f"guard_{index}", guard, self._instant_directions, self.k + 1, _INSTANT)
 
-    def reset(self, index: int, plain: bool = False) -> Prepared | None:
-        """(x, S, dt, f) -> x after a transition, and its derivatives, column after column; with `plain` without an impulse that
-        another transition answers. None where x stays as it is."""
+    def reset(self, index: int, plain: bool = False) -> PreparedKernel | None:
+        """Return (x, S, dt, f) -> x after a transition, and its derivatives, column after column; with `plain` without the
+        impulse of another transition in response. None where x does not change."""
         scalars = self._scalars.get(f"push_{index}" if plain else f"reset_{index}")
         if scalars is None:
             return None
         name = f"plain_{index}" if plain else f"reset_{index}"
-        return self._kernel(name, scalars[-self.n :], self._at_an_instant, self.k, _INSTANT)
+        return self._kernel(name, scalars[-self.n :], self._instant_directions, self.k, _INSTANT)
 
-    def impact(self) -> Prepared:
-        """(x, S, dt, f, z) -> what impulses z (c,) do to states (n,) and flows (c,); flows before them (c,), restitutions (c,),
-        and limits of frictions (f,) that they make; then the derivatives of all of these, column after column."""
+    def impact(self) -> PreparedKernel:
+        """Return (x, S, dt, f, z) -> changes of states (n,) and flows (c,) by impulses z (c,); flows before them (c,),
+        restitutions (c,), and limits of frictions (f,) by z; then the derivatives of all of these, column after column."""
         program, z = self.compiled.program, np.array(self._blocks[IMPULSES], dtype=object)
         assert program.collisions is not None
         unit = tabled(program, program.collisions, np.array(self._scalars["collisions"], dtype=object))
         rows = [unit.states @ z, unit.flows @ z, unit.flow, unit.restitution, unit.bounds @ z]
-        return self._kernel("impact", [*np.concatenate(rows)], self._at_an_instant, self.k, (*_INSTANT, IMPULSES))
+        return self._kernel("impact", [*np.concatenate(rows)], self._instant_directions, self.k, (*_INSTANT, IMPULSES))
 
-    def tick(self, index: int) -> Prepared:
-        """The same of a clock, by its number in the program."""
+    def tick(self, index: int) -> PreparedKernel:
+        """Return (x, S, dt, f) -> x after a tick of a clock, by its number in the program, and its derivatives."""
         numbers = [number for number, clock in enumerate(self.compiled.system.clocks) if clock.updates]
         name = f"tick_{numbers[index]}"
-        return self._kernel(name, self._scalars[name], self._at_an_instant, self.k, _INSTANT)
+        return self._kernel(name, self._scalars[name], self._instant_directions, self.k, _INSTANT)
 
-    def solution(self, index: int) -> Prepared:
-        """(x, S, dt, f) -> derivatives of the unknowns of an algebraic loop, column after column, at its solution: of the Newton
-        step, whose derivative by the guesses themselves is -1."""
+    def solution(self, index: int) -> PreparedKernel:
+        """Return (x, S, dt, f) -> derivatives of the unknowns of an algebraic loop, column after column, at its solution: of the
+        Newton step, whose derivative by the guesses themselves is -1."""
         steps = self._scalars[f"newton_{index}"]
         return self._kernel(f"newton_{index}", steps[len(steps) // 2 :], self._without_guesses, self.k, _INSTANT)
 
     @functools.cached_property
     def break_times(self) -> Kernel | None:
-        """p -> for each break of time (b,) its time and its period, then their derivatives, column after column (2 b k,)."""
-        found = breaks_of(self.compiled.system)
-        if found is None:
+        """Kernel p -> time and period of each break of time (b,), then their derivatives, column after column (2 b k,)."""
+        breaks = breaks_of(self.compiled.system)
+        if breaks is None:
             return None
-        routine = found.routine
+        routine = breaks.routine
         inputs = routine.tape.inputs("p", dict(routine.blocks)["p"])
-        directions = [{j: 1.0 for j, place in enumerate(self.varied.parameters) if place == p} for p in range(len(inputs))]
+        directions = [{j: 1.0 for j, index in enumerate(self.varied.parameters) if index == p} for p in range(len(inputs))]
         along = derivatives_along(routine.outputs, list(inputs), directions, self.k)
         return numpy_kernel(Routine("breaks", routine.tape, routine.blocks, (*routine.outputs, *along.T.ravel())))
 
     # -- on the tape
 
-    def _at_an_instant(self) -> list[_Direction]:
+    def _instant_directions(self) -> list[_Direction]:
         return self._directions(instant=True)
 
     def _without_guesses(self) -> list[_Direction]:
-        return [{} if place in self.guesses else direction for place, direction in enumerate(self._directions(instant=True))]
+        return [{} if index in self.guesses else direction for index, direction in enumerate(self._directions(instant=True))]
 
     def _directions(self, instant: bool = False) -> list[_Direction]:
-        """Components of x, t and p, in this order, along the directions; of an `instant`, whose time moves, one more."""
+        """Return components of x, t and p, in this order, along the directions; at an `instant`, whose time moves, along one
+        more."""
         n, k, blocks = self.n, self.k, self._blocks
         x: list[_Direction] = [{j: blocks[SLOPES][j * n + i] for j in range(k)} for i in range(n)]
         t: _Direction = {}
@@ -188,39 +196,40 @@ class Variational:
             for i in range(n):
                 x[i][k] = blocks[MOTION][i]
             t = {**dict(enumerate(blocks[TIMES])), k: 1.0}
-        own = self.varied.parameters
         p: list[_Direction] = [
-            {j: 1.0 for j, place in enumerate(own) if place == number} for number in range(len(self._given["p"]))
+            {j: 1.0 for j, index in enumerate(self.varied.parameters) if index == number}
+            for number in range(len(self._inputs["p"]))
         ]
         return [*x, t, *p]
 
     def _along(self, values: Sequence[Any], directions: Sequence[Mapping[int, Any]], count: int) -> list[Any]:
-        """Derivatives of values along the first `count` directions, column after column."""
-        variables = [*self._given["x"], *self._given["t"], *self._given["p"]]
-        own = [{j: part for j, part in parts.items() if j < count} for parts in directions]
-        return list(derivatives_along(values, variables, own, count).T.ravel())
+        """Return derivatives of values along the first `count` directions, column after column."""
+        variables = [*self._inputs["x"], *self._inputs["t"], *self._inputs["p"]]
+        seeds = [{j: part for j, part in parts.items() if j < count} for parts in directions]
+        return list(derivatives_along(values, variables, seeds, count).T.ravel())
 
     def _kernel(
         self, name: str, values: Sequence[Any], directions: Callable[[], list[_Direction]], count: int, more: tuple[str, ...]
-    ) -> Prepared:
-        if name not in self._made:
+    ) -> PreparedKernel:
+        if name not in self._kernels:
             word = name.partition(" ")[0]
             kernels = self._compiled({word: [*values, *self._along(values, directions(), count)]}, more)
-            self._made[name] = Prepared(kernels[word], kernels["prepare"])
-        return self._made[name]
+            self._kernels[name] = PreparedKernel(kernels[word], kernels["prepare"])
+        return self._kernels[name]
 
     @paused_collection()
     def _compiled(self, groups: Mapping[str, Sequence[Any]], more: tuple[str, ...]) -> dict[str, Kernel]:
-        """Kernels of several groups of scalars, which share their parameters, and `prepare`; E372 where they are too long."""
+        """Compile kernels of several groups of scalars, which share their parameters, and `prepare`; E372 where they are too
+        long."""
         tape, moved = appended(self._tape, [scalar for group in groups.values() for scalar in group], "x", more)
         hoisted = hoist(tape, moved)
-        if len(hoisted.tape) > MOST:
-            title = f"{len(hoisted.tape)} steps of the variational equations are too many: at most {MOST}"
+        if len(hoisted.tape) > MAX_STEPS:
+            title = f"{len(hoisted.tape)} steps of the variational equations are too many: at most {MAX_STEPS}"
             why = f"{self.n} states and {self.k} numbers that are varied; nothing of it is in loops"
             cures = ("fewer numbers at a time", "a part of the model", "differences of runs: two for each number")
             raise refusal("E372", title, *cures, about=self.compiled.model.name, why=why, places=())
         blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
-        routines = {"prepare": Routine("prepare", tape, (("p", len(self._given["p"])),), hoisted.prepared)}
+        routines = {"prepare": Routine("prepare", tape, (("p", len(self._inputs["p"])),), hoisted.prepared)}
         start = 0
         for name, group in groups.items():
             routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
@@ -228,8 +237,8 @@ class Variational:
         return kernels_of(routines, "llvm" if self.compiled.program.rates.is_machine_code else "numpy")
 
 
-def variational_of(compiled: Compiled, varied: VariedNumbers) -> Variational:
-    """The kernels of a model and of their derivatives by what is varied, or those of the last time where that was the same."""
-    small = compiled.program.states + compiled.program.parameters <= KEPT
-    found: Variational = compiled.last_varied.made(varied if small else None, lambda: Variational(compiled, varied))
-    return found
+def variational_of(compiled: Compiled, varied: FreeParameters) -> Variational:
+    """Return the kernels of a model and of their derivatives, cached for the last varied numbers."""
+    small = compiled.program.states + compiled.program.parameters <= MAX_CACHED
+    variational: Variational = compiled.last_varied.made(varied if small else None, lambda: Variational(compiled, varied))
+    return variational

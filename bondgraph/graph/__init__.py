@@ -1,1 +1,1 @@
-"""The graph that a user builds: elements, bonds and nested graphs in; a flat, checked and frozen `Model` out."""
+"""Graph builder: elements, bonds and nested graphs become a flat, checked and frozen `Model`."""

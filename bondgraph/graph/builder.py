@@ -1,4 +1,4 @@
-"""Graph: what a user writes in. The only mutable object; `freeze` checks it and returns a `Model`."""
+"""Graph: builder of a bond graph. It is the only mutable object; `freeze` checks it and returns a `Model`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.model.names import is_name, names_of
 from bondgraph.output.cells import cell, code, line
 from bondgraph.output.lookup import unknown
-from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
+from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.garbage_collection import paused_collection
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from bondgraph.run.results.result import Result
 
 Part = TypeVar("Part", bound="Element | Graph")
-"""What a graph is made of."""
+"""Part of a graph."""
 
 
 class Graph(Draft):
-    """A bond graph under construction, or a part of a larger one.
+    """Bond graph under construction, or a part of a larger one.
 
     >>> from bondgraph import C, J1, R, Graph
     >>> rc = Graph("rc")
@@ -42,14 +42,14 @@ class Graph(Draft):
     """
 
     def __getitem__(self, path: str) -> Element | Graph:
-        """The element or nested graph of a name, or of a path into nested graphs, "left.damper"; an unknown name is a KeyError
-        that lists similar ones."""
-        first, _, rest = path.partition(".")
+        """Return the element or nested graph of a name, or of a path into nested graphs, "left.damper"; an unknown name raises a
+        KeyError that lists similar ones."""
+        first, _, inner_path = path.partition(".")
         part = self.parts.get(first)
-        if part is None or (rest and not isinstance(part, Graph)):
+        if part is None or (inner_path and not isinstance(part, Graph)):
             raise unknown(f'part in "{self.name}" called', path, self.parts)
         assert isinstance(part, (Element, Graph))
-        return part[rest] if rest and isinstance(part, Graph) else part
+        return part[inner_path] if inner_path and isinstance(part, Graph) else part
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
@@ -58,52 +58,52 @@ class Graph(Draft):
         return None if self._unfinished() else self.diagram().svg
 
     def _repr_html_(self) -> str | None:
-        found = self._unfinished()
-        return cell(line(self.name, "under construction"), code(str(found))) if found else None
+        error = self._unfinished()
+        return cell(line(self.name, "under construction"), code(str(error))) if error else None
 
     def _unfinished(self) -> ModelError | None:
-        """Why there is nothing to draw yet: cells that build a graph end in it too."""
+        """Return the error of a graph that cannot be drawn yet: notebook cells that build a graph display it too."""
         try:
             self.freeze()
-        except ModelError as found:
-            return found
+        except ModelError as error:
+            return error
         return None
 
     def __iter__(self) -> Iterator[str]:
-        """Names of the parts, in the order in which they were added."""
+        """Iterate over the names of the parts, in the order of addition."""
         return iter(self.parts)
 
     def __len__(self) -> int:
         return len(self.parts)
 
     def __bool__(self) -> bool:
-        """Always true: an empty graph is a graph."""
+        """Return True: an empty graph is a graph too."""
         return True
 
     def __contains__(self, path: object) -> bool:
-        first, _, rest = str(path).partition(".")
+        first, _, inner_path = str(path).partition(".")
         part = self.parts.get(first)
-        return part is not None and (not rest or (isinstance(part, Graph) and rest in part))
+        return part is not None and (not inner_path or (isinstance(part, Graph) and inner_path in part))
 
     @overload
     def add(self, first: Part) -> Part: ...
     @overload
     def add(self, first: Element | Graph, *others: Element | Graph) -> Element | Graph: ...
     def add(self, first: Element | Graph, *others: Element | Graph) -> Element | Graph:
-        """Add elements or nested graphs; adding the same one again does nothing. Returns the last.
+        """Add elements or nested graphs; adding the same one again has no effect. Returns the last.
 
-        Raises `ModelError` E100 for what is neither.
+        Raises `ModelError` E100 for anything else.
         """
         parts = (first, *others)
         for part in parts:
             if not isinstance(part, (Element, Graph)):
                 raise _no_part(part, self)
-            known = self.parts.get(part.name)
-            if known is not None and known is not part:
+            existing = self.parts.get(part.name)
+            if existing is not None and existing is not part:
                 title = f'two parts of "{self.name}" are called "{part.name}"'
-                places = (known.place, part.place)
+                places = (existing.place, part.place)
                 self.problems.append(Problem("E101", title, places=places, cures=("give one of them another name",)))
-            elif known is None and not is_name(part.name):
+            elif existing is None and not is_name(part.name):
                 details = ("a dot separates a part from what is inside it, a colon a bond from its variables",)
                 cures = ("a name of letters, digits, spaces or underscores",)
                 self.problems.append(Problem("E102", f'"{part.name}" is no name for a part', details, (part.place,), cures))
@@ -111,7 +111,7 @@ class Graph(Draft):
         return parts[-1]
 
     def connect(self, tail: Element | PortRef | Graph, head: Element | PortRef | Graph) -> Graph:
-        """Bond with its half arrow (positive power) from tail to head; adds what is not in the graph yet."""
+        """Add a bond with its half arrow (positive power) from tail to head, and its ends where they are not in the graph yet."""
         ends = []
         for end in (tail, head):
             reference = end if isinstance(end, PortRef) else PortRef(end, "")
@@ -123,38 +123,38 @@ class Graph(Draft):
         return self
 
     def replace(self, name: str, part: Element | Graph) -> Graph:
-        """Put another part of the same name in the place of the part `name`: it takes over its bonds, wires and exposed ports.
+        """Replace the part `name` by another part of the same name, which takes over its bonds, wires and exposed ports.
 
-        `name` may be a path into nested graphs, `left.damper`. The new part has the same ports (or one, as the old), the same
-        signal inputs, and exports at least what the old one did; what else is read of it must exist in it as well.
+        `name` may be a path into nested graphs, `left.damper`. The new part must have the same ports (or one, as the old), the
+        same signal inputs, at least the same exports, and all signals that others read.
 
-        Raises `ModelError` E100 for what is no part, E138 where there is no such part, or the new one has another name, other
-        ports, inputs or exports.
+        Raises `ModelError` E100 for anything but a part, E138 for an unknown part, or a new one with another name, other ports,
+        inputs or exports.
         """
         if not isinstance(part, (Element, Graph)):
             raise _no_part(part, self)
-        first, _, rest = name.partition(".")
+        first, _, inner_path = name.partition(".")
         inside = self.parts.get(first)
-        if rest and isinstance(inside, Graph):
-            inside.replace(rest, part)
+        if inner_path and isinstance(inside, Graph):
+            inside.replace(inner_path, part)
             return self
         raise_if_any(self.name, put_in_place(self, name, part))
         return self
 
     def port(self, name: str) -> PortRef:
-        """Reference to a port that this graph exposes, for `connect` in the graph around it."""
+        """Return a reference to an exposed port of this graph, for `connect` in the graph around it."""
         return PortRef(self, name)
 
     def expose(self, name: str, inner: Element | PortRef | Graph) -> Graph:
         """Make a port or junction of this graph connectable from outside under `name`."""
         reference = inner if isinstance(inner, PortRef) else PortRef(inner, "")
         self.add(reference.owner)
-        self._once("port", name, self.ports)
+        self._check_unique("port", name, self.ports)
         self.ports[name] = reference
         return self
 
     def declare_input(self, *names: str) -> Graph:
-        """Declare signals that come from outside; elements inside refer to them by these names."""
+        """Declare signal inputs; elements inside refer to them by these names."""
         for name in names:
             self.inputs[name] = None
         return self
@@ -172,46 +172,46 @@ class Graph(Draft):
 
     def export(self, name: str, path: str) -> Graph:
         """Give a signal inside this graph a short name, seen from outside as `<graph>.<name>`."""
-        self._once("export", name, self.exports)
+        self._check_unique("export", name, self.exports)
         self.exports[name] = path
         return self
 
     def add_automaton(self, automaton: Automaton) -> Graph:
         """Add a finite state machine; its mode is the signal `<name>.mode`."""
-        self._once("automaton", automaton.name, self.automata)
+        self._check_unique("automaton", automaton.name, self.automata)
         self.automata[automaton.name] = replace(automaton, place=caller_place())
         return self
 
     def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
-        """Compute start values from others before every run, in floats."""
+        """Compute start values from others by a function before every run, in floats."""
         self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
         return self
 
     def mark_contact(self, contact: ContactPoint) -> Graph:
-        """Say that this graph holds a place where two bodies may touch; its signals are named as seen from this graph.
+        """Mark a contact of two bodies in this graph; its signals are named as seen from this graph.
 
-        Its `path` is "" for the one place of a nested graph, or a name of its own. `freeze().contacts` lists them all.
+        Its `path` is "" for the only contact of a nested graph, or a name. `freeze().contacts` lists all.
         """
         self.contacts.append(contact)
         return self
 
     def mark_collisions(self, collisions: CollisionSet) -> Graph:
-        """Say which bodies of this graph may touch anywhere; their signals are named as seen from this graph."""
+        """Mark bodies of this graph that may touch anywhere; their signals are named as seen from this graph."""
         self.collisions.append(collisions)
         return self
 
     def mark_visible(self, visible: Visible) -> Graph:
-        """Say what a picture can show of this graph; its signals are named as seen from this graph.
+        """Mark a part of this graph that pictures can show; its signals are named as seen from this graph.
 
-        `freeze().visible` lists all. One whose signals lead nowhere is left out: no model fails for a picture.
+        `freeze().visible` lists all. One with unknown signals is left out: no model fails for a picture.
         """
         self.visible.append(visible)
         return self
 
-    def _once(self, what: str, name: str, known: Mapping[str, Any]) -> None:
-        """Note the problem E101 if the name has been given before."""
-        if name in known:
-            first = known[name].place if isinstance(known[name], Automaton) else None
+    def _check_unique(self, what: str, name: str, existing: Mapping[str, Any]) -> None:
+        """Note the problem E101 if the name is taken."""
+        if name in existing:
+            first = existing[name].place if isinstance(existing[name], Automaton) else None
             title = f'"{self.name}" has two {_PLURALS[what]} called "{name}"'
             self.problems.append(Problem("E101", title, places=(first, caller_place()), cures=("give one of them another name",)))
 
@@ -226,8 +226,8 @@ class Graph(Draft):
         return model
 
     def compile(self, *, backend: str = "auto", progress: bool = True) -> Compiled:
-        """Compile it: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or "auto";
-        `progress` shows a bar on a terminal when it takes longer than two seconds."""
+        """Compile the graph: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or
+        "auto"; `progress` shows a bar on a terminal after two seconds."""
         from bondgraph.compile.pipeline import compile_model
 
         return compile_model(self, backend=backend, progress=progress)
@@ -239,21 +239,21 @@ class Graph(Draft):
         *,
         parameters: Mapping[str, Any] | None = None,
         initial: Initial | None = None,
-        keep: str | Sequence[str] | None = None,
+        keep: KeepNamed | None = None,
         sink: Sinkable | None = None,
         **settings: Unpack[RunSettings],
     ) -> Result:
-        """Compile it, and run from `t_start` to `t_end` (s): `bondgraph.simulate(graph, t_end)`. Who runs it more often compiles
+        """Compile the graph, and run it from `t_start` to `t_end` (s): `bondgraph.simulate(graph, t_end)`. For many runs compile
         it once: `compiled = graph.compile()`.
 
         Parameters
         ----------
         parameters : changes by name, {"spring.stiffness": 80.0}.
         initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
-            an operating point, whose parameters are taken along.
-        keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
-            models; everything by default.
-        sink : where they go, while the run goes on, instead of into the result: a path ("run.parquet", or .zarr, .npz, .csv), a
+            an operating point, with its parameters.
+        keep : names of the quantities to keep, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large models;
+            or {"work": measures.integral("motor.power")}; everything by default.
+        sink : destination of these during the run, in place of the result: a path ("run.parquet", or .zarr, .npz, .csv), a
             `bondgraph.sinks.Sink`, or a function of times and values by name.
         """
         from bondgraph.compile.pipeline import simulate
@@ -272,8 +272,8 @@ class Graph(Draft):
         labels: bool = False,
         colours: str | Mapping[str, str] = "colour",
     ) -> Diagram:
-        """Draw it: `bondgraph.render.diagram.diagram(graph)`, which says what the arguments mean; `.write("graph.pdf")` writes a
-        file, or .svg, .png, .tex."""
+        """Draw the graph: see `bondgraph.render.diagram.diagram(graph)` for the arguments; `.write("graph.pdf")` writes a file,
+        or .svg, .png, .tex."""
         from bondgraph.render.diagram import diagram
 
         return diagram(
@@ -292,11 +292,11 @@ class Graph(Draft):
 _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automata"}
 
 
-def _no_part(given: object, graph: Graph) -> ModelError:
+def _no_part(part: object, graph: Graph) -> ModelError:
     cure = "an element such as J1(...) or C(...), a port of one, or a nested Graph"
-    return refusal("E100", f"{given!r} ({type(given).__name__}) is no part of a bond graph", cure, about=graph.name)
+    return refusal("E100", f"{part!r} ({type(part).__name__}) is no part of a bond graph", cure, about=graph.name)
 
 
 def nested(graph: Graph) -> Mapping[str, Graph]:
-    """The graphs directly inside a graph."""
+    """Return the graphs directly inside a graph."""
     return {name: part for name, part in graph.parts.items() if isinstance(part, Graph)}

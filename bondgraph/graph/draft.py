@@ -1,4 +1,4 @@
-"""Draft: what a graph under construction holds; the builder writes it, flattening reads it."""
+"""Draft: contents of a graph under construction, written by the builder and read by flattening."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bondgraph.output.short_repr import brief
 
 @brief
 class Link(NamedTuple):
-    """A bond as the user made it, its ends not yet resolved."""
+    """Bond between unresolved ends, as the user connected them."""
 
     tail: PortRef
     head: PortRef
@@ -26,7 +26,7 @@ class Link(NamedTuple):
 
 
 class Draft(OfFormulas):
-    """Parts, links, automata, ports and signals of a graph under construction, and the problems met so far."""
+    """Parts, links, automata, ports and signals of a graph under construction, and the problems so far."""
 
     def __init__(self, name: str):
         need_name("graph", name)
@@ -42,27 +42,27 @@ class Draft(OfFormulas):
         self.ports: dict[str, PortRef] = {}
         self.inputs: dict[str, None] = {}
         self.wires: dict[tuple[str, str], str] = {}
-        """(nested graph, its input) -> path of the signal that feeds it."""
+        """Paths of the signals that feed inputs, by (nested graph, input)."""
         self.exports: dict[str, str] = {}
         self.problems: list[Problem] = []
 
     def __copy__(self) -> Self:
-        return self._copied(lambda own: own.copy() if isinstance(own, (dict, list)) else own, {})
+        return self._copied(lambda value: value.copy() if isinstance(value, (dict, list)) else value, {})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self._copied(lambda own: copy.deepcopy(own, memo), memo)
+        return self._copied(lambda value: copy.deepcopy(value, memo), memo)
 
-    def _copied(self, part: Callable[[Any], Any], memo: dict[int, Any]) -> Self:
+    def _copied(self, copy_value: Callable[[Any], Any], memo: dict[int, Any]) -> Self:
         new = memo[id(self)] = type(self).__new__(type(self))
-        new.__dict__.update((name, part(own)) for name, own in self.__dict__.items())
+        new.__dict__.update((name, copy_value(value)) for name, value in self.__dict__.items())
         return new
 
 
 def own_automata(graph: Draft) -> dict[str, Automaton]:
-    """Automata of one graph: those added to it, and those that its elements bring along."""
-    brought = {
+    """Return the automata of one graph: those added to it, and those of its elements."""
+    of_elements = {
         part.automaton.name: replace(part.automaton, place=part.place)
         for part in graph.parts.values()
         if isinstance(part, Element) and part.automaton is not None
     }
-    return {**graph.automata, **brought}
+    return {**graph.automata, **of_elements}

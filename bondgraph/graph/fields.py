@@ -1,4 +1,4 @@
-"""Multiport storages: several ports, each of its own domain, on one energy function."""
+"""Multiport storages (C-fields, I-fields): several ports, each with its own domain, on one energy function."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def multiport(
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
 ) -> Graph:
-    """C-field or I-field: a graph with one scalar port for each state of one energy function.
+    """Return a C-field or I-field: a graph with one scalar port for each state of one energy function.
 
     The efforts of a C-field are the energy's derivatives with respect to its displacements, the flows of an I-field those with
-    respect to its momenta, so that the field is conservative and reciprocal whatever the formula.
+    respect to its momenta, so that the field is conservative and reciprocal for any formula.
 
     Parameters
     ----------
     kind : "C" or "I".
     energy : energy(x, *parameters, *signals) in J, x (n,) with one entry for each port, in their order.
-    ports : name -> domain (None: what it is connected to decides).
+    ports : domains by name (None: that of the connected element).
     initial : x at the start (n,).
 
     The states are `<name>.storage.q` (or `.p`), (n,), of a single port a number. Raises `ModelError` E110 for another `kind`.
@@ -52,8 +52,8 @@ def multiport(
     if count == 1:
         energy = _of_one_port(energy)
         start = initial[0] if np.shape(initial) == (1,) else initial
-    given: dict[str, Any] = {"nominal": nominal, "parameters": parameters, "signals": signals, "dimension": count}
-    storage, junction = makes[kind]("storage", energy=energy, initial=start, **given), meet("ports", dimension=count)
+    arguments: dict[str, Any] = {"nominal": nominal, "parameters": parameters, "signals": signals, "dimension": count}
+    storage, junction = makes[kind]("storage", energy=energy, initial=start, **arguments), meet("ports", dimension=count)
     graph.connect(junction, storage)
     for row, (port, domain) in zip(np.eye(count), ports.items(), strict=True):
         if kind == "C":
@@ -66,5 +66,5 @@ def multiport(
 
 
 def _of_one_port(energy: Callable[..., Any]) -> Callable[..., Any]:
-    """The energy over the number that a bond of dimension 1 has, in place of an array (1,)."""
+    """Return the energy as a function of a number, which a bond of dimension 1 has, in place of an array (1,)."""
     return lambda x, *others: energy(array([x]), *others)

@@ -1,6 +1,6 @@
-"""Flattening: a `Graph` with its nested graphs -> one flat `Model`, or the problems that prevent it.
+"""Flatten a `Graph` with its nested graphs into one `Model`, or report the problems that prevent it.
 
-Names become paths here and signal references become full names; `joining` makes the bonds.
+Names become paths and signal references become full names; `joining` creates the bonds.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from bondgraph.model.model import Collider, CollisionSet, ContactPoint, Model, S
 
 
 def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
-    """Flat model and all problems found on the way (the model is only valid without problems)."""
+    """Return the flat model and all problems (the model is only valid without problems)."""
     problems: list[Problem] = []
     scopes = list(_scopes(graph, "", (graph,), problems))
-    for own in dict.fromkeys(scope.graph for scope in scopes):
-        problems += own.problems
+    for each in dict.fromkeys(scope.graph for scope in scopes):
+        problems += each.problems
     elements = {
         scope.prefix + name: part for scope in scopes for name, part in scope.graph.parts.items() if isinstance(part, Element)
     }
-    known = signal_names(scopes, elements, problems)
-    aliases = _aliases(scopes, known, problems)
-    resolver = _Resolver({scope.prefix: scope for scope in scopes}, known, aliases, problems)
+    names = signal_names(scopes, elements, problems)
+    aliases = _aliases(scopes, names, problems)
+    resolver = _Resolver({scope.prefix: scope for scope in scopes}, names, aliases, problems)
     flat = {path: _flat_element(path, element, resolver) for path, element in elements.items()}
     automata = {
         scope.prefix + name: _flat_automaton(scope.prefix, automaton, resolver)
@@ -47,9 +47,9 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
         if isinstance(port.owner, Element)
     )
     contacts = tuple(_flat_contact(scope.prefix, contact, resolver) for scope in scopes for contact in scope.graph.contacts)
-    collisions = tuple(_flat_collisions(scope.prefix, one, resolver) for scope in scopes for one in scope.graph.collisions)
-    shown = (_flat_visible(scope.prefix, one, resolver) for scope in scopes for one in scope.graph.visible)
-    visible = tuple(one for one in shown if one is not None)
+    collisions = tuple(_flat_collisions(scope.prefix, each, resolver) for scope in scopes for each in scope.graph.collisions)
+    visible_parts = (_flat_visible(scope.prefix, each, resolver) for scope in scopes for each in scope.graph.visible)
+    visible = tuple(each for each in visible_parts if each is not None)
     return Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed, contacts, collisions, visible), problems
 
 
@@ -64,15 +64,15 @@ def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
     }
     law = element.law
     if isinstance(law, Switched) and law.automaton is not None:
-        own = _automaton_of(path, law.automaton, element, resolver)
-        law = law if own == law.automaton else replace(law, automaton=own)
+        automaton = _automaton_of(path, law.automaton, element, resolver)
+        law = law if automaton == law.automaton else replace(law, automaton=automaton)
     if path == element.name and signals == element.signals and law is element.law and not values:
         return element
     return replace(element, name=path, law=law, signals=signals, parameters={**element.parameters, **values})
 
 
 def _is_flat(element: Element) -> bool:
-    """Whether it says nothing of anything else in its graph."""
+    """Return True if an element refers to nothing else in its graph."""
     if element.signals or isinstance(element.law, Switched):
         return False
     for parameter in element.parameters.values():  # noqa: SIM110 - there are many elements
@@ -82,7 +82,7 @@ def _is_flat(element: Element) -> bool:
 
 
 def _automaton_of(path: str, automaton: str, element: Element, resolver: _Resolver) -> str:
-    """Path of the automaton that decides over an element."""
+    """Return the path of the automaton that controls an element."""
     return resolver.resolve(_prefix(path), f"{automaton}.mode", path, element.place).removesuffix(".mode")
 
 
@@ -91,8 +91,8 @@ def _scopes(graph: Draft, prefix: str, above: tuple[Draft, ...], problems: list[
     for name, part in graph.parts.items():
         if not isinstance(part, Draft):
             continue
-        if len(above) > DEEPEST:
-            title = f'graph "{part.name}" is nested {DEEPEST} deep'
+        if len(above) > MAX_DEPTH:
+            title = f'graph "{part.name}" is nested {MAX_DEPTH} deep'
             cures = ("parts side by side in one Graph, joined by bonds, in place of one inside the other",)
             problems.append(Problem("E159", title, (f"inside: {prefix[:60]} ...",), (part.place,), cures))
         elif part in above:
@@ -103,32 +103,32 @@ def _scopes(graph: Draft, prefix: str, above: tuple[Draft, ...], problems: list[
             yield from _scopes(part, f"{prefix}{name}.", (*above, part), problems)
 
 
-DEEPEST = 100
-"""How many graphs may be inside one another."""
+MAX_DEPTH = 100
+"""Largest depth of nested graphs."""
 
 
 def _prefix(path: str) -> str:
     return path[: path.rfind(".") + 1]
 
 
-def _aliases(scopes: list[Scope], known: SignalNames, problems: list[Problem]) -> dict[str, str]:
+def _aliases(scopes: list[Scope], names: SignalNames, problems: list[Problem]) -> dict[str, str]:
     aliases = {scope.prefix + name: scope.prefix + path for scope in scopes for name, path in scope.graph.exports.items()}
     for name, path in list(aliases.items()):
-        if name in known:
+        if name in names:
             details = ("an exported signal is one of them",)
             problems.append(Problem("E101", f'two values are called "{name}"', details, cures=("export it under another name",)))
         seen = {name}
         while path in aliases and path not in seen:
             seen.add(path)
             path = aliases[path]
-        if path not in known:
-            problems.append(_unknown(path, name, None, known))
+        if path not in names:
+            problems.append(_unknown(path, name, None, names))
         aliases[name] = path
     return aliases
 
 
-def _unknown(reference: str, user: str, place: Place | None, known: Iterable[str]) -> Problem:
-    near = difflib.get_close_matches(reference, [*known], n=3, cutoff=0.6)
+def _unknown(reference: str, user: str, place: Place | None, names: Iterable[str]) -> Problem:
+    near = difflib.get_close_matches(reference, [*names], n=3, cutoff=0.6)
     title = f'"{user}" reads the signal "{reference}", which does not exist'
     details = (f"near it: {', '.join(near)}",) if near else ()
     return Problem("E106", title, details, (place,), ("name a state, an effort or flow, or an output as <element>.<signal>",))
@@ -137,27 +137,27 @@ def _unknown(reference: str, user: str, place: Place | None, known: Iterable[str
 @dataclass(frozen=True)
 class _Resolver:
     scopes: dict[str, Scope]
-    known: SignalNames
+    names: SignalNames
     aliases: dict[str, str]
     problems: list[Problem]
 
     def resolve(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
-        """Full path of a signal that is written `reference` in the graph with this prefix: that of this graph, or of the nearest
+        """Return the full path of a signal named `reference` in the graph with this prefix: in this graph, or in the nearest
         graph around it that has one."""
         around: str | None = prefix
         while around is not None:
             inside, outside = self.scopes[around].graph, _around(around)
             if reference in inside.inputs:
-                return self._fed(around, reference, user, place)
+                return self._source_of(around, reference, user, place)
             candidate = self.aliases.get(around + reference, around + reference)
-            if candidate in self.known:
+            if candidate in self.names:
                 return candidate
             around = outside
-        self.problems.append(_unknown(prefix + reference, user, place, {*self.known, *self.aliases}))
+        self.problems.append(_unknown(prefix + reference, user, place, {*self.names, *self.aliases}))
         return reference
 
-    def _fed(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
-        """Full path of what feeds a signal input of the graph with this prefix."""
+    def _source_of(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
+        """Return the full path of the source of a signal input of the graph with this prefix."""
         inside, around = self.scopes[prefix].graph, _around(prefix)
         source = None if around is None else self.scopes[around].graph.wires.get((inside.name, reference))
         if around is not None and source is not None:
@@ -169,7 +169,7 @@ class _Resolver:
 
 
 def _around(prefix: str) -> str | None:
-    """Prefix of the graph around the one with this prefix; None around the whole."""
+    """Return the prefix of the graph around the one with this prefix; None for the outermost."""
     return _prefix(prefix.removesuffix(".")) if prefix else None
 
 
@@ -209,8 +209,8 @@ def _flat_contact(prefix: str, contact: ContactPoint, resolver: _Resolver) -> Co
     def full(reference: str) -> str:
         return resolver.resolve(prefix, reference, f"{path} (contact)", None)
 
-    def entry(given: SignalEntry) -> SignalEntry:
-        return SignalEntry(full(given.signal), given.index)
+    def entry(local: SignalEntry) -> SignalEntry:
+        return SignalEntry(full(local.signal), local.index)
 
     return replace(
         contact,
@@ -241,7 +241,7 @@ def _flat_collisions(prefix: str, collisions: CollisionSet, resolver: _Resolver)
 
 
 def _flat_visible(prefix: str, visible: Visible, resolver: _Resolver) -> Visible | None:
-    """None where its signals lead nowhere: whatever else reads them says so."""
+    """Return the flat visible part; None where its signals do not exist, which their other users report."""
     path, missing = (prefix + visible.path).removesuffix("."), replace(resolver, problems=[])
     signals = {use: missing.resolve(prefix, signal, path, None) for use, signal in visible.signals.items()}
     return None if missing.problems else replace(visible, path=path, signals=signals)

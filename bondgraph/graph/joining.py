@@ -1,6 +1,6 @@
-"""Joining: links as the user made them -> bonds with ports, dimension, domain and frame.
+"""Bonds of a flat model from the user's links, with ports, dimension, domain and frame.
 
-What one end of a bond leaves open, the other decides, and junctions carry it on to all their bonds.
+A property that one end of a bond leaves open comes from the other end, and junctions propagate it to all their bonds.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from bondgraph.model.model import Bond, End
 
 @dataclass(frozen=True)
 class Scope:
-    """A graph at its place in the whole: its prefix is its path and a dot, empty for the outermost."""
+    """Nested graph with its prefix: its path and a dot, empty for the outermost."""
 
     graph: Draft
     prefix: str
 
 
 class _Draft(NamedTuple):
-    """A bond whose properties are still being gathered."""
+    """Bond whose properties are not yet complete."""
 
     name: str
     ends: tuple[End, End]
@@ -36,59 +36,59 @@ class _Draft(NamedTuple):
 
 
 def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Problem]) -> tuple[Bond, ...]:
-    """Bonds of all graphs, with the problems of ends and unlike properties appended to `problems`."""
+    """Return the bonds of all graphs; append problems of ends and of unequal properties to `problems`."""
     for path, element in flat.items():
         for port in element.ports:
             if port.dimension is not None:
-                problems += _unsound_dimensions(path, element, port)
+                problems += _invalid_dimensions(path, element, port)
     free = {path: element.ports for path, element in flat.items() if not isinstance(element.law, Junction)}
     drafts: list[_Draft] = []
     counts: dict[str, int] = {}
     for scope in scopes:
         for link in scope.graph.links:
             label = f"{_label(scope.prefix, link.tail)} -> {_label(scope.prefix, link.head)}"
-            one = _end(scope, link.tail, label, flat, free, link.place, problems)
-            other = _end(scope, link.head, label, flat, free, link.place, problems)
-            if one is None or other is None:
+            tail_end = _end(scope, link.tail, label, flat, free, link.place, problems)
+            head_end = _end(scope, link.head, label, flat, free, link.place, problems)
+            if tail_end is None or head_end is None:
                 continue
-            tail, head = one[0], other[0]
+            tail, head = tail_end[0], head_end[0]
             if tail.element == head.element:
                 title = f'a bond joins {flat[tail.element].kind} "{tail.element}" to itself'
                 problems.append(Problem("E126", title, (f"bond: {label}",), (link.place,), ("connect it to another element",)))
                 continue
             count = counts[label] = counts.get(label, 0) + 1
             name = label if count == 1 else f"{label} ({count})"
-            drafts.append(_Draft(name, (tail, head), (one[1], other[1]), link.place))
+            drafts.append(_Draft(name, (tail, head), (tail_end[1], head_end[1]), link.place))
     cures = ("connect it to a junction, or remove the element",)
     for path, ports in free.items():
         element = flat[path]
         for port in ports:
             title = f'port "{port.name}" of {element.kind} "{path}" is not connected'
             problems.append(Problem("E104", title, places=(element.place,), cures=cures))
-    met = {id(port): port for draft in drafts for port in draft.ports}
-    said = any(p.dimension is not None or p.domain is not None or p.frame is not None for p in met.values())
+    ports_by_id = {id(port): port for draft in drafts for port in draft.ports}
+    has_properties = any(p.dimension is not None or p.domain is not None or p.frame is not None for p in ports_by_id.values())
     dimensions, domains, frames = (
-        _spread(attribute, code, drafts, flat, problems) if said else {}
+        _propagated(attribute, code, drafts, flat, problems) if has_properties else {}
         for attribute, code in (("dimension", "E103"), ("domain", "E105"), ("frame", "E109"))
     )
     bonds = []
     for index, draft in enumerate(drafts):
         domain, frame = domains.get(index) or GENERIC, frames.get(index)
-        given = dimensions.get(index) or domain.dimension
-        size = given if isinstance(given, int) else 1
+        dimension = dimensions.get(index) or domain.dimension
+        size = dimension if isinstance(dimension, int) else 1
         bonds.append(Bond(draft.name, *draft.ends, size, domain, str(frame) if frame else None, draft.place))
     return tuple(bonds)
 
 
-def _unsound_dimensions(path: str, element: Element, port: Port) -> Iterator[Problem]:
-    """A port whose dimension is no positive integer that its domain allows (E103)."""
+def _invalid_dimensions(path: str, element: Element, port: Port) -> Iterator[Problem]:
+    """Yield a problem for a port whose dimension is not a positive integer that its domain allows (E103)."""
     n, domain = port.dimension, port.domain
     fixed = domain.dimension if domain else None
     if isinstance(n, int) and not isinstance(n, bool) and n > 0 and fixed in (None, n):
         return
-    asks = f"bonds of domain {domain.name} have dimension {fixed}" if domain and fixed else "it must be 1, 2, 3 ..."
+    why = f"bonds of domain {domain.name} have dimension {fixed}" if domain and fixed else "it must be 1, 2, 3 ..."
     cures = ("another dimension" + (", or a domain whose bonds may have it" if fixed else ""),)
-    yield Problem("E103", f'{element.kind} "{path}" asks for dimension {n}', (asks,), (element.place,), cures)
+    yield Problem("E103", f'{element.kind} "{path}" asks for dimension {n}', (why,), (element.place,), cures)
 
 
 def _label(prefix: str, reference: PortRef) -> str:
@@ -105,71 +105,74 @@ def _end(
     place: Place | None,
     problems: list[Problem],
 ) -> tuple[End, Port] | None:
-    """The element's port that a reference means: through exposed ports of nested graphs down to an element."""
+    """Resolve a reference through exposed ports of nested graphs to an element's port."""
     (owner, name), graph, path = reference, scope.graph, scope.prefix
     while isinstance(owner, Draft) and _holds(graph, owner):
         graph, path = owner, f"{path}{owner.name}."
-        wanted = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")
-        if wanted not in owner.ports:
-            title = f'graph "{owner.name}" has no port "{wanted}"'
-            known = f"it exposes: {', '.join(owner.ports) or 'nothing'}"
-            cures = (f'{owner.name}.port(<name>), or {owner.name}.expose("{wanted or "port"}", <element>)',)
-            problems.append(Problem("E111", title, (known, f"bond: {label}"), (place,), cures))
+        port_name = name or (next(iter(owner.ports)) if len(owner.ports) == 1 else "")
+        if port_name not in owner.ports:
+            title = f'graph "{owner.name}" has no port "{port_name}"'
+            why = f"it exposes: {', '.join(owner.ports) or 'nothing'}"
+            cures = (f'{owner.name}.port(<name>), or {owner.name}.expose("{port_name or "port"}", <element>)',)
+            problems.append(Problem("E111", title, (why, f"bond: {label}"), (place,), cures))
             return None
-        owner, name = owner.ports[wanted].owner, owner.ports[wanted].name
+        owner, name = owner.ports[port_name].owner, owner.ports[port_name].name
     if not _holds(graph, owner):
         return None
     element_path = path + owner.name
     element = flat.get(element_path)
-    if element is None:  # of a graph that contains itself: E114 says so
+    if element is None:  # a graph that contains itself: E114 reports it
         return None
-    left = free.get(element_path)
-    if left is None:
+    remaining = free.get(element_path)
+    if remaining is None:
         return End(element_path, label), element.ports[0]
-    at = next((k for k, port in enumerate(left) if port.name == name), len(left)) if name else 0
-    if at >= len(left):
+    at = next((k for k, port in enumerate(remaining) if port.name == name), len(remaining)) if name else 0
+    if at >= len(remaining):
         details, cure = [f"bond: {label}"], "put a 0- or 1-junction where several bonds meet"
-        own = [port.name for port in element.ports]
-        if name and own and name not in own:
+        port_names = [port.name for port in element.ports]
+        if name and port_names and name not in port_names:
             title = f'{element.kind} "{element_path}" has no port "{name}"'
-            details, cure = [f"its ports: {', '.join(own)}", *details], "name one of its ports"
+            details, cure = [f"its ports: {', '.join(port_names)}", *details], "name one of its ports"
         elif not element.ports:
             title = f'"{element_path}" is a signal block and has no power port'
         else:
             title = f'{element.kind} "{element_path}" has no free port for another bond'
         problems.append(Problem("E112", title, tuple(details), (element.place, place), (cure,)))
         return None
-    port = left[at]
-    free[element_path] = left[:at] + left[at + 1 :]
+    port = remaining[at]
+    free[element_path] = remaining[:at] + remaining[at + 1 :]
     return End(element_path, port.name), port
 
 
 def _holds(graph: Draft, part: Element | Draft) -> bool:
-    """Whether a part is that of its name; of a second one E101 has told already."""
+    """Return True if a part is the registered one of its name; E101 has reported a second one."""
     return graph.parts.get(part.name) is part
 
 
-def _spread(attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]) -> dict[int, Any]:
-    """Value of one attribute for every bond, by its place: given at an end, or carried through junctions (and 1:n elements)."""
+def _propagated(
+    attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]
+) -> dict[int, Any]:
+    """Propagate one attribute to all bonds: given at an end, or carried through junctions (and 1:n elements). Return it by
+    index."""
     values: dict[int, tuple[object, str]] = {}
     queue: deque[int] = deque()
-    told: set[tuple[str, str]] = set()
-    silent: set[int] = set()  # ports, by identity: many elements share one
+    reported: set[tuple[str, str]] = set()
+    silent: set[int] = set()  # ids of ports: many elements share one
     for index, draft in enumerate(drafts):
         tail, head = draft.ports
         if id(tail) in silent and id(head) in silent:
             continue
         for end, port in zip(draft.ends, draft.ports, strict=True):
-            given = getattr(port, attribute)
-            if given is None and attribute == "dimension" and port.domain is not None:
-                given = port.domain.dimension
-            if given is None:
+            value = getattr(port, attribute)
+            if value is None and attribute == "dimension" and port.domain is not None:
+                value = port.domain.dimension
+            if value is None:
                 silent.add(id(port))
                 continue
-            if index in values and values[index][0] != given:
-                problems.append(_clash(attribute, code, draft, values[index], (given, end.element), flat))
+            if index in values and values[index][0] != value:
+                problems.append(_clash(attribute, code, draft, values[index], (value, end.element), flat))
             elif index not in values:
-                values[index] = (given, end.element)
+                values[index] = (value, end.element)
                 queue.append(index)
     if not values:
         return {}
@@ -187,8 +190,8 @@ def _spread(attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Ele
                 continue
             if end.element in agreed:
                 first, second = sorted((agreed[end.element][1], values[index][1]))
-                if agreed[end.element][0] != values[index][0] and (first, second) not in told:
-                    told.add((first, second))
+                if agreed[end.element][0] != values[index][0] and (first, second) not in reported:
+                    reported.add((first, second))
                     problems.append(_clash(attribute, code, drafts[index], agreed[end.element], values[index], flat))
                 continue
             agreed[end.element] = values[index]
@@ -206,7 +209,7 @@ def _keeps_dimension(element: Element) -> bool:
 def _clash(
     attribute: str, code: str, draft: _Draft, first: tuple[object, str], second: tuple[object, str], flat: dict[str, Element]
 ) -> Problem:
-    def said(entry: tuple[object, str]) -> str:
+    def request(entry: tuple[object, str]) -> str:
         value, path = entry
         shown = value.name if isinstance(value, Domain) else value
         return f'{flat[path].kind} "{path}" asks for {attribute} {shown}'
@@ -214,4 +217,6 @@ def _clash(
     first, second = sorted((first, second), key=lambda entry: entry[1])
     title = f'bond "{draft.name}" joins unlike {attribute}s'
     cures = ("put a TF, GY or MTF between them that says how the one becomes the other",)
-    return Problem(code, title, (said(first), said(second)), (flat[first[1]].place, flat[second[1]].place, draft.place), cures)
+    return Problem(
+        code, title, (request(first), request(second)), (flat[first[1]].place, flat[second[1]].place, draft.place), cures
+    )

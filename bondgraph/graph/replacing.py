@@ -1,4 +1,4 @@
-"""Replacing: whether one part of a graph can stand where another stood, and the links with their ends moved over."""
+"""Replace a part of a graph by another one with the same ports, inputs and exports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Part = Element | Draft
 
 
 def put_in_place(graph: Draft, name: str, part: Part) -> list[Problem]:
-    """Let `part` stand for the part `name` of a graph; the problems that prevent it, if any."""
+    """Replace the part `name` of a graph by `part`; return the problems that prevent it, if any."""
     old = graph.parts.get(name)
     if old is None:
         near = difflib.get_close_matches(name, graph.parts, n=3) or list(graph.parts)
@@ -23,12 +23,12 @@ def put_in_place(graph: Draft, name: str, part: Part) -> list[Problem]:
     problems = _differences(graph, old, part)
     if problems:
         return problems
-    alone = len(_ports(old)) == 1
+    has_one_port = len(_ports(old)) == 1
 
     def moved(reference: PortRef) -> PortRef:
         if reference.owner is not old:
             return reference
-        return PortRef(part, "" if alone else reference.name)
+        return PortRef(part, "" if has_one_port else reference.name)
 
     graph.parts[name] = part
     graph.links = [Link(moved(link.tail), moved(link.head), link.place) for link in graph.links]
@@ -41,37 +41,37 @@ def _ports(part: Part) -> tuple[str, ...]:
 
 
 def _differences(graph: Draft, old: Part, new: Part) -> list[Problem]:
-    found = []
+    problems = []
     if new.name != old.name:
         title = f'"{old.name}" cannot be replaced by "{new.name}": another name'
         cure = f'"{old.name}" as the name of the new part, since others speak of it by that'
-        found.append(_problem(title, (), cure, old, new))
-    mine, yours = _ports(old), _ports(new)
+        problems.append(_problem(title, (), cure, old, new))
+    old_ports, new_ports = _ports(old), _ports(new)
     bonds = sum(end.owner is old for link in graph.links for end in (link.tail, link.head))
-    single = len(mine) == len(yours) == 1
-    if (bonds > 1 and not _takes_many(new)) if single else set(mine) != set(yours):
+    single = len(old_ports) == len(new_ports) == 1
+    if (bonds > 1 and not _takes_many(new)) if single else set(old_ports) != set(new_ports):
         cure = "a part with the same ports; a nested Graph can expose them under these names"
-        shown: tuple[str, ...] = (f"ports of the old part: {_all(mine)}", f"ports of the new one: {_all(yours)}")
-        shown += (f"bonds at the old part: {bonds}",) if set(mine) == set(yours) else ()
-        found.append(_problem(f'"{old.name}" cannot be replaced: other ports', shown, cure, old, new))
-    fed = {given for part, given in graph.wires if part == old.name}
+        shown: tuple[str, ...] = (f"ports of the old part: {_all(old_ports)}", f"ports of the new one: {_all(new_ports)}")
+        shown += (f"bonds at the old part: {bonds}",) if set(old_ports) == set(new_ports) else ()
+        problems.append(_problem(f'"{old.name}" cannot be replaced: other ports', shown, cure, old, new))
+    fed = {name for part, name in graph.wires if part == old.name}
     inputs = set(new.inputs) if isinstance(new, Draft) else set()
     declared = set(old.inputs) if isinstance(old, Draft) else set()
     if inputs != declared | fed:
         shown = (f"inputs of the old part: {_all(declared | fed)}", f"inputs of the new one: {_all(inputs)}")
         cure = "declare_input with the same names in the new part"
-        found.append(_problem(f'"{old.name}" cannot be replaced: other signal inputs', shown, cure, old, new))
+        problems.append(_problem(f'"{old.name}" cannot be replaced: other signal inputs', shown, cure, old, new))
     exported = set(old.exports) if isinstance(old, Draft) else set()
     missing = exported - (set(new.exports) if isinstance(new, Draft) else set())
     if missing:
         cure = "export signals of the new part under these names"
         title = f'"{old.name}" cannot be replaced: exported signals are missing'
-        found.append(_problem(title, (f"missing: {_all(missing)}",), cure, old, new))
-    return found
+        problems.append(_problem(title, (f"missing: {_all(missing)}",), cure, old, new))
+    return problems
 
 
 def _takes_many(part: Part) -> bool:
-    """Whether the one port of a part is a junction, where several bonds may end."""
+    """Return True if the one port of a part is a junction, where several bonds may end."""
     while isinstance(part, Draft) and len(part.ports) == 1:
         part = next(iter(part.ports.values())).owner
     return isinstance(part, Element) and isinstance(part.law, Junction)

@@ -1,4 +1,4 @@
-"""Names of signals: elements and automata of a flat model in; whether a name is one of theirs, without a list of all, out."""
+"""Names of the signals of a flat model, looked up without a list of all of them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from bondgraph.model.modal import numbers_of
 
 
 def signals_of(path: str, element: Element) -> list[str]:
-    """Every signal that an element offers by name: `<path>.<local>`; one that is listed twice is ambiguous."""
+    """Return the names of all signals of an element, `<path>.<local>`; one that is listed twice is ambiguous."""
     start = f"{path}."
-    return [start + name for name in _local(element)]
+    return [start + name for name in _local_names(element)]
 
 
-def _local(element: Element) -> tuple[str, ...]:
-    """The same, as the element calls them."""
-    own: list[str] = []
+def _local_names(element: Element) -> tuple[str, ...]:
+    """Return the local names of all signals of an element."""
+    names: list[str] = []
     for key, parameter in element.parameters.items():
-        own.append(key)
+        names.append(key)
         if isinstance(parameter.value, ByMode):
-            own += numbers_of(key, parameter)
-    return (*own, *element.law.signals([port.name for port in element.ports]))
+            names += numbers_of(key, parameter)
+    return (*names, *element.law.signals([port.name for port in element.ports]))
 
 
 class SignalNames:
-    """All signals of a model: asked for few of them, since two elements have no path in common."""
+    """Signals of a model, evaluated for the looked-up elements only."""
 
     def __init__(self, elements: Mapping[str, Element], others: Mapping[str, None]):
         self._elements = elements
         self._others = others
-        self._known: dict[str, frozenset[str]] = {}
+        self._cache: dict[str, frozenset[str]] = {}
 
     def __contains__(self, name: str) -> bool:
         dot = name.find(".")
@@ -51,25 +51,25 @@ class SignalNames:
             yield from signals_of(path, element)
 
     def _signals(self, path: str) -> frozenset[str]:
-        found = self._known.get(path)
-        if found is None:
-            found = self._known[path] = frozenset(_local(self._elements[path]))
-        return found
+        names = self._cache.get(path)
+        if names is None:
+            names = self._cache[path] = frozenset(_local_names(self._elements[path]))
+        return names
 
 
 def signal_names(scopes: list[Scope], elements: Mapping[str, Element], problems: list[Problem]) -> SignalNames:
-    """All signals of a model; two of one name are a problem (within a block, `checks.check_blocks` says so)."""
+    """Return all signals of a model; report two with the same name (within a block, `checks.check_blocks` does)."""
 
     def twice(signal: str, why: str, place: Place | None, what: str) -> None:
         cures = (f"give the {what} another name",)
         problems.append(Problem("E101", f'two values are called "{signal}"', (why,), (place,), cures))
 
     for path, element in elements.items():
-        own = _local(element)
-        if len(set(own)) == len(own) or isinstance(element.law, SignalBlock):
+        local_names = _local_names(element)
+        if len(set(local_names)) == len(local_names) or isinstance(element.law, SignalBlock):
             continue
         seen: set[str] = set()
-        for name in own:
+        for name in local_names:
             if name in seen:
                 why = f'{element.kind} "{path}" has a value of this name already'
                 twice(f"{path}.{name}", why, element.place, "parameter")

@@ -241,11 +241,11 @@ def _colliding(known: set[str], collisions: CollisionSet) -> Iterator[str]:
         read = {body.pose, body.twist, *([] if body.momentum is None else [body.momentum])}
         yield from (f'"{body.path}" collides by {name[:60]!r}, which does not exist' for name in read - known)
     numbers, shaped = set(range(len(collisions.bodies))), {index for index, _ in collisions.shapes}
-    pairs = (*collisions.apart, *(collisions.only or ()))
+    pairs = (*collisions.exclude, *(collisions.only or ()))
     named = shaped.union(*pairs)
     yield from (f"there is no body number {index} that could collide" for index in named - numbers)
     yield from (f'"{collisions.bodies[index].path}" has no shape to collide with' for index in numbers - shaped)
     yield from (f"body number {i} would collide with itself" for i, j in pairs if i == j)
     e, mu = collisions.restitution, collisions.friction
-    if not (0.0 <= mu < float("inf") and 0.0 <= e <= 1.0 and collisions.most > 0):
-        yield f"bodies collide with friction {mu}, restitution {e} and {collisions.most} candidates"
+    if not (0.0 <= mu < float("inf") and 0.0 <= e <= 1.0 and collisions.max_contacts > 0):
+        yield f"bodies collide with friction {mu}, restitution {e} and {collisions.max_contacts} candidates"

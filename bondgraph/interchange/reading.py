@@ -10,7 +10,7 @@ import numpy as np
 
 from bondgraph.errors import ModelError, Place
 from bondgraph.interchange.formulas import Unsound, number_of, shape_of, size_of
-from bondgraph.interchange.records import RECORDS, Field, fields_of
+from bondgraph.interchange.records import RECORDS, Field, fields_of, word_of
 from bondgraph.interchange.strict import refused
 from bondgraph.model.domains import DOMAINS, Domain
 from bondgraph.model.model import End, Model
@@ -41,13 +41,15 @@ class Reading:
                 path, given.get("$is"), f"a kind of record that may stand here: {', '.join(k.__name__ for k in kinds[:14])}"
             )
         known, found = fields_of(kind), {}
-        if unknown := set(given) - {"$is", *known}:
+        words = {name: word_of(kind, name) for name in known}
+        if unknown := set(given) - {"$is", *words.values()}:
             raise self.wrong(path, min(unknown), f"a field of {kind.__name__}")
         for name, (form, default) in known.items():
-            if name in given:
-                found[name] = self.value(form, given[name], f"{path}.{name}" if path else name)
+            word = words[name]
+            if word in given:
+                found[name] = self.value(form, given[word], f"{path}.{word}" if path else word)
             elif default is MISSING:
-                raise refused("E353", self.file, path, f'a {kind.__name__} needs "{name}"')
+                raise refused("E353", self.file, path, f'a {kind.__name__} needs "{word}"')
         return self._made(kind, found, path)
 
     def _made(self, kind: type, found: Mapping[str, Any], path: str) -> Any:

@@ -50,6 +50,8 @@ ANYTHING = {(Visible, "shape")}
 """Fields of the model that hold whatever is allowed."""
 LEFT_OUT = {(Model, "starts")}
 """Fields that no file has: start values that follow from others are written as they were found."""
+WORDS = {(laws.Parameter, "max_value"): "most", (CollisionSet, "max_contacts"): "most", (CollisionSet, "exclude"): "apart"}
+"""Fields whose word in a file is not their name: files of version 1 have the words that they always had."""
 PLAIN = (str, int, float, bool)
 
 
@@ -84,6 +86,11 @@ _SIMPLE: dict[Any, Field] = {
     Op: Field("formula", ("operation",)),
     End: Field("end"),
 }
+
+
+def word_of(record: type, name: str) -> str:
+    """Return the word for a field of a record in a file."""
+    return WORDS.get((record, name), name)
 
 
 @functools.cache

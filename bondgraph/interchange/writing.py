@@ -15,7 +15,7 @@ from bondgraph.assembly.system import System
 from bondgraph.errors import ModelError, Place, ScrewbondError, refusal
 from bondgraph.interchange.formulas import RecordedFormula, Unsound, formula_of, shape_of, spelled
 from bondgraph.interchange.recording import recorded
-from bondgraph.interchange.records import KNOWN, OPERATIONS, RECORDS, Field, fields_of, is_default
+from bondgraph.interchange.records import KNOWN, OPERATIONS, RECORDS, Field, fields_of, is_default, word_of
 from bondgraph.interchange.replay import Missing
 from bondgraph.interchange.shapes import Owner, outs_of, shapes_of
 from bondgraph.model.automata import Automaton
@@ -51,7 +51,7 @@ class Transcript:
         for name, (form, default) in fields_of(kind).items():
             content = getattr(value, name)
             if not is_default(content, default):
-                found[name] = self.value(form, content, value, name)
+                found[word_of(kind, name)] = self.value(form, content, value, name)
         return found
 
     def value(self, form: Field, given: Any, record: Any, name: str, index: int = 0) -> Any:

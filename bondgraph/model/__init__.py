@@ -1,1 +1,1 @@
-"""Frozen records: laws, elements with their ports, automata and bonds as a graph says them in; what all later stages read out."""
+"""Frozen records of a model, which all later stages read: laws, elements with their ports, automata and bonds."""

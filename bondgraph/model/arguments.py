@@ -1,4 +1,4 @@
-"""Arguments of the element functions: numbers, parameters, domains and start values, with their usual errors."""
+"""Arguments of the element functions: numbers, parameters, domains and start values, with their common errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
-    """A domain by its name, or as it is."""
+    """Return a domain by its name, or unchanged."""
     if domain is None or isinstance(domain, Domain):
         return domain
     if domain not in DOMAINS:
@@ -32,26 +32,26 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
 
 
 def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = None) -> dict[str, Parameter]:
-    """Parameters of plain values; a `Parameter` stays as it is."""
+    """Return parameters of plain values; a `Parameter` stays unchanged."""
     units = units or {}
     return {
         name: value if isinstance(value, Parameter) else Parameter(value, units.get(name, "")) for name, value in values.items()
     }
 
 
-def bounded(value: Any, most: float = math.inf, not_below: str = "") -> Parameter:
-    """A parameter between zero and `most`, and no less than another parameter of its element."""
-    given = value if isinstance(value, Parameter) else Parameter(value)
-    return replace(given, most=most, not_below=not_below)
+def bounded(value: Any, max_value: float = math.inf, not_below: str = "") -> Parameter:
+    """Return a parameter between zero and `max_value`, and no less than another parameter of its element."""
+    parameter = value if isinstance(value, Parameter) else Parameter(value)
+    return replace(parameter, max_value=max_value, not_below=not_below)
 
 
-def value_of(given: Any) -> Any:
-    """The value of a `Parameter`, or what is given itself."""
-    return given.value if isinstance(given, Parameter) else given
+def value_of(argument: Any) -> Any:
+    """Return the value of a `Parameter`, or the argument itself."""
+    return argument.value if isinstance(argument, Parameter) else argument
 
 
 def size_of(value: Any) -> int | None:
-    """Bond dimension that a start value or source value implies; None where a scalar fits every dimension."""
+    """Return the bond dimension that a start value or source value implies; None for a scalar, which fits every dimension."""
     if value is None or type(value) is float:
         return None
     shape = shape_of(value)
@@ -59,7 +59,7 @@ def size_of(value: Any) -> int | None:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Shape of a value, () where it is no array; `checks.check_numbers` says so later, with all other problems."""
+    """Return the shape of a value, () where it is no array, which `checks.check_numbers` reports later."""
     value = value_of(value)
     value = next(iter(value.values.values()), 0.0) if isinstance(value, ByMode) else value
     try:
@@ -69,37 +69,41 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def one_of(kind: str, name: str, **choices: Any) -> str:
-    """Which of several arguments is given. Raises E110 unless it is exactly one."""
-    given = [key for key, value in choices.items() if value is not None]
-    if len(given) != 1:
-        title, why = f'{kind} "{name}" needs exactly one of {", ".join(choices)}', f"given: {', '.join(given) or 'none'}"
+    """Return the name of the only given argument of several. Raises E110 unless it is exactly one."""
+    present = [key for key, value in choices.items() if value is not None]
+    if len(present) != 1:
+        title, why = f'{kind} "{name}" needs exactly one of {", ".join(choices)}', f"given: {', '.join(present) or 'none'}"
         raise refusal("E110", title, f'{kind}("{name}", {next(iter(choices))}=...)', about=name, why=why)
-    return given[0]
+    return present[0]
 
 
 def of_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> None:
-    """Refuse a word of other domains than that of an element (E563)."""
-    own = domain_of(domain, name)
+    """Refuse a word of other domains than the element's (E563)."""
+    element_domain = domain_of(domain, name)
     allowed = COEFFICIENTS[word].domains
-    if own is None or not allowed or own not in DOMAINS.values() or own in (*allowed, GENERIC):
+    if element_domain is None or not allowed or element_domain not in DOMAINS.values() or element_domain in (*allowed, GENERIC):
         return
-    fitting = [one for one, known in COEFFICIENTS.items() if known.kind == kind and own in (known.domains or (own,))]
+    fitting = [
+        other
+        for other, coefficient in COEFFICIENTS.items()
+        if coefficient.kind == kind and element_domain in (coefficient.domains or (element_domain,))
+    ]
     whose = " and ".join(domain.name for domain in allowed)
-    title = f'{kind} "{name}" of the {own.name} domain has {word}, which is a word for {whose}'
-    raise refusal("E563", title, *(f'{kind}("{name}", {one}=...)' for one in fitting), about=name)
+    title = f'{kind} "{name}" of the {element_domain.name} domain has {word}, which is a word for {whose}'
+    raise refusal("E563", title, *(f'{kind}("{name}", {other}=...)' for other in fitting), about=name)
 
 
-def only_with_formula(kind: str, name: str, how: str, formula: str, **given: Any) -> None:
-    """Refuse arguments that belong to a formula of the user's own and would be ignored without one."""
-    extra = [key for key, value in given.items() if value]
+def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments: Any) -> None:
+    """Refuse arguments that belong to a user's formula and would be ignored without one."""
+    extra = [key for key, value in arguments.items() if value]
     if extra:
-        title = f'{kind} "{name}" has {how}, which leaves no use for {", ".join(extra)}'
-        cure = f'{kind}("{name}", {formula}=...) with {", ".join(extra)}, or {how} alone'
+        title = f'{kind} "{name}" has {word}, which leaves no use for {", ".join(extra)}'
+        cure = f'{kind}("{name}", {formula}=...) with {", ".join(extra)}, or {word} alone'
         raise refusal("E110", title, cure, about=name, why=f"{', '.join(extra)} belong to a formula of your own")
 
 
 def start_of(initial: Any, dimension: int | None) -> Any:
-    """Start value as floats, a scalar spread over a vector bond; what is no number is left for the checks."""
+    """Return a start value as floats, a scalar repeated over a vector bond; other values are left for the checks."""
     if type(initial) is float and dimension in (None, 1):
         return np.float64(initial)
     start = real(initial)
@@ -110,9 +114,9 @@ def start_of(initial: Any, dimension: int | None) -> Any:
     return start[()]
 
 
-def choice(kind: str, name: str, /, **given: tuple[str, tuple[str, ...]]) -> None:
-    """Refuse words that are none of those an argument may be (E110)."""
-    for argument, (word, words) in given.items():
+def choice(kind: str, name: str, /, **arguments: tuple[str, tuple[str, ...]]) -> None:
+    """Refuse words outside the choices of an argument (E110)."""
+    for argument, (word, words) in arguments.items():
         if word not in words:
             title = f'{kind} "{name}": {argument} cannot be {word!r}'
             why = f"it is one of {', '.join(words)}"
@@ -120,29 +124,29 @@ def choice(kind: str, name: str, /, **given: tuple[str, tuple[str, ...]]) -> Non
 
 
 def spelled_out(function: F) -> F:
-    """A function with `**given: Unpack[Keywords]`, whose signature lists these keywords with what they are by default.
+    """Decorate a function with `**keywords: Unpack[Keywords]`, so that its signature lists these keywords with their defaults.
 
-    A word that is none of them is a TypeError of the function itself, with the nearest that is.
+    An unknown keyword raises a TypeError of the function itself, which names a similar one.
     """
-    *own, rest = inspect.signature(function).parameters.values()
-    keywords = function.__globals__[rest.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
+    *named, variadic = inspect.signature(function).parameters.values()
+    keywords = function.__globals__[variadic.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
     more = [_keyword(name, kind.__forward_arg__) for name, kind in keywords.items()]
-    names = [parameter.name for parameter in (*own, *more)]
-    known = frozenset(names)
+    names = [parameter.name for parameter in (*named, *more)]
+    allowed = frozenset(names)
 
     @functools.wraps(function)
-    def checked(*arguments: Any, **given: Any) -> Any:
-        for word in given.keys() - known if given else ():
+    def checked(*arguments: Any, **keyword_arguments: Any) -> Any:
+        for word in keyword_arguments.keys() - allowed if keyword_arguments else ():
             near = "".join(f". Did you mean {other!r}?" for other in difflib.get_close_matches(word, names, n=1))
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {word!r}{near}")
-        return function(*arguments, **given)
+        return function(*arguments, **keyword_arguments)
 
-    signature = inspect.signature(function).replace(parameters=[*own, *more])
+    signature = inspect.signature(function).replace(parameters=[*named, *more])
     checked.__signature__ = signature  # type: ignore[attr-defined]
     return checked  # type: ignore[return-value]
 
 
 def _keyword(name: str, kind: str) -> inspect.Parameter:
-    """A keyword; of the kinds that there are, text is empty and everything else not given by default."""
+    """Return a keyword parameter: text is empty by default, everything else None."""
     default = "" if kind == "str" else (None, None) if kind.startswith("tuple") else None
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

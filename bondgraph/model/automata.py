@@ -1,4 +1,4 @@
-"""State machines, and functions of start values: what sets states besides the laws of the elements."""
+"""Automata (finite state machines) with transitions, and functions of start values."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from bondgraph.output.short_repr import brief
 @brief
 @dataclass(frozen=True)
 class Transition:
-    """A change of mode: it fires when guard(signals) crosses zero upward while the automaton is in `source`."""
+    """Transition of an automaton: it fires at an upward zero crossing of guard(signals) while the automaton is in `source`."""
 
     source: str
     target: str
     guard: Op | Callable[..., Any]
     signals: Sequence[str]
-    """What the guard reads; one alone as plain text. Kept as a tuple, as all lists of names here."""
+    """Signals of the guard; a single one as plain text. Stored as a tuple, as all lists of names here."""
     resets: Sequence[tuple[str, Op | Callable[..., Any], Sequence[str]]] = ()
-    """(state, op, signals): the state's value after the transition."""
+    """Values of states after the transition: (state, op, signals)."""
     kind: str = ""
     internal: bool = False
-    """Whether the event is one of the method (a change of chart), not of the physics."""
+    """True for an event of the method (a change of chart), not of the physics."""
     error: str | None = None
-    """Not None: the run ends here, with this as its reason."""
+    """Reason with which the run ends here; None to continue."""
     impact: Sequence[str] = ()
     """Constraints whose flow f this transition turns into -e f by an impulse, e their restitution; momentum is conserved."""
     accumulates: str | None = None
-    """State in which a run goes on where this transition happens ever faster, towards a limit (Zeno): the ball at rest."""
+    """State after an accumulation of this transition (Zeno): the ball at rest."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signals", names_of(self.signals, "signals"))
@@ -44,14 +44,14 @@ class Transition:
 @brief
 @dataclass(frozen=True)
 class Automaton:
-    """A finite state machine; its mode is the signal `<name>.mode`, the index of the state it is in."""
+    """Automaton (finite state machine); its mode is the signal `<name>.mode`, the index of its state."""
 
     name: str
     states: Sequence[str]
     initial: str
     transitions: Sequence[Transition]
     place: Place | None = None
-    """Where it was added to its graph."""
+    """Line that added it to its graph."""
 
     def __post_init__(self) -> None:
         need_name("automaton", self.name)
@@ -65,7 +65,7 @@ class Automaton:
 @brief
 @dataclass(frozen=True)
 class Start:
-    """Start values computed from other start values, floats only: results = function(*arguments) before every run.
+    """Function of start values, floats only: results = function(*arguments) before every run.
 
     A result that names an automaton sets its start state (by name); else it sets a state.
     """
@@ -74,4 +74,4 @@ class Start:
     arguments: tuple[str, ...]
     results: tuple[str, ...]
     place: Place | None = None
-    """Where it was added to its graph."""
+    """Line that added it to its graph."""

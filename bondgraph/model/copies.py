@@ -1,6 +1,6 @@
-"""Copies: what is built of formulas is not written to a pickle, and a frozen record is its own copy.
+"""Base classes of objects with formulas: they cannot be pickled, and a frozen record is its own copy.
 
-Formulas are functions of the user's, most of them without a name that another process could find.
+Formulas are functions of the user's, most of them without a name that another process could import.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from bondgraph.errors import refusal
 
 
 class OfFormulas:
-    """A thing that holds formulas: pickling it is refused (E157); copying it is not."""
+    """Object with formulas, which can be copied, but not pickled (E157)."""
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         why = "it holds formulas, which are functions and mean nothing in another process"
@@ -23,7 +23,7 @@ class OfFormulas:
 
 
 class Frozen(OfFormulas):
-    """A frozen record that holds formulas: it is its own copy."""
+    """Frozen record with formulas, which is its own copy."""
 
     def __copy__(self) -> Self:
         return self

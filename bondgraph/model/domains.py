@@ -1,16 +1,16 @@
-"""Physical domains: what effort and flow are called, and their units."""
+"""Physical domains: names and units of effort and flow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bondgraph.model.units import together
+from bondgraph.model.units import joined
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A pair of power-conjugate variables: effort * flow = power in W."""
+    """Physical domain with a pair of power-conjugate variables: effort * flow = power in W."""
 
     name: str
     effort: str
@@ -23,12 +23,12 @@ class Domain:
     """Dimension of every bond of the domain; None where it is free."""
 
     parts: tuple[str, str, str] = ("a compliance", "an inertia", "a resistance")
-    """What a C, an I and an R are called."""
+    """Names of a C, an I and an R."""
     energies: tuple[str, str] = ("in C", "in I")
-    """What the energy of a C and of an I is called."""
+    """Names of the energies of a C and of an I."""
 
     def part(self, kind: str) -> str:
-        """A C, I or R with what it is called here: "a C (a spring)"."""
+        """Return a C, I or R with its name in this domain: "a C (a spring)"."""
         return f"{'an' if kind in 'IR' else 'a'} {kind} ({self.parts['CIR'.index(kind)]})"
 
 
@@ -48,13 +48,13 @@ CHEMICAL = Domain("chemical", "chemical potential", "J/mol", "molar flow", "mol/
 SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", 6, energies=_MOTION)
 
 DOMAINS = {domain.name: domain for domain in (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, THERMAL, CHEMICAL, SCREW)}
-"""Every domain by its name."""
+"""Domains by name."""
 
 
 def motions(turns: Sequence[bool]) -> Domain:
-    """The domain of a bond of several motions, in order: for each, whether it turns (else it slides).
+    """Return the domain of a bond of several motions, in order: True for a rotation, False for a translation.
 
-    Of like ones that is rotation or translation, of a twist's six the screw's.
+    Equal motions give rotation or translation, the six of a twist the screw domain.
     """
     several = [ROTATION if turn else TRANSLATION for turn in turns]
     if list(turns) == [True] * 3 + [False] * 3:
@@ -62,7 +62,7 @@ def motions(turns: Sequence[bool]) -> Domain:
     if len(set(turns)) == 1:
         return several[0]
     units = [(d.effort_unit, d.flow_unit, d.displacement_unit, d.momentum_unit) for d in several]
-    effort, flow, displacement, momentum = (together(column) for column in zip(*units, strict=True))
+    effort, flow, displacement, momentum = (joined(column) for column in zip(*units, strict=True))
     names = "torques and forces", "velocities"
     return Domain(
         "rotation and translation", names[0], effort, names[1], flow, displacement, momentum, len(several), energies=_MOTION
@@ -71,14 +71,14 @@ def motions(turns: Sequence[bool]) -> Domain:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """What a linear C, I or R is given by.
+    """Coefficient of a linear C, I or R.
 
     Parameters
     ----------
     kind : "C", "I" or "R".
-    makes, of : the variables that it relates: a stiffness makes an effort of a displacement.
+    makes, of : result and argument: a stiffness maps a displacement to an effort.
     letter : in formulas.
-    domains : those whose word it is; empty where it is everyone's.
+    domains : domains that use the word; empty for all.
     """
 
     kind: str
@@ -89,7 +89,7 @@ class Coefficient:
 
     @property
     def positive(self) -> bool:
-        """Whether zero is excluded."""
+        """True if zero is excluded."""
         return self.kind == "I" or (self.kind == "C" and self.of == "effort")
 
 
@@ -107,4 +107,4 @@ COEFFICIENTS = {
     "damping": Coefficient("R", "effort", "flow", "D", _MECHANICAL),
     "conductance": Coefficient("R", "flow", "effort", "G"),
 }
-"""Every word for the one number of a linear C, I or R, which is the name of its parameter as well."""
+"""Coefficients of a linear C, I or R by word, which is also the name of the parameter."""

@@ -1,4 +1,4 @@
-"""Element: one node of a graph - its law, its ports, and the line where the user created it."""
+"""Element: node of a bond graph with its law, its ports, and the user's line that created it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ L = TypeVar("L", bound=Law)
 @brief
 @dataclass(frozen=True)
 class Port:
-    """A place where a bond can end. Dimension, domain and frame are None where the bond decides."""
+    """Port of an element. Dimension, domain and frame are None where the bond determines them."""
 
     name: str
     dimension: int | None = None
@@ -33,13 +33,13 @@ class Port:
 @brief
 @dataclass(frozen=True, eq=False)
 class Element(Frozen):
-    """A node of the graph: its kind and name, what it does (law), and where the user created it."""
+    """Node of the graph: its kind, name, law and ports, and the user's line that created it."""
 
     kind: str
     name: str
     law: Law
     ports: tuple[Port, ...] = ()
-    """Empty for junctions, which have as many ports as bonds."""
+    """Ports; empty for junctions, which have as many ports as bonds."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     signals: tuple[str, ...] = ()
     symbols: Mapping[str, str] = field(default_factory=dict)
@@ -48,40 +48,40 @@ class Element(Frozen):
     frame: str | None = None
     place: Place | None = None
     automaton: Automaton | None = None
-    """A state machine of the element's own, which bears its name."""
+    """Automaton of the element, which has its name."""
 
     def __post_init__(self) -> None:
         need_name(self.kind, self.name)
 
     def law_as(self, kind: type[L]) -> L:
-        """The law, as what it is."""
+        """Return the law as an instance of its class, for type checkers."""
         assert isinstance(self.law, kind)
         return self.law
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Every signal that it depends on: those it was given, and the mode of the automaton that switches it."""
+        """Signals that the element depends on: its arguments, and the mode of the automaton that switches it."""
         law = self.law
         return (*self.signals, law.mode) if isinstance(law, Switched) and law.automaton is not None else self.signals
 
     def port(self, name: str) -> PortRef:
-        """Reference to one named port of this element, for `Graph.connect`."""
+        """Return a reference to a port of this element by name, for `Graph.connect`."""
         return PortRef(self, name)
 
 
 @brief
 class PortRef(NamedTuple):
-    """One named port of an element or of a nested graph."""
+    """Reference to a port of an element or of a nested graph by name."""
 
     owner: Any
     name: str
 
 
 class OnePort(TypedDict, total=False):
-    """What every element with one kind of port takes besides its own arguments."""
+    """Common arguments of elements with one kind of port."""
 
     dimension: int | None
-    """Components of its effort and flow; None: as its start value or parameters say, else its bond."""
+    """Number of components of its effort and flow; None: that of its start value or parameters, else of its bond."""
     domain: Domain | str | None
     symbols: Mapping[str, str] | None
     """LaTeX of its signals and parameters, by local name."""
@@ -96,24 +96,24 @@ def one_port(
     signals: Sequence[str] = (),
     *,
     port: str = "1",
-    **own: Unpack[OnePort],
+    **arguments: Unpack[OnePort],
 ) -> Element:
-    """Element of one kind of port, in the domain and frame of that port; `parameters` are plain values or `Parameter`s."""
-    dimension, frame, symbols = own.get("dimension"), own.get("frame"), own.get("symbols")
-    found = domain_of(own.get("domain"), name)
-    is_open = dimension is None and found is None and frame is None
-    ports = _open_port(port) if is_open else (Port(port, dimension, found, frame),)
+    """Return an element with one kind of port, in the domain and frame of that port; `parameters` are values or `Parameter`s."""
+    dimension, frame, symbols = arguments.get("dimension"), arguments.get("frame"), arguments.get("symbols")
+    domain = domain_of(arguments.get("domain"), name)
+    is_open = dimension is None and domain is None and frame is None
+    ports = _open_port(port) if is_open else (Port(port, dimension, domain, frame),)
     values, read = parameters_of(parameters), names_of(signals, "signals")
-    return Element(kind, name, law, ports, values, read, dict(symbols or {}), found, frame, caller_place())
+    return Element(kind, name, law, ports, values, read, dict(symbols or {}), domain, frame, caller_place())
 
 
 @functools.cache
 def _open_port(name: str) -> tuple[Port]:
-    """The port of an element of which its bond decides everything; a large model has many."""
+    """Return a port whose bond determines all properties; cached, since a large model has many."""
     return (Port(name),)
 
 
 def named(elements: Sequence[Element], most: int = 12) -> str:
-    """Elements in words for a message, at most so many."""
+    """Format elements for a message, at most `most` of them."""
     shown = [f'{e.kind} "{e.name}"' for e in elements[:most]]
     return ", ".join(shown + ([f"{len(elements) - most} more"] if len(elements) > most else []))

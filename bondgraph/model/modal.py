@@ -1,4 +1,4 @@
-"""Values that depend on the mode of an automaton: a damper that switches, a gear, a voltage that is on or off."""
+"""Parameters that depend on the mode of an automaton: a switching damper, a gear, a voltage that is on or off."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from screws.scalars import array, equal, where
 
 
 def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode:
-    """A value for each state of an automaton, wherever an element takes a number or array as its parameter.
+    """Return a parameter with a value for each state of an automaton, in place of a number or array.
 
     Parameters
     ----------
     automaton : its name, as in `X0(automaton=...)`.
-    values : state -> number or array; all states of the automaton, all of one shape.
+    values : number or array by state; all states of the automaton, all of the same shape.
 
-    The parameter `damper.resistance` is then a signal, and `damper.resistance in free` a parameter for each state. What the
-    stored energy of a C or I changes by at the switch is booked as lost. E139 where the states are not the automaton's.
+    The parameter `damper.resistance` is then a signal, and `damper.resistance in free` a parameter for each state. The change of
+    the stored energy of a C or I at the switch is booked as lost. E139 where the states are not the automaton's.
 
     >>> from bondgraph import R, by_mode
     >>> damper = R("damper", by_mode("bumper", {"free": 0.0, "contact": 5.0}))
@@ -31,7 +31,7 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode:
 
 
 def numbers_of(name: str, parameter: Parameter) -> dict[str, Any]:
-    """The numbers of a parameter by name: itself, or one for each state of an automaton."""
+    """Return the numbers of a parameter by name: itself, or one for each state of an automaton."""
     value = parameter.value
     if isinstance(value, ByMode):
         return {f"{name} in {state}": each for state, each in value.values.items()}
@@ -39,22 +39,22 @@ def numbers_of(name: str, parameter: Parameter) -> dict[str, Any]:
 
 
 def choose_by(indices: tuple[int, ...]) -> Op:
-    """(mode, values ...) -> the value for the mode; `indices` are the modes of the values."""
+    """Return the operation (mode, values ...) -> the value for the mode; `indices` are the modes of the values."""
 
     def chosen(mode: Any, *values: Any) -> Any:
-        found = values[-1]
+        result = values[-1]
         for index, value in zip(indices[:-1], values[:-1], strict=True):
             condition = equal(mode, float(index))
-            flat = [where(condition, v, f) for v, f in zip(np.ravel(value), np.ravel(found), strict=True)]
-            found = array(flat).reshape(np.shape(value)) if np.shape(value) else flat[0]
-        return found
+            flat = [where(condition, v, f) for v, f in zip(np.ravel(value), np.ravel(result), strict=True)]
+            result = array(flat).reshape(np.shape(value)) if np.shape(value) else flat[0]
+        return result
 
     rows = r" \\ ".join(rf"#{k} & #1 = {index}" for k, index in enumerate(indices, start=2))
     return Op("value by mode", chosen, rf"\begin{{cases}} {rows} \end{{cases}}")
 
 
 def modal_parameters(element: Element) -> dict[str, ByMode]:
-    """Parameters of an element that depend on the mode of an automaton."""
-    if not element.parameters:  # as of junctions, which are many
+    """Return the parameters of an element that depend on the mode of an automaton."""
+    if not element.parameters:  # such as the many junctions
         return {}
     return {name: p.value for name, p in element.parameters.items() if isinstance(p.value, ByMode)}

@@ -1,4 +1,4 @@
-"""Model: the frozen, flat graph that every later stage reads. Names are paths in the user's words (`arm.elbow`)."""
+"""Model: the frozen, flat bond graph that all later stages read. Names are paths in the user's words (`arm.elbow`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
 from bondgraph.output.short_repr import brief
+from screws.renamed import answer_old_names
 from screws.shapes import Arrangement, Solid, arrangement
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class End(NamedTuple):
-    """One end of a bond: an element's path and its port's name (of a junction: the bond's own name)."""
+    """End of a bond: an element's path and its port's name (of a junction: the bond's name)."""
 
     element: str
     port: str
@@ -29,7 +30,7 @@ class End(NamedTuple):
 @brief
 @dataclass(frozen=True)
 class Bond:
-    """Half arrow from tail to head: effort * flow > 0 is power from tail to head."""
+    """Bond with a half arrow from tail to head: effort * flow > 0 is power from tail to head."""
 
     name: str
     tail: End
@@ -41,7 +42,7 @@ class Bond:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of its effort and its flow: () for dimension 1."""
+        """Shape of its effort and its flow: () for dimension 1."""
         return (self.dimension,) if self.dimension > 1 else ()
 
     @property
@@ -52,7 +53,7 @@ class Bond:
 
 @dataclass(frozen=True)
 class SignalEntry:
-    """A number in a signal: the signal's path, and the entry's index where it is a vector."""
+    """Number in a signal: the signal's path, and the entry's index in a vector."""
 
     signal: str
     index: int | None = None
@@ -61,37 +62,37 @@ class SignalEntry:
 @brief
 @dataclass(frozen=True)
 class ContactPoint:
-    """One place where two bodies may touch, whatever law acts in it. Time stepping, pictures and reports read these records;
-    nothing finds a contact by how its signals are called."""
+    """Contact of two bodies, with any law. Time stepping, pictures and reports read these records; nothing identifies a contact
+    by the names of its signals."""
 
     path: str
-    """Of the graph that holds it; a name of its own where one graph holds several."""
+    """Path of its graph; a separate name where one graph holds several."""
     gap: str
     """Signal: distance of the surfaces, m, negative where they overlap."""
     gap_rate: str
     """Signal: its rate, m/s."""
     normal: SignalEntry | None = None
-    """Force that presses the bodies apart, N, positive; None: there is no law but that of a step."""
+    """Force that presses the bodies apart, N, positive; None without a law other than that of a step."""
     slip: tuple[SignalEntry, ...] = ()
-    """Velocities of body 2 beside body 1 in the tangent plane, perpendicular to each other, m/s; none without friction."""
+    """Velocities of body 2 relative to body 1 in the tangent plane, perpendicular to each other, m/s; none without friction."""
     friction: str | None = None
     """Parameter: coefficient of the friction cone; None without friction."""
     off: tuple[tuple[str, str], ...] = ()
-    """(automaton, state): states in which the law gives no force."""
+    """States of automata in which the law gives no force: (automaton, state)."""
     ignored: tuple[str, ...] = ()
-    """States that belong to the law and not to the bodies: deformations of its springs."""
+    """States of the law, not of the bodies: deformations of its springs."""
     frames: tuple[str, ...] = ()
-    """Signals: poses (4, 4) of the frames of the contact in the axes of body 1 and of body 2; none of one without frames."""
+    """Signals: poses (4, 4) of the frames of the contact in the axes of body 1 and of body 2; empty without frames."""
     stepped: tuple[str, ...] = ()
-    """Signals of the normal force and, with friction, of that in the tangent plane, which steps of time alone give it: another
-    run is refused (E434). None where a law of its own acts."""
+    """Signals of the normal force and, with friction, of that in the tangent plane, which only time stepping provides: other runs
+    are refused (E434). Empty where the contact has a law."""
     place: Place | None = field(default=None, compare=False)
     """Line of the user's source."""
 
 
 @dataclass(frozen=True)
 class Collider:
-    """A body that may collide: where it is and how it moves."""
+    """Body that may collide: signals of its pose and motion."""
 
     path: str
     pose: str
@@ -99,56 +100,57 @@ class Collider:
     twist: str
     """Signal (6,): its twist T_0_0_b in world coordinates."""
     momentum: str | None = None
-    """State (6,) of a free body: its momentum in body coordinates; None for bodies that are moved or held."""
+    """State (6,) of a free body: its momentum in body coordinates; None for prescribed or fixed bodies."""
     fixed: bool = False
-    """Whether it never moves."""
+    """True if it never moves."""
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True, eq=False)
 class CollisionSet:
-    """Bodies with shapes that may touch anywhere. Where they do is found anew in every step: it is data, no state."""
+    """Set of bodies with shapes that may touch anywhere. Their contacts are found in every step, and are no states."""
 
     bodies: tuple[Collider, ...]
     shapes: tuple[tuple[int, Solid], ...]
     """Shapes by the number of their body."""
     friction: float
     restitution: float
-    most: int
-    """More candidates than this end a run."""
-    apart: tuple[tuple[int, int], ...] = ()
-    """Pairs of bodies that are not looked at."""
+    max_contacts: int
+    """Largest number of contact candidates; more end a run."""
+    exclude: tuple[tuple[int, int], ...] = ()
+    """Pairs of bodies that are not checked for contact."""
     only: tuple[tuple[int, int], ...] | None = None
-    """Pairs that are looked at; None: all."""
+    """Pairs that are checked; None for all."""
 
     def arranged(self, number: Sequence[int]) -> Arrangement:
-        """Its shapes for a search over bodies of which `number` says which its own are."""
+        """Return its shapes for a contact search over more bodies; `number` holds the numbers of its bodies."""
         held = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
         only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
-        apart = [(number[i], number[j]) for i, j in self.apart]
-        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, apart=apart, only=only)
+        apart = [(number[i], number[j]) for i, j in self.exclude]
+        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, exclude=apart, only=only)
 
 
 @brief
 @dataclass(frozen=True, eq=False)
 class Visible:
-    """Something that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result are made from these
-    records; nothing finds a body by how its signals are called."""
+    """Part that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result read these records;
+    nothing identifies a body by the names of its signals."""
 
     kind: str
-    """Who draws it, by name."""
+    """Name of the drawing function."""
     signals: Mapping[str, str]
-    """What it is for -> signal: where the thing is at every time of a run."""
+    """Signals by use, such as its pose at every time of a run."""
     shape: Any = None
-    """A frozen record that whoever draws it reads, and nobody else."""
+    """Frozen record that only the drawing function reads."""
     path: str = ""
-    """Of the graph that holds it; a name of its own where one graph holds several of a kind."""
+    """Path of its graph; a separate name where one graph holds several of a kind."""
 
 
 @brief
 @dataclass(frozen=True)
 class Model(Frozen):
-    """A complete graph: elements by path, bonds, automata, signal aliases, and where nested graphs lie."""
+    """Complete graph: elements by path, bonds, automata, signal aliases, and paths of nested graphs."""
 
     name: str
     elements: Mapping[str, Element]
@@ -156,38 +158,38 @@ class Model(Frozen):
     automata: Mapping[str, Automaton]
     starts: tuple[Start, ...]
     aliases: Mapping[str, str]
-    """Exported signal name (`egg 2.pose`) -> the value it stands for."""
+    """Names of values by exported signal name (`egg 2.pose`)."""
     groups: tuple[str, ...] = ()
     """Paths of the nested graphs."""
     exposed: frozenset[str] = frozenset()
-    """Junctions that are ports of a nested graph: they may wait for a bond."""
+    """Junctions that are ports of a nested graph, which may have no bond yet."""
     contacts: tuple[ContactPoint, ...] = ()
-    """Where bodies may touch."""
+    """Contacts of bodies."""
     collisions: tuple[CollisionSet, ...] = ()
-    """Which bodies may touch anywhere."""
+    """Sets of bodies that may touch anywhere."""
     visible: tuple[Visible, ...] = ()
-    """What pictures can show."""
+    """Parts that pictures can show."""
 
     def elements_at(self, paths: Iterable[str]) -> list[Element]:
-        """Elements by their paths, each once; paths of none are left out."""
+        """Return elements by their paths, each once; unknown paths are left out."""
         return [self.elements[path] for path in dict.fromkeys(paths) if path in self.elements]
 
     def bonds_at(self, element: str) -> tuple[Bond, ...]:
-        """Bonds that end at an element, in the order of their making."""
+        """Return the bonds of an element, in the order of their creation."""
         return self._incidence.get(element, ())
 
     @cached_property
     def _incidence(self) -> Mapping[str, tuple[Bond, ...]]:
-        found: dict[str, list[Bond]] = {}
+        incident: dict[str, list[Bond]] = {}
         for bond in self.bonds:
             tail, head = bond.tail.element, bond.head.element
-            found.setdefault(tail, []).append(bond)
+            incident.setdefault(tail, []).append(bond)
             if head != tail:
-                found.setdefault(head, []).append(bond)
-        return {path: tuple(bonds) for path, bonds in found.items()}
+                incident.setdefault(head, []).append(bond)
+        return {path: tuple(bonds) for path, bonds in incident.items()}
 
     def network(self) -> nx.MultiDiGraph:
-        """The graph in networkx: nodes with `kind`, edges along the half arrows with `bond`."""
+        """Return the graph in networkx: nodes with `kind`, edges along the half arrows with `bond`."""
         import networkx as nx
 
         graph = nx.MultiDiGraph(name=self.name)

@@ -1,4 +1,4 @@
-"""Names as a user gives them: several, or one alone as plain text."""
+"""Names as arguments: several, or a single one as plain text."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from collections.abc import Iterable
 from bondgraph.errors import ModelError, refusal
 
 
-def names_of(given: str | Iterable[str], argument: str = "names") -> tuple[str, ...]:
-    """Names as a tuple; plain text is one name.
+def names_of(names: str | Iterable[str], argument: str = "names") -> tuple[str, ...]:
+    """Return names as a tuple; plain text is one name.
 
-    Raises `ModelError` E150 for what holds no text; `argument` says where it was given.
+    Raises `ModelError` E150 for anything but texts; `argument` names the argument.
 
     >>> names_of("spring.q"), names_of(["spring.q", "time"])
     (('spring.q',), ('spring.q', 'time'))
     """
-    if isinstance(given, str):
-        return (given,)
-    if isinstance(given, tuple) and not given:
+    if isinstance(names, str):
+        return (names,)
+    if isinstance(names, tuple) and not names:
         return ()
-    found = tuple(given) if isinstance(given, Iterable) else (given,)
-    if not all(isinstance(name, str) for name in found):
-        raise refused(argument, given, "names, as text, or one alone", f'{argument}=("spring.q", "time")')
-    return found
+    items = tuple(names) if isinstance(names, Iterable) else (names,)
+    if not all(isinstance(name, str) for name in items):
+        raise refused(argument, names, "names, as text, or one alone", f'{argument}=("spring.q", "time")')
+    return items
 
 
 def is_name(name: str) -> bool:
-    """Whether generated names stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
+    """Return True if generated names stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
     marked = "." in name or ":" in name or "'" in name or "->" in name or name.startswith("-")
     return not marked and bool(name.strip())
 
 
 def need_name(kind: str, name: object) -> None:
-    """Raises `ModelError` E150 for a name that is no text, E102 for one with characters that cannot be printed."""
+    """Raise `ModelError` E150 for a name that is no text, E102 for one with characters that cannot be printed."""
     if not isinstance(name, str):
         title = f"{kind} {name!r}: its name is of type {type(name).__name__}"
         raise refusal("E150", title, f'a text: "{name}"', about=str(name))
@@ -41,7 +41,7 @@ def need_name(kind: str, name: object) -> None:
         raise refusal("E102", title, "a name of letters, digits, spaces or underscores", about=repr(name))
 
 
-def refused(argument: str, given: object, wanted: str, cure: str) -> ModelError:
-    """The error of an argument that is not what it must be."""
-    title = f"`{argument}` cannot be {given!r}"
-    return refusal("E150", title, cure, about=argument, why=f"it is {wanted}")
+def refused(argument: str, value: object, expected: str, cure: str) -> ModelError:
+    """Return the error of an argument of the wrong type."""
+    title = f"`{argument}` cannot be {value!r}"
+    return refusal("E150", title, cure, about=argument, why=f"it is {expected}")

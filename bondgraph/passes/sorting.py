@@ -1,4 +1,7 @@
-"""Sorting: put the statements of a system into an order of evaluation, each algebraic loop torn and in one piece."""
+"""Sorting: put the statements of a system into an order of evaluation, each algebraic loop torn and in one piece.
+
+In the literature: block lower triangular form (BLT).
+"""
 
 from __future__ import annotations
 

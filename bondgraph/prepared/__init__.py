@@ -1,1 +1,1 @@
-"""A compiled model and the settings of its runs in; runs that differ in their numbers only, by name or many at once, out."""
+"""Prepared runs of a compiled model: bound once for runs that differ in parameters and start values only."""

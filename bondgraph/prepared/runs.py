@@ -1,9 +1,9 @@
-"""A compiled model and the settings of its runs, bound once, in; runs that differ in parameters and start values, out."""
+"""Prepared runs of a compiled model: bound once for runs that differ in parameters and start values only."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,139 +14,228 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import misfit_problems
 from bondgraph.compile.starts import contradicting_switches
 from bondgraph.errors import ModelError, raise_if_any, refusal
+from bondgraph.model.laws import Storing
 from bondgraph.output.short_repr import brief
-from bondgraph.prepared.blocks import in_rows, parameter_rows, plainly_fit, start_rows
+from bondgraph.quantities import real
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
-from bondgraph.run.batch.results import RunEnd, RunEnds
+from bondgraph.run.batch.results import BatchResult, RunOutcome
+from bondgraph.run.measures import Measure
+from bondgraph.run.ode import OdeFunctions, ode_functions
 from bondgraph.run.results.result import Result
-from bondgraph.run_arguments import Initial, KeepAsked, RunSettings, setting_key
+from bondgraph.run_arguments import Initial, KeepOptions, RunSettings, setting_key
+from bondgraph.tracing.on_tape.values import flat
+from screws.renamed import answer_old_names
 
-_KEPT = 5000
-"""Numbers of a model up to which what its runs have in common is kept: more take memory, and their steps are what takes time."""
+
+def in_rows(values: Any) -> Any:
+    """Return values of runs, which count from 0 for any index of a table: numbers (runs, ...), or a list of words; None without a
+    first axis."""
+    array = real(values)
+    if array is not None:
+        return array if array.ndim else None
+    if isinstance(values, str | Set | Mapping) or not isinstance(values, Iterable):
+        return None
+    return list(values)
+
+
+def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
+    """Return parameters of the kernels, (runs, parameters), where only single numbers vary; else None, to be read run by run.
+
+    The valid range of a number is an interval, so that the smallest and the largest are checked. Raises `ModelError` as
+    `Compiled.parameters`.
+    """
+    system, p = compiled.system, flat(compiled.system.parameters.values())
+    if not varied:
+        return np.concatenate([p, compiled.prepare(p)])[None]
+    columns, by_name = dict[str, np.ndarray](), dict[str, np.ndarray]()
+    for name, values in varied.items():
+        column = real(values)
+        if column is None or column.shape != (runs,) or not np.isfinite(column).all():
+            return None
+        columns[system.resolve(name)] = by_name[name] = column
+    if any(np.shape(system.parameters.get(name, ())) or _bounds_another(compiled, name, columns) for name in columns):
+        return None
+    for pick in (np.min, np.max):
+        checked_changes(compiled.model, system, {name: pick(column) for name, column in by_name.items()})
+    rows = np.tile(p, (runs, 1))
+    for name, column in columns.items():
+        rows[:, compiled.program.layout[name].start] = column
+    return np.hstack([rows, compiled.prepare.many(rows)])
+
+
+def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) -> bool:
+    """Return True if a parameter must be no less than another one that varies."""
+    path, _, local = name.rpartition(".")
+    element = compiled.model.elements.get(path)
+    parameter = None if element is None else element.parameters.get(local.partition(" in ")[0])
+    return parameter is not None and bool(parameter.not_below) and f"{path}.{parameter.not_below}" in varied
+
+
+def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return states (runs, n) and modes (1, modes), or one row of each where nothing varies; None where some follow from others,
+    from parameters or from motion."""
+    model, system = compiled.model, compiled.system
+    if system.starts or any(element.automaton is not None for element in model.elements_at(model.automata)):
+        return None
+    x, m = (block[None] for block in compiled.initial())
+    if not varied:
+        return x, m
+    following = {path: model.elements[path].law_as(Storing).follows[0] for path in compiled.causality.derivative}
+    dependent = {system.resolve(f"{path}.{state}") for path, state in following.items()}
+    shapes = {state.name: np.shape(state.initial) for state in system.states if state.name not in system.guesses}
+    if len({system.resolve(name) for name in varied}) < len(varied):
+        return None
+    x = np.tile(x, (runs, 1))
+    for name, values in varied.items():
+        state_name, block = system.resolve(name), real(values)
+        if state_name in dependent or state_name not in shapes or block is None:
+            return None
+        if block.shape != (runs, *shapes[state_name]) or not np.isfinite(block).all():
+            return None
+        slot = compiled.program.layout[state_name]
+        x[:, slot.start : slot.stop] = block.reshape(runs, -1)
+    return x, m
+
+
+def need_no_check(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """Return True for runs (rows of x and p, or one of either) with finite parameters, and start velocities that give constraints
+    zero flow, (runs,)."""
+    runs = max(len(x), len(p))
+    x, p = (np.broadcast_to(block, (runs, block.shape[1])) for block in (x, p))
+    finite = np.isfinite(p).all(axis=1)
+    held, kernel = compiled.held_in(m[0]), compiled.program.closing_flows
+    if held is None or kernel is None:
+        return finite
+    return finite & ~np.any(kernel.many(t, x, p, m[0])[:, held.flow_indices], axis=1)
+
+
+_MAX_CACHED = 5000
+"""Largest number of states and parameters of a model whose prepared runs are cached: larger ones take memory, and their steps
+dominate the time."""
 
 _EACH = '"spring.stiffness": [20.0, 50.0]'
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True)
 class PreparedRun:
     """Runs of a model from the same start time to the same end with the same settings: `compiled.prepare_run(5.0, rtol=1e-9)`.
 
-    What a run needs is bound once; then a run costs what its steps cost. Called with parameters and start values it gives what
-    `simulate` gives, bit for bit; `go` takes their numbers and gives numbers, `many` does so for many runs at once. Threads may
-    share it.
-    """
+    Binding is done once; then a run costs its steps only. A call with parameters and start values returns the result of
+    `simulate`, bit for bit; `run` takes and returns numbers, `run_many` does so for many runs at once. Threads may share it."""
 
     compiled: Compiled
-    runs: PreparedProgram
+    program: PreparedProgram
 
     def __call__(self, *, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None) -> Result:
-        """A run: `Compiled.simulate`, with its warnings and errors."""
-        return self.runs.result(*self.start(parameters, initial))
+        """Run as `Compiled.simulate`, with its warnings and errors."""
+        return self.program.result(*self.start_values(parameters, initial))
 
-    def start(
+    def start_values(
         self, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """States x (n,), parameters p and modes m of a run, in the order of the kernels, looked at as `simulate` does: E309,
+        """Return states x (n,), parameters p and modes m of a run, in the order of the kernels, checked as by `simulate`: E309,
         E214, E455."""
-        own, program, t = self.compiled, self.compiled.program, self.runs.settings.t_start
-        model, system = own.model, own.system
-        x, m, p = own.starting_point(initial, parameters)
+        compiled, program, t = self.compiled, self.compiled.program, self.program.settings.t_start
+        model, system = compiled.model, compiled.system
+        x, m, p = compiled.starting_point(initial, parameters)
         if not np.isfinite(p).all():
-            changes = own.with_start_parameters(initial, parameters)
+            changes = compiled.with_start_parameters(initial, parameters)
             numbers = {**system.parameters, **checked_changes(model, system, changes)}
-            raise_if_any(model.name, unusable_parameters(model, system, numbers, own.prepare, own.evaluate(t, x, p, m)))
-        if own.switches is not None or program.closing is not None:
+            raise_if_any(model.name, unusable_parameters(model, system, numbers, compiled.prepare, compiled.evaluate(t, x, p, m)))
+        if compiled.switches is not None or program.closing is not None:
             start = t, x, p, m
             key = t, *(block.tobytes() for block in start[1:])
-            own.last_start.made(key, functools.partial(self._ensure_coherent, *start))
+            compiled.last_start.made(key, functools.partial(self._ensure_coherent, *start))
         return x, p, m
 
     def _ensure_coherent(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> None:
-        """E214 where modes of switches do not hold at a start, E455 where its velocities do not fit the constraints."""
-        own, program = self.compiled, self.compiled.program
-        model, system = own.model, own.system
-        if own.switches is not None and program.outputs and not own.switches.agree(program.outputs(t, x, p, m), x):
-            near = functools.partial(own.near, t, x, p, m)
-            raise_if_any(model.name, contradicting_switches(model, system, own.evaluate(t, x, p, m), near))
-        held, kernel = own.held_in(m), program.closing_flows
+        """Raise E214 where modes of switches do not hold at a start, E455 where its velocities do not fit the constraints."""
+        compiled, program = self.compiled, self.compiled.program
+        model, system = compiled.model, compiled.system
+        if compiled.switches is not None and program.outputs and not compiled.switches.agree(program.outputs(t, x, p, m), x):
+            near = functools.partial(compiled.near, t, x, p, m)
+            raise_if_any(model.name, contradicting_switches(model, system, compiled.evaluate(t, x, p, m), near))
+        held, kernel = compiled.held_in(m), program.closing_flows
         if held is not None and kernel is not None:
             motion = held.motion(program, kernel, t, p, m)
             raise_if_any(model.name, misfit_problems(model, motion, held.slices, x))
 
-    def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
-        """A run from numbers in the order of the kernels, as `start` gives them, which are not looked at: contiguous arrays of
+    def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
+        """Run from numbers in the order of the kernels, as `start_values` returns them, without checks: contiguous arrays of
         floats p (parameters,), x0 (n,), m0 (modes,)."""
-        return self.runs.go(p, x0, m0)
+        return self.program.run(p, x0, m0)
 
-    def points(
+    def start_values_many(
         self, parameters: Mapping[str, Any] | None = None, initial: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Numbers for `many`: p (runs, parameters), x0 (runs, n) and m0 (runs, modes), or one row of what is the same in all.
+        """Return numbers for `run_many`: p (runs, parameters), x0 (runs, n) and m0 (runs, modes), or one row of equal ones.
 
         Parameters
         ----------
         parameters, initial : by name as for a run, each with a value for every run, (runs, *shape).
 
-        Raises `ModelError` as `Compiled.initial`, and E124 where there is no value for every run, or the counts of runs differ.
+        Raises `ModelError` as `Compiled.initial`, and E124 where a run has no value, or the counts of runs differ.
         """
-        own, name = self.compiled, self.compiled.model.name
+        compiled, name = self.compiled, self.compiled.model.name
         varied, starts = (
-            {key: in_rows(values) for key, values in mapping_of(name, what, given, _EACH).items()}
-            for what, given in (("parameters", parameters), ("initial", initial))
+            {key: in_rows(values) for key, values in mapping_of(name, what, changes, _EACH).items()}
+            for what, changes in (("parameters", parameters), ("initial", initial))
         )
         counts = {key: -1 if values is None else len(values) for key, values in {**varied, **starts}.items()}
         if single := [f'"{key}"' for key, count in counts.items() if count < 0]:
             why = "an array, or a list, whose first axis is that of the runs"
             raise refusal("E124", f"{', '.join(single)} needs a value for every run", _EACH, about=name, why=why, places=())
         if len(set(counts.values())) > 1:
-            told = ", ".join(f'"{key}" {count}' for key, count in counts.items())
-            raise refusal("E124", "what varies has different counts of values", about=name, why=told, places=())
+            why = ", ".join(f'"{key}" {count}' for key, count in counts.items())
+            raise refusal("E124", "what varies has different counts of values", about=name, why=why, places=())
         runs = next(iter(counts.values()), 1)
         if not runs:
-            return own.parameters()[None][:0], *(block[None][:0] for block in own.initial())  # type: ignore[return-value]
-        found, p = start_rows(own, starts, runs), parameter_rows(own, varied, runs)
-        if p is not None and found is not None:
-            return p, *found
-        changes, begins = ([{key: values[k] for key, values in given.items()} for k in range(runs)] for given in (varied, starts))
-        if found is None:
-            alone = [own.initial(begin, change) for change, begin in zip(changes, begins, strict=True)]
-            found = np.array([x for x, _ in alone]), np.array([m for _, m in alone])
-        return (np.array([own.parameters(change) for change in changes]) if p is None else p), *found
+            return compiled.parameters()[None][:0], *(block[None][:0] for block in compiled.initial())  # type: ignore[return-value]
+        start, p = start_rows(compiled, starts, runs), parameter_rows(compiled, varied, runs)
+        if p is not None and start is not None:
+            return p, *start
+        changes, begins = ([{key: values[k] for key, values in each.items()} for k in range(runs)] for each in (varied, starts))
+        if start is None:
+            alone = [compiled.initial(begin, change) for change, begin in zip(changes, begins, strict=True)]
+            start = np.array([x for x, _ in alone]), np.array([m for _, m in alone])
+        return (np.array([compiled.parameters(change) for change in changes]) if p is None else p), *start
 
-    def plain_starts(
+    def prechecked_starts(
         self, parameters: Mapping[str, Any], initial: Mapping[str, Any], runs: int
     ) -> dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """What `start` gives for those of so many runs that need no look at each alone, by number; parameters and start values
-        by name, (runs, *shape)."""
-        own = self.compiled
+        """Return the result of `start_values`, by number, for those of `runs` runs that need no single check; parameters and
+        start values by name, (runs, *shape)."""
+        compiled = self.compiled
         try:
-            found, p = start_rows(own, initial, runs), parameter_rows(own, parameters, runs)
-        except ModelError:  # of some run, for which `start` raises it
+            start, p = start_rows(compiled, initial, runs), parameter_rows(compiled, parameters, runs)
+        except ModelError:  # `start_values` raises it for that run
             return {}
-        if found is None or p is None:
+        if start is None or p is None:
             return {}
-        fit = np.flatnonzero(plainly_fit(own, self.runs.settings.t_start, found[0], p, found[1])).tolist()
-        blocks = [np.broadcast_to(block, (runs, block.shape[1])) for block in (found[0], p, found[1])]
+        fit = np.flatnonzero(need_no_check(compiled, self.program.settings.t_start, start[0], p, start[1])).tolist()
+        blocks = [np.broadcast_to(block, (runs, block.shape[1])) for block in (start[0], p, start[1])]
         return {k: (blocks[0][k], blocks[1][k], blocks[2][k]) for k in fit}
 
-    def many(
+    @answer_old_names
+    def run_many(
         self,
         p: Any,
         x0: Any,
         m0: Any,
-        keep: Mapping[str, tuple[str, str]] | None = None,
+        keep: Mapping[str, str | Measure] | None = None,
         *,
         threads: int | None = None,
-        watch: bool = True,
+        check_rank: bool = True,
         lanes: int | None = None,
-    ) -> RunEnds:
-        """Many runs from numbers, as `points` gives them; see `PreparedProgram.many`."""
-        return self.runs.many(p, x0, m0, keep, threads=threads, watch=watch, lanes=lanes)
+    ) -> BatchResult:
+        """Run an ensemble from numbers, as `start_values_many` returns them; see `PreparedProgram.run_many`."""
+        return self.program.run_many(p, x0, m0, keep, threads=threads, check_rank=check_rank, lanes=lanes)
 
 
-def prepared_run(compiled: Compiled, t_end: float, kept: KeepAsked, settings: RunSettings) -> PreparedRun:
-    """`Compiled.prepare_run`."""
+def prepared_run(compiled: Compiled, t_end: float, kept: KeepOptions, settings: RunSettings) -> PreparedRun:
+    """Prepare runs: `Compiled.prepare_run`."""
     return PreparedRun(compiled, prepare(compiled.program, t_end, kept, **settings))
 
 
@@ -155,16 +244,24 @@ def run_once(
     t_end: float,
     parameters: Mapping[str, Any] | None,
     initial: Initial | None,
-    kept: KeepAsked,
+    kept: KeepOptions,
     settings: RunSettings,
 ) -> Result:
-    """`Compiled.simulate`: a prepared run that is used once, or as long as the settings stay the same."""
+    """Run a model: `Compiled.simulate`, by a prepared run that is cached while the settings stay the same."""
     return shared_runs(compiled, t_end, kept, settings)(parameters=parameters, initial=initial)
 
 
-def shared_runs(compiled: Compiled, t_end: float, kept: KeepAsked, settings: RunSettings) -> PreparedRun:
-    """`Compiled.prepare_run`, or what was bound last for the same settings."""
+def shared_runs(compiled: Compiled, t_end: float, kept: KeepOptions, settings: RunSettings) -> PreparedRun:
+    """Prepare runs, or return the cached ones of the same settings."""
     program = compiled.program
-    small = program.states + program.parameters <= _KEPT
+    small = program.states + program.parameters <= _MAX_CACHED
     key = setting_key(t_end, kept, settings) if small else None
     return PreparedRun(compiled, compiled.last_prepared.made(key, lambda: prepare(program, t_end, kept, **settings)))
+
+
+def ode_of(
+    compiled: Compiled, t: float, initial: Initial | None, parameters: Mapping[str, Any] | None, sparse: bool
+) -> OdeFunctions:
+    """The model as functions of arrays from a start at the time t, s; `Compiled.ode`."""
+    x, p, m = prepared_run(compiled, t + 1.0, KeepOptions(), {"t_start": t, "progress": False}).start(parameters, initial)
+    return ode_functions(compiled.program, t, x, p, m, sparse)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.run.program import NewtonLoop, Program
-from bondgraph.run.sparsity.reference import Couplings
+from bondgraph.run.sparsity.reference import JacobianCouplings
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -51,6 +51,12 @@ class Bound:
         self._t[0], self._x[:], self._m[:] = self.time(t), x, m
         call()
         return out.copy()
+
+    def check(self) -> None:
+        """Raise what interpreted formulas have left behind in machine code."""
+        if not self.program.is_machine_code:
+            for kernel in self.program.kernels:
+                kernel.check()
 
     def time(self, t: float) -> float:
         """A time since the start on the clock of the formulas, inside the window."""
@@ -155,12 +161,16 @@ class Bound:
         indptr, indices = pattern
         full = np.zeros((self.program.states, self.program.states))
         columns = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        full[np.asarray(indices, dtype=int), columns] = self._values(self.program.jacobian, t, x, m)
+        full[np.asarray(indices, dtype=int), columns] = self.nonzeros(t, x, m)
         return full
 
-    def couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> Couplings:
+    def nonzeros(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Entries of d rates / d x in the order of the program's pattern."""
+        return self._values(self.program.jacobian, t, x, m)
+
+    def couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> JacobianCouplings:
         """Which states drive which, and how fast; none where the program has no derivatives."""
-        kernel, structures = self.program.couplings
+        kernel, structures = self.program.jacobian_couplings
         return structures.couplings(self._values(kernel, t, x, m))
 
     @cached_property

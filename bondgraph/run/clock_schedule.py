@@ -1,4 +1,4 @@
-"""Clocks of a run: which tick or break comes next and when, and x after it. All times are those since the start of the run."""
+"""Schedule the sample times of clocks and the breaks of time in a run; all times count from the start of the run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.run.bound import Bound
 
 EPSILON = 2.220446049250313e-16
-TOGETHER = 16.0 * EPSILON
+SAME_TIME = 16.0 * EPSILON
 """Ticks whose times differ by less, relative to these, are at one time."""
-AHEAD = 64.0 * EPSILON
+BREAK_MARGIN = 64.0 * EPSILON
 """So near to a break (relative to its time on the clock of the user's formulas) these formulas may be on either side of it."""
-MOST = 1e9
+MAX_TICKS = 1e9
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,15 @@ class _Row:
     clock: int | None = None
 
 
-class Ticks:
+class ClockSchedule:
     """Clocks and breaks at the parameters of a run. The arrays (rows,) are shared with machine code, which counts on in them.
 
     A row for each clock, one for each break that comes again, and, last, one for all breaks that come once, whose times are
     `breaks`. `following` are the times of the next ticks, s; `index` their numbers; `silent` rows change no state.
     """
 
-    def __init__(self, bound: Bound, t_start: float, t_end: float, most: float = MOST):
-        self._bound, span, most = bound, t_end - t_start, min(most, MOST)
+    def __init__(self, bound: Bound, t_start: float, t_end: float, most: float = MAX_TICKS):
+        self._bound, span, most = bound, t_end - t_start, min(most, MAX_TICKS)
         rows: list[_Row] = []
         for number, clock in enumerate(bound.program.clocks):
             period, offset = _seconds(bound, clock.period), _seconds(bound, clock.offset)
@@ -51,7 +51,7 @@ class Ticks:
                 rows.append(_Row(name, _first(offset, period, t_start, -np.inf), period))
             elif t_start <= offset < t_end:
                 once.append(offset)
-        self.breaks = np.array([*_apart(sorted(once), t_start), np.inf])
+        self.breaks = np.array([*_distinct_breaks(sorted(once), t_start), np.inf])
         if once:
             rows.append(_Row("", float(self.breaks[0]), np.inf))
         self.once = len(rows) - 1 if once else -1
@@ -75,14 +75,14 @@ class Ticks:
         return float(np.min(self.following, initial=np.inf))
 
     def due(self, t: float) -> bool:
-        """Whether a tick or break is due at t."""
+        """True if a tick or break is due at t."""
         following = self.next()
-        return following - t <= TOGETHER * max(abs(t), abs(following)) if following < np.inf else False
+        return following - t <= SAME_TIME * max(abs(t), abs(following)) if following < np.inf else False
 
     def tick(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
         """Time and x after all ticks that are due at t, in the order of the clocks."""
         first = self.next()
-        due = np.flatnonzero(self.following <= first + TOGETHER * max(abs(t), abs(first)))
+        due = np.flatnonzero(self.following <= first + SAME_TIME * max(abs(t), abs(first)))
         time = max(t, float(self.following[due].max()))
         if self.silent[due].any():
             self._bound.window[0] = self._beside(time, 1.0)
@@ -103,22 +103,22 @@ class Ticks:
 
     def _beside(self, time: float, side: float) -> float:
         on_clock = self._bound.origin + time
-        return on_clock + side * AHEAD * (abs(on_clock) + 1e-6 * self._bound.span)
+        return on_clock + side * BREAK_MARGIN * (abs(on_clock) + 1e-6 * self._bound.span)
 
 
-def _apart(times: list[float], t_start: float) -> list[float]:
-    """Breaks since the start without those that lie together."""
-    found: list[float] = []
+def _distinct_breaks(times: list[float], t_start: float) -> list[float]:
+    """Return the breaks since the start, those at one time once."""
+    since_start: list[float] = []
     last = -np.inf
     for time in times:
-        if time - last > 2.0 * TOGETHER * max(abs(time), abs(last)) or not found:
-            found.append(float(Fraction(time) - Fraction(t_start)))
+        if time - last > 2.0 * SAME_TIME * max(abs(time), abs(last)) or not since_start:
+            since_start.append(float(Fraction(time) - Fraction(t_start)))
             last = time
-    return found
+    return since_start
 
 
-def _seconds(bound: Bound, place: float | int) -> float:
-    return float(bound.p[place]) if isinstance(place, int) else float(place)
+def _seconds(bound: Bound, seconds_or_index: float | int) -> float:
+    return float(bound.p[seconds_or_index]) if isinstance(seconds_or_index, int) else float(seconds_or_index)
 
 
 def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) -> float:
@@ -129,7 +129,7 @@ def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) 
         return max(float(since), 0.0)
     number = max(-(since // Fraction(period)), earliest)
     before = since + (int(number) - 1) * Fraction(period)
-    slack = TOGETHER * max(abs(t_start), abs(offset))
+    slack = SAME_TIME * max(abs(t_start), abs(offset))
     if number > earliest and before >= -Fraction(slack):
         return max(float(before), 0.0)
     return float(since + int(number) * Fraction(period))
@@ -141,7 +141,7 @@ def _check(name: str, period: float, offset: float, span: float, most: float) ->
         why = f"its period is {period:g} s"
     elif not np.isfinite(offset):
         why = f"its first tick is at {offset:g} s"
-    elif span / period > most or period <= 64.0 * TOGETHER * span:
+    elif span / period > most or period <= 64.0 * SAME_TIME * span:
         why = f"a period of {period:g} s makes {span / period:.3g} ticks in {span:g} s; a run takes up to {most:.3g}"
     else:
         return

@@ -1,4 +1,32 @@
-"""A hybrid run in progress: legs of integration between events, transitions at events; where it is, and what it wrote so far."""
+"""Hybrid simulation: segments of integration between events, and event handling at the end of each.
+
+Loops, from a step to a sweep; each stands inside the next
+----------------------------------------------------------
+stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at the stages, error estimate
+steps      of a segment   `steppers.driver`: propose a step size, attempt the step, judge its error; event detection in the step,
+                          location of the first zero crossing and a step that lands on it; samples, acceptance, next step size
+segments   of a run       `events.loop` in machine code, `Hybrid` here in Python for what machine code hands back
+turns      at an event    `events.iteration` (event iteration), `events.reference.iteration` in Python
+pages      of samples     `streaming.run`: only where a run keeps some names alone
+runs       of a batch     `batch.loop` one after the other, `batch.simd.lane_loop` side by side in SIMD lanes
+pieces     of a batch     `batch.workers`: threads take the next piece of runs
+chunks     of a sweep     `sweeps.driving`: an executor takes the next chunk and hands back rows
+
+Order at an instant, and its reason
+-----------------------------------
+1. Clocks tick (`steppers.sample_clocks`). Sampled blocks read the state that integration reached; a tick that makes a guard
+   positive is an event.
+2. Samples up to the instant are written: a sample at the time of an event is the limit from the left.
+3. The transitions whose guards crossed zero fire, the first by name first; collisions at the same time are one problem of
+   impulses (`events.impacts`), since an order would decide where momentum goes.
+4. Modes are searched where transitions lead back to modes in which they fired before (`events.mode_search`).
+5. Unknowns of algebraic loops are solved at the new state (`events.algebraic_loops`): guards are only known with them.
+6. Guards are looked at again, from 3. on, until none rises. A guard must fall below its rounding before it can fire again
+   (`events.guards`), so that what has just separated does not collide.
+7. Events that accumulate (Zeno) bring their switch to rest (`events.accumulation`), and the guards are looked at again.
+8. The state, the modes and the energy that the event supplied hold in the run; the log has its rows; error weights begin anew,
+   since a jump makes states of another size.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +35,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondgraph.methods import MethodEntry
 from bondgraph.output.progress import Progress
 from bondgraph.run.accuracy.reference.error_weights import Weights
+from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import Courses
 from bondgraph.run.events.handler import RunPoint, Settler
 from bondgraph.run.events.impacts.fired_transitions import Passage
@@ -20,13 +50,14 @@ from bondgraph.run.events.records import Events
 from bondgraph.run.events.reference.accumulation import Watch
 from bondgraph.run.events.reference.iteration import OF_LEG, PROBE, TOLD, How, Settled, rest, settle
 from bondgraph.run.results.failure import Failure, cause, describe, fastest_rate
-from bondgraph.run.results.result import Result, Statistics
+from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import Status
 from bondgraph.run.steppers import segment as legs
-from bondgraph.run.steppers.choose import build, for_stiff, settle_function, settling, tolerances, weights_of
+from bondgraph.run.steppers.choose import build, for_stiff, settle_function, settling, tolerances
 from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Selection
-from bondgraph.run.validation.lost_solution import LostSolution, first_lost
+from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
 
 if TYPE_CHECKING:
     from bondgraph.run.steppers.integrator import OneStep
@@ -48,7 +79,7 @@ class Underway:
     integrator: OneStep
     weights: Weights
     settler: Settler | None
-    status: int
+    status: Status
     samples: SampleRows
     logged: tuple[np.ndarray, ...]
     start_energies: np.ndarray
@@ -65,13 +96,13 @@ class Hybrid:
         self,
         bound: Bound,
         settings: Settings,
-        ticks: Ticks,
+        ticks: ClockSchedule,
         bar: Progress,
         reference: bool = False,
         samples: SampleRows | None = None,
     ):
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
-        self.weights = weights_of(bound, settings.rtol, settings.atol, settings.max_step)
+        self.weights: Weights = SharedWeights(bound, settings.rtol, settings.atol, settings.max_step)
         self.courses = Courses(bound, settings.span)
         self.watch = Watch(len(bound.program.transitions), settings.span, settings.rtol)
         self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)
@@ -80,7 +111,7 @@ class Hybrid:
         self.start_energies = bound.energies(self.t, self.x, self.m)
         self.log = Log(bound.program, settings.t_start)
         self.failure: Failure | None = None
-        self.effort, self.methods = Effort(), list[str]()
+        self.effort, self.methods = Effort(), list[MethodEntry]()
         self.probe = PROBE * settings.span
         self.handed_back = 0
         self._reference = reference
@@ -109,7 +140,7 @@ class Hybrid:
         """On to the end, with an integrator that has `begun` and whose last leg is this, if there is one."""
         going: Selection | None = choice
         while going is not None and self.failure is None:
-            self.methods.append(going.method)
+            self.methods.append(going.entry)
             integrator = begun or build(self.bound, self.settings, going, self.ticks, self.weights, self._settler)
             try:
                 going, levels = self._integrate(integrator, going, levels, leg)
@@ -122,7 +153,7 @@ class Hybrid:
         """Settle what is due at the start; levels (k,) of the guards."""
         if not self._reference:
             watching = self.courses, self.watch
-            self._settler = settling(self.bound, self.settings, choice, self.ticks, watching)
+            self._settler = settling(self.bound, self.settings, self.ticks, watching)
         if self._settler is not None:
             self._settler.attend(self.log, self.samples)
         return self._settle_here(choice, (), self.t)
@@ -132,7 +163,7 @@ class Hybrid:
         the guards."""
         if self._settler is not None and not tried:
             here = RunPoint(self.t, self.x, self.q, self.m, self.weights.size)
-            found = self._settler.settle(settle_function(choice.method), here, fired, begun)
+            found = self._settler.settle(settle_function(choice.entry), here, fired, begun)
             if found is not None:
                 self.x, self.q, self.m = found.x, found.q, found.m
                 return self._settler.begun[1]
@@ -148,7 +179,7 @@ class Hybrid:
         come to rest at this instant."""
         self.courses.see(np.array([self.x, self.weights.size[: len(self.x)]]))
         settings = self.settings
-        how = How(probe, Together(WITHIN * settings.rtol, alone=settings.simultaneous == "sequence"))
+        how = How(probe, Together(WITHIN * settings.rtol, alone=settings.impacts == "sequential"))
         settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, how)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
@@ -244,14 +275,14 @@ class Hybrid:
             self.courses.see(samples.left[: leg.written, : len(self.x)])
             samples.add(leg.written, self.m, leg.held)
             self.bar.show(self.t, f"t = {self.t:.6g} s, {len(self.log)} events")
-            restart = leg.status == legs.EVENT
-            if leg.status == legs.STOP:
+            restart = leg.status == Status.EVENT
+            if leg.status == Status.STOP:
                 return None, levels
-            if leg.status == legs.STIFF:
+            if leg.status == Status.STIFF:
                 return for_stiff(self.bound.program, choice), levels
-            if leg.status == legs.FAILED:
+            if leg.status.failed:
                 self._fail(*cause(self.bound, leg.reason, self.t, self.x, self.m, settings.span, self.weights.known))
-            elif leg.status == legs.PAUSE and (many := self._too_many(integrator.effort().steps)):
+            elif leg.status == Status.PAUSE and (many := self._too_many(integrator.effort().steps)):
                 self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
             elif restart:
                 levels = self._settle_here(choice, leg.fired, begun, tried=leg.onset is not None)
@@ -278,7 +309,7 @@ class Hybrid:
     def examine(self) -> None:
         """End the run before the first sample at which a value is lost (`first_lost`), unless it has ended there by itself."""
         samples, dates = self.samples, self.settings.dates[: self.samples.written]
-        lost = first_lost(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
+        lost = find_lost_solution(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
         if lost is not None:
             samples.written = max(lost.sample, 1)
             self.end_before(lost)
@@ -314,18 +345,18 @@ def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
 def statistics_of(run: Hybrid, choice: Selection, wall_time: float) -> Statistics:
     """What a run cost that began with a choice; `wall_time` in s."""
     effort, settings = run.effort, run.settings
-    used = list(dict.fromkeys(run.methods)) or [choice.method]
+    used = list(dict.fromkeys(run.methods)) or [choice.entry]
     local = tolerances(settings, used[-1]).relative
     return Statistics(
-        solver=choice.solver,
-        method=", ".join(used),
+        solver=MACHINE_CODE,
+        method=", ".join(entry.name for entry in used),
         steps=effort.steps,
         rejected=effort.rejected,
         rates=effort.rates,
         jacobians=effort.jacobians,
         guards=effort.guards,
         events=len(run.log),
-        handed_back=run.handed_back,
+        events_in_python=run.handed_back,
         ticks=run.ticks.count,
         wall_time=wall_time,
         integration_time=effort.seconds,

@@ -1,4 +1,4 @@
-"""What a run writes at its sample times: states, integrated powers and modes, row by row."""
+"""Buffer of the samples of a run: states, integrated powers and modes, row by row."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class SampleRows:
 
     @classmethod
     def over(cls, rows: np.ndarray, modes: np.ndarray, states: int) -> SampleRows:
-        """Those in these arrays, of which the first are filled."""
-        own = cls(0, states, rows.shape[1] - states, modes.shape[1])
-        own.rows, own.modes, own.written = rows, modes, 1
-        return own
+        """Wrap arrays whose first row is filled."""
+        rows_of = cls(0, states, rows.shape[1] - states, modes.shape[1])
+        rows_of.rows, rows_of.modes, rows_of.written = rows, modes, 1
+        return rows_of
 
     def start(self, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
         """Write the first row."""
@@ -39,26 +39,26 @@ class SampleRows:
 
     @property
     def here(self) -> int:
-        """How many rows are filled and not taken."""
+        """Count of rows that are filled and not taken."""
         return self.written - self._gone
 
     @property
     def left(self) -> np.ndarray:
-        """Rows that are still to be filled."""
+        """Rows that are empty."""
         return self.rows[self.here :]
 
     @property
     def modes_left(self) -> np.ndarray:
-        """The modes of these."""
+        """Modes of the empty rows."""
         return self.modes[self.here :]
 
     def add(self, count: int, m: np.ndarray, held: int = 0) -> None:
-        """So many of the rows that were left have been filled, in these modes but for the first, whose modes are `held`."""
+        """Count so many rows as filled, in these modes but for the first `held`, whose modes are written."""
         self.modes[self.here + held : self.here + count] = m
         self.written += count
 
     def turn(self) -> None:
-        """Hand over what is here: all rows are empty then."""
+        """Hand over the filled rows; all rows are empty then."""
         if self._taken is not None and self.here:
             self._taken(self.x, self.q, self.m)
             self._gone = self.written

@@ -1,7 +1,7 @@
-"""Numbers of several runs abreast: an operation on numbers in; the instructions that do it to those of each run, out.
+"""SIMD values: write an operation once for the numbers of several runs side by side, one in each lane.
 
-An array has the numbers of all runs at one place side by side. What is done to them is written out for each run, one after the
-other, and LLVM makes vectors of it; with one run it is what `procedure` writes.
+An array holds the numbers of all runs at one index side by side. Instructions are written for each lane, one after the other, and
+LLVM makes vectors of them; with one lane they are those of `procedure`.
 """
 
 from __future__ import annotations
@@ -15,100 +15,102 @@ from typing import Union
 
 from bondgraph.emit.procedure import Local, Operand, Procedure, Temporary
 
-Given = Union["Abreast", Temporary, float]
+SimdOperand = Union["SimdNumber", Temporary, float]
 """A number of each run, or one for all."""
 
 
-def _operator(operation: Callable[..., Temporary]) -> Callable[[Abreast, Given], Abreast]:
-    def method(own: Abreast, other: Given) -> Abreast:
-        return own.each(operation, other)
+def _operator(operation: Callable[..., Temporary]) -> Callable[[SimdNumber, SimdOperand], SimdNumber]:
+    def method(number: SimdNumber, other: SimdOperand) -> SimdNumber:
+        return number.each(operation, other)
 
     return method
 
 
-class Abreast:
-    """A number, or a condition, of each of several runs."""
+class SimdNumber:
+    """A number, or a condition, in each lane."""
 
     def __init__(self, numbers: Iterable[Temporary]):
         self.numbers = tuple(numbers)
 
-    def each(self, operation: Callable[..., Temporary], *others: Given) -> Abreast:
-        """What an operation gives of the number of each run, and of its others'."""
-        lists = [other.numbers if isinstance(other, Abreast) else (other,) * len(self.numbers) for other in others]
-        return Abreast([operation(*given) for given in zip(self.numbers, *lists, strict=True)])
+    def each(self, operation: Callable[..., Temporary], *others: SimdOperand) -> SimdNumber:
+        """Apply an operation to the number in each lane, with those of the others."""
+        lists = [other.numbers if isinstance(other, SimdNumber) else (other,) * len(self.numbers) for other in others]
+        return SimdNumber([operation(*operands) for operands in zip(self.numbers, *lists, strict=True)])
 
     __add__, __sub__, __mul__, __truediv__ = map(_operator, (operator.add, operator.sub, operator.mul, operator.truediv))
     __lt__, __gt__ = map(_operator, (operator.lt, operator.gt))
     __and__, __or__ = map(_operator, (operator.and_, operator.or_))
-    equals = _operator(lambda own, other: own.equals(other))
+    equals = _operator(lambda number, other: number.equals(other))
 
-    def __invert__(self) -> Abreast:
+    def __invert__(self) -> SimdNumber:
         return self.each(operator.invert)
 
     def any(self) -> Temporary:
-        """Whether a condition holds for one of the runs."""
+        """True if a condition holds in any lane."""
         return functools.reduce(operator.or_, self.numbers)
 
     def folded(self, name: str) -> Temporary:
-        """The numbers of all runs by a function of two."""
+        """Reduce the numbers of all lanes by a function of two."""
         return functools.reduce(lambda one, other: one.procedure.intrinsic(name, one, other), self.numbers)
 
-    def select(self, yes: Given, no: Given) -> Abreast:
-        """`yes` of each run for which the condition holds, else `no`."""
-        return self.each(lambda condition, *given: condition.procedure.select(condition, *given), yes, no)
+    def select(self, yes: SimdOperand, no: SimdOperand) -> SimdNumber:
+        """Select `yes` in each lane where the condition holds, else `no`."""
+        return self.each(lambda condition, *operands: condition.procedure.select(condition, *operands), yes, no)
 
-    def intrinsic(self, name: str, *others: Given) -> Abreast:
-        """As `Procedure.intrinsic`."""
-        return self.each(lambda own, *given: own.procedure.intrinsic(name, own, *given), *others)
+    def intrinsic(self, name: str, *others: SimdOperand) -> SimdNumber:
+        """Apply an intrinsic function in each lane, as `Procedure.intrinsic` does."""
+        return self.each(lambda number, *operands: number.procedure.intrinsic(name, number, *operands), *others)
 
 
 @dataclass(frozen=True)
-class Wide:
-    """An array with a number of each of so many runs at each place."""
+class SimdArray:
+    """An array with the numbers of all lanes at each index."""
 
     pointer: Temporary
     lanes: int
 
-    def _place(self, index: Temporary) -> Temporary:
+    def _offset(self, index: Temporary) -> Temporary:
         return index if self.lanes == 1 else index * self.lanes
 
-    def __getitem__(self, index: Temporary) -> Abreast:
-        first = self.pointer.at(self._place(index))
-        return Abreast([first[lane] for lane in range(self.lanes)])
+    def __getitem__(self, index: Temporary) -> SimdNumber:
+        first = self.pointer.at(self._offset(index))
+        return SimdNumber([first[lane] for lane in range(self.lanes)])
 
-    def __setitem__(self, index: Temporary, value: Given) -> None:
-        first = self.pointer.at(self._place(index))
+    def __setitem__(self, index: Temporary, value: SimdOperand) -> None:
+        first = self.pointer.at(self._offset(index))
         for lane in range(self.lanes):
-            first[lane] = value.numbers[lane] if isinstance(value, Abreast) else value
+            first[lane] = value.numbers[lane] if isinstance(value, SimdNumber) else value
 
-    def at(self, index: Temporary) -> Wide:
-        """What follows from this place on."""
-        return Wide(self.pointer.at(self._place(index)), self.lanes)
+    def at(self, index: Temporary) -> SimdArray:
+        """Return the part of the array from this index on."""
+        return SimdArray(self.pointer.at(self._offset(index)), self.lanes)
 
 
-class Numbers:
-    """A variable of a procedure with a number of each of so many runs."""
+class SimdVariable:
+    """A variable of a procedure with a number in each lane."""
 
-    def __init__(self, write: Procedure, start: Abreast):
+    def __init__(self, write: Procedure, start: SimdNumber):
         self._each: list[Local] = [write.local(number) for number in start.numbers]
 
-    def get(self) -> Abreast:
-        """Its present values."""
-        return Abreast([own.get() for own in self._each])
+    def get(self) -> SimdNumber:
+        """Read the present values."""
+        return SimdNumber([variable.get() for variable in self._each])
 
-    def set(self, value: Abreast) -> None:
-        """Give it others."""
-        for own, number in zip(self._each, value.numbers, strict=True):
-            own.set(number)
+    def set(self, value: SimdNumber) -> None:
+        """Write new values."""
+        for variable, number in zip(self._each, value.numbers, strict=True):
+            variable.set(number)
 
 
-def everywhere(write: Procedure, value: float, lanes: int) -> Abreast:
-    """The same number for each run."""
-    return Abreast([write.value(value, "double")] * lanes)
+def broadcast(write: Procedure, value: float, lanes: int) -> SimdNumber:
+    """Put one number into every lane."""
+    return SimdNumber([write.value(value, "double")] * lanes)
 
 
 @contextmanager
-def every(write: Procedure, count: Operand, lanes: int, start: Operand = 0) -> Iterator[tuple[Temporary, Temporary, Temporary]]:
-    """Over the lanes of each of so many numbers: the number, the lane, and the place of both."""
+def lane_loop(
+    write: Procedure, count: Operand, lanes: int, start: Operand = 0
+) -> Iterator[tuple[Temporary, Temporary, Temporary]]:
+    """Loop over so many numbers and the lanes of each: yields the number, the lane, and the index of both."""
     with write.loop(count, start) as i, write.loop(lanes) as lane:
         yield i, lane, i * lanes + lane

@@ -10,14 +10,14 @@ import numpy as np
 from bondgraph.emit.kernel import address_of
 
 Fields = Mapping[str, tuple[int, str]]
-"""Name -> place and kind."""
+"""Name -> index and kind."""
 
 
 def fields_of(pointers: Iterable[str], wholes: Iterable[str], reals: Iterable[str] = ()) -> dict[str, tuple[int, str]]:
-    """Names of addresses, integers and floats -> place and kind ("ptr", "i64", "double") of each."""
+    """Lay out names of addresses, integers and floats: index and kind ("ptr", "i64", "double") of each."""
     kinds = (("ptr", pointers), ("i64", wholes), ("double", reals))
     named = [(name, kind) for kind, names in kinds for name in names]
-    return {name: (place, kind) for place, (name, kind) in enumerate(named)}
+    return {name: (index, kind) for index, (name, kind) in enumerate(named)}
 
 
 _HALF = 1 << 63
@@ -29,15 +29,15 @@ class FieldTable:
 
     def __init__(self, fields: Mapping[str, tuple[int, str]]):
         self._fields = fields
-        self._whole = np.zeros(len(fields), dtype=np.int64)
-        self._real = self._whole.view(np.float64)
+        self._integers = np.zeros(len(fields), dtype=np.int64)
+        self._real = self._integers.view(np.float64)
         self.arrays: dict[str, np.ndarray] = {}
         self.tables: dict[str, FieldTable] = {}
 
     @property
     def address(self) -> int:
-        """Where the table starts."""
-        return address_of(self._whole)
+        """Address of the table."""
+        return address_of(self._integers)
 
     def point(self, name: str, target: np.ndarray | FieldTable | int) -> None:
         """Let a field point to an array's first element, to another table, or to an address."""
@@ -47,7 +47,7 @@ class FieldTable:
         if isinstance(target, np.ndarray):
             self.arrays[name] = target
             target = address_of(target)
-        self._whole[self._fields[name][0]] = target if target < _HALF else target - 2 * _HALF
+        self._integers[self._fields[name][0]] = target if target < _HALF else target - 2 * _HALF
 
     def lay(self, lengths: Mapping[str, int], dtype: type = float) -> None:
         """Let fields point to arrays of zeros of these lengths (numbers of 8 bytes), side by side."""
@@ -61,21 +61,21 @@ class FieldTable:
 
     def __getitem__(self, name: str) -> float | int:
         index, kind = self._fields[name]
-        return self._real.item(index) if kind == "double" else self._whole.item(index)
+        return self._real.item(index) if kind == "double" else self._integers.item(index)
 
     def copied(self, name: str, length: int) -> np.ndarray:
         """A copy of the numbers (length,) at the address that a field holds."""
-        found = (ctypes.c_double * length).from_address(self._whole.item(self._fields[name][0])) if length else ()
-        return np.array(found, dtype=float)
+        numbers = (ctypes.c_double * length).from_address(self._integers.item(self._fields[name][0])) if length else ()
+        return np.array(numbers, dtype=float)
 
     def reader(self, *names: str) -> Callable[[], list[int]]:
-        """What reads these whole numbers at once, for what is read after every run."""
-        whole, places = self._whole, np.array([self._fields[name][0] for name in names])
-        return lambda: whole[places].tolist()  # type: ignore[no-any-return]
+        """Return a function that reads these integers at once, for fields that are read after every run."""
+        integers, indices = self._integers, np.array([self._fields[name][0] for name in names])
+        return lambda: integers[indices].tolist()  # type: ignore[no-any-return]
 
     def __setitem__(self, name: str, value: float) -> None:
         index, kind = self._fields[name]
         if kind == "double":
             self._real[index] = value
         else:
-            self._whole[index] = int(value)
+            self._integers[index] = int(value)

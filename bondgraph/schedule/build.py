@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph.assembly.system import Statement, System
 from bondgraph.emit.cached_build import once
-from bondgraph.emit.kernel import Kernel
+from bondgraph.emit.kernel import InterpretedKernel, Kernel
 from bondgraph.model.ops import Op
 from bondgraph.schedule.calls import GIVEN, NUMBERS, Plan
 from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, in_row, schedule
@@ -50,7 +50,7 @@ def numpy_kernel(schedule: Schedule) -> Kernel:
         for k in range(len(out)):
             evaluate([block[k] if block.ndim == 2 else block for block in blocks], out[k])
 
-    return Kernel(schedule.name, schedule.sizes, schedule.n_out, None, function)
+    return InterpretedKernel(schedule.name, schedule.sizes, schedule.n_out, function)
 
 
 def _evaluate_loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.ndarray], instances: np.ndarray) -> None:

@@ -1,7 +1,12 @@
-"""Time stepping with rigid contacts: a graph and a step in; states at the ends of steps, with forces that balance there, out."""
+"""Time stepping with rigid contacts and Coulomb friction, quasi-static or dynamic, by quadratic programs."""
 
+from bondgraph.stepping.free_bodies import FreeBodyResult, FreeBodyStepper, free_body_stepper
 from bondgraph.stepping.interface import Stepper, quasistatic, stepper
 from bondgraph.stepping.quadratic.candidates import WORLD, Candidates, Pairs, TouchingBody
-from bondgraph.stepping.step import Stepped
+from bondgraph.stepping.step import StepResult
+from screws.renamed import answer_old_names
 
-__all__ = ["WORLD", "Candidates", "Pairs", "Stepped", "Stepper", "TouchingBody", "quasistatic", "stepper"]
+__all__ = ["WORLD", "Candidates", "FreeBodyResult", "FreeBodyStepper", "Pairs", "StepResult", "Stepper", "TouchingBody"]
+__all__ += ["free_body_stepper", "quasistatic", "stepper"]
+
+answer_old_names(__name__)

@@ -1,11 +1,10 @@
-"""Model and causality -> System in which velocities are given: those of inertias are states that no effort changes.
+"""System with given velocities: the velocities of inertias are states that no effort changes.
 
-What a step of time needs of a graph is its kinematics: how everything moves with the velocities v of the independent inertias,
-and what efforts its storages, sources and resistors give. Dependent inertias take no effort, and what holds a constraint is found
-by the step, not here.
+A step of time needs the kinematics of a graph: how everything moves with the velocities v of the independent inertias, and the
+efforts of its storages, sources and resistors. Dependent inertias take no effort, and the step finds the efforts of constraints.
 
-Velocities stay as they are; with inertia those in the axes of a body turn with it (Euler's junction structure), and those of an
-IC coast, so that a free body keeps its momentum in the world however long the step is.
+Velocities stay constant; with inertia those in the axes of a body turn with it (Euler's junction structure), and those of an IC
+coast, so that a free body keeps its momentum in the world in steps of any length.
 """
 
 from __future__ import annotations
@@ -32,21 +31,21 @@ from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 
 VELOCITY = "v"
-"""Name of the state of an inertia."""
+"""Name of the velocity state of an inertia."""
 MOMENTUM, OWN_FORCE = ":momentum", ":own force"
-"""Names of the momentum that a velocity makes, and of the effort of an IC that comes from its place."""
+"""Names of the momentum of a velocity, and of the effort of an IC by its position."""
 
 
-def held_system(model: Model, causality: Causality, moving: bool, ignored: Collection[str]) -> System:
-    """Sorted statements with given velocities.
+def system_with_velocities(model: Model, causality: Causality, moving: bool, ignored: Collection[str]) -> System:
+    """Return the sorted statements of a model with given velocities.
 
     Parameters
     ----------
-    moving : whether inertias keep momenta and have kinetic energies; else they start at rest.
-    ignored : states of storages that are not there.
+    moving : True if inertias keep momenta and have kinetic energies; else they start at rest.
+    ignored : states of storages that are left out.
     """
 
-    def kept(draft: Assembly, path: str, element: Element) -> None:
+    def storage_law(draft: Assembly, path: str, element: Element) -> None:
         law = element.law_as(laws.Storage)
         if law.gives == "flow":
             _inertia(draft, path, element, moving)
@@ -58,50 +57,54 @@ def held_system(model: Model, causality: Causality, moving: bool, ignored: Colle
     def field(draft: Assembly, path: str, element: Element) -> None:
         _inertial_field(draft, path, element, moving)
 
-    writers: Mapping[type[laws.Law], Writer] = {laws.Storage: kept, laws.InertialField: field, laws.IdealConstraint: _constraint}
+    writers: Mapping[type[laws.Law], Writer] = {
+        laws.Storage: storage_law,
+        laws.InertialField: field,
+        laws.IdealConstraint: _constraint,
+    }
     named = refuse_undefined_values(remove_aliases(assemble(model, causality, writers)), model)
     return find_shapes(sort_statements(named), model)
 
 
-def turned_by(model: Model, path: str) -> list[str]:
-    """Euler junction structures at the 1-junction of an I: what they do to its momentum is part of its motion."""
+def euler_junctions(model: Model, path: str) -> list[str]:
+    """Return the Euler junction structures at the 1-junction of an I, which turn its momentum as part of its motion."""
     bond = model.bonds_at(path)[0]
     junction = bond.tail.element if bond.head.element == path else bond.head.element
     law = model.elements[junction].law
     if not (isinstance(law, laws.Junction) and law.type == 1 and law.automaton is None):
         return []
     near = [end.element for other in model.bonds_at(junction) for end in other.ends if end.element != junction]
-    one = [name for name in near if is_inertia(model.elements[name].law)]
-    return [name for name in near if isinstance(model.elements[name].law, laws.SkewGyrator)] if one == [path] else []
+    inertias = [name for name in near if is_inertia(model.elements[name].law)]
+    return [name for name in near if isinstance(model.elements[name].law, laws.SkewGyrator)] if inertias == [path] else []
 
 
 def is_inertia(law: laws.Law) -> bool:
-    """Whether a law is that of an I or IC."""
+    """Return True for the law of an I or IC."""
     return isinstance(law, laws.Storing) and law.gives == "flow"
 
 
 def velocities_of(system: System, model: Model) -> list[str]:
-    """States that are velocities of independent inertias, by name."""
-    cut = [(state.name, *state.name.rpartition(".")) for state in system.states]
-    known = model.elements
-    return [name for name, path, _, local in cut if local == VELOCITY and path in known and is_inertia(known[path].law)]
+    """Return the names of the states that are velocities of independent inertias."""
+    parts = [(state.name, *state.name.rpartition(".")) for state in system.states]
+    elements = model.elements
+    return [name for name, path, _, local in parts if local == VELOCITY and path in elements and is_inertia(elements[path].law)]
 
 
 def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None:
-    """An I: its flow is a state, or is set by others; its momentum follows."""
+    """Write an I: its flow is a state, or set by others; its momentum follows."""
     law, bond = element.law_as(laws.Storage), draft.bond_at(path)
     arguments = law_arguments(path, element)
     if path in draft.causality.derivative:
         draft.write(path, zeros(bond.shape), effort(bond))
     else:
         rate = f"{path}.{VELOCITY}'"
-        turning = turned_by(draft.model, path) if moving else []
+        turning = euler_junctions(draft.model, path) if moving else []
         if turning:
             turns = [draft.model.bonds_at(other)[0] for other in turning]
             signs = tuple(-into(turn, other) for turn, other in zip(turns, turning, strict=True))
-            taken = draft.declare(f"{path}:turning", bond.shape, bond.domain.effort_unit)
-            draft.write(path, combine(signs), taken, *map(effort, turns))
-            draft.write(path, law.output, rate, taken, *arguments)
+            turning_effort = draft.declare(f"{path}:turning", bond.shape, bond.domain.effort_unit)
+            draft.write(path, combine(signs), turning_effort, *map(effort, turns))
+            draft.write(path, law.output, rate, turning_effort, *arguments)
         else:
             draft.write(path, zeros(bond.shape), rate)
         start = np.broadcast_to(np.asarray(law.spec.initial, dtype=float), bond.shape)
@@ -109,49 +112,49 @@ def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None
             start = law.output(start[()], *(draft.parameters[name] for name in arguments))
         _velocity(draft, path, bond, start if moving and not element.signals else 0.0)
     assert law.inverse is not None  # else it is refused before
-    made = draft.declare(f"{path}{MOMENTUM}", bond.shape, law.spec.unit or bond.domain.momentum_unit)
-    draft.write(path, law.inverse, made, flow(bond), *arguments)
-    draft.same(path, f"{path}.{law.state}", made, element.symbols.get(law.state, ""))
+    momentum = draft.declare(f"{path}{MOMENTUM}", bond.shape, law.spec.unit or bond.domain.momentum_unit)
+    draft.write(path, law.inverse, momentum, flow(bond), *arguments)
+    draft.same(path, f"{path}.{law.state}", momentum, element.symbols.get(law.state, ""))
     name_port(draft, path, element, bond, path)
     if moving:
-        _stored(draft, path, law.energy, made, *arguments)
+        _stored(draft, path, law.energy, momentum, *arguments)
 
 
 def _inertial_field(draft: Assembly, path: str, element: Element, moving: bool) -> None:
-    """An IC: its place moves with its flow; momentum and own effort follow from place and velocity."""
+    """Write an IC: its position moves with its flow; momentum and effort follow from position and velocity."""
     law, bond = element.law_as(laws.InertialField), draft.bond_at(path)
     arguments, q, v = law_arguments(path, element), f"{path}.q", f"{path}.{VELOCITY}"
     position = laws.StateSpec(law.position.initial, law.position.nominal, bond.domain.displacement_unit)
     draft.declare(f"{q}'", bond.shape, per_second(position.unit))
     declare_state(draft, path, "q", position, bond.shape, f"{q}'")
-    own, rest = draft.declare(f"{path}{OWN_FORCE}", bond.shape, bond.domain.effort_unit), f"{path}:at rest"
+    force, rest = draft.declare(f"{path}{OWN_FORCE}", bond.shape, bond.domain.effort_unit), f"{path}:at rest"
     draft.declare(rest, bond.shape, bond.domain.flow_unit)
     draft.write(path, zeros(bond.shape), rest)
-    draft.write(path, law.own_rate, own, q, rest, *arguments)
+    draft.write(path, law.own_rate, force, q, rest, *arguments)
     if path in draft.causality.derivative:
         draft.write(path, zeros(bond.shape), effort(bond))
         draft.same(path, v, flow(bond))
     else:
         if moving:
-            borne = draft.declare(f"{path}:borne", bond.shape, bond.domain.effort_unit)
-            draft.write(path, combine((-1,)), borne, own)
-            draft.write(path, _acceleration(law), f"{v}'", q, v, borne, *arguments)
+            reaction = draft.declare(f"{path}:borne", bond.shape, bond.domain.effort_unit)
+            draft.write(path, combine((-1,)), reaction, force)
+            draft.write(path, _acceleration(law), f"{v}'", q, v, reaction, *arguments)
         else:
             draft.write(path, zeros(bond.shape), f"{v}'")
         start = law.start.initial
         if moving and law.motion == "p" and np.any(start) and not element.signals:
-            place = np.broadcast_to(np.asarray(law.position.initial, dtype=float), bond.shape)[()]
-            start = law.flow(place, start, *(draft.parameters[name] for name in arguments))
+            position_start = np.broadcast_to(np.asarray(law.position.initial, dtype=float), bond.shape)[()]
+            start = law.flow(position_start, start, *(draft.parameters[name] for name in arguments))
         _velocity(draft, path, bond, start if moving else 0.0)
     draft.same(path, f"{q}'", flow(bond))
-    made = draft.declare(f"{path}{MOMENTUM}", bond.shape, bond.domain.momentum_unit)
-    draft.write(path, law.momentum, made, q, v, *arguments)
+    momentum = draft.declare(f"{path}{MOMENTUM}", bond.shape, bond.domain.momentum_unit)
+    draft.write(path, law.momentum, momentum, q, v, *arguments)
     name_port(draft, path, element, bond, path)
     _stored(draft, path, law.energy, q, v if moving else rest, *arguments)
 
 
 def _acceleration(law: laws.InertialField) -> Op:
-    """v' from place, velocity and effort, in whichever form the element is."""
+    """Return v' from position, velocity and effort, in either form of the element."""
     if law.motion == "v":
         return law.rate
     assert law.mechanics is not None  # else it is refused before
@@ -159,10 +162,10 @@ def _acceleration(law: laws.InertialField) -> Op:
 
 
 def _velocity(draft: Assembly, path: str, bond: Bond, start: Any) -> None:
-    """The state, and the flow that it is."""
-    given = np.broadcast_to(np.asarray(start, dtype=float), bond.shape)
+    """Declare the velocity state, and equate the flow with it."""
+    initial = np.broadcast_to(np.asarray(start, dtype=float), bond.shape)
     rate = draft.declare(f"{path}.{VELOCITY}'", bond.shape, per_second(bond.domain.flow_unit))
-    declare_state(draft, path, VELOCITY, laws.StateSpec(given, unit=bond.domain.flow_unit), bond.shape, rate)
+    declare_state(draft, path, VELOCITY, laws.StateSpec(initial, unit=bond.domain.flow_unit), bond.shape, rate)
     draft.same(path, flow(bond), f"{path}.{VELOCITY}")
 
 
@@ -173,12 +176,12 @@ def _stored(draft: Assembly, path: str, energy: Any, *arguments: str) -> None:
 
 
 def _constraint(draft: Assembly, path: str, element: Element) -> None:
-    """No effort: the step sees to it that the position returns to zero; nothing is differentiated along the motion."""
+    """Write a constraint without effort: the step returns its position to zero; nothing is differentiated along the motion."""
     constraint(draft, path, element)
     unknown = draft.unknowns.pop()
-    late = {f"{path}.h''", f"{path}:held", unknown.residual}
-    draft.statements = [s for s in draft.statements if not late.intersection(s.outs)]
-    for name in late & draft.values.keys():
+    dropped = {f"{path}.h''", f"{path}:held", unknown.residual}
+    draft.statements = [s for s in draft.statements if not dropped.intersection(s.outs)]
+    for name in dropped & draft.values.keys():
         del draft.values[name]
     draft.write(path, zeros(draft.values[unknown.value].shape or ()), unknown.value)
     draft.powers.pop()

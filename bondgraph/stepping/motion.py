@@ -1,8 +1,7 @@
-"""Rates with given velocities -> how far everything moves in a step: one step of Runge and Kutta's method of order 4.
+"""Motion of all states through a step with given velocities: one Runge-Kutta step of order 4.
 
-Velocities stay through a step, so that what depends on them and on time as a polynomial of degree 3 is exact. With machine code
-the step is a procedure that calls the kernel of the rates, compiled once per machine.
-"""
+Velocities are constant in a step, so that rates that are polynomials of degree 3 in time are integrated exactly. With machine
+code the step is a procedure that calls the kernel of the rates, compiled once per machine."""
 
 from __future__ import annotations
 
@@ -19,25 +18,25 @@ from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 
 Motion = Callable[[float, float], Any]
-"""(start of a step, its length), s: moves the state that it was made for."""
+"""Function (start of a step, its length), s, that moves the state that it is bound to."""
 
 JUST_INSIDE = 1e-15
-"""Where a step looks at its ends, relative to its times: what jumps there has the value that it has inside."""
+"""Offset of evaluations from the ends of a step, relative to its times: quantities that jump there take the value inside."""
 
 
 def motion_of(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> Motion:
-    """What moves the state x (n,) in place, at parameters p and modes m; it sees later changes of all three."""
+    """Return a function that moves the state x (n,) in place, at parameters p and modes m, with later changes of all three."""
     n = len(x)
     work = np.zeros(3 * n + 4)
     times = work[:4]
-    move = _interpreted(rates, x, p, m, times) if rates.address is None else _compiled(rates, x, p, m, work)
+    move = _interpreted(rates, x, p, m, times) if not rates.is_machine_code else _compiled(rates, x, p, m, work)
 
-    def moved(t: float, h: float) -> None:
+    def motion(t: float, h: float) -> None:
         inside = JUST_INSIDE * max(abs(t), abs(h))
         times[0], times[1], times[2], times[3] = t + inside, t + 0.5 * h, t + h - inside, h
         move()
 
-    return moved
+    return motion
 
 
 def _interpreted(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, times: np.ndarray) -> Callable[[], Any]:
@@ -55,20 +54,20 @@ def _interpreted(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, tim
 def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: np.ndarray) -> Callable[[], Any]:
     pointers = [ctypes.c_void_p, ctypes.c_int64, *[ctypes.c_void_p] * 4]
     function = ctypes.CFUNCTYPE(None, *pointers)(machine_code().address("move"))
-    places = [address_of(array) for array in (x, p, m, work)]
-    call = functools.partial(function, rates.address, len(x), *places)
-    call.__dict__["owners"] = (x, p, m, work, rates)  # addresses hold as long as what they are of
+    addresses = [address_of(array) for array in (x, p, m, work)]
+    call = functools.partial(function, rates.address, len(x), *addresses)
+    call.__dict__["owners"] = (x, p, m, work, rates)  # keeps the arrays of the addresses alive
     return call
 
 
 @once
 def machine_code() -> Library:
-    """The step as machine code."""
+    """Return the step as machine code."""
     return compile_written(procedures)
 
 
 def procedures() -> list[Procedure]:
-    """The step."""
+    """Return the procedures of the step."""
     return [_move()]
 
 
@@ -76,18 +75,18 @@ def _move() -> Procedure:
     write = Procedure("move", {"rates": "ptr", "n": "i64", "x": "ptr", "p": "ptr", "m": "ptr", "work": "ptr"})
     x, work, n, rates = write["x"], write["work"], write["n"], write["rates"]
     h = work[3]
-    k, there, total = work.at(4), work.at(n + 4), work.at(n * 2 + 4)
+    k, stage_x, total = work.at(4), work.at(n + 4), work.at(n * 2 + 4)
 
     def stage(time: int, at: Any, ahead: float, weight: float, begin: Any) -> None:
         write.call(rates, [work.at(time), at, write["p"], write["m"], k])
         with write.loop(n) as i:
-            there[i] = x[i] + h * ahead * k[i]
+            stage_x[i] = x[i] + h * ahead * k[i]
             total[i] = begin[i] + h * weight * k[i]
 
     stage(0, x, 0.5, 1.0 / 6.0, x)
-    stage(1, there, 0.5, 1.0 / 3.0, total)
-    stage(1, there, 1.0, 1.0 / 3.0, total)
-    stage(2, there, 0.0, 1.0 / 6.0, total)
+    stage(1, stage_x, 0.5, 1.0 / 3.0, total)
+    stage(1, stage_x, 1.0, 1.0 / 3.0, total)
+    stage(2, stage_x, 0.0, 1.0 / 6.0, total)
     with write.loop(n) as i:
         x[i] = total[i]
     write.give()

@@ -1,4 +1,4 @@
-"""Graph -> what its steps are made of: kernels with given velocities, matrices of a step, a program that names the results."""
+"""Compile a graph for time stepping: kernels with given velocities, matrices of a step, and a program that names the results."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.ops import IDENTITY, Op, constant, zeros
 from bondgraph.run.program import Layout, RunContact
-from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, held_system, velocities_of
-from bondgraph.stepping.quadratic.layout import StepLayout, Wanted
+from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, system_with_velocities, velocities_of
+from bondgraph.stepping.quadratic.layout import StepLayout, StepOptions
 from bondgraph.stepping.quadratic.matrices import step_routine
-from bondgraph.stepping.supported_elements import unholdable, unsteppable
+from bondgraph.stepping.supported_elements import unsupported_elements, unsupported_sources
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Routine
 from bondgraph.tracing.evaluate import Traced
@@ -35,41 +35,42 @@ from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untracea
 from screws.scalars import array
 
 OPEN, STICK, SLIP = MODES = ("open", "stick", "slip")
-"""What a contact does in a step."""
+"""Modes of a contact in a step."""
 STEP = "step"
-"""In the account: what forces at the end of each step, in place of those during it, give or take."""
+"""Entry of the energy account: error of forces at the end of each step, in place of those during it."""
 PAIRS = "pairs"
-"""In the account: contacts that are found at every step."""
+"""Entry of the energy account: contacts that are found at every step."""
 _NEVER, _NOTHING = ":no guard", ":no power"
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """A graph, compiled for steps of time."""
+    """Graph compiled for time stepping."""
 
     compiled: Compiled
     """The graph with given velocities: kernels, names, start values."""
-    wanted: Wanted
+    options: StepOptions
     layout: StepLayout
     matrices: Kernel
-    """(t, x, p as the user gave them, m, h) -> what `layout` says."""
+    """Kernel (t, x, p of the user, m, h) -> numbers as in `layout`."""
     works: Kernel
-    """(t, x, p, m) -> power into all C; twice the kinetic energy of the velocities alone; power of the potentials of IC; gaps."""
+    """Kernel (t, x, p, m) -> power into all C; twice the kinetic energy of the velocities; power of the potentials of IC;
+    gaps."""
     traced: Traced
     routine: Routine
-    """What `matrices` was made of, to be differentiated."""
+    """Routine of `matrices`, for derivatives."""
     forced: Mapping[int, float]
-    """Modes that stay: those in which the laws of contacts give no force."""
+    """Constant modes, in which the laws of contacts give no force."""
 
     @property
     def model(self) -> Model:
-        """The graph."""
+        """Model of the graph."""
         return self.compiled.model
 
 
 @paused_collection()
-def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
-    """Compile. Raises `ModelError` with all that a stage finds; E502 for what a step cannot hold."""
+def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
+    """Compile a model for time stepping. Raises `ModelError` with all problems of a stage; E502 for unsupported elements."""
     begin = time.perf_counter()
     off = {automaton: state for contact in model.contacts for automaton, state in contact.off}
     quiet = {
@@ -78,20 +79,20 @@ def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
     }
     model = replace(model, automata=quiet)
     causality = assign_causality(model)
-    raise_if_any(model.name, unholdable(model, causality, wanted.full, frozenset(off)))
-    bare = held_system(model, causality, wanted.full, wanted.ignored)
-    found: list[Traced] = []
+    raise_if_any(model.name, unsupported_elements(model, causality, options.full, frozenset(off)))
+    bare = system_with_velocities(model, causality, options.full, options.ignored)
+    traces: list[Traced] = []
     try:
-        system = with_contacts(bare, model.contacts, bool(wanted.bodies))
-        routines, system, differentiate = trace_for_runs(system, found.append)
-    except Unsolvable as stuck:
-        raise ModelError(model.name, [unsolvable(stuck, bare, model)]) from None
-    except Untraceable as stuck:
-        raise ModelError(model.name, [untraceable(stuck, model)]) from stuck
-    traced = found[0]
-    raise_if_any(model.name, unsteppable(traced, model, wanted))
+        system = with_contacts(bare, model.contacts, bool(options.bodies))
+        routines, system, differentiate = trace_for_runs(system, traces.append)
+    except Unsolvable as error:
+        raise ModelError(model.name, [unsolvable(error, bare, model)]) from None
+    except Untraceable as error:
+        raise ModelError(model.name, [untraceable(error, model)]) from error
+    traced = traces[0]
+    raise_if_any(model.name, unsupported_sources(traced, model, options))
     built = time.perf_counter()
-    routine, layout = step_routine(traced, model, wanted)
+    routine, layout = step_routine(traced, model, options)
     kernels = kernels_of({**routines, "step_matrices": routine}, backend)
 
     def jacobian() -> Any:
@@ -104,36 +105,36 @@ def compiled_steps(model: Model, wanted: Wanted, backend: str) -> Steps:
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)
     slots = {name.removesuffix(".mode"): (slot, states) for slot, (name, (states, _)) in enumerate(system.modes.items())}
     forced = {slots[name][0]: float(slots[name][1].index(state)) for name, state in off.items()}
-    works = numpy_kernel(_works(traced, model, wanted))
-    return Steps(compiled, wanted, layout, kernels["step_matrices"], works, traced, routine, forced)
+    works = numpy_kernel(_works(traced, model, options))
+    return Steps(compiled, options, layout, kernels["step_matrices"], works, traced, routine, forced)
 
 
 def force_names(contact: ContactPoint) -> tuple[str, str]:
-    """Names of the normal force and of the friction force of a contact in results, N."""
+    """Return the names of the normal force and of the friction force of a contact in results, N."""
     return f"{contact.path}.normal force", f"{contact.path}.friction force"
 
 
 def _stepped(contact: ContactPoint, layout: Layout) -> RunContact:
-    """A contact of a run in steps, whose mode and forces are those of the steps."""
+    """Return a contact of a run whose mode and forces come from the steps."""
     return RunContact(contact, ((layout[f"{contact.path}.mode"].start, float(MODES.index(OPEN))),), force_names(contact))
 
 
 def _wrench_of(contact: ContactPoint) -> Op:
-    """Normal force and friction -> wrench on body 1 in its frame C2, whose z is the normal; friction is what acts on body 2."""
+    """Return the operation (normal force, friction on body 2) -> wrench on body 1 in its frame C2, whose z is the normal."""
     along = [entry.index for entry in contact.slip if entry.index is not None]
 
     def wrench(normal: Any, friction: Any) -> Any:
-        found: list[Any] = [0.0, 0.0, 0.0, 0.0, 0.0, normal]
-        for own, place in enumerate(along):
-            found[place] = -(friction[own] if len(along) == 2 else friction)
-        return array(found)
+        components: list[Any] = [0.0, 0.0, 0.0, 0.0, 0.0, normal]
+        for k, index in enumerate(along):
+            components[index] = -(friction[k] if len(along) == 2 else friction)
+        return array(components)
 
     return Op("wrench", wrench)
 
 
 def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: bool) -> System:
-    """The system with modes and forces of contacts, which steps set and which stay between them, and with what the account needs;
-    `pairs` says whether further contacts are found at every step."""
+    """Add modes and forces of contacts, which steps set and which stay constant between them, and powers of the energy account;
+    `pairs` is True if further contacts are found at every step."""
     statements, values, states = list(system.statements), dict(system.values), list(system.states)
     modes, events, powers = dict(system.modes), list(system.events), list(system.powers)
     aliases = dict(system.aliases)
@@ -179,8 +180,8 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
     )
 
 
-def _works(traced: Traced, model: Model, wanted: Wanted) -> Routine:
-    """What the account needs besides the powers of the system."""
+def _works(traced: Traced, model: Model, options: StepOptions) -> Routine:
+    """Return the routine of `Steps.works`: quantities of the energy account besides the powers of the system."""
     ground, values, system = traced.context, traced.values, traced.context.system
     velocities = [ground.inputs["x"][k] for name in velocities_of(system, model) for k in system.places[name]]
 
@@ -190,7 +191,7 @@ def _works(traced: Traced, model: Model, wanted: Wanted) -> Routine:
     into, moved, own_force = (ground.tape.scalar(0.0) for _ in range(3))
     for path, element in model.elements.items():
         law = element.law
-        if isinstance(law, laws.Storage) and law.gives == "effort" and f"{path}.{law.state}" not in wanted.ignored:
+        if isinstance(law, laws.Storage) and law.gives == "effort" and f"{path}.{law.state}" not in options.ignored:
             into = into + at(f"{path}.power")[0]
         elif isinstance(law, laws.Storing) and law.gives == "flow":
             p, f = at(f"{path}{MOMENTUM}"), at(f"{path}.flow")
@@ -198,8 +199,8 @@ def _works(traced: Traced, model: Model, wanted: Wanted) -> Routine:
             if isinstance(law, laws.InertialField):
                 for a, b in zip(at(f"{path}{OWN_FORCE}"), f, strict=True):
                     own_force = own_force + a * b
-            for own, (a, b) in enumerate(zip(p, f, strict=True)):
-                moved = moved + (a - still[own]) * (b - still[len(p) + own])
+            for k, (a, b) in enumerate(zip(p, f, strict=True)):
+                moved = moved + (a - still[k]) * (b - still[len(p) + k])
     gaps = [at(contact.gap)[0] for contact in model.contacts]
     blocks = tuple((name, len(ground.inputs[name])) for name in ("t", "x", "p", "m"))
     return Routine("works", ground.tape, blocks, (into, moved, own_force, *gaps))

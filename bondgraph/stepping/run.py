@@ -1,4 +1,4 @@
-"""Steps from a start to an end: what they found, by name, with changes of contacts as events and an account of energy."""
+"""Runs by time stepping: a result by name, with mode changes of contacts as events and an energy account."""
 
 from __future__ import annotations
 
@@ -18,108 +18,109 @@ from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
 from bondgraph.run.results.failure import Failure
 from bondgraph.run.results.result import Result, Statistics
-from bondgraph.stepping.messages.infeasible import explained
+from bondgraph.stepping.diagnostics import explained
 from bondgraph.stepping.problem import MODES, PAIRS, STEP, Steps, force_names
 from bondgraph.stepping.quadratic.candidates import PairRows
-from bondgraph.stepping.quadratic.coulomb import NOISE
-from bondgraph.stepping.quadratic.solver import SOLVED, Answer
-from bondgraph.stepping.step import Stride
+from bondgraph.stepping.quadratic.solver import SOLVED, ProgramSolution
+from bondgraph.stepping.step import SLIP_NOISE, StepWorkspace
 
 SMALL = 1e-7
-"""Part of the largest force, or way, of a run that counts as none where contacts are told open, sticking or slipping."""
-_TURNS = 20
+"""Part of the largest force, or slip, of a run up to which it counts as zero in the modes of contacts."""
+_MAX_TRANSITIONS = 20
 
 
-class Course:
-    """Rows of a run, one for each step; `steps` have been made."""
+class StepHistory:
+    """Record of a run, one row for each step; `steps` counts these."""
 
-    def __init__(self, stride: Stride, times: Sequence[float]):
+    def __init__(self, workspace: StepWorkspace, times: Sequence[float]):
         count = len(times) - 1
         self.t, self.steps, self.passages = np.array(times), 0, list[Passage]()
-        self.x, self.m = np.zeros((count + 1, len(stride.x))), np.zeros((count + 1, len(stride.m)))
-        self.x[0], self.m[0] = stride.x, stride.m
-        self.y = np.zeros((count, len(stride.f)))
-        """Displacements, in the velocities' coordinates."""
-        self.multipliers = np.zeros((count, len(stride.lower)))
-        self.along = np.zeros((count, len(stride.drift)))
+        self.x, self.m = np.zeros((count + 1, len(workspace.x))), np.zeros((count + 1, len(workspace.m)))
+        self.x[0], self.m[0] = workspace.x, workspace.m
+        self.y = np.zeros((count, len(workspace.f)))
+        """Displacements in each step, in the velocities' coordinates."""
+        self.multipliers = np.zeros((count, len(workspace.lower)))
+        self.along = np.zeros((count, len(workspace.drift)))
         """Slips in each step, m."""
-        self.drift = np.zeros((count, len(stride.drift)))
-        """What sources alone make of them."""
-        self.gap = np.zeros((count, stride.contacts))
-        """At the end of each step, had sources alone moved, m."""
-        self.constraints = len(stride.layout.constraints)
+        self.drift = np.zeros((count, len(workspace.drift)))
+        """Slips by sources alone, m."""
+        self.gap = np.zeros((count, workspace.contacts))
+        """Gaps at the end of each step if only sources had moved, m."""
+        self.constraints = len(workspace.layout.constraints)
         self.back = np.zeros((count, self.constraints))
-        """How far constraints are brought back, in their units."""
+        """Corrections of constraints, in their units."""
         self.pairs = np.zeros((count, 3))
-        """Of candidates: what friction takes and what moved bodies give, and the work of their forces on gaps, J."""
+        """Of candidates: energy lost by friction, energy supplied by moved bodies, and work of the forces on gaps, J."""
 
-    def add(self, stride: Stride, answer: Answer) -> None:
-        """One more step."""
+    def add(self, workspace: StepWorkspace, solution: ProgramSolution) -> None:
+        """Add a step."""
         k = self.steps
-        if stride.pairs is None:
-            self.multipliers[k], self.along[k], self.drift[k] = answer.multipliers, stride.along, stride.drift
+        if workspace.pairs is None:
+            self.multipliers[k], self.along[k], self.drift[k] = solution.multipliers, workspace.along, workspace.drift
         else:
-            self.pairs[k] = self._among_pairs(k, stride, stride.pairs, answer)
-        self.gap[k], self.y[k] = stride.gap, answer.y
+            self.pairs[k] = self._energies_of_pairs(k, workspace, workspace.pairs, solution)
+        self.gap[k], self.y[k] = workspace.gap, solution.y
         if self.constraints:
-            self.back[k] = stride.lower[-self.constraints :]
-        self.x[k + 1], self.m[k + 1] = stride.x, stride.m
+            self.back[k] = workspace.lower[-self.constraints :]
+        self.x[k + 1], self.m[k + 1] = workspace.x, workspace.m
         self.steps = k + 1
 
-    def _among_pairs(self, k: int, stride: Stride, rows: PairRows, answer: Answer) -> tuple[float, float, float]:
-        own, slips = len(stride.owner), self.along.shape[1]
-        end = own + len(rows.lower)
-        self.multipliers[k] = np.concatenate([answer.multipliers[:own], answer.multipliers[end:]])
-        self.along[k], self.drift[k] = stride.along[:slips], stride.drift[:slips]
-        normal, friction = rows.forces(answer.multipliers[own:end])
-        rubbing, along = friction.ravel(), stride.along[slips:]
-        taken, given = -rubbing @ along, -normal @ rows.moved - rubbing @ stride.drift[slips:]
-        opening = answer.multipliers[own:end] @ (rows.A @ answer.y) - rubbing @ (along - stride.drift[slips:])
-        return float(taken), float(given), float(opening + normal @ rows.moved)
+    def _energies_of_pairs(
+        self, k: int, workspace: StepWorkspace, rows: PairRows, solution: ProgramSolution
+    ) -> tuple[float, float, float]:
+        count, slips = len(workspace.owner), self.along.shape[1]
+        end = count + len(rows.lower)
+        self.multipliers[k] = np.concatenate([solution.multipliers[:count], solution.multipliers[end:]])
+        self.along[k], self.drift[k] = workspace.along[:slips], workspace.drift[:slips]
+        normal, friction = rows.forces(solution.multipliers[count:end])
+        force, along = friction.ravel(), workspace.along[slips:]
+        lost, supplied = -force @ along, -normal @ rows.moved - force @ workspace.drift[slips:]
+        opening = solution.multipliers[count:end] @ (rows.A @ solution.y) - force @ (along - workspace.drift[slips:])
+        return float(lost), float(supplied), float(opening + normal @ rows.moved)
 
     def cut(self) -> None:
-        """Leave out what was not reached."""
+        """Cut off the rows of steps that were not reached."""
         n = self.steps
         self.t, self.x, self.m = self.t[: n + 1], self.x[: n + 1], self.m[: n + 1]
         self.multipliers, self.along = self.multipliers[:n], self.along[:n]
         self.drift, self.gap, self.y, self.pairs = self.drift[:n], self.gap[:n], self.y[:n], self.pairs[:n]
 
 
-def run_steps(steps: Steps, stride: Stride, times: Sequence[float], p: np.ndarray, progress: bool) -> Result:
-    """Steps at ascending times, s, the first of which is the start."""
+def run_steps(steps: Steps, workspace: StepWorkspace, times: Sequence[float], p: np.ndarray, progress: bool) -> Result:
+    """Run steps between ascending times, s, the first of which is the start."""
     begin = time.perf_counter()
     program = steps.compiled.program
-    bound, course, failure = Bound(program, p), Course(stride, times), None
-    own = {program.layout[f"{contact.path}.mode"].start for contact in steps.layout.contacts}
-    watched = any(edge.slot not in own for edge in program.transitions)
+    bound, history, failure = Bound(program, p), StepHistory(workspace, times), None
+    of_contacts = {program.layout[f"{contact.path}.mode"].start for contact in steps.layout.contacts}
+    has_guards = any(edge.slot not in of_contacts for edge in program.transitions)
     with Progress(program.name, times[-1] - times[0], progress) as bar:
         for start, end in itertools.pairwise(times):
             try:
-                answer = stride.take(start, end - start)
-            except ModelError as stuck:  # more candidates than there may be: what was run until here is kept
-                failure = _failure(stuck.problems[0], program, start, stride.x)
+                solution = workspace.advance(start, end - start)
+            except ModelError as error:  # too many candidates: the steps so far are kept
+                failure = _failure(error.problems[0], program, start, workspace.x)
                 break
-            if answer.outcome != SOLVED:
-                failure = _failure(explained(steps, stride, answer), program, start, stride.x)
+            if solution.outcome != SOLVED:
+                failure = _failure(explained(steps, workspace, solution), program, start, workspace.x)
                 break
-            if watched:
-                _settle(bound, stride, end, course)
-            course.add(stride, answer)
-            bar.show(end - times[0], f"t = {end - times[0]:.6g} s, {len(course.passages)} events")
+            if has_guards:
+                _carry_out_events(bound, workspace, end, history)
+            history.add(workspace, solution)
+            bar.show(end - times[0], f"t = {end - times[0]:.6g} s, {len(history.passages)} events")
     spent = time.perf_counter() - begin
-    course.cut()
-    return _result(steps, stride, course, failure, p, (begin, spent))
+    history.cut()
+    return _result(steps, workspace, history, failure, p, (begin, spent))
 
 
-def _settle(bound: Bound, stride: Stride, t: float, course: Course) -> None:
-    """Carry out transitions of charts and other machines whose guards have risen in the step."""
-    for _ in range(_TURNS):
-        risen = np.flatnonzero(bound.guards(t, stride.x, stride.m) > 0.0)
-        if not len(risen):
+def _carry_out_events(bound: Bound, workspace: StepWorkspace, t: float, history: StepHistory) -> None:
+    """Carry out transitions of charts and other automata whose guards have become positive in the step (event iteration)."""
+    for _ in range(_MAX_TRANSITIONS):
+        active = np.flatnonzero(bound.guards(t, workspace.x, workspace.m) > 0.0)
+        if not len(active):
             return
-        passage = carried_out(bound, int(risen[0]), t, stride.x, stride.m)
-        stride.x[:], stride.m[:] = passage.x_after, passage.m_after
-        course.passages.append(passage)
+        passage = carried_out(bound, int(active[0]), t, workspace.x, workspace.m)
+        workspace.x[:], workspace.m[:] = passage.x_after, passage.m_after
+        history.passages.append(passage)
 
 
 def _failure(problem: Problem, program: Program, t: float, x: np.ndarray) -> Failure:
@@ -130,126 +131,132 @@ def _failure(problem: Problem, program: Program, t: float, x: np.ndarray) -> Fai
 
 
 def _result(
-    steps: Steps, stride: Stride, course: Course, failure: Failure | None, p: np.ndarray, clock: tuple[float, float]
+    steps: Steps,
+    workspace: StepWorkspace,
+    history: StepHistory,
+    failure: Failure | None,
+    p: np.ndarray,
+    clock: tuple[float, float],
 ) -> Result:
-    program, (t, x, m) = steps.compiled.program, (course.t, course.x, course.m)
-    normal, friction = forces_of(stride, course.multipliers)
+    program, (t, x, m) = steps.compiled.program, (history.t, history.x, history.m)
+    normal, friction = forces_of(workspace, history.multipliers)
     _place_forces(steps, x, normal, friction)
-    changes = _changes(steps, course, modes_of(stride, normal, course.along))
+    changes = _mode_changes(steps, history, modes_of(workspace, normal, history.along))
     log = Log(program, float(t[0]))
-    log.extend(sorted([*course.passages, *changes], key=lambda passage: passage.clock))
-    integrals = _account(steps, course, p, (normal, friction))
+    log.extend(sorted([*history.passages, *changes], key=lambda passage: passage.clock))
+    integrals = _account(steps, history, p, (normal, friction))
     start = np.zeros(0) if program.energies is None else program.energies(t[0], x[0], p, m[0])
     statistics = Statistics(
-        solver=type(stride.solver).__name__,
-        method=f"{steps.wanted.inertia}, {stride.settings.friction}",
-        steps=course.steps,
+        solver=type(workspace.solver).__name__,
+        method=f"{steps.options.inertia}, {workspace.settings.friction}",
+        steps=history.steps,
         rejected=0,
-        rates=8 * course.steps,
+        rates=8 * history.steps,
         jacobians=0,
         guards=0,
         events=len(log),
         wall_time=time.perf_counter() - clock[0],
         integration_time=clock[1],
         local_rtol=0.0,
-        programs=stride.programs,
+        quadratic_programs=workspace.programs,
     )
     if failure is not None:
         warnings.warn(f'"{program.name}": {failure}', RunEndedWarning, stacklevel=4)
     return Result(program, p, t, t - t[0], x, m, integrals, start, Events.of(program, p, float(t[0]), log), failure, statistics)
 
 
-def forces_of(stride: Stride, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Normal forces (steps, contacts) and friction forces (steps, slips), N, of multipliers (steps, rows)."""
-    rows = multipliers[:, : len(stride.owner)]
-    own = np.repeat(np.arange(stride.contacts), [cone.slips for cone in stride.layout.cones])
-    return rows @ stride.normals.T, (rows @ stride.tangents.T) * stride.mu[own]
+def forces_of(workspace: StepWorkspace, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return normal forces (steps, contacts) and friction forces (steps, slips), N, of multipliers (steps, rows)."""
+    rows = multipliers[:, : len(workspace.owner)]
+    contact_of = np.repeat(np.arange(workspace.contacts), [cone.slips for cone in workspace.layout.cones])
+    return rows @ workspace.normals.T, (rows @ workspace.tangents.T) * workspace.mu[contact_of]
 
 
-def modes_of(stride: Stride, normal: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """What each contact does in each step, (steps, contacts), as places in `MODES`."""
+def modes_of(workspace: StepWorkspace, normal: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Return the mode of each contact in each step, (steps, contacts), as indices into `MODES`."""
     pressed = normal > SMALL * np.max(normal, initial=0.0)
-    ways = np.sqrt((along * along) @ stride.sums.T)
-    slipping = ways > max(SMALL * np.max(ways, initial=0.0), 10.0 * NOISE * stride.length)
-    has = np.array([cone.has_friction for cone in stride.layout.cones], dtype=bool)
+    ways = np.sqrt((along * along) @ workspace.sums.T)
+    slipping = ways > max(SMALL * np.max(ways, initial=0.0), 10.0 * SLIP_NOISE * workspace.length)
+    has = np.array([cone.has_friction for cone in workspace.layout.cones], dtype=bool)
     return np.where(pressed, np.where(slipping | ~has, 2, 1), 0)
 
 
 def _place_forces(steps: Steps, x: np.ndarray, normal: np.ndarray, friction: np.ndarray) -> None:
-    """Forces into the states that hold them; at the start those of the first step."""
+    """Write forces into the states that hold them; at the start those of the first step."""
     layout = steps.compiled.program.layout
     for k, (contact, cone) in enumerate(zip(steps.layout.contacts, steps.layout.cones, strict=True)):
-        pressing, rubbing = (layout[name] for name in force_names(contact))
+        pressing, sliding = (layout[name] for name in force_names(contact))
         x[1:, pressing.start] = normal[:, k]
-        if rubbing.shape:
-            for own, place in enumerate(cone.along):
-                x[1:, rubbing.start + place] = friction[:, cone.slip + own]
+        if sliding.shape:
+            for k_slip, component in enumerate(cone.along):
+                x[1:, sliding.start + component] = friction[:, cone.slip + k_slip]
         elif cone.slips:
-            x[1:, rubbing.start] = friction[:, cone.slip]
-        for slot in (pressing, rubbing):
+            x[1:, sliding.start] = friction[:, cone.slip]
+        for slot in (pressing, sliding):
             x[0, slot.start : slot.stop] = x[min(1, len(x) - 1), slot.start : slot.stop]
 
 
-def _changes(steps: Steps, course: Course, found: np.ndarray) -> list[Passage]:
-    """Changes of contacts as passages, at the starts of the steps in which they are other than before; their modes into m."""
-    program, passages, (t, x, m) = steps.compiled.program, list[Passage](), (course.t, course.x, course.m)
+def _mode_changes(steps: Steps, history: StepHistory, modes: np.ndarray) -> list[Passage]:
+    """Return mode changes of contacts as fired transitions, at the starts of the steps with a new mode; write their modes into
+    m."""
+    program, passages, (t, x, m) = steps.compiled.program, list[Passage](), (history.t, history.x, history.m)
     nothing = np.zeros(len(program.power_names))
     for k, contact in enumerate(steps.layout.contacts):
         slot = program.layout[f"{contact.path}.mode"].start
-        m[1:, slot] = found[:, k]
-        m[0, slot] = found[0, k] if len(found) else 0
+        m[1:, slot] = modes[:, k]
+        m[0, slot] = modes[0, k] if len(modes) else 0
         edges = {(edge.source, edge.target): i for i, edge in enumerate(program.transitions) if edge.slot == slot}
-        for step in np.flatnonzero(np.diff(found[:, k])) + 1:
+        for step in np.flatnonzero(np.diff(modes[:, k])) + 1:
             after = m[step].copy()
-            after[slot] = found[step, k]
-            here = x[step].copy()
+            after[slot] = modes[step, k]
+            state = x[step].copy()
             passages.append(
                 Passage(
                     time=float(t[step] - t[0]),
                     clock=float(t[step]),
-                    transition=edges[float(found[step - 1, k]), float(found[step, k])],
-                    x_before=here,
-                    x_after=here,
+                    transition=edges[float(modes[step - 1, k]), float(modes[step, k])],
+                    x_before=state,
+                    x_after=state,
                     m_before=m[step].copy(),
                     m_after=after,
                     supplied=nothing,
-                    said=Said(MODES[found[step, k]], contact.path),
+                    said=Said(MODES[modes[step, k]], contact.path),
                 )
             )
     return passages
 
 
-def _account(steps: Steps, course: Course, p: np.ndarray, forces: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Work of everything (k, powers), J: by powers at the ends of steps, and what contacts took and gave."""
-    program, (normal, friction), (t, x, m) = steps.compiled.program, forces, (course.t, course.x, course.m)
+def _account(steps: Steps, history: StepHistory, p: np.ndarray, forces: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return the work of all powers (k, powers), J: by powers at the ends of steps, and by contacts."""
+    program, (normal, friction), (t, x, m) = steps.compiled.program, forces, (history.t, history.x, history.m)
     integrals = np.zeros((len(t), len(program.power_names)))
-    if not course.steps or program.powers is None:
+    if not history.steps or program.powers is None:
         return integrals
     h = np.diff(t)
     integrals[1:] = h[:, None] * program.powers.many(t[1:], x[1:], p, m[1:])
-    own = np.ascontiguousarray(p[: steps.works.sizes[2]])
-    works = steps.works.many(t, x, own, m)
+    user_p = np.ascontiguousarray(p[: steps.works.sizes[2]])
+    works = steps.works.many(t, x, user_p, m)
     gaps = works[:, 3:]
-    moved = course.gap - gaps[:-1]  # by sources alone
-    place = {name: k for k, name in enumerate(program.power_names)}
+    moved = history.gap - gaps[:-1]  # by sources alone
+    column = {name: k for k, name in enumerate(program.power_names)}
     for k, (contact, cone) in enumerate(zip(steps.layout.contacts, steps.layout.cones, strict=True)):
         sliding = slice(cone.slip, cone.slip + cone.slips)
-        rubbing = friction[:, sliding]
-        integrals[1:, place[f"{contact.path}.friction"]] = -np.sum(rubbing * course.along[:, sliding], axis=1)
-        given = -normal[:, k] * moved[:, k] - np.sum(rubbing * course.drift[:, sliding], axis=1)
-        integrals[1:, place[f"{contact.path}.moved"]] = given
+        force = friction[:, sliding]
+        integrals[1:, column[f"{contact.path}.friction"]] = -np.sum(force * history.along[:, sliding], axis=1)
+        supplied = -normal[:, k] * moved[:, k] - np.sum(force * history.drift[:, sliding], axis=1)
+        integrals[1:, column[f"{contact.path}.moved"]] = supplied
     if steps.layout.poses:
-        integrals[1:, place[f"{PAIRS}.friction"]], integrals[1:, place[f"{PAIRS}.moved"]] = course.pairs[:, :2].T
-    taken = h * works[1:, 0] - course.pairs[:, 2] - np.sum(normal * np.diff(gaps, axis=0), axis=1)
+        integrals[1:, column[f"{PAIRS}.friction"]], integrals[1:, column[f"{PAIRS}.moved"]] = history.pairs[:, :2].T
+    lost = h * works[1:, 0] - history.pairs[:, 2] - np.sum(normal * np.diff(gaps, axis=0), axis=1)
     energies = np.zeros((len(t), 0)) if program.energies is None else program.energies.many(t, x, p, m)
-    taken -= np.diff(energies.sum(axis=1))
-    moving, places = x[:-1].copy(), steps.layout.places
-    moving[:, places] = course.y / h[:, None]
-    taken -= h * steps.works.many(t[:-1], moving, own, m[:-1])[:, 2]
-    if steps.wanted.full:
-        taken += 0.5 * np.diff(works[:, 1])  # kinetic energy goes on; what a jump of velocity takes:
-        moving[:, places] -= x[:-1][:, places]
-        taken += 0.5 * steps.works.many(t[:-1], moving, own, m[:-1])[:, 1]
-    taken -= np.sum(course.multipliers[:, len(course.multipliers[0]) - course.constraints :] * course.back[: len(h)], axis=1)
-    integrals[1:, place[STEP]] = taken
+    lost -= np.diff(energies.sum(axis=1))
+    moving, velocities = x[:-1].copy(), steps.layout.velocity_indices
+    moving[:, velocities] = history.y / h[:, None]
+    lost -= h * steps.works.many(t[:-1], moving, user_p, m[:-1])[:, 2]
+    if steps.options.full:
+        lost += 0.5 * np.diff(works[:, 1])  # kinetic energy, and the loss at a jump of velocity:
+        moving[:, velocities] -= x[:-1][:, velocities]
+        lost += 0.5 * steps.works.many(t[:-1], moving, user_p, m[:-1])[:, 1]
+    lost -= np.sum(history.multipliers[:, len(history.multipliers[0]) - history.constraints :] * history.back[: len(h)], axis=1)
+    integrals[1:, column[STEP]] = lost
     return np.cumsum(integrals, axis=0)

@@ -1,48 +1,85 @@
-"""A state in; the state at the end of a step out, by one quadratic program after another until friction agrees with the slips."""
+"""One time step with rigid contacts: quadratic programs, iterated until Coulomb friction agrees with the slips.
+
+With s_i = |D_i dq| the convex law's rows equal Coulomb's law (Acary, Cadoux, Lemarechal, Malick 2011): a fixed point s = g(s)
+with one unknown for each contact. Anderson acceleration (Walker, Ni 2011) finds it; the plain iteration need not converge."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bondgraph.stepping.motion import motion_of
 from bondgraph.stepping.problem import Steps
 from bondgraph.stepping.quadratic.candidates import Candidates, PairRows, pair_rows, poses_from
-from bondgraph.stepping.quadratic.cone import CONE, gather
-from bondgraph.stepping.quadratic.coulomb import AGREES, DAMPED, MOST, NOISE, Anderson
-from bondgraph.stepping.quadratic.solver import SOLVED, ActiveSet, Answer, InteriorPoint
+from bondgraph.stepping.quadratic.cone import CONE, force_matrices
+from bondgraph.stepping.quadratic.solver import SOLVED, ActiveSet, InteriorPoint, ProgramSolution
+
+DEPTH = 4
+"""Number of earlier iterates in Anderson acceleration."""
+MAX_PROGRAMS = 60
+"""Programs of a step before a damped iteration replaces acceleration; after as many again friction does not converge."""
+DAMPING = 0.4
+"""Step factor of the damped iteration."""
+SLIP_TOLERANCE = 1e-9
+"""Tolerance of slips, relative to the motion of the step, and to the yield of springs under its forces."""
+
+
+SLIP_NOISE = 1e-11
+"""Slip below the resolution of any solver, in lengths of the step: ten times the tolerance of its rows."""
+
+
+@dataclass
+class Anderson:
+    """Anderson acceleration of a fixed-point iteration."""
+
+    points: list[np.ndarray] = field(default_factory=list)
+    residuals: list[np.ndarray] = field(default_factory=list)
+
+    def next(self, s: np.ndarray, image: np.ndarray) -> np.ndarray:
+        """Return a better guess than the image g(s) alone, not negative."""
+        residual = image - s
+        self.points.append(image)
+        self.residuals.append(residual)
+        del self.points[: -DEPTH - 1], self.residuals[: -DEPTH - 1]
+        if len(self.points) < 2:
+            return image
+        steps = np.diff(np.array(self.residuals), axis=0).T
+        moves = np.diff(np.array(self.points), axis=0).T
+        weights = np.linalg.lstsq(steps, residual, rcond=1e-10)[0]
+        return np.maximum(image - moves @ weights, 0.0)
+
 
 UNSETTLED, TOO_FAR = "unsettled", "too far"
-"""Further ends of a step: friction without convergence; bodies that move farther than contacts are known."""
+"""Further outcomes of a step: friction without convergence; bodies that move beyond the reach of known contacts."""
 
 
 @dataclass(frozen=True)
 class StepSettings:
-    """How steps are made."""
+    """Settings of a step."""
 
     friction: str
     """"convex" or "coulomb"."""
     reach: float
-    """Gap beyond which a contact is left out, and way that no contact may go in one step, m."""
+    """Gap beyond which a contact is left out, and longest way of a contact in one step, m."""
     candidates: Candidates | None = None
-    """What finds further contacts at every step."""
+    """Search for further contacts at every step."""
 
 
 @dataclass(frozen=True, eq=False)
-class Stepped:
-    """One step, made.
+class StepResult:
+    """Result of one step.
 
     Parameters
     ----------
-    t, h : when it began, and its length, s.
+    t, h : its start and length, s.
     before, state : the states at both ends, (n,), as the stepper orders them.
     dq : displacements (unknowns,), in the velocities' coordinates.
     multipliers : of all rows, N.
     normal, tangential : normal forces (contacts,) and friction (slips,), N.
     mode : of each contact, "open", "stick" or "slip".
-    iterations : programs that it took.
-    slips : how far each contact slipped, m.
+    iterations : number of programs.
+    slips : length of the slip of each contact, m.
     p, m : parameters and modes.
     """
 
@@ -61,8 +98,8 @@ class Stepped:
     m: np.ndarray
 
 
-class Stride:
-    """Steps of one run, in arrays of its own, whose addresses the kernels know. Not for several threads at once."""
+class StepWorkspace:
+    """Steps of one run in its own arrays, whose addresses the kernels hold. Not for several threads at once."""
 
     def __init__(self, steps: Steps, settings: StepSettings, p: np.ndarray, x: np.ndarray, m: np.ndarray):
         layout, program = steps.layout, steps.compiled.program
@@ -70,26 +107,26 @@ class Stride:
         self.pairs: PairRows | None = None
         self.x, self.m = np.array(x, dtype=float), m
         self._x0 = self.x.copy()
-        own = np.ascontiguousarray(p[: steps.matrices.sizes[2]])
+        user_p = np.ascontiguousarray(p[: steps.matrices.sizes[2]])
         self._t, self._h = np.zeros(1), np.ones(1)
         self.buffer = np.zeros(layout.size)
         self._out = self.buffer if layout.index is None else np.zeros(steps.matrices.n_out)
-        self._fill = steps.matrices.bind(self._t, self._x0, own, m, self._h, out=self._out)
-        self._rest = motion_of(program.rates, self._x0, p, m)
+        self._fill = steps.matrices.bind(self._t, self._x0, user_p, m, self._h, out=self._out)
+        self._move_sources = motion_of(program.rates, self._x0, p, m)
         self._move = motion_of(program.rates, self.x, p, m)
         self.H, self.f, self.mu, self.gap = (layout.view(self.buffer, name) for name in ("H", "f", "mu", "gap"))
-        self._own = tuple(layout.view(self.buffer, name) for name in ("A", "lower", "slip", "drift"))
-        self.A, self.lower, self.slip, self.drift = self._own
-        self.normals, self.tangents, self.owner = gather(layout.cones)
+        self._graph_rows = tuple(layout.view(self.buffer, name) for name in ("A", "lower", "slip", "drift"))
+        self.A, self.lower, self.slip, self.drift = self._graph_rows
+        self.normals, self.tangents, self.owner = force_matrices(layout.cones)
         self.contacts, equalities = len(layout.cones), len(layout.constraints)
-        exact = any(cone.exact for cone in layout.cones) or (bool(layout.poses) and steps.wanted.facets == CONE)
+        exact = any(cone.exact for cone in layout.cones) or (bool(layout.poses) and steps.options.facets == CONE)
         self.solver = InteriorPoint(equalities, layout.turns, layout.cones) if exact else ActiveSet(equalities, layout.turns)
-        self._agrees = AGREES * self.solver.coarseness
-        self.loosening = loosening(steps, len(self.lower))
+        self._agrees = SLIP_TOLERANCE * self.solver.coarseness
+        self.slip_weights = slip_weights(steps, len(self.lower))
         self.along, self.s = np.zeros(len(self.drift)), np.zeros(self.contacts)
-        self.programs, self._loosens = 0, False
-        self._settles = settings.friction == "coulomb" and (len(self.drift) > 0 or settings.candidates is not None)
-        self._near = bool(np.isfinite(settings.reach))
+        self.programs, self._has_friction = 0, False
+        self._iterates = settings.friction == "coulomb" and (len(self.drift) > 0 or settings.candidates is not None)
+        self._limits_reach = bool(np.isfinite(settings.reach))
         self._exact, self._firsts = exact, np.array([cone.first for cone in layout.cones], dtype=np.intp)
         self._single = all(cone.slips == 1 for cone in layout.cones)
         self.sums = np.zeros((self.contacts, len(self.drift)))
@@ -98,143 +135,144 @@ class Stride:
 
     @property
     def start(self) -> np.ndarray:
-        """Where the last program was written: after the sources have moved, with the velocities of before."""
+        """State at which the last program was written: after the sources have moved, with the velocities of before."""
         return self._x0
 
     @property
     def length(self) -> float:
-        """The length of a step, in the unit of gaps, beside which differences are small or not; 0 before the first program."""
+        """Length scale of a step, in the unit of gaps; 0 before the first program."""
         return 0.0 if self.solver.units is None else self.solver.units.length
 
-    def take(self, t: float, h: float) -> Answer:
-        """Move `x` from t to t + h (s); where the outcome is not "solved", `x` stays."""
+    def advance(self, t: float, h: float) -> ProgramSolution:
+        """Advance `x` from t to t + h (s); unless the outcome is "solved", `x` does not change."""
         layout, x0, x = self.layout, self._x0, self.x
         x0[:] = x
         if not layout.still:
-            x0[layout.places] = 0.0
-            self._rest(t, h)
+            x0[layout.velocity_indices] = 0.0
+            self._move_sources(t, h)
             if layout.remembers:
-                x0[layout.places] = x[layout.places]
+                x0[layout.velocity_indices] = x[layout.velocity_indices]
         self._t[0], self._h[0] = t + h, h
         self.fill()
-        answer = self._settled() if self._settles else self._convex()
-        if answer.outcome == SOLVED and self._near and self._farthest(answer.y) > self.settings.reach:
-            answer = answer._replace(outcome=TOO_FAR)
-        if answer.outcome == SOLVED:
-            x[layout.places] = answer.y / h
+        solution = self._coulomb() if self._iterates else self._convex()
+        if solution.outcome == SOLVED and self._limits_reach and self._farthest(solution.y) > self.settings.reach:
+            solution = solution._replace(outcome=TOO_FAR)
+        if solution.outcome == SOLVED:
+            x[layout.velocity_indices] = solution.y / h
             self._move(t, h)
-        return answer
+        return solution
 
     def fill(self) -> None:
-        """The numbers of the program into the buffer."""
+        """Write the numbers of the program into the buffer."""
         self._fill()
         if self.layout.index is not None:
             self.buffer[self.layout.index] = self._out
-        if not self._loosens:
-            self._loosens = True
-            self.loosening *= self.mu
-        if self._near:
-            self._own[1][: len(self.owner)][(self.gap > self.settings.reach)[self.owner]] = -np.inf
+        if not self._has_friction:
+            self._has_friction = True
+            self.slip_weights *= self.mu
+        if self._limits_reach:
+            self._graph_rows[1][: len(self.owner)][(self.gap > self.settings.reach)[self.owner]] = -np.inf
         if self.settings.candidates is not None:
             self._search(self.settings.candidates)
 
     def _search(self, candidates: Candidates) -> None:
-        """Rows of pairs between those of the graph's contacts and those of constraints."""
+        """Insert the rows of pairs between those of the graph's contacts and those of constraints."""
         layout, before = self.layout, self.pairs
         count = len(candidates.bodies)
         numbers = layout.view(self.buffer, "poses")
-        found = candidates(poses_from(numbers, layout.poses))
+        touching = candidates(poses_from(numbers, layout.poses))
         motion = tuple(layout.view(self.buffer, name) for name in ("twists", "carried"))
         J, carried = motion[0].reshape(count, 6, -1), motion[1].reshape(count, 6)
-        v = self.x[layout.places] if self.steps.wanted.full else None
-        self.pairs = pairs = pair_rows(found, (J, carried), v, float(self._h[0]), self.steps.wanted.facets)
-        (A, lower, slip, drift), end = self._own, len(self.owner)
+        v = self.x[layout.velocity_indices] if self.steps.options.full else None
+        self.pairs = pairs = pair_rows(touching, (J, carried), v, float(self._h[0]), self.steps.options.facets)
+        (A, lower, slip, drift), end = self._graph_rows, len(self.owner)
         self.A, self.lower = np.concatenate([A[:end], pairs.A, A[end:]]), np.concatenate([lower[:end], pairs.lower, lower[end:]])
         self.slip, self.drift = np.concatenate([slip, pairs.slip]), np.concatenate([drift, pairs.drift])
-        same = before is not None and all(
-            np.array_equal(getattr(before.pairs, name), getattr(found, name)) for name in ("body1", "body2")
+        is_same = before is not None and all(
+            np.array_equal(getattr(before.pairs, name), getattr(touching, name)) for name in ("body1", "body2")
         )
-        if not same:
-            self.s = np.concatenate([self.s[: self.contacts], np.zeros(len(found))])
+        if not is_same:
+            self.s = np.concatenate([self.s[: self.contacts], np.zeros(len(touching))])
 
-    def loosened(self, s: np.ndarray) -> np.ndarray:
-        """Bounds where contacts slip by s."""
+    def bounds_with_slip(self, s: np.ndarray) -> np.ndarray:
+        """Return the bounds where contacts slip by s."""
         if self.pairs is None:
-            return self.lower + self.loosening @ s
-        lower, own, rows = self.lower.copy(), len(self.owner), len(self.pairs.lower)
-        lower[: len(self.loosening)][:own] += (self.loosening @ s[: self.contacts])[:own]
-        lower[own : own + rows] -= self.pairs.loosening(s[self.contacts :])
+            return self.lower + self.slip_weights @ s
+        lower, count, rows = self.lower.copy(), len(self.owner), len(self.pairs.lower)
+        lower[: len(self.slip_weights)][:count] += (self.slip_weights @ s[: self.contacts])[:count]
+        lower[count : count + rows] -= self.pairs.slip_terms(s[self.contacts :])
         return lower
 
     def _lengths(self, along: np.ndarray) -> np.ndarray:
-        """How far each contact slips: in the norm of its facets, or of the exact cone."""
+        """Return the length of each contact's slip: in the norm of its facets, or of the exact cone."""
         if self.pairs is None:
-            return self._measured(along)
-        own = len(self._own[3])
-        beside = self.pairs.lengths(along[own:].reshape(-1, 2))
-        return np.concatenate([self._measured(along[:own]), beside])
+            return self._graph_lengths(along)
+        count = len(self._graph_rows[3])
+        of_pairs = self.pairs.lengths(along[count:].reshape(-1, 2))
+        return np.concatenate([self._graph_lengths(along[:count]), of_pairs])
 
-    def _measured(self, along: np.ndarray) -> np.ndarray:
+    def _graph_lengths(self, along: np.ndarray) -> np.ndarray:
         if self._single:
             return np.abs(along)
         if not self._exact:
             return np.maximum.reduceat(along @ self.tangents, self._firsts) if self.contacts else np.zeros(0)
         return np.sqrt(self.sums @ (along * along))
 
-    def _convex(self) -> Answer:
-        """One program."""
+    def _convex(self) -> ProgramSolution:
+        """Solve one program."""
         self.programs += 1
-        answer = self.solver.solve(self.H, self.f, self.A, self.lower)
-        self.along = self.slip @ answer.y + self.drift
-        return answer
+        solution = self.solver.solve(self.H, self.f, self.A, self.lower)
+        self.along = self.slip @ solution.y + self.drift
+        return solution
 
-    def _settled(self) -> Answer:
-        """As many programs as it takes until friction agrees with slips."""
+    def _coulomb(self) -> ProgramSolution:
+        """Solve programs by fixed-point iteration until friction agrees with the slips."""
         s, search = self.s, None
-        answer = self.solver.solve(self.H, self.f, self.A, self.loosened(s))
-        for count in range(1, 2 * MOST):
+        solution = self.solver.solve(self.H, self.f, self.A, self.bounds_with_slip(s))
+        for count in range(1, 2 * MAX_PROGRAMS):
             self.programs += 1
-            if answer.outcome != SOLVED:
-                return answer
-            along = self.slip @ answer.y + self.drift
+            if solution.outcome != SOLVED:
+                return solution
+            along = self.slip @ solution.y + self.drift
             image = self._lengths(along)
             change = image - s
             size, moved = change @ change, image @ image
-            if size <= self._agrees**2 * moved or size <= self._small(moved, answer.y):
+            if size <= self._agrees**2 * moved or size <= self._small(moved, solution.y):
                 self.s, self.along = image, along
-                return answer
-            if count < MOST:
+                return solution
+            if count < MAX_PROGRAMS:
                 search = search or Anderson()
                 s = search.next(s, image)
-            else:  # slowly, from rest, where the fast way goes round
-                s = DAMPED * image + (1.0 - DAMPED) * (s if count > MOST else 0.0)
-            answer = self.solver.again(self.loosened(s))
+            else:  # damped, from rest, where the acceleration cycles
+                s = DAMPING * image + (1.0 - DAMPING) * (s if count > MAX_PROGRAMS else 0.0)
+            solution = self.solver.solve_again(self.bounds_with_slip(s))
         self.s = np.zeros(len(s))
-        return answer._replace(outcome=UNSETTLED)
+        return solution._replace(outcome=UNSETTLED)
 
     def _small(self, moved: float, y: np.ndarray) -> float:
-        """Square of a change of slips that is none: beside the longest slips so far, or those by which springs would yield."""
+        """Return the square of a negligible change of slips: relative to the longest slips so far, or to the yield of springs."""
         if self._least == 0.0 or moved > self._least:
             stiff = np.diagonal(self.H)
             yielding = np.divide(np.abs(self.f), stiff, out=np.zeros_like(y), where=stiff > 0.0)
             ways = np.abs(self.slip) @ (np.abs(y) + yielding)
             self._least = max(self._least, float(ways @ ways), moved)
-        return max(self._agrees**2 * self._least, (NOISE * self.length) ** 2)
+        return max(self._agrees**2 * self._least, (SLIP_NOISE * self.length) ** 2)
 
     _least = 0.0
 
     def _farthest(self, y: np.ndarray) -> float:
-        """The longest way of a contact that is near, m."""
+        """Return the longest way of a contact within reach, m."""
         near = (self.gap <= self.settings.reach)[self.owner]
-        own, rows = len(self.owner), 0 if self.pairs is None else len(self.pairs.lower)
-        moved = np.abs(self.A[: own + rows] @ y)
-        return float(max(np.max(moved[:own][near], initial=0.0), np.max(moved[own:], initial=0.0)))
+        count, rows = len(self.owner), 0 if self.pairs is None else len(self.pairs.lower)
+        moved = np.abs(self.A[: count + rows] @ y)
+        return float(max(np.max(moved[:count][near], initial=0.0), np.max(moved[count:], initial=0.0)))
 
 
-def loosening(steps: Steps, rows: int) -> np.ndarray:
-    """-1 where the slip of a contact loosens a row, (rows, contacts): all rows of facets, and the normal of an exact cone."""
-    found = np.zeros((rows, len(steps.layout.cones)))
+def slip_weights(steps: Steps, rows: int) -> np.ndarray:
+    """Return -1 where the slip of a contact lowers the bound of a row, (rows, contacts): all facets, the normal of an exact
+    cone."""
+    weights = np.zeros((rows, len(steps.layout.cones)))
     for k, cone in enumerate(steps.layout.cones):
         if cone.has_friction:
-            found[cone.first : cone.first + (1 if cone.exact else cone.rows), k] = -1.0
-    return found
+            weights[cone.first : cone.first + (1 if cone.exact else cone.rows), k] = -1.0
+    return weights

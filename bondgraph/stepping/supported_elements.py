@@ -1,4 +1,4 @@
-"""A graph -> what a step of time cannot hold, each with a way out (E502)."""
+"""Elements and sources that time stepping does not support, each with a cure (E502)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from bondgraph.model import laws
 from bondgraph.model.element import Element
 from bondgraph.model.model import Model
 from bondgraph.stepping.given_velocities import velocities_of
-from bondgraph.stepping.quadratic.layout import Wanted
+from bondgraph.stepping.quadratic.layout import StepOptions
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
 
 FULL = 'inertia="full", where it acts with the velocities of the step before'
 
 
-def unholdable(model: Model, causality: Causality, full: bool, off: Collection[str]) -> list[Problem]:
-    """Elements that a step cannot hold; `off` are automata that the steps keep off."""
-    found = [_refused(path, element, causality, full, off) for path, element in model.elements.items()]
-    return [problem for problem in found if problem is not None]
+def unsupported_elements(model: Model, causality: Causality, full: bool, off: Collection[str]) -> list[Problem]:
+    """Return a problem for each unsupported element; `off` are automata that the steps keep off."""
+    problems = [_refused(path, element, causality, full, off) for path, element in model.elements.items()]
+    return [problem for problem in problems if problem is not None]
 
 
 def _refused(path: str, element: Element, causality: Causality, full: bool, off: Collection[str]) -> Problem | None:
@@ -43,11 +43,12 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
     return Problem("E502", f'a step cannot hold {element.kind} "{path}"', (why,), (element.place,), (cure,))
 
 
-def unsteppable(traced: Traced, model: Model, wanted: Wanted) -> list[Problem]:
-    """Sources whose effort comes from velocities, or from states of controllers, where a step has no inertia to answer them."""
-    if wanted.full:
+def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> list[Problem]:
+    """Return a problem for each source whose effort depends on velocities, or on states of controllers, in steps without
+    inertia."""
+    if options.full:
         return []
-    ground, system, found = traced.context, traced.context.system, list[Problem]()
+    ground, system, problems = traced.context, traced.context.system, list[Problem]()
     velocities = velocities_of(system, model)
     names = {ground.inputs["x"][k].index: state for state in system.states for k in system.places[state.name]}
     for path, element in model.elements.items():
@@ -57,17 +58,18 @@ def unsteppable(traced: Traced, model: Model, wanted: Wanted) -> list[Problem]:
         reached = ground.reached([ground.tape.scalar(s) for s in scalars_of(traced.values[system.resolve(name)])])
         states = list(dict.fromkeys(names[i].name for i in reached & names.keys()))
         moving = [s for s in states if s in velocities]
-        own = [s for s in states if s not in moving and _has_dynamics(s, traced, model)]
-        if moving or own:
+        dynamic = [s for s in states if s not in moving and _has_dynamics(s, traced, model)]
+        if moving or dynamic:
             what = "velocities" if moving else "states of its own, which react to the motion"
-            why = f"its effort comes from {what} ({', '.join(moving or own)}), and there is no inertia that answers within a step"
+            reason = f"its effort comes from {what} ({', '.join(moving or dynamic)})"
+            why = f"{reason}, and there is no inertia that answers within a step"
             cures = (f'a C between the commanded motion (Sf) and the joint in place of {element.kind} "{path}"', FULL)
-            found.append(Problem("E502", f'a step cannot hold {element.kind} "{path}"', (why,), (element.place,), cures))
-    return found
+            problems.append(Problem("E502", f'a step cannot hold {element.kind} "{path}"', (why,), (element.place,), cures))
+    return problems
 
 
 def _has_dynamics(name: str, traced: Traced, model: Model) -> bool:
-    """Whether a state of a block goes on by itself, with a rate that depends on other states, while all velocities vanish."""
+    """Return True if a state of a block changes, with a rate that depends on other states, while all velocities vanish."""
     ground, system = traced.context, traced.context.system
     path = name.rpartition(".")[0]
     if path not in model.elements or not isinstance(model.elements[path].law, laws.SignalBlock):

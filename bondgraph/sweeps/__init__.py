@@ -1,13 +1,14 @@
-"""Sweeps: a model, many points and what is to be kept in; every run once, stored so that it can be gone on with, out."""
+"""Parameter sweeps: run a model at many points, once each, in a store that an interrupted sweep resumes from."""
 
+from bondgraph.run.measures import Measure, events, first_time, integral, last, lowest, mean, peak, series
 from bondgraph.sweeps.distributions import loguniform, normal, uniform
 from bondgraph.sweeps.interface import sweep
-from bondgraph.sweeps.keep import Measure, events, first_time, integral, last, mean, peak
 from bondgraph.sweeps.runs import Run, Runs, load_runs
-from bondgraph.sweeps.tasks import Fault
+from bondgraph.sweeps.tasks import RunIssue
+from screws.renamed import answer_old_names
 
 __all__ = [
-    "Fault",
+    "RunIssue",
     "Measure",
     "Run",
     "Runs",
@@ -17,9 +18,13 @@ __all__ = [
     "last",
     "load_runs",
     "loguniform",
+    "lowest",
     "mean",
     "normal",
     "peak",
+    "series",
     "sweep",
     "uniform",
 ]
+
+answer_old_names(__name__)

@@ -1,4 +1,4 @@
-"""Columns of a store: entries as they are stored in; arrays by run, or over the axes of a sweep, out."""
+"""Columns of a sweep's store, as arrays by run, or over the axes of the sweep for xarray."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from bondgraph.sweeps.store import array_of
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the store.
+    """Column of the store.
 
     Parameters
     ----------
     name, column : here, and in SQL.
-    what, part : "varied" or "kept"; of what is varied, the part that it plays in the model.
-    unit, shape : of each entry; None where no run has told the shape yet.
-    text : whether entries are words. over_time : whether they are courses over the samples.
+    what, part : "varied" or "kept"; of a varied one, its part in the model.
+    unit, shape : of each entry; None where no run has given the shape yet.
+    text : entries are words. over_time : entries are time series over the samples.
     """
 
     name: str
@@ -34,17 +34,17 @@ class Column:
     over_time: bool = False
 
     def array(self, entries: Sequence[Any]) -> np.ndarray:
-        """Entries of the store (k,) as an array."""
+        """Return entries of the store (k,) as an array."""
         return np.array(entries, dtype=str) if self.text else array_of(entries, self.shape)
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Column:
-        """A column as the header of a store has it."""
-        return cls(**{**given, "shape": None if given["shape"] is None else tuple(given["shape"])})
+    def of(cls, entry: Mapping[str, Any]) -> Column:
+        """Read a column from the header of a store."""
+        return cls(**{**entry, "shape": None if entry["shape"] is None else tuple(entry["shape"])})
 
     @property
     def stored(self) -> dict[str, Any]:
-        """The same as the header has it."""
+        """Entry of the header of a store."""
         return asdict(self)
 
 
@@ -64,40 +64,42 @@ class Tabled(Protocol):
         """Sample times (k,), s."""
 
     def arrays(self, *names: str) -> Mapping[str, np.ndarray]:
-        """Columns by name, and "run", of the same runs."""
+        """Return columns by name, and "run", of the same runs."""
 
 
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
 """By name: the axes of an array, the array, and its units, as xarray takes them."""
 
 
-def _free(axis: str, runs: Tabled) -> str:
-    """A name for an axis that no column has."""
-    own, count = axis, 1
-    while own in runs.columns:
+def _free_axis_name(axis: str, runs: Tabled) -> str:
+    """Return a name for an axis that no column has."""
+    name, count = axis, 1
+    while name in runs.columns:
         count += 1
-        own = f"{axis} ({count})"
-    return own
+        name = f"{axis} ({count})"
+    return name
 
 
 def over_axes(runs: Tabled) -> tuple[Variables, Variables]:
-    """What is kept, and what is varied with the sample times, over the axes of the sweep; nan, or "", where no run is stored.
+    """Return kept columns, and varied ones with the sample times, over the axes of the sweep; nan, or "", where no run is stored.
 
-    Values that were crossed lie along the axis of their name, courses along "t", components of "q" along "q 0", "q 1" ...; where
-    a column is called so, along "t (2)".
+    Crossed values lie along the axis of their name, time series along "t", components of "q" along "q 0", "q 1" ...; where a
+    column has that name, along "t (2)".
     """
     axes, shape = [name for name, _ in runs.axes], tuple(count for _, count in runs.axes)
     read = runs.arrays()
-    places = np.unravel_index(read[RUN], shape)
-    kept, along, time = Variables(), Variables(), _free("t", runs)
+    indices = np.unravel_index(read[RUN], shape)
+    kept, along, time = Variables(), Variables(), _free_axis_name("t", runs)
     for name, column in runs.columns.items():
         values = read[name]
-        inner = tuple(time if column.over_time and k == 0 else _free(f"{name} {k}", runs) for k in range(values.ndim - 1))
-        own = [axes.index(name)] if name in axes else range(len(axes))
-        whole = np.full((*(shape[k] for k in own), *values.shape[1:]), "" if column.text else np.nan, values.dtype)
-        whole[tuple(places[k] for k in own)] = values
+        inner = tuple(
+            time if column.over_time and k == 0 else _free_axis_name(f"{name} {k}", runs) for k in range(values.ndim - 1)
+        )
+        dimensions = [axes.index(name)] if name in axes else range(len(axes))
+        array = np.full((*(shape[k] for k in dimensions), *values.shape[1:]), "" if column.text else np.nan, values.dtype)
+        array[tuple(indices[k] for k in dimensions)] = values
         units = {"units": column.unit} if column.unit else {}
-        (kept if column.what == "kept" else along)[name] = ((*(axes[k] for k in own), *inner), whole, units)
+        (kept if column.what == "kept" else along)[name] = ((*(axes[k] for k in dimensions), *inner), array, units)
     if RUN in axes:
         along[RUN] = ((RUN,), np.arange(shape[axes.index(RUN)]), {})
     if any(column.over_time for column in runs.columns.values()):

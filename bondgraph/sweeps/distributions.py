@@ -1,6 +1,6 @@
-"""Distributions: what is known of a number in; a value for each run, whatever other runs and numbers there are, out.
+"""Probability distributions of swept numbers, sampled by run: a value depends on seed, name and run only.
 
-What has a method `rvs(random_state=)`, as the frozen distributions of `scipy.stats`, is one too.
+Any object with a method `rvs(random_state=)` is a distribution, as the frozen ones of `scipy.stats`.
 
 >>> one, again = (float(Draws(1)("spring.stiffness", 7, normal(50.0, 2.0))) for _ in range(2))
 >>> one == again
@@ -23,15 +23,15 @@ from bondgraph.quantities import real
 
 @runtime_checkable
 class Distribution(Protocol):
-    """What can be drawn from."""
+    """Object that random numbers are drawn from."""
 
     def rvs(self, *, random_state: np.random.Generator) -> Any:
-        """A value."""
+        """Draw a value."""
 
 
 @dataclass(frozen=True, repr=False)
 class Drawn:
-    """A distribution of numbers, made by `uniform`, `loguniform` or `normal`."""
+    """Distribution of numbers, built by `uniform`, `loguniform` or `normal`."""
 
     kind: str
     numbers: tuple[Any, Any]
@@ -40,13 +40,13 @@ class Drawn:
         return f"{self.kind}({self.numbers[0]!r}, {self.numbers[1]!r})"
 
     def rvs(self, *, random_state: np.random.Generator) -> Any:
-        """A value."""
+        """Draw a value."""
         return DISTRIBUTIONS[self.kind].draw(random_state, *map(np.asarray, self.numbers))
 
 
 @dataclass(frozen=True)
 class Family:
-    """Distributions of one kind: how a value is drawn, what is wrong with its two numbers, and what they are called."""
+    """Distributions of one kind: `draw` a value, whether two parameters `fits`, and names of these."""
 
     draw: Callable[[np.random.Generator, Any, Any], Any]
     fits: Callable[[np.ndarray, np.ndarray], bool]
@@ -74,29 +74,29 @@ DISTRIBUTIONS: Mapping[str, Family] = {
         ("mean", "deviation"),
     ),
 }
-"""Every kind."""
+"""Families by kind."""
 
 
 def uniform(low: Any, high: Any) -> Drawn:
-    """Equally likely from `low` to `high`; numbers, or arrays for independent components. E368 where low > high."""
+    """Return the uniform distribution from `low` to `high`; numbers, or arrays for independent components. E368 where low >
+    high."""
     return _checked("uniform", low, high)
 
 
 def loguniform(low: Any, high: Any) -> Drawn:
-    """With a logarithm that is equally likely, for numbers of unknown size; E368 where not 0 < low <= high."""
+    """Return the log-uniform distribution, for numbers of unknown size; E368 where not 0 < low <= high."""
     return _checked("loguniform", low, high)
 
 
 def normal(mean: Any, deviation: Any) -> Drawn:
-    """Gaussian, with a standard deviation; E368 where that is negative."""
+    """Return the Gaussian distribution with a standard deviation; E368 where that is negative."""
     return _checked("normal", mean, deviation)
 
 
-def _checked(kind: str, *given: Any) -> Drawn:
-    family, found = DISTRIBUTIONS[kind], [real(each) for each in given]
-    a, b = found
+def _checked(kind: str, *numbers: Any) -> Drawn:
+    family, (a, b) = DISTRIBUTIONS[kind], [real(each) for each in numbers]
     if a is None or b is None or not _fit(family, a, b):
-        shown = ", ".join(map(repr, given))
+        shown = ", ".join(map(repr, numbers))
         why = f"it needs finite {' and '.join(family.words)} with {family.needs}"
         raise refusal("E368", f"{kind}({shown}) is no distribution", about=kind, why=why)
     return Drawn(kind, (_plain(a), _plain(b)))
@@ -117,16 +117,16 @@ def _plain(array: np.ndarray) -> Any:
 
 @dataclass(frozen=True)
 class Draws:
-    """Values by the seed of a sweep: each from a stream of its own for every name and run.
+    """Random numbers of a sweep by its seed: every name and run has its own stream.
 
-    So a run can be repeated alone, and another name that is varied, another order or more runs leave all values as they are.
+    So a run can be repeated alone; another varied name, another order or more runs leave all values unchanged.
     """
 
     seed: int
 
     def __call__(self, name: str, run: int, distribution: Distribution) -> np.ndarray:
-        """The value of a name in a run, as floats."""
+        """Draw the value of a name in a run, as floats."""
         word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
         random = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(run, word)))
-        found = real(distribution.rvs(random_state=random))
-        return np.array(math.nan) if found is None else found
+        value = real(distribution.rvs(random_state=random))
+        return np.array(math.nan) if value is None else value

@@ -1,4 +1,4 @@
-"""Points: what a user varies in; the numbers of every run by name, and how runs lie on axes, out."""
+"""Points of a sweep: grid, list or random draws, read from the user's values; the numbers of every run and their axes."""
 
 from __future__ import annotations
 
@@ -12,22 +12,75 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import Problem, raise_if_any, refusal
+from bondgraph.model.laws import Storing
 from bondgraph.output.lookup import unknown
 from bondgraph.quantities import real
 from bondgraph.sweeps.distributions import Distribution, Draws
-from bondgraph.sweeps.roles import Role, role_of, roles
+
+
+@dataclass(frozen=True)
+class Role:
+    """Number, or automaton, that a run can begin with.
+
+    Parameters
+    ----------
+    name : the name that is computed, whatever aliases it has.
+    part : "parameter", or "start value".
+    shape, unit : of the number.
+    states : of an automaton, the names of its states.
+    """
+
+    name: str
+    part: str
+    shape: tuple[int, ...] = ()
+    unit: str = ""
+    states: tuple[str, ...] = ()
+
+    @property
+    def argument(self) -> str:
+        """Argument of `simulate` that takes the number."""
+        return ARGUMENTS[self.part]
+
+
+ARGUMENTS = {"parameter": "parameters", "start value": "initial"}
+"""Arguments of `simulate` by the part of a number."""
+
+
+def roles(compiled: Compiled) -> Mapping[str, Role]:
+    """Return every parameter, state and automaton by its name, the states of dependent storages too."""
+    system = compiled.system
+    by_name = {
+        name: Role(name, "parameter", np.shape(value), system.values[name].unit) for name, value in system.parameters.items()
+    }
+    for state in system.states:
+        if state.name not in system.guesses:
+            by_name[state.name] = Role(state.name, "start value", np.shape(state.initial), system.values[state.name].unit)
+    for path in compiled.causality.derivative:
+        state_name = system.resolve(f"{path}.{compiled.model.elements[path].law_as(Storing).follows[0]}")
+        value = system.values[state_name]
+        by_name.setdefault(state_name, Role(state_name, "start value", value.shape or (), value.unit))
+    for mode, (states, _) in system.modes.items():
+        name = mode.removesuffix(".mode")
+        by_name.setdefault(name, Role(name, "start value", states=states))
+    return by_name
+
+
+def role_of(name: str, compiled: Compiled, by_name: Mapping[str, Role]) -> Role | None:
+    """Return the role of a name of the user's; None where it cannot be varied."""
+    return by_name.get(compiled.system.resolve(name), by_name.get(name))
+
 
 RUN = "run"
-"""The axis of what is not crossed with anything: draws, and runs of a list."""
+"""Axis of values that are not crossed: draws, and runs of a list."""
 FAILURE = "failure"
-"""The column that says why a run failed."""
-_TRIED = 16
-"""Draws that tell one distribution from another."""
+"""Column of the reasons why runs failed."""
+_DIGEST_DRAWS = 16
+"""Draws in the digest of a distribution."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A direction in which runs differ: its name, and how many values there are along it."""
+    """Axis of a sweep: its name, and the number of values along it."""
 
     name: str
     count: int
@@ -35,7 +88,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Varied:
-    """A name with its values: along an axis, the same for all runs (axis None), or drawn."""
+    """Varied name with its values: along an axis, the same for all runs (axis None), or drawn."""
 
     name: str
     role: Role
@@ -45,7 +98,7 @@ class Varied:
 
 @dataclass(frozen=True)
 class Points:
-    """The numbers of every run; run `k` is the place k in the axes, the last of which goes fastest."""
+    """Numbers of every run; run `k` has flat index k in the axes, the last of which varies fastest."""
 
     axes: tuple[Axis, ...]
     varied: tuple[Varied, ...]
@@ -55,88 +108,88 @@ class Points:
         return math.prod(axis.count for axis in self.axes)
 
     def at(self, runs: np.ndarray) -> dict[str, np.ndarray]:
-        """By name the values of some runs (k,): floats (k, *shape), or names of states (k,)."""
-        places = np.unravel_index(runs, [axis.count for axis in self.axes])
-        return {one.name: self._values(one, runs, places) for one in self.varied}
+        """Return the values of some runs (k,) by name: floats (k, *shape), or names of states (k,)."""
+        indices = np.unravel_index(runs, [axis.count for axis in self.axes])
+        return {each.name: self._values(each, runs, indices) for each in self.varied}
 
     def first(self, count: int) -> Points:
-        """Those with the first so many values along the first axis: runs that have the same numbers here."""
+        """Return the points with the first `count` values along the first axis: runs with the same numbers here."""
         axes = (replace(self.axes[0], count=count), *self.axes[1:])
         varied = tuple(
-            replace(one, values=one.values[:count]) if one.axis == 0 and isinstance(one.values, np.ndarray) else one
-            for one in self.varied
+            replace(each, values=each.values[:count]) if each.axis == 0 and isinstance(each.values, np.ndarray) else each
+            for each in self.varied
         )
         return replace(self, axes=axes, varied=varied)
 
-    def _values(self, one: Varied, runs: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
-        if isinstance(one.values, np.ndarray):
-            return one.values[places[one.axis] if one.axis is not None else np.zeros(len(runs), dtype=int)]
-        return np.array([self._drawn(one, int(run), one.values) for run in runs]).reshape(len(runs), *one.role.shape)
+    def _values(self, varied: Varied, runs: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
+        if isinstance(varied.values, np.ndarray):
+            return varied.values[indices[varied.axis] if varied.axis is not None else np.zeros(len(runs), dtype=int)]
+        return np.array([self._draw(varied, int(run), varied.values) for run in runs]).reshape(len(runs), *varied.role.shape)
 
-    def _drawn(self, one: Varied, run: int, distribution: Distribution) -> np.ndarray:
+    def _draw(self, varied: Varied, run: int, distribution: Distribution) -> np.ndarray:
         try:
-            value = self.draws(one.name, run, distribution)
+            value = self.draws(varied.name, run, distribution)
         except Exception as error:  # of a distribution of the user's
             why = f"for run {run} it raises {type(error).__name__}: {error}"
         else:
-            if value.shape == one.role.shape and np.isfinite(value).all():
+            if value.shape == varied.role.shape and np.isfinite(value).all():
                 return value
-            why = f"drawn for run {run}: {value.tolist()}; it needs finite numbers of shape {one.role.shape}"
-        raise refusal("E361", f'"{one.name}" cannot be drawn from {distribution!r}', about=one.name, why=why)
+            why = f"drawn for run {run}: {value.tolist()}; it needs finite numbers of shape {varied.role.shape}"
+        raise refusal("E361", f'"{varied.name}" cannot be drawn from {distribution!r}', about=varied.name, why=why)
 
     def digest(self) -> dict[str, str]:
-        """For each name a digest of its values; of a distribution, of its first draws and its last."""
-        some = np.unique([*range(min(_TRIED, len(self))), len(self) - 1])
+        """Return for each name a digest of its values; of a distribution, of its first draws and its last."""
+        some = np.unique([*range(min(_DIGEST_DRAWS, len(self))), len(self) - 1])
         drawn = self.at(some)
-        found = {}
-        for one in self.varied:
-            values = one.values if isinstance(one.values, np.ndarray) else drawn[one.name]
+        digests = {}
+        for each in self.varied:
+            values = each.values if isinstance(each.values, np.ndarray) else drawn[each.name]
             text = "\0".join(values.tolist()).encode() if values.dtype.kind == "U" else values.astype("<f8").tobytes()
-            found[one.name] = hashlib.sha256(repr((one.axis, values.shape)).encode() + text).hexdigest()
-        return found
+            digests[each.name] = hashlib.sha256(repr((each.axis, values.shape)).encode() + text).hexdigest()
+        return digests
 
 
-def points_of(given: Any, compiled: Compiled, runs: int | None, seed: int) -> Points:
-    """The points of a sweep.
+def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> Points:
+    """Return the points of a sweep.
 
     Parameters
     ----------
-    given : {name: values}, all values with all others, where one value alone is the same for all runs, and distributions are
-        drawn from; a list of {name: value}, one for each run; or a table with a column for each name, a row for each run.
-    runs : how often is drawn from distributions, for each combination of the other values.
+    given : {name: values}: all values are crossed with all others, a single value is the same for all runs, and distributions
+        are drawn from; a list of {name: value}, one for each run; or a table with a column for each name, a row for each run.
+    runs : number of draws from distributions, for each combination of the other values.
 
-    Raises `ModelError` E360 for what is none of these, E361 for names and values that do not fit the model, all at once.
+    Raises `ModelError` E360 for any other `points`, E361 for names and values that do not fit the model, all at once.
     """
     about, reader = compiled.model.name, _PointReader(compiled, roles(compiled))
-    if isinstance(given, Mapping):
-        varied, counts = reader.crossed(given)
-    elif hasattr(given, "columns") and hasattr(given, "to_dict"):
-        varied, counts = reader.listed(_columns_of_table(given, about), len(given))
-    elif isinstance(given, Sequence) and not isinstance(given, str) and all(isinstance(row, Mapping) for row in given):
-        varied, counts = reader.listed(_columns(given, about), len(given))
+    if isinstance(points, Mapping):
+        varied, counts = reader.crossed(points)
+    elif hasattr(points, "columns") and hasattr(points, "to_dict"):
+        varied, counts = reader.listed(_columns_of_table(points, about), len(points))
+    elif isinstance(points, Sequence) and not isinstance(points, str) and all(isinstance(row, Mapping) for row in points):
+        varied, counts = reader.listed(_columns(points, about), len(points))
     else:
         cures = ('{"spring.stiffness": [20.0, 50.0]}', 'a list of {"spring.stiffness": 20.0}', "a DataFrame of pandas")
-        raise refusal("E360", f"what is varied must be values by name, not {type(given).__name__}", *cures, about=about)
+        raise refusal("E360", f"what is varied must be values by name, not {type(points).__name__}", *cures, about=about)
     raise_if_any(about, reader.problems)
-    drawn = any(not isinstance(one.values, np.ndarray) for one in varied)
+    drawn = any(not isinstance(each.values, np.ndarray) for each in varied)
     if drawn != (runs is not None):
         title = "runs= says how often is drawn, and there is no distribution" if runs is not None else "how many runs?"
         why = "nothing would be drawn" if runs is not None else "a distribution is drawn from as often as runs= says"
         raise refusal("E360", title, "without runs=" if runs is not None else "runs=1000", about=about, why=why)
-    axes = [*counts, *([Axis(RUN, _whole("runs", runs, 1, about))] if runs is not None else [])] or [Axis(RUN, 1)]
+    axes = [*counts, *([Axis(RUN, _integer("runs", runs, 1, about))] if runs is not None else [])] or [Axis(RUN, 1)]
     if not varied or not all(axis.count for axis in axes):
         raise refusal("E360", "there is nothing to be varied", 'at least one value: {"spring.stiffness": [20.0]}', about=about)
-    return Points(tuple(axes), tuple(varied), Draws(_whole("seed", seed, 0, about)))
+    return Points(tuple(axes), tuple(varied), Draws(_integer("seed", seed, 0, about)))
 
 
-def _whole(name: str, given: object, least: int, about: str) -> int:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
-        raise refusal("E360", f"{name}={given!r} cannot be", f"a whole number from {least}", about=about)
-    return int(given)
+def _integer(name: str, value: object, least: int, about: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise refusal("E360", f"{name}={value!r} cannot be", f"a whole number from {least}", about=about)
+    return int(value)
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[Any]]:
-    """The same by name; E360 where a row has other names than the first."""
+    """Return the values of a list of rows by name; E360 where a row has other names than the first."""
     for number, row in enumerate(rows):
         if other := row.keys() ^ rows[0].keys():
             title = f"run {number} and run 0 do not vary the same: {', '.join(sorted(map(str, other)))}"
@@ -144,26 +197,26 @@ def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[An
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 
-def _columns_of_table(given: Any, about: str) -> dict[str, list[Any]]:
-    """A table's columns by name; E360 where two have one name."""
-    names = [str(name) for name in given.columns]
+def _columns_of_table(table: Any, about: str) -> dict[str, list[Any]]:
+    """Return a table's columns by name; E360 where two have the same name."""
+    names = [str(name) for name in table.columns]
     if twice := [name for name in names if names.count(name) > 1]:
         raise refusal("E360", f'two columns are called "{twice[0]}"', "one column for each name", about=about)
-    return {str(name): list(given[name]) for name in given.columns}
+    return {str(name): list(table[name]) for name in table.columns}
 
 
 class _PointReader:
-    """Values of a user's, checked against a model; what is wrong is collected."""
+    """Reader of the user's values, which checks them against a model and collects all problems."""
 
-    def __init__(self, compiled: Compiled, known: Mapping[str, Role]):
-        self.compiled, self.known = compiled, known
-        self.names: dict[str, str] = {}  # by what they mean
+    def __init__(self, compiled: Compiled, roles: Mapping[str, Role]):
+        self.compiled, self.roles = compiled, roles
+        self.names: dict[str, str] = {}  # the user's name by the role's
         self.problems: list[Problem] = []
 
-    def crossed(self, given: Mapping[str, Any]) -> tuple[list[Varied], list[Axis]]:
-        """Values by name, each with an axis of its own."""
+    def crossed(self, points: Mapping[str, Any]) -> tuple[list[Varied], list[Axis]]:
+        """Read values by name, each with its own axis."""
         varied, axes = list[Varied](), list[Axis]()
-        for name, values in given.items():
+        for name, values in points.items():
             role = self.role(name)
             if role is None:
                 continue
@@ -181,17 +234,17 @@ class _PointReader:
         return varied, axes
 
     def listed(self, columns: Mapping[str, list[Any]], count: int) -> tuple[list[Varied], list[Axis]]:
-        """A value of each name for each run."""
-        found = []
+        """Read a value of each name for each run."""
+        varied = []
         for name, values in columns.items():
             role = self.role(name)
             array = None if role is None else self.array(name, role, values, (count, *role.shape))
             if role is not None and array is not None:
-                found.append(Varied(name, role, array, 0))
-        return found, [Axis(RUN, count)]
+                varied.append(Varied(name, role, array, 0))
+        return varied, [Axis(RUN, count)]
 
     def role(self, name: str) -> Role | None:
-        role = role_of(name, self.compiled, self.known)
+        role = role_of(name, self.compiled, self.roles)
         other = self.names.setdefault(role.name, name) if role else name
         if other != name:
             self._report(f'"{other}" and "{name}" are two names of one number', "one of them")
@@ -199,20 +252,20 @@ class _PointReader:
             cures = ("another name for the automaton", "of a table of runs, the columns of what was varied")
             self._report(f'"{name}" cannot be varied: a column of runs is called so', *cures)
         elif role is None:
-            self._report(str(unknown("parameter, state or automaton", name, self.known)))
+            self._report(str(unknown("parameter, state or automaton", name, self.roles)))
         else:
             return role
         return None
 
     def array(self, name: str, role: Role, values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray | None:
-        """One value, or several along a first axis; of this `shape`, where the count is known."""
+        """Read one value, or several along a first axis; of this `shape`, where the count is known."""
         if role.states:
-            given = values.tolist() if isinstance(values, np.ndarray) else values
-            words = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+            plain = values.tolist() if isinstance(values, np.ndarray) else values
+            words = list(plain) if isinstance(plain, Iterable) and not isinstance(plain, str) else [plain]
             if wrong := [word for word in words if not (isinstance(word, str) and word in role.states)]:
                 self._report(f'"{name}" has no state {_shown(wrong[0])}', " or ".join(role.states))
                 return None
-            return np.array(given if isinstance(given, str) else words, dtype=str)
+            return np.array(plain if isinstance(plain, str) else words, dtype=str)
         try:
             array = real(values if isinstance(values, np.ndarray) else list(values) if np.ndim(values) else values)
         except (TypeError, ValueError):
@@ -220,10 +273,10 @@ class _PointReader:
         fits = array is not None and (array.shape == shape if shape else array.ndim in (len(role.shape), len(role.shape) + 1))
         shapes = f"one {_number(role)}" + (" in each run" if shape else ", or a list of them")
         if array is None:
-            self._report(f'"{name}" cannot be {_wrong(values)}: it needs {shapes}')
+            self._report(f'"{name}" cannot be {_described(values)}: it needs {shapes}')
         elif not fits or array.shape[array.ndim - len(role.shape) :] != role.shape:
-            told = array.shape[1:] if shape else array.shape
-            self._report(f'"{name}" cannot be of shape {told}: it needs {shapes}')
+            actual = array.shape[1:] if shape else array.shape
+            self._report(f'"{name}" cannot be of shape {actual}: it needs {shapes}')
         elif not np.isfinite(array).all():
             where = np.argwhere(~np.isfinite(array))[0]
             self._report(f'"{name}" must be finite; value {int(where[0]) if len(where) else 0} is {array[tuple(where)]}')
@@ -240,12 +293,12 @@ def _number(role: Role) -> str:
     return f"number{unit}" if not role.shape else f"array of shape {role.shape}{unit}"
 
 
-def _wrong(values: Any) -> str:
-    """What is given; of a list, the first entry that is no number."""
+def _described(values: Any) -> str:
+    """Describe an invalid value; of a list, its first entry that is no number."""
     if isinstance(values, list | tuple) or (hasattr(values, "shape") and values.shape):
-        for place, value in enumerate(values):
+        for index, value in enumerate(values):
             if real(value) is None:
-                return f"{_shown(value)}, its value {place}"
+                return f"{_shown(value)}, its value {index}"
     return _shown(values)
 
 

@@ -1,9 +1,9 @@
-"""The store of a sweep: rows of runs in, a chunk a transaction; the same by name out. An SQLite file, or memory.
+"""Checkpoint store of a sweep: rows of runs in an SQLite file, or in memory; each chunk is one transaction.
 
 | table | columns |
 |---|---|
-| `meta` | key, value: format, version, the header as JSON, and `shapes`, those of what is kept |
-| `runs` | run, what is varied, what is kept: numbers as 8-byte floats, arrays as bytes of such floats, automata as words |
+| `meta` | key, value: format, version, the header as JSON, and `shapes` of kept columns |
+| `runs` | run, varied and kept columns: numbers as 8-byte floats, arrays as bytes of such floats, automata as words |
 | `failures` | run, kind, reason, time, suspect |
 | `doubts` | run, kind, reason, time, suspect |
 """
@@ -25,24 +25,34 @@ import numpy as np
 
 from bondgraph.errors import FileError, Problem, refusal
 from bondgraph.output.files import check_name, shown
-from bondgraph.sweeps.tasks import Fault, Row
+from bondgraph.sweeps.tasks import Row, RunIssue
+from screws.renamed import current_settings
 
 FORMAT, VERSION = "screwbond-runs", 1
 _WAIT = 60.0
-"""How long (s) to wait while another process writes."""
+"""Longest wait (s) for another process that writes."""
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
-"""What SQLite raises; damaged texts are not in UTF-8."""
+"""Errors of SQLite; damaged texts are not in UTF-8."""
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
+_SETTING = 'setting "'
+"""Beginning of the keys of settings in a plan."""
 _FAULTS = "(run INTEGER, kind TEXT, reason TEXT, time REAL, suspect TEXT)"
 
 
+def _current(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan with the names and values of settings of today."""
+    settings = {key.removeprefix(_SETTING)[:-1]: value for key, value in plan.items() if key.startswith(_SETTING)}
+    others = {key: value for key, value in plan.items() if not key.startswith(_SETTING)}
+    return {**others, **{f'{_SETTING}{name}"': value for name, value in current_settings(settings).items()}}
+
+
 class Store:
-    """Rows of runs.
+    """Store of rows of runs.
 
     Parameters
     ----------
     path : of the file; None for memory.
-    write : False opens a file that is there, for reading alone.
+    write : False opens an existing file for reading only.
 
     Raises `FileError` E364 where the file cannot be opened.
     """
@@ -55,25 +65,25 @@ class Store:
         name = ":memory:" if path is None else f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
         with self._refusing():
             self._connection = sqlite3.connect(name, timeout=_WAIT, check_same_thread=False, uri=path is not None)
-        weakref.finalize(self, self._connection.close)  # nobody else need close what only reads, or lies in memory
+        weakref.finalize(self, self._connection.close)  # closes readers and stores in memory
 
     def begin(self, header: Mapping[str, Any], shortened: Callable[[int], Mapping[str, Any]]) -> None:
-        """Make the tables, or go on with those that are there, whose plan may have fewer values along its first axis.
+        """Create the tables, or resume existing ones, whose plan may have fewer values along its first axis.
 
         Parameters
         ----------
         header : of the plan. shortened : the header of its points up to a count along the first axis.
 
-        Raises `ModelError` E363 where they belong to another plan; `FileError` E364 where the file is no store of runs.
+        Raises `ModelError` E363 for a store of another plan; `FileError` E364 for a file that is no store of runs.
         """
         if self._tables():
-            known = self.header()["plan"]
-            count = known["axes"][0][1]
-            if count < header["axes"][0][1] and known == shortened(count)["plan"]:
-                self._lengthen(known, header)
-                known = self.header()["plan"]
-            if known != header["plan"]:
-                raise _of_another_plan(known, header["plan"], header["model"], self.path)
+            stored = self.header()["plan"]
+            count = stored["axes"][0][1]
+            if count < header["axes"][0][1] and stored == shortened(count)["plan"]:
+                self._lengthen(stored, header)
+                stored = self.header()["plan"]
+            if stored != header["plan"]:
+                raise _of_another_plan(stored, header["plan"], header["model"], self.path)
         with self._refusing(), self._lock:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
@@ -84,20 +94,20 @@ class Store:
         self._columns = {column["name"]: column["column"] for column in self.header()["columns"]}
 
     def _lengthen(self, plan: Mapping[str, Any], header: Mapping[str, Any]) -> None:
-        """Let the store be that of a longer plan, whose first runs it has, unless it is no longer of the plan that it was."""
+        """Replace the plan by a longer one, whose first runs the store has, unless another process has changed the plan."""
         with self._refusing(), self._lock, self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             (text,) = self._connection.execute("SELECT value FROM meta WHERE key='header'").fetchone()
-            known = json.loads(text)
-            if known["plan"] == plan:
-                longer = {**known, "axes": header["axes"], "plan": header["plan"]}
+            stored = json.loads(text)
+            if _current(stored["plan"]) == plan:
+                longer = {**stored, "axes": header["axes"], "plan": header["plan"]}
                 self._connection.execute("UPDATE meta SET value=? WHERE key='header'", (json.dumps(longer),))
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self.read("SELECT name FROM sqlite_master")}
 
     def _make(self, header: Mapping[str, Any]) -> None:
-        """Tables."""
+        """Create the tables."""
         columns = [
             f"{quoted(c['column'])} {'TEXT' if c['text'] else 'BLOB' if c['shape'] != [] else 'REAL'}" for c in header["columns"]
         ]
@@ -109,37 +119,38 @@ class Store:
         self._connection.executemany("INSERT INTO meta VALUES (?, ?)", content.items())
 
     def header(self) -> dict[str, Any]:
-        """What `begin` was given by whoever made the store, with the shapes of what is kept; E364 where it is none."""
-        found = dict(self.read("SELECT key, value FROM meta")) if "meta" in self._tables() else {}
-        if found.get("format") != FORMAT or found.get("version") != VERSION:
-            why = f"it is of version {found.get('version')}" if found.get("format") == FORMAT else "other tables are in it"
+        """Return the header that the store was created with, and the shapes of kept columns; E364 for no store."""
+        meta = dict(self.read("SELECT key, value FROM meta")) if "meta" in self._tables() else {}
+        if meta.get("format") != FORMAT or meta.get("version") != VERSION:
+            why = f"it is of version {meta.get('version')}" if meta.get("format") == FORMAT else "other tables are in it"
             raise self._no_store(why)
         try:
-            header: dict[str, Any] = json.loads(found["header"])
-            shapes = json.loads(found["shapes"])
+            header: dict[str, Any] = json.loads(meta["header"])
+            header["plan"] = _current(header["plan"])
+            shapes = json.loads(meta["shapes"])
             for column in header["columns"]:
                 column["shape"] = shapes.get(column["name"], column["shape"])
             columns = {column["column"] for column in header["columns"]}
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise self._no_store("what it says of itself is damaged") from error
-        # a name that is no column would be a word to SQLite
+        # SQLite reads a quoted name of no column as a string
         if missing := columns - {name for (name,) in self.read("SELECT name FROM pragma_table_info('runs')")}:
             raise self._no_store(f"its table of runs has no column {', '.join(sorted(missing))}")
         return header
 
     def done(self) -> np.ndarray:
-        """Numbers of the runs that are stored, ascending."""
+        """Return the numbers of the stored runs, ascending."""
         return np.array([run for (run,) in self.read("SELECT run FROM runs ORDER BY run")], dtype=int)
 
     def add(
         self, rows: Sequence[Row], points: Mapping[str, np.ndarray], kept: Sequence[str], shapes: Mapping[str, tuple[int, ...]]
     ) -> None:
-        """Store rows, all or none; a run that is there already stays as it is.
+        """Store rows, all or none; a stored run stays unchanged.
 
         Parameters
         ----------
-        points : by name, the values that were varied, of these rows.
-        kept : names of the rows' values. shapes : of those that are known.
+        points : varied values of these rows, by name.
+        kept : names of the rows' values. shapes : known shapes of these.
         """
         varied = [values.tolist() if values.ndim == 1 else [_bytes(value) for value in values] for values in points.values()]
         nothing = (None,) * len(kept)
@@ -151,35 +162,35 @@ class Store:
         into = f"INSERT INTO runs ({columns}) VALUES ({', '.join('?' * (1 + len(varied) + len(kept)))})"
         with self._refusing(), self._lock, self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            known = {run for row in rows for (run,) in self._connection.execute("SELECT run FROM runs WHERE run=?", (row.run,))}
-            self._connection.executemany(into, [row for row in stored if row[0] not in known])
-            new = [row for row in rows if row.run not in known]
+            done = {run for row in rows for (run,) in self._connection.execute("SELECT run FROM runs WHERE run=?", (row.run,))}
+            self._connection.executemany(into, [row for row in stored if row[0] not in done])
+            new = [row for row in rows if row.run not in done]
             _put(self._connection, "failures", (row.failure for row in new if row.failure is not None))
-            _put(self._connection, "doubts", (doubt for row in new for doubt in row.doubts))
+            _put(self._connection, "doubts", (doubt for row in new for doubt in row.warnings))
             self._connection.execute("UPDATE meta SET value=? WHERE key='shapes'", (json.dumps(shapes),))
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """Rows of a query, a thousand at a time."""
+        """Yield rows of a query, read a thousand at a time."""
         with self._refusing():
             cursor = self._connection.execute(statement, values)
             while True:
                 with self._lock:
-                    found = cursor.fetchmany(1000)
-                if not found:
+                    rows = cursor.fetchmany(1000)
+                if not rows:
                     return
-                yield from found
+                yield from rows
 
     def close(self) -> None:
-        """Put everything into the one file, and let it go."""
+        """Merge SQLite's write-ahead log into the file, and close it."""
         with self._lock:
             if self.path is not None and self._write:
-                with contextlib.suppress(*_UNREADABLE):  # another process has it open, and does so later
+                with contextlib.suppress(*_UNREADABLE):  # another process has the file open, and merges later
                     self._connection.execute("PRAGMA journal_mode=DELETE")
             self._connection.close()
 
     @contextlib.contextmanager
     def _refusing(self, *kinds: type[Exception]) -> Iterator[None]:
-        """E364 for errors of these kinds, and for those of a database that cannot be read."""
+        """Raise E364 for errors of these kinds, and for those of an unreadable database."""
         caught: tuple[type[Exception], ...] = (*kinds, *_UNREADABLE)
         try:
             yield
@@ -187,7 +198,7 @@ class Store:
             raise self._no_store(str(error)) from error
 
     def reading_entries(self) -> contextlib.AbstractContextManager[None]:
-        """E364 for entries that are none of their column."""
+        """Return a context that raises E364 for entries that do not fit their column."""
         return self._refusing(ValueError)
 
     def _no_store(self, why: str) -> FileError:
@@ -202,34 +213,34 @@ class Store:
         return FileError(Problem("E364", f"{file} cannot hold runs", (why,), (), cures))
 
 
-def _put(connection: sqlite3.Connection, table: str, faults: Iterable[Fault]) -> None:
+def _put(connection: sqlite3.Connection, table: str, faults: Iterable[RunIssue]) -> None:
     connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?, ?)", map(astuple, faults))
 
 
 def distinct(names: Iterable[str]) -> dict[str, str]:
-    """For each name one that SQL can tell from all others, which knows no large and small letters.
+    """Return for each name one that is unique in SQL, which does not distinguish upper and lower case.
 
     >>> distinct(["motor.R", "motor.r"])
     {'motor.R': 'motor.R', 'motor.r': 'motor.r (2)'}
     """
-    found, met = dict[str, str](), {"run"}
+    unique, used = dict[str, str](), {"run"}
     for name in names:
-        own, count = name, 1
-        while own.lower() in met:
+        candidate, count = name, 1
+        while candidate.lower() in used:
             count += 1
-            own = f"{name} ({count})"
-        met.add(own.lower())
-        found[name] = own
-    return found
+            candidate = f"{name} ({count})"
+        used.add(candidate.lower())
+        unique[name] = candidate
+    return unique
 
 
 def quoted(name: str) -> str:
-    """A name as SQL has it."""
+    """Return a name in the quotes of SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _stored(value: np.ndarray) -> float | bytes:
-    """SQLite knows one zero only, and no nan: a plain number has the one, and comes back as nan where there is none."""
+    """Convert a value for SQLite, which has one zero only, and no nan: a number loses the sign of zero; NULL is read as nan."""
     return _bytes(value) if value.ndim else float(value) + 0.0
 
 
@@ -238,32 +249,30 @@ def _bytes(value: np.ndarray) -> bytes:
 
 
 def array_of(entries: Sequence[Any], shape: tuple[int, ...] | None) -> np.ndarray:
-    """Entries of a column (k,) as an array (k, *shape); nan where there is none."""
+    """Return entries of a column (k,) as an array (k, *shape); nan for NULL."""
     if not shape:
         return np.array([np.nan if entry is None else entry for entry in entries], dtype=float)
     nothing = np.full(shape, np.nan).astype("<f8").tobytes()
-    data = b"".join(nothing if entry is None else entry for entry in entries)
-    return np.frombuffer(data, "<f8").astype(float).reshape(len(entries), *shape)
+    joined = b"".join(nothing if entry is None else entry for entry in entries)
+    return np.frombuffer(joined, "<f8").astype(float).reshape(len(entries), *shape)
 
 
-def path_of(given: object) -> Path:
-    """The path of a store as it was given; E364 where it is no path."""
-    if isinstance(given, str | os.PathLike) and isinstance(os.fspath(given), str):
-        return Path(given)
+def path_of(path: object) -> Path:
+    """Return the path of a store; E364 for anything else."""
+    if isinstance(path, str | os.PathLike) and isinstance(os.fspath(path), str):
+        return Path(path)
     cures = ('"runs.db"', "a pathlib.Path")
-    raise FileError(
-        Problem("E364", f"{given!r:.60} is no path of a file for runs", (f"it is {type(given).__name__}",), (), cures)
-    )
+    raise FileError(Problem("E364", f"{path!r:.60} is no path of a file for runs", (f"it is {type(path).__name__}",), (), cures))
 
 
-def _of_another_plan(known: Mapping[str, Any], given: Mapping[str, Any], about: str, path: Path | None) -> Exception:
-    keys = [key for key in dict.fromkeys([*known, *given]) if known.get(key) != given.get(key)]
-    told = [
-        f"{key}: {known.get(key, 'not given')}, not {given.get(key, 'left out')}"
-        if all(isinstance(each.get(key, ""), int | float | str) and len(str(each.get(key))) < 60 for each in (known, given))
+def _of_another_plan(stored: Mapping[str, Any], plan: Mapping[str, Any], about: str, path: Path | None) -> Exception:
+    keys = [key for key in dict.fromkeys([*stored, *plan]) if stored.get(key) != plan.get(key)]
+    differences = [
+        f"{key}: {stored.get(key, 'not given')}, not {plan.get(key, 'left out')}"
+        if all(isinstance(each.get(key, ""), int | float | str) and len(str(each.get(key))) < 60 for each in (stored, plan))
         else f"{key}: not the same"
         for key in keys
     ]
     cures = ("another file for this plan", "the plan that the file was begun with, which then goes on")
-    why = ["the file was begun with", *told]
+    why = ["the file was begun with", *differences]
     return refusal("E363", f"{shown(str(path))} holds runs of another plan", *cures, about=about, why=why)

@@ -1,4 +1,4 @@
-"""Tasks: a model and the numbers of some runs in; what is kept of them, or why there is nothing, out. In any process."""
+"""Tasks of a sweep's workers: run a chunk of points in any process, and return a row of kept values, or the failure, of each."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import numpy as np
 
 from bondgraph.emit.machine import vector_width
 from bondgraph.errors import ModelError, Problem, RunError
-from bondgraph.run.results.failure import Doubt, Failure
-from bondgraph.sweeps.keep import Eventless, Kept, Measurable, Measure, needed
-from bondgraph.sweeps.sending import SentModel
+from bondgraph.run.measures import Measure
+from bondgraph.run.results.failure import Failure, ValidityConcern
+from bondgraph.sweeps.kept_columns import Kept
+from bondgraph.sweeps.worker_models import SentModel
 
 if TYPE_CHECKING:
     from bondgraph.prepared.runs import PreparedRun
@@ -25,25 +26,25 @@ Start = tuple[np.ndarray, np.ndarray, np.ndarray]
 """States, parameters and modes of a run, in the order of the kernels."""
 
 OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
-"""Refusals of a run that follow from its numbers; all others would meet every run."""
+"""Error codes of a run that follow from its numbers; all others would stop every run."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is the same in all runs: their length, settings, what is kept, which argument each name that is varied goes to, and
-    whether they are so many that they go side by side."""
+class SweepPlan:
+    """Settings that all runs of a sweep share: end time, settings, kept columns, the argument of `simulate` for each varied name,
+    and whether runs are so many that they go into SIMD lanes."""
 
     t_end: float
     settings: Mapping[str, Any]
     kept: tuple[Kept, ...]
     arguments: Mapping[str, str]
-    side_by_side: bool = False
+    in_lanes: bool = False
 
 
 @dataclass(frozen=True)
-class Fault:
-    """Why a run failed, or is in doubt: its number, the kind of failure or a code, in words, the time (s; None of one that never
-    began), what to suspect."""
+class RunIssue:
+    """Failure of a run, or doubt about it: the run's number, the kind of failure or a code, the reason, the time (s; None of a
+    run that never began), the suspect."""
 
     run: int
     kind: str
@@ -54,55 +55,56 @@ class Fault:
 
 @dataclass(frozen=True)
 class Row:
-    """What is stored of a run: its number, the values kept (none of one that failed), and what is wrong with it."""
+    """Row of the store: the run's number, the values kept (None of a failed one), its failure and doubts."""
 
     run: int
     values: tuple[np.ndarray, ...] | None
-    failure: Fault | None = None
-    doubts: tuple[Fault, ...] = ()
+    failure: RunIssue | None = None
+    warnings: tuple[RunIssue, ...] = ()
 
 
-def run_chunk(model: SentModel, asked: Asked, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> tuple[list[Row], float]:
-    """Some runs (k,) one after the other, at points by name (k, ...); their rows, and the time that they took, s.
+def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> tuple[list[Row], float]:
+    """Run the points (k, ...) of `runs` (k,) one after the other; return their rows, and the time that they took, s.
 
-    Raises `ModelError` E365 for what is kept, `RunError` for settings.
+    Raises `ModelError` E365 for kept columns, `RunError` for settings.
     """
     begin = time.perf_counter()
-    prepared = model.prepared(asked.t_end, asked.settings)
-    plain = prepared.plain_starts(**_arguments(asked, points), runs=len(runs))
+    prepared = model.prepared(plan.t_end, plan.settings)
+    plain = prepared.prechecked_starts(**_arguments(plan, points), runs=len(runs))
     starts, rows = dict[int, Start](), list[Row]()
     for k, run in enumerate(map(int, runs)):
-        found = plain[k] if k in plain else attempted(run, functools.partial(_start, prepared, asked, points, k))
-        if isinstance(found, Fault):
-            rows.append(Row(run, None, found))
+        numbers = plain[k] if k in plain else attempted(run, functools.partial(_start, prepared, plan, points, k))
+        if isinstance(numbers, RunIssue):
+            rows.append(Row(run, None, numbers))
         else:
-            starts[run] = found
-    if prepared.runs.in_machine_code and _of_samples(asked.kept, bool(prepared.runs.program.transitions)):
-        rows += _together(starts, asked, prepared.runs)
+            starts[run] = numbers
+    measures = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
+    if prepared.program.in_machine_code and len(measures) == len(plan.kept):
+        rows += _run_batch(starts, plan, prepared.program, measures)
     else:
-        rows += [_alone(run, start, asked, prepared.runs) for run, start in starts.items()]
+        rows += [_run_single(run, start, plan, prepared.program) for run, start in starts.items()]
     order = {int(run): k for k, run in enumerate(runs)}
     return sorted(rows, key=lambda row: order[row.run]), time.perf_counter() - begin
 
 
-def _arguments(asked: Asked, points: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Parameters and start values among the points."""
-    given: dict[str, dict[str, T]] = {"parameters": {}, "initial": {}}
+def _arguments(plan: SweepPlan, points: Mapping[str, T]) -> dict[str, dict[str, T]]:
+    """Return parameters and start values among the points."""
+    arguments: dict[str, dict[str, T]] = {"parameters": {}, "initial": {}}
     for name, values in points.items():
-        given[asked.arguments[name]][name] = values
-    return given
+        arguments[plan.arguments[name]][name] = values
+    return arguments
 
 
-def _start(prepared: PreparedRun, asked: Asked, points: Mapping[str, np.ndarray], k: int) -> Start:
-    """Numbers of one of the points, looked at alone."""
-    own = {name: str(values[k]) if isinstance(values[k], str) else values[k] for name, values in points.items()}
-    return prepared.start(**_arguments(asked, own))
+def _start(prepared: PreparedRun, plan: SweepPlan, points: Mapping[str, np.ndarray], k: int) -> Start:
+    """Return the start of one of the points, checked alone."""
+    point = {name: str(values[k]) if isinstance(values[k], str) else values[k] for name, values in points.items()}
+    return prepared.start_values(**_arguments(plan, point))
 
 
-def attempted(run: int, what: Callable[[], T]) -> T | Fault:
-    """What a function gives, or what the numbers of a run forbid; refusals that would meet every run are raised."""
+def attempted(run: int, function: Callable[[], T]) -> T | RunIssue:
+    """Call a function; return its value, or the fault where the numbers of the run are refused. Other errors are raised."""
     try:
-        return what()
+        return function()
     except ModelError as error:
         first = error.problems[0]
         return _refused(run, first)
@@ -112,43 +114,39 @@ def attempted(run: int, what: Callable[[], T]) -> T | Fault:
         return _refused(run, error.problem)
 
 
-def _refused(run: int, problem: Problem) -> Fault:
-    return Fault(run, problem.code, ": ".join(filter(None, (problem.title, "; ".join(problem.details)))))
+def _refused(run: int, problem: Problem) -> RunIssue:
+    return RunIssue(run, problem.code, ": ".join(filter(None, (problem.title, "; ".join(problem.details)))))
 
 
-def _of_samples(kept: Sequence[Kept], eventful: bool) -> bool:
-    """Whether samples are enough for all that is kept of runs, in which there may be events."""
-    return all(isinstance(own.take, Measure) and (own.take.kind.of_samples or not eventful) for own in kept)
-
-
-def _alone(run: int, start: Start, asked: Asked, prepared: PreparedProgram) -> Row:
-    """A run with its `Result`, for what happens in it and for functions of the user's."""
+def _run_single(run: int, start: Start, plan: SweepPlan, prepared: PreparedProgram) -> Row:
+    """Run a point with its `Result`, for functions of the user's."""
     x, p, m = start
     result = attempted(run, functools.partial(prepared.judged, x, p, m))
-    return Row(run, None, result) if isinstance(result, Fault) else _row(run, asked, result, result.failure, result.doubts)
+    if isinstance(result, RunIssue):
+        return Row(run, None, result)
+    values = () if result.failure is not None else tuple(kept(result) for kept in plan.kept)
+    return _row(run, values, result.failure, result.warnings)
 
 
-def _together(starts: Mapping[int, Start], asked: Asked, prepared: PreparedProgram) -> list[Row]:
-    """Runs of which samples are enough, in one call of machine code."""
+def _run_batch(
+    starts: Mapping[int, Start], plan: SweepPlan, prepared: PreparedProgram, measures: Mapping[str, Measure]
+) -> list[Row]:
+    """Run points of which measures alone are kept in one call of machine code."""
     if not starts:
         return []
     x, p, m = (np.array(blocks) for blocks in zip(*starts.values(), strict=True))
-    ways = needed([kept.take for kept in asked.kept if isinstance(kept.take, Measure) and not kept.take.kind.of_event])
-    lanes = vector_width() if asked.side_by_side else 1
-    ends = prepared.many(p, x, m, {name: (way, name) for name, way in ways.items()}, threads=1, lanes=lanes)
+    ends = prepared.run_many(p, x, m, measures, threads=1, lanes=vector_width() if plan.in_lanes else 1)
     rows = []
     for k, run in enumerate(starts):
-        if k in ends.refused:
-            rows.append(Row(run, None, _refused(run, ends.refused[k].problem)))
+        if k in ends.errors:
+            rows.append(Row(run, None, _refused(run, ends.errors[k].problem)))
             continue
-        courses = {name: of[k] if ways[name] == "course" else of[k][None] for name, of in ends.kept.items()}
-        course = Eventless(prepared.wanted[1], courses)
-        rows.append(_row(run, asked, course, ends.failures.get(k), ends.doubts.get(k, ())))
+        values = tuple(np.asarray(ends[name][k]) for name in measures)
+        rows.append(_row(run, values, ends.failures.get(k), ends.warnings.get(k, ())))
     return rows
 
 
-def _row(run: int, asked: Asked, finished: Measurable, failure: Failure | None, doubts: Sequence[Doubt]) -> Row:
+def _row(run: int, values: tuple[np.ndarray, ...], failure: Failure | None, doubts: Sequence[ValidityConcern]) -> Row:
     if failure is not None:
-        return Row(run, None, Fault(run, failure.kind, failure.reason, failure.time, failure.suspect))
-    values = tuple(kept(finished) for kept in asked.kept)
-    return Row(run, values, None, tuple(Fault(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))
+        return Row(run, None, RunIssue(run, failure.kind, failure.reason, failure.time, failure.suspect))
+    return Row(run, values, None, tuple(RunIssue(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))

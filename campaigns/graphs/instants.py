@@ -43,7 +43,7 @@ def run_differs(compiled: Compiled, drawn: Drawn) -> str:
     if result.failure is not None and result.failure.kind == "algebraic loop" and not _loops_have_solutions(compiled, result):
         return ""
     if not result.ok:
-        return f"ended: {result.failure or result.doubts}"
+        return f"ended: {result.failure or result.warnings}"
     return _events_differ(compiled, result) or (_states_differ(compiled, result) if drawn.linear else "")
 
 

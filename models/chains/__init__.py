@@ -2,11 +2,13 @@
 
 from screwbond.models.chains.dynamics import bias, gravity_forces, kinetic_energy, mass_matrix, potential
 from screwbond.models.chains.graph import ChainGraph, LinkBody, chain_graph
-from screwbond.models.chains.inertias import BodyInertia, ball_inertia, cylinder_inertia, welded
+from screwbond.models.chains.inertias import BodyInertia, ball_inertia, combined_inertia, cylinder_inertia
 from screwbond.models.chains.kinematics import body_jacobian, body_twists, link_pose, link_pose_state, space_jacobian
 from screwbond.models.chains.links import BEFORE, Link, Mimic
 from screwbond.models.chains.recursion import forward_dynamics
 from screwbond.models.chains.trees import Chain, Tree
+
+from screws.renamed import answer_old_names
 
 __all__ = [
     "BEFORE",
@@ -31,5 +33,7 @@ __all__ = [
     "mass_matrix",
     "potential",
     "space_jacobian",
-    "welded",
+    "combined_inertia",
 ]
+
+answer_old_names(__name__)

@@ -143,7 +143,7 @@ def chain_graph(
     graph.expose("joints", joints)
     for coordinate in joint_ports:
         index = tree.coordinates.index(coordinate)
-        domain = ROTATION if tree.turns[index] else TRANSLATION
+        domain = ROTATION if tree.is_angle[index] else TRANSLATION
         row = TF(f"row of {coordinate}", np.eye(n)[index], structural=True, domains=(None, domain))
         joint = J1(f"joint {coordinate}", dimension=1, domain=domain)
         graph.connect(joint, row.port("2")).connect(row.port("1"), joints)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.given import fixed_floats, floats
 from screws.inertia import check_inertia
+from screws.numeric_arguments import fixed_floats, floats
 
 Vector = Sequence[float] | np.ndarray
 
@@ -57,7 +57,7 @@ def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -
     return BodyInertia(mass, np.full(3, 0.4 * mass * radius**2), np.asarray(centre, dtype=float))
 
 
-def welded(*parts: BodyInertia) -> BodyInertia:
+def combined_inertia(*parts: BodyInertia) -> BodyInertia:
     """Inertia of rigidly joined bodies that are all given in one frame."""
     mass = sum(part.mass for part in parts)
     centre = sum((part.mass * part.centre for part in parts), np.zeros(3)) / mass

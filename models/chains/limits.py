@@ -85,7 +85,7 @@ def watch(graph: Graph, tree: Tree, *, ends: bool) -> None:
 
 
 def _automaton(tree: Tree, name: str, k: int, ends: bool) -> Automaton:
-    coordinate, unit = tree.coordinates[k], "rad" if tree.turns[k] else "m"
+    coordinate, unit = tree.coordinates[k], "rad" if tree.is_angle[k] else "m"
     transitions = []
     for limit, side, which, sign in zip(tree.limits[k], STATES[1:], ("lower limit", "upper limit"), (-1.0, 1.0), strict=True):
         if not np.isfinite(limit):

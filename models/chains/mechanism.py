@@ -64,7 +64,7 @@ def mechanism(tree: Tree, options: ChainOptions) -> Element:
 
 def joint_domain(tree: Tree) -> Domain:
     """Domain of the joints' bond."""
-    return motions(list(tree.turns))
+    return motions(list(tree.is_angle))
 
 
 def _letters(tree: Tree) -> dict[str, str]:

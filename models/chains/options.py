@@ -11,7 +11,7 @@ from screwbond.models.chains.dynamics import mass_matrix, massless
 from screwbond.models.chains.trees import Tree
 
 from bondgraph.errors import Place, Problem, caller_place
-from screws.given import floats, real
+from screws.numeric_arguments import floats, real
 
 SINGULAR = 1e-13
 """Smallest eigenvalue up to which a mass matrix whose diagonal is scaled to 1 counts as singular."""
@@ -95,7 +95,7 @@ def _of_masses(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> li
     if not alike:
         return []
     details = ("freedoms that do the same, or move no mass: " + ", ".join(alike),)
-    if _without_inertia(tree, q0 + ELSEWHERE * np.array(tree.turns)):
+    if _without_inertia(tree, q0 + ELSEWHERE * np.array(tree.is_angle)):
         cure = "mass on the outer links, and no two freedoms that do the same"
         return [Problem("E454", f"{about}: its mass matrix is singular", details, (place,), (cure,))]
     cures = (

@@ -15,9 +15,11 @@ from screwbond.models.chains.sections import Drive, Sections, sections_of
 
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import brief
-from screws.given import fixed_floats
+from screws.numeric_arguments import fixed_floats
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -61,7 +63,7 @@ class Tree:
         return tuple(name for link in self.links for name in coordinates_of(link))
 
     @cached_property
-    def turns(self) -> tuple[bool, ...]:
+    def is_angle(self) -> tuple[bool, ...]:
         """Of each coordinate, whether it is an angle."""
         sections = self.sections
         return tuple(s.turns for s, drive in zip(sections.freedoms, sections.drives, strict=True) if drive.own)

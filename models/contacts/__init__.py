@@ -1,5 +1,6 @@
-"""Contact of two curved bodies (Visser 2002, figure 3): surfaces and a law in; the contact as a graph out."""
+"""Contact of two curved bodies (Visser 2002, figure 3): a contact graph from two surfaces and a contact law."""
 
+from screwbond.models.contacts.collision_sets import collisions
 from screwbond.models.contacts.components import COMPONENTS, PAPER_NAMES, constrained_components
 from screwbond.models.contacts.graph import attach_contact, contact
 from screwbond.models.contacts.laws import (
@@ -13,8 +14,9 @@ from screwbond.models.contacts.laws import (
     VirtualSpring,
     Viscoelastic,
 )
-from screwbond.models.contacts.many import collisions
-from screwbond.models.contacts.places import ContactWarning, Untracked, untracked_place
+from screwbond.models.contacts.untracked_contacts import ContactWarning, UntrackedContact, find_untracked_contact
+
+from screws.renamed import answer_old_names
 
 __all__ = [
     "COMPONENTS",
@@ -27,12 +29,14 @@ __all__ = [
     "Maxwell",
     "Rigid",
     "ThreeState",
-    "Untracked",
+    "UntrackedContact",
     "VirtualSpring",
     "Viscoelastic",
     "attach_contact",
     "collisions",
     "constrained_components",
     "contact",
-    "untracked_place",
+    "find_untracked_contact",
 ]
+
+answer_old_names(__name__)

@@ -1,4 +1,4 @@
-"""Components of the relative twist: their names, the paper's names for sets of them, and what they need."""
+"""Components of the relative twist of a contact: their names, the paper's names for sets of them, and argument checks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from screwbond.models.connections import Touchable
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.model.domains import Domain, motions
-from screws.given import real, reals
+from screws.numeric_arguments import real, reals
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
-"""Components of T_{O2}^{C2,O1} in their order."""
+"""Components of T_{O2}^{C2,O1} in order."""
 
 
 PAPER_NAMES = {
@@ -21,37 +21,37 @@ PAPER_NAMES = {
     "sliding": ("omega_x", "omega_y", "v_z"),
     "rolling and sliding": ("v_z",),
 }
-"""Visser 2002, section 4: name of a contact -> its constrained components."""
+"""Name of a contact in Visser 2002, section 4 -> its constrained components."""
 
 
-KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
-"""Component -> which stiffness and damping it has; all others are "rotational"."""
+COMPONENT_KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
+"""Component -> kind of its stiffness and damping; all others are "rotational"."""
 
 
-def in_order(constrained: str | Sequence[str]) -> tuple[str, ...]:
-    """Known constrained components in their order."""
-    wanted = PAPER_NAMES.get(constrained, (constrained,)) if isinstance(constrained, str) else _named(constrained)
-    return tuple(component for component in COMPONENTS if component in wanted)
+def ordered_components(constrained: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the known constrained components in the order of `COMPONENTS`."""
+    requested = PAPER_NAMES.get(constrained, (constrained,)) if isinstance(constrained, str) else _as_tuple(constrained)
+    return tuple(component for component in COMPONENTS if component in requested)
 
 
-def _named(constrained: Any) -> tuple[Any, ...]:
-    """What a caller wants constrained, as a tuple, whatever it is."""
+def _as_tuple(constrained: Any) -> tuple[Any, ...]:
+    """Return the constrained components of a caller as a tuple, whatever their type."""
     return tuple(constrained) if isinstance(constrained, (Sequence, set)) and not isinstance(constrained, str) else (constrained,)
 
 
 def by_component(values: tuple[Any, Any, Any]) -> dict[str, Any]:
-    """Component -> its value out of (normal, tangential, rotational)."""
+    """Map each component to its value out of (normal, tangential, rotational)."""
     by_kind = dict(zip(("normal", "tangential", "rotational"), values, strict=True))
-    return {component: by_kind[KINDS.get(component, "rotational")] for component in COMPONENTS}
+    return {component: by_kind[COMPONENT_KINDS.get(component, "rotational")] for component in COMPONENTS}
 
 
 def domain_of(components: Sequence[str]) -> Domain:
-    """Domain of a bond of these components."""
+    """Return the domain of a bond of these components."""
     return motions([component.startswith("omega") for component in components])
 
 
-def pairs(chosen: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of (x, y) pairs in the spring's state; a component without its partner follows the chart's axis."""
+def component_pairs(chosen: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the indices of the (x, y) pairs in the spring's state; a component without its partner follows the chart's axis."""
     return [
         (chosen.index(f"{kind}_x"), chosen.index(f"{kind}_y"))
         for kind in ("omega", "v")
@@ -59,26 +59,26 @@ def pairs(chosen: Sequence[str]) -> list[tuple[int, int]]:
     ]
 
 
-def unpaired(chosen: Sequence[str]) -> bool:
-    """Whether omega_x or omega_y, v_x or v_y is constrained without the other: then the polar axes of C2 matter."""
+def has_unpaired_component(chosen: Sequence[str]) -> bool:
+    """Return True if omega_x or omega_y, v_x or v_y is constrained without the other: then the polar axes of C2 matter."""
     return any((f"{kind}_x" in chosen) != (f"{kind}_y" in chosen) for kind in ("omega", "v"))
 
 
 def selection(components: Sequence[str]) -> np.ndarray:
-    """Rows of the identity that pick components out of a twist; one component is a row (6,)."""
+    """Return the rows of the identity that select components of a twist; for one component a row (6,)."""
     rows = np.eye(6)[[COMPONENTS.index(component) for component in components]]
     return rows[0] if len(rows) == 1 else rows
 
 
 def body_problems(name: str, bodies: Sequence[Touchable]) -> list[Problem]:
-    """E420 for each body of a contact that has no surface."""
-    place = caller_place()
+    """Report E420 for each body of a contact that has no surface."""
+    source = caller_place()
     return [
         Problem(
             "E420",
             f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface',
             (),
-            (getattr(body, "place", place),),
+            (getattr(body, "place", source),),
             ("give it one: surface=sphere(0.1)",),
         )
         for body in bodies
@@ -87,8 +87,8 @@ def body_problems(name: str, bodies: Sequence[Touchable]) -> list[Problem]:
 
 
 def component_problems(name: str, constrained: Any, chosen: Sequence[str]) -> list[Problem]:
-    """E421 for components that do not exist, or none."""
-    unknown = [c for c in _named(constrained) if c not in COMPONENTS and c not in PAPER_NAMES]
+    """Report E421 for unknown components, or none."""
+    unknown = [c for c in _as_tuple(constrained) if c not in COMPONENTS and c not in PAPER_NAMES]
     if chosen and not unknown:
         return []
     title = f'contact "{name}" cannot constrain {", ".join(map(str, unknown)) or "nothing"}'
@@ -100,22 +100,24 @@ def component_problems(name: str, constrained: Any, chosen: Sequence[str]) -> li
 def stiffness_problems(
     name: str, chosen: Sequence[str], stiffness: Mapping[str, Any], damping: Mapping[str, Any]
 ) -> list[Problem]:
-    """E422 for each kind of constrained components without stiffness, or with a negative damping."""
-    place, problems = caller_place(), []
+    """Report E422 for each kind of constrained components without stiffness, or with a negative damping."""
+    source, problems = caller_place(), []
     for kind in ("normal", "tangential", "rotational"):
-        mine = [c for c in chosen if KINDS.get(c, "rotational") == kind]
-        if not mine:
+        components = [c for c in chosen if COMPONENT_KINDS.get(c, "rotational") == kind]
+        if not components:
             continue
-        k, r = stiffness[mine[0]], damping[mine[0]]
+        k, r = stiffness[components[0]], damping[components[0]]
         if not (np.isfinite(real(k)) and real(k) > 0 and np.isfinite(real(r)) and real(r) >= 0):
             title = f'contact "{name}": {kind}_stiffness = {k!r}, {kind}_damping = {r!r}'
-            why = f"{', '.join(mine)} constrained: needs stiffness > 0, damping >= 0"
-            problems.append(Problem("E422", title, (why,), (place,), (f"{kind}_stiffness=..., or leave {', '.join(mine)} free",)))
+            why = f"{', '.join(components)} constrained: needs stiffness > 0, damping >= 0"
+            problems.append(
+                Problem("E422", title, (why,), (source,), (f"{kind}_stiffness=..., or leave {', '.join(components)} free",))
+            )
     return problems
 
 
 def near_problems(name: str, near: Any) -> list[Problem]:
-    """E429 for a place that is no point."""
+    """Report E429 for a `near` that is not a point."""
     if near is None or reals(near, 3) is not None:
         return []
     cure = "near=(x, y, z), a point of body 1 close to the place of contact, m"
@@ -123,6 +125,6 @@ def near_problems(name: str, near: Any) -> list[Problem]:
 
 
 def constrained_components(result: Any, name: str) -> list[int]:
-    """Places in `COMPONENTS` that a contact of a run constrains, read from its spring's and its selection's shape."""
+    """Return the indices in `COMPONENTS` that a contact of a run constrains, read from its selection matrix."""
     selection = np.atleast_2d(np.asarray(result[f"{name}.constrained.N"])[-1])
     return [int(np.argmax(row)) for row in selection]

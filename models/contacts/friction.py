@@ -1,4 +1,4 @@
-"""Friction of a contact: sliders in series with the springs and dampers of its friction cone, each with a state machine.
+"""Dry friction of a compliant contact: sliders in series with the springs and dampers of a friction cone, each with an automaton.
 
 ```
    1  T_O2^{C2,O1}
@@ -12,15 +12,15 @@
  C   R
 ```
 
-With w = k q + c v, the force if nothing slipped, and N the normal force, the law is |f| <= mu N:
+With w = k q + c v, the trial force without slip, and N the normal force, the law is |f| <= mu N:
 
 ```
 stick  |w| <= mu N:  u = 0,                          f = w
 slip   |w| >  mu N:  u = (1 - mu N / |w|) w / c,     f = k q + c (v - u) = mu N w / |w|
 ```
 
-It is continuous from one to the other, so that neither chatters and nothing creeps below the limit. Where c is the same for
-v_x and v_y the force is opposite to the slip. The slider takes the power f . u, which is the loss.
+The law is continuous, so that it does not chatter, and nothing creeps below the limit. Where c is the same for v_x and v_y the
+force is opposite to the slip. The slider dissipates the power f . u.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from bondgraph.errors import Problem, caller_place
 from bondgraph.model.domains import Domain
 from bondgraph.model.ops import IDENTITY, NEGATE
 from bondgraph.model.units import quotient
-from screws.given import real
+from screws.numeric_arguments import real
 from screws.scalars import absolute, array, equal, maximum, sqrt, where
 
 STATES = ("off", "stick", "slip")
-"""Of a friction automaton, in the order of its mode: off is without contact."""
+"""States of a friction automaton, in the order of its mode; "off" is without contact."""
 
 _OFF, _SLIP = 0.0, 2.0
 _TINY = 1e-300
-# Beside the parts of the normal force.
+# Relative to the parts of the normal force.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Cone:
-    """A friction cone of a contact: which constrained components share it, and its limit over the normal force.
+    """Friction cone of a contact: the constrained components that share it, and its limit over the normal force.
 
     Attributes
     ----------
@@ -67,17 +67,17 @@ class Cone:
 
     @property
     def unit(self) -> str:
-        """Of the coefficient."""
+        """Unit of the coefficient."""
         return "m" if self.components == ("omega_z",) else "1"
 
     @property
     def domain(self) -> Domain:
-        """Of the slider's bond."""
+        """Domain of the slider's bond."""
         return domain_of(self.components)
 
 
 def friction_cones(chosen: Sequence[str], friction: float | None, torsional: float | None) -> tuple[Cone, ...]:
-    """The cones that the arguments of a contact ask for; `friction_problems` says what is wrong with them."""
+    """Return the friction cones of the arguments of a contact; `friction_problems` checks them."""
     tangential = tuple(component for component in ("v_x", "v_y") if component in chosen)
     cones = []
     if friction is not None:
@@ -88,41 +88,43 @@ def friction_cones(chosen: Sequence[str], friction: float | None, torsional: flo
 
 
 def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], damping: Mapping[str, float]) -> list[Problem]:
-    """All that is wrong with the friction of a contact: E490 coefficient, E491 components, E492 damping."""
-    place, problems = caller_place(), []
+    """Report problems of the friction of a contact: E490 coefficient, E491 components, E492 damping."""
+    source, problems = caller_place(), []
     for cone in cones:
         argument = cone.name.replace(" ", "_")
         if not 0.0 <= real(cone.coefficient) < np.inf:
             title = f'contact "{name}": {argument} = {cone.coefficient!r}'
             details = ("a limit over the normal force cannot be negative or infinite",)
-            problems.append(Problem("E490", title, details, (place,), (f"{argument}=0.5, or None for contact that never slips",)))
-        wanted = cone.components or ("v_x", "v_y")
-        missing = [c for c in (*wanted, "v_z") if c not in chosen]
+            problems.append(
+                Problem("E490", title, details, (source,), (f"{argument}=0.5, or None for contact that never slips",))
+            )
+        required = cone.components or ("v_x", "v_y")
+        missing = [c for c in (*required, "v_z") if c not in chosen]
         if missing:
             title = f'contact "{name}" has {cone.name}, but {", ".join(missing)} is free'
             details = ("friction limits the forces of constrained components by that of v_z",)
             cures = ('constrained="rolling"', f"without {argument}: what is free has no force")
-            problems.append(Problem("E491", title, details, (place,), cures))
+            problems.append(Problem("E491", title, details, (source,), cures))
         elif any(damping[c] == 0.0 for c in cone.components):
             kind = "rotational_damping" if cone.components == ("omega_z",) else "tangential_damping"
             details = ("the slider's velocity is what the spring and the damper leave of the force, over the damping",)
             cure = f"{kind}=...: c / k is the time in which the force follows the cone"
-            problems.append(Problem("E492", f'contact "{name}" has {cone.name}, but no {kind}', details, (place,), (cure,)))
+            problems.append(Problem("E492", f'contact "{name}" has {cone.name}, but no {kind}', details, (source,), (cure,)))
     return problems
 
 
 def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones: Sequence[Cone]) -> None:
-    """A slider for each cone, at the 0-junction `force` of the constrained components, with its signals and automaton.
+    """Connect a slider for each cone to the 0-junction `force` of the constrained components, with its signals and automaton.
 
     Signals: `<cone> cone.normal` N (N), `.trial` w, `.excess` |w| - mu N (positive where it would slip); `<cone> slider.flow`
     u and `.effort` f, in C2.
     """
     for cone in cones:
-        places = [chosen.index(component) for component in cone.components]
-        into = np.eye(len(chosen))[:, places]
+        indices = [chosen.index(component) for component in cone.components]
+        into = np.eye(len(chosen))[:, indices]
         signals = [*(f"{cone.name} cone.{s}" for s in ("trial", "limit", "damping")), f"{cone.name}.mode"]
         symbols = {"flow": "u", "effort": "f"}
-        slider = R(f"{cone.name} slider", flow=SLIP, signals=signals, dimension=len(places), symbols=symbols)
+        slider = R(f"{cone.name} slider", flow=SLIP, signals=signals, dimension=len(indices), symbols=symbols)
         pick = TF(
             f"{cone.name} components",
             into,
@@ -132,14 +134,14 @@ def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones:
         )
         graph.connect(force, pick.port("2")).connect(pick.port("1"), slider)
         tangential = [chosen.index(component) for component in ("v_x", "v_y") if component in chosen]
-        graph.add(_cone_block(cone, places, chosen.index("v_z"), tangential))
+        graph.add(_cone_block(cone, indices, chosen.index("v_z"), tangential))
         graph.add_automaton(_automaton(cone.name))
         graph.export(f"{cone.name} excess", f"{cone.name} cone.excess")
         graph.export(f"{cone.name} slip", f"{cone.name} slider.flow")
 
 
-def _cone_block(cone: Cone, places: Sequence[int], normal: int, tangential: Sequence[int]) -> Element:
-    trial = _trial_force(tuple(places), normal, tuple(tangential))
+def _cone_block(cone: Cone, indices: Sequence[int], normal: int, tangential: Sequence[int]) -> Element:
+    trial = _trial_force(tuple(indices), normal, tuple(tangential))
     effort = cone.domain.effort_unit
     return Block(
         f"{cone.name} cone",
@@ -147,7 +149,7 @@ def _cone_block(cone: Cone, places: Sequence[int], normal: int, tangential: Sequ
             (("normal", "trial", "damping", "pressing"), trial, ["spring", "rate", "dampings"]),
             ("limit", LIMIT, ["coefficient", "normal"]),
             ("excess", EXCESS, ["trial", "limit"]),
-            ("beyond", BEYOND, ["excess", "coefficient", "pressing"]),
+            ("beyond", EXCESS_BEYOND_ROUNDING, ["excess", "coefficient", "pressing"]),
         ],
         inputs={"spring": "spring.effort", "rate": "constrained.2.flow", "dampings": "damper.damping"},
         parameters={"coefficient": Parameter(cone.coefficient, cone.unit)},
@@ -165,14 +167,14 @@ def _cone_block(cone: Cone, places: Sequence[int], normal: int, tangential: Sequ
 
 
 @cache
-def _trial_force(places: tuple[int, ...], normal: int, tangential: tuple[int, ...]) -> Op:
+def _trial_force(indices: tuple[int, ...], normal: int, tangential: tuple[int, ...]) -> Op:
     def parts(spring: Any, rate: Any, damping: Any) -> tuple[Any, ...]:
-        wanted = array([spring[i] + damping[i] * rate[i] for i in places])
-        sprung, damped = spring[normal], damping[normal] * rate[normal]
-        pressed = maximum(sprung + damped, 0.0)
-        pressing = absolute(sprung) + sum(damping[i] for i in (normal, *tangential)) * absolute(rate[normal])
-        along = array([damping[i] for i in places])
-        return (pressed, wanted, along, pressing) if len(places) > 1 else (pressed, wanted[0], along[0], pressing)
+        trial = array([spring[i] + damping[i] * rate[i] for i in indices])
+        spring_normal, damping_normal = spring[normal], damping[normal] * rate[normal]
+        normal_force = maximum(spring_normal + damping_normal, 0.0)
+        pressing = absolute(spring_normal) + sum(damping[i] for i in (normal, *tangential)) * absolute(rate[normal])
+        dampings = array([damping[i] for i in indices])
+        return (normal_force, trial, dampings, pressing) if len(indices) > 1 else (normal_force, trial[0], dampings[0], pressing)
 
     return Op("trial force", parts, r"N, w, c, N_{|\,|} \text{ of } #1 + #3\,#2")
 
@@ -183,22 +185,22 @@ def _length(w: Any) -> Any:
 
 
 def _slip(effort: Any, trial: Any, limit: Any, damping: Any, mode: Any) -> Any:
-    """Velocity of the slider; the force that it bears follows from it and is not asked."""
-    share = where(equal(mode, _SLIP), 1.0 - limit / _length(trial), 0.0)
-    return share * trial / damping
+    """Return the velocity of the slider; the force follows from it."""
+    ratio = where(equal(mode, _SLIP), 1.0 - limit / _length(trial), 0.0)
+    return ratio * trial / damping
 
 
 LIMIT = Op("limit", lambda coefficient, normal: coefficient * normal, "#1 #2")
 EXCESS = Op("excess", lambda w, limit: _length(w) - limit, "|#1| - #2")
-BEYOND = Op(
+EXCESS_BEYOND_ROUNDING = Op(
     "beyond rounding",
     lambda excess, coefficient, pressing: excess - _ROUNDING * coefficient * pressing - 2.0 * _TINY**0.5,
     r"#1 - 10^{-12}\,#2\,#3",
 )
-"""What the force exceeds its limit by, beside rounding: where the bodies part N is zero, and so is w of a straight drop."""
+"""Excess of the force over its limit, beyond rounding: where the bodies separate N is zero, and so is w of a straight drop."""
 SLIP = Op("slip", _slip, r"(1 - #3 / |#2|)\,#2 / #4 \text{ while it slips, else } 0")
-ON = Op("contact", lambda mode: mode - 0.5, r"#1 - \tfrac12")
-OFF = Op("no contact", lambda mode: 0.5 - mode, r"\tfrac12 - #1")
+CONTACT_GUARD = Op("contact", lambda mode: mode - 0.5, r"#1 - \tfrac12")
+SEPARATION_GUARD = Op("no contact", lambda mode: 0.5 - mode, r"\tfrac12 - #1")
 
 
 def _automaton(name: str) -> Automaton:
@@ -210,10 +212,10 @@ def _automaton(name: str) -> Automaton:
         STATES,
         "off",
         (
-            Transition("off", "stick", ON, switch, kind=f"{name} on", internal=True),
+            Transition("off", "stick", CONTACT_GUARD, switch, kind=f"{name} on", internal=True),
             Transition("stick", "slip", IDENTITY, (f"{name} cone.beyond",), kind=f"{prefix}slip"),
             Transition("slip", "stick", NEGATE, excess, kind=f"{prefix}stick"),
-            Transition("stick", "off", OFF, switch, kind=f"{name} off", internal=True),
-            Transition("slip", "off", OFF, switch, kind=f"{name} off", internal=True),
+            Transition("stick", "off", SEPARATION_GUARD, switch, kind=f"{name} off", internal=True),
+            Transition("slip", "off", SEPARATION_GUARD, switch, kind=f"{name} off", internal=True),
         ),
     )

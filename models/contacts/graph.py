@@ -1,4 +1,4 @@
-"""Contact of two curved bodies as a graph: Visser, Stramigioli and Heemskerk 2002, figure 3, with a law of one's choice.
+"""Contact of two curved bodies as a bond graph (Visser, Stramigioli and Heemskerk 2002, figure 3), with a choice of contact laws.
 
 ```
  body 2 --> 0 --> body 1            the 0-junction subtracts the world twists: T_O2^{0,O1}
@@ -14,7 +14,7 @@
       Se 0
 ```
 
-This is the head, one for all; the tails are in `screwbond.models.contacts.laws`.
+This is the head, common to all contacts; the tails are in `screwbond.models.contacts.laws`.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from screwbond.models.contacts.components import (
     body_problems,
     component_problems,
     domain_of,
-    in_order,
     near_problems,
+    ordered_components,
     selection,
 )
+from screwbond.models.contacts.initial_values import start_parameters, start_results, start_values
 from screwbond.models.contacts.kinematics import contact_kinematics
-from screwbond.models.contacts.laws import LAWS, Compliant, ContactLaw, Head
+from screwbond.models.contacts.laws import LAWS, Compliant, ContactKinematics, ContactLaw
 from screwbond.models.contacts.laws.compliant import Compliance
-from screwbond.models.contacts.laws.tails import Tail
-from screwbond.models.contacts.start import start_parameters, start_results, start_values
+from screwbond.models.contacts.laws.law_interface import ContactForces
 from screwbond.models.contacts.switches import chart_switch
-from screwbond.models.contacts.transport import TWIST_2, transport_problems, turns
+from screwbond.models.contacts.transport import TWIST_2, needs_transport, transport_problems
 
 from bondgraph import J0, J1, TF, X0, Element, Graph, Op, Se
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
@@ -46,14 +46,15 @@ from bondgraph.model.arguments import spelled_out
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
-from screws.given import reals
 from screws.joints import Vector
+from screws.numeric_arguments import reals
 from screws.poses import Ad_of_inverse
+from screws.renamed import answer_old_names
 from screws.twists import transform_twist_back, transform_wrench
 
 
 class ContactGraph(Graph):
-    """The graph of a contact; `bodies` are the two that it is for, by which `attach_contact` connects it."""
+    """Graph of a contact; `bodies` are its two bodies, to which `attach_contact` connects it."""
 
     def __init__(self, name: str, bodies: tuple[Touchable, Touchable]):
         super().__init__(name)
@@ -72,37 +73,36 @@ def contact(
     near: Vector | None = None,
     **compliance: Unpack[Compliance],
 ) -> ContactGraph:
-    """Contact of the surfaces of two bodies, with ports `1` and `2` for their world twists and the inputs `pose 1`, `pose 2`.
+    """Return the contact of the surfaces of two bodies, with ports `1` and `2` (world twists) and inputs `pose 1`, `pose 2`.
 
     Parameters
     ----------
-    constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`; None: what the law
-        constrains by itself: v_z, with friction v_x and v_y too, and of `Compliant` whatever has numbers. The others are free.
-    law : what acts: `Compliant`, `Viscoelastic`, `VirtualSpring`, `Maxwell`, `Impact`, `ThreeState`, or `Rigid` for time
+    constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`; by default those of
+        the law: v_z, with friction v_x and v_y too, and of `Compliant` all with numbers. The others are free.
+    law : the contact law: `Compliant`, `Viscoelastic`, `VirtualSpring`, `Maxwell`, `Impact`, `ThreeState`, or `Rigid` for time
         stepping.
-    transport : how the springs' tangential vectors are carried along: "parallel" without turning about the normal, "bodies" with
+    transport : of the springs' tangential vectors: "parallel" without turning about the normal, "bodies" with
         the mean turn of both bodies about it, "gauss" with the axes of C2 (the paper's literal law).
-    near : point (x, y, z) of body 1, m, where bodies that are not convex touch in several places: this contact is the place
-        that is nearest to it at the start. Several contacts between the same bodies hold several places.
-    compliance : without a law the numbers of `Compliant`: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
+    near : point (x, y, z) of body 1, m. Bodies that are not convex may touch at several points; this contact takes the one
+        nearest to `near` at the start. Give each point its own contact.
+    compliance : without a law, the numbers of `Compliant`: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
 
-    Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (what acts on body 2 is its negative), `q1`,
+    Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (the negative acts on body 2), `q1`,
     `q2`, `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for closed surfaces, `chart 1`,
-    `chart 2`. With the friction of `Compliant` also `friction excess` |w| - mu N (N; negative: what is left before it slips),
-    `friction slip` u (m/s, in C2), and the mode `friction` ("off", "stick", "slip"); the same for `torsional friction`.
+    `chart 2`. With the friction of `Compliant` also `friction excess` |w| - mu N (N; negative while it sticks),
+    `friction slip` u (m/s, in C2), and the mode `friction` ("off", "stick", "slip"); likewise for `torsional friction`.
 
-    Raises `ModelError` E420 for a body without surface, E421 for components that do not exist, E422 for a stiffness that is
-    missing, E426 for a transport that does not exist, E429 for a `near` that is no point, E435, E436 for a law whose components
-    or numbers cannot be, E438 for what is no law, or a law and numbers of another beside it; at the start of
-    a run E428 for bodies that touch in several places of which none is named, E437 for bodies that overlap where only impacts
-    part them, E490, E491, E492 for friction that cannot be.
+    Raises `ModelError` E420 for a body without surface, E421 for unknown components, E422 for a missing stiffness, E426 for an
+    unknown transport, E429 for an invalid `near`, E435, E436 for invalid components or numbers of a law, E438 for an invalid law,
+    or a law together with numbers of `Compliant`, E490, E491, E492 for invalid friction; at the start of a run E428 for bodies
+    that touch at several points without `near`, E437 for overlapping bodies under a law of impacts.
     """
     raise_if_any(name, _law_problems(name, law, compliance))
-    acts = Compliant(**compliance) if law is None else law
-    wanted = acts.components if constrained is None else constrained
-    chosen = in_order(wanted)
-    problems = [*body_problems(name, (body1, body2)), *component_problems(name, wanted, chosen)]
-    problems += [] if not chosen else acts.problems(name, chosen)
+    contact_law = Compliant(**compliance) if law is None else law
+    requested = contact_law.components if constrained is None else constrained
+    chosen = ordered_components(requested)
+    problems = [*body_problems(name, (body1, body2)), *component_problems(name, requested, chosen)]
+    problems += [] if not chosen else contact_law.problems(name, chosen)
     raise_if_any(name, [*problems, *transport_problems(name, transport), *near_problems(name, near)])
     surface1, surface2 = body1.surface, body2.surface
     assert surface1 is not None and surface2 is not None
@@ -111,26 +111,26 @@ def contact(
     graph.declare_input("pose 1", "pose 2")
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     symbols = {"matrix": r"\mathrm{Ad}_{H_0^{C_2}}", "2.flow": r"T_{O_2}^{C_2,O_1}"}
-    if not acts.acting:
+    if not contact_law.active_states:
         symbols["2.effort"] = "W^{C_2}"
     to_contact = screw_transformer(AD_CONTACT, TO_CONTACT, "kinematics.H_0_C2", ("0", "C2"), symbols=symbols)
     split = J1("contact twist", frame="C2", symbols={"flow": r"\bar T_{O_2}^{C_2,O_1}"})
 
     graph.connect(relative, to_contact)
-    if acts.acting:
-        switched = X0("X0", automaton="switch", active=acts.acting, frame="C2", symbols={"effort": "W^{C_2}"})
+    if contact_law.active_states:
+        switched = X0("X0", automaton="switch", active=contact_law.active_states, frame="C2", symbols={"effort": "W^{C_2}"})
         graph.connect(to_contact, switched).connect(switched, split)
     else:
         graph.connect(to_contact, split)
-    _connect_free(graph, split, () if acts.stepped else chosen)
-    tail = acts.attach(graph, split, Head(name, chosen, transport, (surface1, surface2)))
+    _connect_free(graph, split, () if contact_law.stepping_only else chosen)
+    tail = contact_law.attach(graph, split, ContactKinematics(name, chosen, transport, (surface1, surface2)))
 
-    turning = transport if acts.carried and turns(transport, chosen) else None
+    turning = transport if contact_law.tangent_vectors and needs_transport(transport, chosen) else None
     graph.add(contact_kinematics(surface1, surface2, turning))
     graph.add_automaton(tail.switch)
     for index, surface in ((1, surface1), (2, surface2)):
         if surface.charts > 1:
-            graph.add_automaton(chart_switch(index, surface, chosen, acts.carried, tail.vectors))
+            graph.add_automaton(chart_switch(index, surface, chosen, contact_law.tangent_vectors, tail.vectors))
     graph.start(
         start_values(name, surface1, surface2, chosen, tail.begin, None if near is None else reals(near, 3)),
         ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
@@ -143,7 +143,7 @@ def contact(
     else:
         graph.expose("2", relative)
     graph.expose("1", relative)
-    graph.mark_contact(_point(tail, chosen))
+    graph.mark_contact(_contact_point(tail, chosen))
     graph.mark_visible(Visible("contact", {"1": "pose 1", "2": "pose 2"}, (surface1, surface2)))
     graph.export("gap", "kinematics.d")
     graph.export("wrench", tail.wrench)
@@ -154,18 +154,19 @@ def contact(
     return graph
 
 
-def attach_contact(graph: Graph, touching: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
+@answer_old_names
+def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals. Returns the graph.
 
-    Without bodies they are those that `contact` was given; E566 where the contact is no such graph.
+    The bodies are by default those of `contact`; E566 where the contact is no such graph.
     """
-    known = touching.bodies if isinstance(touching, ContactGraph) else (None, None)
-    bodies = {"1": known[0] if body1 is None else body1, "2": known[1] if body2 is None else body2}
-    found = {port: body for port, body in bodies.items() if body is not None}
-    if len(found) < len(bodies):
-        title = f'the bodies of "{touching.name}" are not known'
+    defaults = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
+    bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}
+    attached = {port: body for port, body in bodies.items() if body is not None}
+    if len(attached) < len(bodies):
+        title = f'the bodies of "{contact.name}" are not known'
         raise refusal("E566", title, "attach_contact(graph, contact(name, body1, body2, ...))", about=graph.name)
-    return connect_bodies(graph, touching, found, cheapest=True)
+    return connect_bodies(graph, contact, attached, cheapest=True)
 
 
 AD_CONTACT = Op("Ad", Ad_of_inverse, r"\mathrm{Ad}_{#1^{-1}}", OF_AD)
@@ -176,23 +177,23 @@ TO_CONTACT = Action(
 
 
 def _law_problems(name: str, law: Any, compliance: Iterable[str]) -> list[Problem]:
-    """E438 for what is no law, and for numbers of `Compliant` beside a law."""
-    place = caller_place()
+    """Report E438 for an invalid law, and for numbers of `Compliant` in addition to a law."""
+    source = caller_place()
     if law is None:
         return []
     if isinstance(law, type) or not isinstance(law, ContactLaw):
         title = f'contact "{name}": law = {law.__name__ if isinstance(law, type) else repr(law)}'
         details = (f"laws: {', '.join(kind.__name__ for kind in LAWS)}",)
-        return [Problem("E438", title, details, (place,), ("a law with its numbers: law=Impact(restitution=0.8)",))]
+        return [Problem("E438", title, details, (source,), ("a law with its numbers: law=Impact(restitution=0.8)",))]
     if compliance:
         title = f'contact "{name}" has a law and {", ".join(compliance)} beside it'
         details = ("numbers of springs and dampers without a law are those of Compliant",)
-        return [Problem("E438", title, details, (place,), (f"one of the two; a law has its own numbers: law={law!r}",))]
+        return [Problem("E438", title, details, (source,), (f"one of the two; a law has its own numbers: law={law!r}",))]
     return []
 
 
-def _point(tail: Tail, chosen: Sequence[str]) -> ContactPoint:
-    """What the graph says of the contact, whatever its law."""
+def _contact_point(tail: ContactForces, chosen: Sequence[str]) -> ContactPoint:
+    """Return the record of the contact for the model, whatever its law."""
     return ContactPoint(
         "",
         "kinematics.d",

@@ -1,4 +1,4 @@
-"""Contact kinematics as a signal block: relative twist -> rates of the six contact coordinates."""
+"""Contact kinematics as a signal block: relative twist -> rates of the six contact coordinates, with drift correction."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from screws.poses import pose_from_state
 from screws.scalars import absolute, array, minimum
 from screws.surfaces import Geometry, Surface
 from screws.surfaces.closed import Ellipsoid, Sphere
-from screws.surfaces.profiles import Egg
 from screws.surfaces.single_chart import Cylinder, Plane, Torus
+from screws.surfaces.surfaces_of_revolution import Egg
 
 
 def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | None = None) -> Element:
-    """Signal block: T_{O2}^{C2,O1} -> rates of the six contact coordinates, Visser 2002, (18) to (21), corrected.
+    """Return the signal block T_{O2}^{C2,O1} -> rates of the six contact coordinates, Visser 2002, (18) to (21), corrected.
 
     States q1 = (u1, v1), q2 = (u2, v2), alpha, d; further outputs the Gauss frames H_O1_C1, H_O2_C2, H_0_C2
     and, with a transport, the rate `turning` of C2 about its normal.
@@ -42,7 +42,7 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
         units[f"M{i}"] = matrix("m", coordinates_unit(surface))
         geometries.append(((f"H_O{i}_C{i}", f"M{i}", f"K{i}", f"T{i}"), geometry_op(surface, i), [f"q{i}", *charts, *numbers]))
     size = min(surface1.size, surface2.size)
-    further = [] if transport is None else [turning_equation(transport)]
+    turning = [] if transport is None else [turning_equation(transport)]
     if transport == "parallel":
         inputs[TWIST_2] = f"{TWIST_2}.flow"
     return Block(
@@ -51,10 +51,10 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
             *geometries,
             ("H_0_C1", CHAIN, ["pose 1", "H_O1_C1"]),
             ("H_0_C2", CHAIN, ["pose 2", "H_O2_C2"]),
-            ("drawn", DRAWN, ["H_0_C1", "H_0_C2", "K1", "K2", "alpha", "d", "T"]),
+            ("drawn", CORRECTED_TWIST, ["H_0_C1", "H_0_C2", "K1", "K2", "alpha", "d", "T"]),
             (("q1'", "q2'", "alpha'", "d'"), RATES, ["M1", "K1", "T1", "M2", "K2", "T2", "alpha", "d", "drawn"]),
             ("uniqueness", UNIQUENESS, ["K1", "K2", "alpha", "d"]),
-            *further,
+            *turning,
         ],
         inputs=inputs,
         states={
@@ -71,11 +71,11 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
 
 
 _COORDINATES = {Plane: "m", Cylinder: "rad, m", Torus: "rad", Sphere: "rad", Ellipsoid: "rad", Egg: "rad"}
-"""Units of the coordinates of surfaces whose numbers are lengths; those of formulas of the user's own are not known."""
+"""Units of the coordinates of surfaces whose parameters are lengths; those of a user's formulas are unknown."""
 
 
 def coordinates_unit(surface: Surface) -> str:
-    """Unit of u and v: closed surfaces have two angles."""
+    """Return the unit of u and v; closed surfaces have two angles."""
     return "rad" if surface.charts > 1 else _COORDINATES.get(type(surface.shape), "")
 
 
@@ -84,17 +84,17 @@ def _length(surface: Surface) -> str:
 
 
 def _letter(parameter: str, surface: int) -> str:
-    """The letter of a length of a surface, with the number of its body."""
+    """Return the letter of a length of a surface, with the number of its body."""
     letter, *below = LETTERS.get(parameter, (parameter if len(parameter) == 1 else upright(parameter),))
     return f"{letter}_{{{','.join((*below, f'O_{surface}'))}}}"
 
 
 LETTERS = {"radius": ("r",), "zB": ("z", "B")}
-"""Letters of lengths, and what is below them."""
+"""Letters of lengths, and their subscripts."""
 
 
 def geometry_op(surface: Surface, index: int) -> Op:
-    """(q, [chart,] parameters) -> H, M, K, T of the Gauss frame."""
+    """Return the operation (q, [chart,] parameters) -> H, M, K, T of the Gauss frame."""
 
     def formula(q: Any, *rest: Any) -> tuple[Any, ...]:
         chart, parameters = (rest[0], rest[1:]) if surface.charts > 1 else (0.0, rest)
@@ -106,12 +106,12 @@ def geometry_op(surface: Surface, index: int) -> Op:
         formula,
         rf"\mathrm{{Gauss}}_{{{index}}}(#1)",
         "VI02 (5), (6), (7), (8), (9)",
-        f"{_point(surface)}{GAUSS}",
+        f"{_point(surface)}{GAUSS_FRAME_NOTE}",
     )
 
 
 def _point(surface: Surface) -> str:
-    """The point c(u, v) of a surface in words and formulas."""
+    """Describe the point c(u, v) of a surface in words and formulas."""
     if not surface.latex:
         return r"$(u, v) = q$, $c(u, v)$ is the last column of $H$, a point of the surface in the frame $O$ of its body. "
     (_, point), *further = (equation.split(" = ", 1) for equation in surface.latex[0])
@@ -123,7 +123,7 @@ def _point(surface: Surface) -> str:
     return f"{words}, with the parameters {named}. " if named else f"{words}. "
 
 
-GAUSS = (
+GAUSS_FRAME_NOTE = (
     r"Indices $u$, $v$ are derivatives. The axes $x = c_u/|c_u|$, $z = (c_u \times c_v)/|c_u \times c_v|$, which points out"
     r" of the material, and $y = z \times x$ make the Gauss frame $C$: $H = H_C^O = \begin{bmatrix} x & y & z & c \\ 0 & 0 &"
     r" 0 & 1 \end{bmatrix}$, VI02 (5), (6). $M = \begin{bmatrix} x & y \end{bmatrix}^{\top} \begin{bmatrix} c_u & c_v"
@@ -134,15 +134,15 @@ GAUSS = (
     r" = K M \dot q$, $(\omega_z)_C^{C,O} = T M \dot q$, VI02 (10), $(v_x, v_y)_C^{C,O} = M \dot q$, $(v_z)_C^{C,O} = 0$,"
     r" VI02 (11)."
 )
-"""What the Gauss frame of a point c(u, v) is, for a reader of Visser 2002."""
+"""Definition of the Gauss frame of a point c(u, v), for a reader of Visser 2002."""
 
 
-_UNUSED = np.zeros(0)
+_EMPTY = np.zeros(0)
 
 
-def _geometry(M: Any = _UNUSED, K: Any = _UNUSED, T: Any = _UNUSED) -> Geometry:
-    """What the contact kinematics read of a surface's geometry; they do not read the frame."""
-    return Geometry(_UNUSED, M, K, T)
+def _geometry(M: Any = _EMPTY, K: Any = _EMPTY, T: Any = _EMPTY) -> Geometry:
+    """Return the geometry that the contact kinematics need, without the frame."""
+    return Geometry(_EMPTY, M, K, T)
 
 
 def _rates(M1: Any, K1: Any, T1: Any, M2: Any, K2: Any, T2: Any, alpha: Any, d: Any, T: Any) -> tuple[Any, ...]:
@@ -152,14 +152,14 @@ def _rates(M1: Any, K1: Any, T1: Any, M2: Any, K2: Any, T2: Any, alpha: Any, d: 
 CHAIN = Op("chain", lambda pose, H: pose_from_state(pose) @ H, "#1\\,#2")
 
 
-def _drawn(H1: Any, H2: Any, K1: Any, K2: Any, alpha: Any, d: Any, T: Any) -> Any:
+def _corrected_twist(H1: Any, H2: Any, K1: Any, K2: Any, alpha: Any, d: Any, T: Any) -> Any:
     rate = motion_rate(_geometry(K=K1), _geometry(K=K2), alpha, d, T)
     return array([v + rate * off for v, off in zip(T, drift(H1, H2, alpha, d), strict=True)])
 
 
-DRAWN = Op(
+CORRECTED_TWIST = Op(
     "drawn twist",
-    _drawn,
+    _corrected_twist,
     r"#7 + \lambda\,\xi(#1, #2, #5, #6),\; \lambda = |\omega| + |v|\,|S|",
     note=(
         r"$O_1$ and $O_2$ are the frames of body 1 and body 2, those whose poses stand before $H_{C_1}^{O_1}$ and"
@@ -177,7 +177,7 @@ DRAWN = Op(
         r" T_{O_2}^{C_2,O_1}$ and $S = K_2 (d\,R K_1 R + \mathbf{1}) + R K_1 R$."
     ),
 )
-"""Relative twist, and what draws the contact coordinates to the closest points of the poses, where they have drifted off."""
+"""Relative twist plus the drift correction, which draws the contact coordinates to the closest points of the poses."""
 
 
 RATES = Op(
@@ -200,15 +200,15 @@ RATES = Op(
 
 
 AMBIGUOUS = 1e-8
-"""Part of the squared curvatures below which nearest points do not count as unique: some 1e-4 of the radii from a focal point."""
+"""Share of the squared curvatures below which closest points are not unique: some 1e-4 of the radii from a focal point."""
 
 
 def _uniqueness(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
-    """Smaller of det S and tr S |tr S|, with the relative curvature S = K2 B + A, less `AMBIGUOUS` of both curvatures' squares,
-    1/m^2: positive as long as the nearest points are unique.
+    """Return the smaller of det S and tr S |tr S|, with the relative curvature S = K2 B + A, less `AMBIGUOUS` of both curvatures'
+    squares, 1/m^2: positive as long as the closest points are unique.
 
-    The determinant alone does not do: of two spheres, whose curvatures vanish together, it touches zero and rises again. And
-    what passes so near to the limit that rounding says on which side comes out anywhere.
+    The determinant alone is not enough: for two spheres, whose curvatures vanish together, it touches zero and rises again. A
+    motion so near to the limit that rounding decides the side has no defined continuation.
     """
     s11, s12, s21, s22 = relative_curvature(_geometry(K=K1), _geometry(K=K2), alpha, d)[2]
     trace = s11 + s22
@@ -225,4 +225,4 @@ UNIQUENESS = Op(
     + "\n"
     + r"R = \begin{bmatrix} \cos #3 & -\sin #3 \\ -\sin #3 & -\cos #3 \end{bmatrix}",
 )
-"""How far the closest points are from not being unique, see `_uniqueness`."""
+"""Distance of the closest points from being ambiguous, see `_uniqueness`."""

@@ -1,12 +1,12 @@
-"""Switches of a contact: on and off with the gap, and from chart to chart near the poles."""
+"""Automata of a contact: on and off with the gap, and from chart to chart near the poles, with their guards and resets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from screwbond.models.contacts.components import pairs, unpaired
-from screwbond.models.contacts.transport import turned, turned_pair
+from screwbond.models.contacts.components import component_pairs, has_unpaired_component
+from screwbond.models.contacts.transport import rotate_components, rotate_pair
 
 from bondgraph import Automaton, Op, Transition
 from bondgraph.model.ops import IDENTITY, NEGATE
@@ -16,33 +16,32 @@ from screws.surfaces import Surface
 STATES = FREE, TOUCHING = ("free", "contact")
 """States of the switch; its mode is the index."""
 
-BEGINS, ENDS = "contact on", "contact off"
-"""Kinds of the events with which a contact that lasts begins and ends."""
+CONTACT_ON, CONTACT_OFF = "contact on", "contact off"
+"""Kinds of the events at which a lasting contact begins and ends."""
 
 
 def gap_switch(surfaces: Sequence[Surface]) -> Automaton:
-    """Contact begins as the gap falls through zero and ends as it rises through zero, where the spring is released."""
+    """Return the automaton of a compliant contact, on and off as the gap crosses zero; off releases the spring."""
     return Automaton(
         "switch",
         STATES,
         FREE,
         (
-            Transition(FREE, TOUCHING, NEGATE, ("kinematics.d",), kind=BEGINS),
-            Transition(TOUCHING, FREE, IDENTITY, ("kinematics.d",), RELEASE, kind=ENDS),
-            *limits(surfaces, STATES),
+            Transition(FREE, TOUCHING, NEGATE, ("kinematics.d",), kind=CONTACT_ON),
+            Transition(TOUCHING, FREE, IDENTITY, ("kinematics.d",), SPRING_RELEASE, kind=CONTACT_OFF),
+            *range_limits(surfaces, STATES),
         ),
     )
 
 
-RELEASE = (("spring.q", Op("zero", lambda s: 0.0 * s, "0"), ("spring.q",)),)
-"""Reset: the spring of a contact that ends is without deformation."""
+SPRING_RELEASE = (("spring.q", Op("zero", lambda s: 0.0 * s, "0"), ("spring.q",)),)
+"""Reset of the spring's deformation to zero at the end of contact."""
 
 
-def limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Transition]:
-    """Transitions that end the run in any of the states, where nearest points stop being unique, or leave the range of a surface
-    that has an edge."""
+def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Transition]:
+    """Return transitions that end the run where closest points stop being unique or leave a surface with an edge."""
     focal = "the bodies reach a focal distance: nearest points are not unique any more (K2 B + A is singular)"
-    found = [Transition(s, s, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=focal) for s in states]
+    transitions = [Transition(s, s, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=focal) for s in states]
     for index, surface in enumerate(surfaces, start=1):
         if surface.has_edge:
             beyond = Op("beyond the edge", lambda q, s=surface: -s.edge_margin(q))
@@ -51,20 +50,20 @@ def limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Transitio
                 "an edge has no law of contact"
             )
             edge = f"edge of surface {index}"
-            found += [Transition(s, s, beyond, (f"kinematics.q{index}",), kind=edge, error=error) for s in states]
-    return found
+            transitions += [Transition(s, s, beyond, (f"kinematics.q{index}",), kind=edge, error=error) for s in states]
+    return transitions
 
 
 def chart_switch(index: int, surface: Surface, chosen: Sequence[str], springs: bool, vectors: Sequence[str]) -> Automaton:
-    """The second chart takes over near a pole of the first; the coordinates, alpha and the spring's axes follow.
+    """Return the automaton that changes the chart near a pole; the coordinates, alpha and the spring's axes follow.
 
-    A component of body 2 without its partner has a meaning along the polar axes only: near their pole the run ends. `springs`:
-    whether there are any; `vectors`: further states (2,) in these axes.
+    An unpaired component of body 2 is defined along the polar axes only: near their pole the run ends. `springs`: True if there
+    are any; `vectors`: further states (2,) in these axes.
     """
-    if index == 2 and unpaired(chosen):
+    if index == 2 and has_unpaired_component(chosen):
         margin = Op("margin", lambda q: -surface.chart_margin(q, 0.0))
-        ends = Transition("axis z", "axis z", margin, ("kinematics.q2",), kind="pole of surface 2", error=POLE)
-        return Automaton("chart 2", ("axis z", "axis x"), "axis z", (ends,))
+        pole = Transition("axis z", "axis z", margin, ("kinematics.q2",), kind="pole of surface 2", error=POLE_MESSAGE)
+        return Automaton("chart 2", ("axis z", "axis x"), "axis z", (pole,))
     states = ("axis z", "axis x")
     alpha, q, parameters = (
         "kinematics.alpha",
@@ -78,12 +77,12 @@ def chart_switch(index: int, surface: Surface, chosen: Sequence[str], springs: b
             (q, Op("change of chart", lambda q, *p, f=change: f(q, p)[0]), (q, *parameters)),
             (alpha, Op("turned angle", lambda alpha, q, *p, f=change: alpha + f(q, p)[1]), (alpha, q, *parameters)),
         ]
-        if index == 2 and springs and pairs(chosen):
-            turn = Op("turned axes", lambda s, k, q, *p, f=change: turned(s, k, f(q, p)[1], pairs(chosen)))
+        if index == 2 and springs and component_pairs(chosen):
+            turn = Op("turned axes", lambda s, k, q, *p, f=change: rotate_components(s, k, f(q, p)[1], component_pairs(chosen)))
             resets.append(("spring.q", turn, ("spring.q", "spring.stiffness", q, *parameters)))
         if index == 2:
-            along = Op("turned vector", lambda u, q, *p, f=change: array(turned_pair(u[0], u[1], f(q, p)[1])))
-            resets += [(vector, along, (vector, q, *parameters)) for vector in vectors]
+            rotation = Op("turned vector", lambda u, q, *p, f=change: array(rotate_pair(u[0], u[1], f(q, p)[1])))
+            resets += [(vector, rotation, (vector, q, *parameters)) for vector in vectors]
         margin = Op("margin", lambda q, c=float(chart): -surface.chart_margin(q, c))
         now, then = states[chart], states[1 - chart]
         kind = f"chart of surface {index}: {then}"
@@ -95,4 +94,4 @@ def _chart_change(surface: Surface, chart: float) -> Any:
     return lambda q, parameters: surface.change_chart(q, chart, parameters)
 
 
-POLE = "the contact nears a pole of surface 2, where the axes x and y of C2 end: x or y alone cannot be constrained there"
+POLE_MESSAGE = "the contact nears a pole of surface 2, where the axes x and y of C2 end: x or y alone cannot be constrained there"

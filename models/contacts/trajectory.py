@@ -1,10 +1,10 @@
-"""Trajectory of a contact: a result in; arrays over time, in the polar charts whatever was used, and times of contact out."""
+"""Trajectory of a contact from a result: arrays over time, in the polar charts, and intervals of contact."""
 
 from __future__ import annotations
 
 import numpy as np
 from screwbond.models.contacts.components import COMPONENTS, constrained_components
-from screwbond.models.contacts.transport import turned_pair
+from screwbond.models.contacts.transport import rotate_pair
 
 from bondgraph.errors import refusal
 from bondgraph.run.program import RunContact
@@ -18,26 +18,26 @@ Arrays = dict[str, np.ndarray]
 def contact_trajectory(
     result: Result, bodies: tuple[str, str], surfaces: tuple[Surface, Surface], contact: str = "contact"
 ) -> Arrays:
-    """Arrays over the sample times t (k,), by the names of the scenario format.
+    """Return arrays over the sample times t (k,), by the names of the scenario format.
 
-    p1, q1_wxyz, v1, w1_body and the same for 2: poses, velocities of the object origins (world), body angular rates;
+    p1, q1_wxyz, v1, w1_body, and likewise for 2: poses, velocities of the object origins (world), body angular rates;
     gap, gapdot; vx, vy, wz and fn, fx, fy, tx, ty, tz: relative twist and contact wrench on body 2 in C2;
     force_on_2_world; cp1_O1, cp2_O2; uv1, uv2, alpha (Montana's sign) in the polar charts; deformation (k, 6): the
     spring by component, spring (k, 3): its tangential and turning part; E, Ediss; frame1, frame2 (k, 4, 4) Gauss frames
-    in the world. What a law does not have is zero: the deformation of one without springs. Raises `ModelError` E498 where the
-    result has no such contact.
+    in the world. Quantities that a law does not have are zero, such as the deformation without springs. Raises `ModelError` E498
+    if the result has no such contact.
     """
-    found = contact_of(result, contact)
-    point = found.point
+    run_contact = find_contact(result, contact)
+    point = run_contact.point
     out: Arrays = {"t": result.t}
-    turns = []
+    rotations = []
     for index, (name, surface) in enumerate(zip(bodies, surfaces, strict=True), start=1):
-        pose, twist = over_time(result, f"{name}.pose"), over_time(result, f"{name}.twist")
+        pose, twist = time_series(result, f"{name}.pose"), time_series(result, f"{name}.twist")
         H = np.array([np.asarray(pose_from_state(row), dtype=float) for row in pose])
         chart = result[f"{contact}.chart {index}.mode"] if surface.charts > 1 else np.zeros(len(result.t))
         polar, turn = _polar(surface, result[f"{contact}.q{index}"], chart)
-        gauss = _turned_frames(result[point.frames[index - 1]], turn)
-        turns.append(turn)
+        gauss = _rotated_frames(result[point.frames[index - 1]], turn)
+        rotations.append(turn)
         out |= {
             f"p{index}": pose[:, 4:],
             f"q{index}_wxyz": pose[:, :4] / np.linalg.norm(pose[:, :4], axis=1, keepdims=True),
@@ -47,16 +47,16 @@ def contact_trajectory(
             f"uv{index}": polar,
             f"frame{index}": np.array([outer @ inner for outer, inner in zip(H, gauss, strict=True)]),
         }
-    twist_C2 = _turned(result[f"{contact}.Ad.2.flow"], turns[1])
-    wrench = -_turned(_wrench(result, found), turns[1])
+    twist_C2 = _rotated(result[f"{contact}.Ad.2.flow"], rotations[1])
+    wrench = -_rotated(_wrench(result, run_contact), rotations[1])
     spring = np.zeros((len(result.t), 6))
     components = constrained_components(result, contact) if point.ignored else []
     for deformation in point.ignored:
         spring[:, components] = result[deformation].reshape(len(result.t), -1)
-    spring = _turned(spring, turns[1])
+    spring = _rotated(spring, rotations[1])
     ledger = result.ledger
     return out | {
-        "alpha": result[f"{contact}.alpha"] + turns[0] + turns[1],
+        "alpha": result[f"{contact}.alpha"] + rotations[0] + rotations[1],
         "gap": result[point.gap],
         "gapdot": result[point.gap_rate],
         "vx": twist_C2[:, 3],
@@ -78,62 +78,61 @@ def contact_trajectory(
 
 
 def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float], ...]:
-    """Times of contact (s), from the modes of its law before and after every event; they lie within the samples.
+    """Return the intervals of contact (s), from the modes of its law before and after every event; they lie within the samples.
 
-    An impact has no length: where impacts alone part the bodies, contact is rest. Raises `ModelError` E498 where there is no
-    such contact.
+    An impact has no duration: under a law of impacts, contact means rest. Raises `ModelError` E498 if there is no such contact.
     """
-    return spans_of(result, contact_of(result, contact))
+    return contact_spans(result, find_contact(result, contact))
 
 
-def spans_of(result: Result, contact: RunContact) -> tuple[tuple[float, float], ...]:
-    """Times (s) in which a contact holds, from its modes before and after every event; none where it has no modes."""
+def contact_spans(result: Result, contact: RunContact) -> tuple[tuple[float, float], ...]:
+    """Return the intervals (s) in which a contact holds, from its modes before and after every event; none without modes."""
     if not contact.off:
         return ()
     touching = contact.touching
     start, end = float(result.t[0]), float(result.t[-1])
     begin = start if touching(result.m[0]) else None
-    found = []
+    spans = []
     for event in result.events:
         if event.time <= end and touching(event.m_before) != touching(event.m_after):
             if begin is None:
                 begin = event.time
             else:
-                found.append((begin, event.time))
+                spans.append((begin, event.time))
                 begin = None
-    return tuple(found) if begin is None else (*found, (begin, end))
+    return tuple(spans) if begin is None else (*spans, (begin, end))
 
 
-def contact_of(result: Result, path: str) -> RunContact:
-    """The contact at a path in the graph of a result; E498 where there is none with frames."""
-    found = {contact.point.path: contact for contact in result.program.contacts if contact.point.frames}
-    if path not in found:
-        known = ", ".join(f'"{name}"' for name in found)
-        cure = f"one of {known}" if found else "a graph with a contact: contact(...), attach_contact(...)"
+def find_contact(result: Result, path: str) -> RunContact:
+    """Return the contact at a path in the graph of a result; E498 if there is none with frames."""
+    contacts = {contact.point.path: contact for contact in result.program.contacts if contact.point.frames}
+    if path not in contacts:
+        names = ", ".join(f'"{name}"' for name in contacts)
+        cure = f"one of {names}" if contacts else "a graph with a contact: contact(...), attach_contact(...)"
         raise refusal("E498", f'"{result.program.name}" has no contact "{path}"', cure, about=result.program.name)
-    return found[path]
+    return contacts[path]
 
 
 def _wrench(result: Result, contact: RunContact) -> np.ndarray:
-    """Wrench (k, 6) on body 1 in C2: that of the law, or where steps give it, made of their forces."""
+    """Return the wrench (k, 6) on body 1 in C2: that of the law, or composed of the forces of time stepping."""
     wrench = np.array(result[f"{contact.point.path}.wrench"])
     if contact.forces:
-        normal, rubbing = (result[force].reshape(len(result.t), -1) for force in contact.forces)
+        normal, friction = (result[force].reshape(len(result.t), -1) for force in contact.forces)
         wrench[:, COMPONENTS.index("v_z")] = normal[:, 0]
         for k, slip in enumerate(contact.point.slip):
-            wrench[:, slip.index] = -rubbing[:, k]
+            wrench[:, slip.index] = -friction[:, k]
     return wrench
 
 
-def over_time(result: Result, name: str) -> np.ndarray:
-    """A quantity at every sample, also where it is a parameter."""
+def time_series(result: Result, name: str) -> np.ndarray:
+    """Return a quantity at every sample, also if it is a parameter."""
     values = result[name]
     slot = result.program.layout[name]
     return np.broadcast_to(values, (len(result.t), *slot.shape)) if values.shape == slot.shape else values
 
 
 def _polar(surface: Surface, q: np.ndarray, chart: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates (k, 2) in chart 0, angles continuous over time, and the turn (k,) of the Gauss frame to that chart."""
+    """Return the coordinates (k, 2) in chart 0, with continuous angles, and the turn (k,) of the Gauss frame to that chart."""
     polar, turn = np.array(q, dtype=float), np.zeros(len(q))
     for k in np.flatnonzero(chart):
         polar[k], turn[k] = surface.change_chart(q[k], 1.0)
@@ -142,22 +141,22 @@ def _polar(surface: Surface, q: np.ndarray, chart: np.ndarray) -> tuple[np.ndarr
     return polar, turn
 
 
-def _turned(vectors: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Components (k, 6) of the same angular and linear vectors in axes turned by `turn` (k,) about z."""
+def _rotated(vectors: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """Return components (k, 6) of angular and linear vectors in axes turned by `turn` (k,) about z."""
     out = np.array(vectors, dtype=float)
     for x in (0, 3):
-        out[:, x], out[:, x + 1] = turned_pair(vectors[:, x], vectors[:, x + 1], turn)
+        out[:, x], out[:, x + 1] = rotate_pair(vectors[:, x], vectors[:, x + 1], turn)
     return out
 
 
-def _turned_frames(H: np.ndarray, turn: np.ndarray) -> np.ndarray:
+def _rotated_frames(H: np.ndarray, turn: np.ndarray) -> np.ndarray:
     out = np.array(H, dtype=float)
-    out[:, :3, 0], out[:, :3, 1] = turned_pair(H[:, :3, 0], H[:, :3, 1], turn[:, None])
+    out[:, :3, 0], out[:, :3, 1] = rotate_pair(H[:, :3, 0], H[:, :3, 1], turn[:, None])
     return out
 
 
 def _tangential(spring: np.ndarray, components: list[int]) -> np.ndarray:
-    """(s_x, s_y, s_turn): of the velocities where they are constrained, else of omega_x and omega_y; last omega_z."""
+    """Return (s_x, s_y, s_turn): of the velocities if they are constrained, else of omega_x and omega_y; last omega_z."""
     names = [COMPONENTS[i] for i in components]
     first = 3 if {"v_x", "v_y"} & set(names) else 0
     return np.stack([spring[:, first], spring[:, first + 1], spring[:, 2]], axis=1)

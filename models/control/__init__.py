@@ -1,13 +1,15 @@
 """Controllers of mechanisms with n axes: a motion and gains in; joint PID or task-space PD as signal blocks out."""
 
-from screwbond.models.control.gains import SoftTouch, check_gains, fading, soft_touch_gains
+from screwbond.models.control.gains import SoftTouch, check_gains, fading_gain, soft_touch_gains
 from screwbond.models.control.joint import joint_pid
 from screwbond.models.control.task import operational_torque, pd_feedforward, task_force, task_inertia
+
+from screws.renamed import answer_old_names
 
 __all__ = [
     "SoftTouch",
     "check_gains",
-    "fading",
+    "fading_gain",
     "joint_pid",
     "operational_torque",
     "pd_feedforward",
@@ -15,3 +17,5 @@ __all__ = [
     "task_force",
     "task_inertia",
 ]
+
+answer_old_names(__name__)

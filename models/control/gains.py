@@ -14,7 +14,7 @@ ROUNDING = 1e-12
 """A bound counts as kept when it is missed by no more than this part of it: kp0 = kd^2 is meant to pass."""
 
 
-def fading(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, to: float = 0.0) -> Motion:
+def fading_gain(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, to: float = 0.0) -> Motion:
     """Gain that goes smoothly from `kp0` to `to` between the times t0 and t1 (s), of one axis or of all.
 
     Parameters

@@ -45,7 +45,7 @@ def pd_feedforward(
     reference : name of a `screwbond.models.motion.reference` block, or a mapping of "position" and, unless zero, "velocity" and
         "acceleration" to paths.
     position, velocity : paths of y and y'. Without a velocity, y is differentiated: y' = filtered' = (y - filtered) / T.
-    kp, kd : numbers or (axes,), 1/s^2 and 1/s; kp also a function of time (`fading`).
+    kp, kd : numbers or (axes,), 1/s^2 and 1/s; kp also a function of time (`fading_gain`).
     filter_time : T, s, where no velocity is given.
     initial, nominal : y at the start (for a continuous filter) and its size, where no velocity is given.
     extra : path of f, an acceleration that is added.

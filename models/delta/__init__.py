@@ -1,25 +1,27 @@
-"""The delta robot: parameters in; kinematics, graphs, linear analysis, runs and their files out."""
+"""Delta robot: kinematics, bond graphs, linear analysis, control and runs from one record of parameters."""
 
 from screwbond.models.delta.graphs.control import Control, gravity_compensation, joint_control, linearising_control, task_control
 from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph
-from screwbond.models.delta.graphs.three_arms import delta_arm, delta_graph, tie_arms
+from screwbond.models.delta.graphs.three_arms import connect_arms, delta_arm, delta_graph
 from screwbond.models.delta.kinematics.parameters import DeltaParameters, read_parameters
-from screwbond.models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
+from screwbond.models.delta.kinematics.robot_kinematics import Configuration, DeltaKinematics
 from screwbond.models.delta.studies.analysis import (
     Equilibrium,
+    PoleSweep,
     PoleZeroMap,
-    Sweep,
-    crossing,
     equilibrium,
     frequency_response,
+    instability_angle,
+    linearise_reduced,
     pole_zero_map,
-    reduced,
-    sweep,
+    sweep_poles,
 )
 from screwbond.models.delta.studies.pick_and_place import Tracking, track, transfer
 from screwbond.models.delta.studies.robot import DeltaRobot
-from screwbond.models.delta.studies.run import DeltaRun, Passage
-from screwbond.models.delta.studies.soft_touch import Touch, TouchPlan, soft_touch
+from screwbond.models.delta.studies.run import DeltaRun, SingularPosture
+from screwbond.models.delta.studies.soft_touch import SoftTouchRun, TouchPlan, soft_touch
+
+from screws.renamed import answer_old_names
 
 __all__ = [
     "Configuration",
@@ -29,13 +31,13 @@ __all__ = [
     "DeltaRobot",
     "DeltaRun",
     "Equilibrium",
-    "Passage",
+    "SingularPosture",
     "PoleZeroMap",
-    "Sweep",
-    "Touch",
+    "PoleSweep",
+    "SoftTouchRun",
     "TouchPlan",
     "Tracking",
-    "crossing",
+    "instability_angle",
     "delta_arm",
     "delta_graph",
     "equilibrium",
@@ -45,12 +47,14 @@ __all__ = [
     "linearising_control",
     "pole_zero_map",
     "read_parameters",
-    "reduced",
+    "linearise_reduced",
     "rigid_delta_graph",
     "soft_touch",
-    "sweep",
+    "sweep_poles",
     "task_control",
-    "tie_arms",
+    "connect_arms",
     "track",
     "transfer",
 ]
+
+answer_old_names(__name__)

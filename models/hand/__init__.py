@@ -5,8 +5,9 @@ from screwbond.models.hand.graphs.controller import VirtualObject, passive_contr
 from screwbond.models.hand.graphs.whole_hand import Hand, equilibrium
 from screwbond.models.hand.grasping.grasp import (
     Manipulability,
+    finger_extension,
     finger_jacobian,
-    finger_place,
+    fingertip_pose,
     friction_margins,
     grasp_matrix,
     hand_jacobian,
@@ -14,14 +15,15 @@ from screwbond.models.hand.grasping.grasp import (
     manipulability,
     object_manipulability,
     required_friction,
-    squeezing,
-    stretch,
+    squeeze_forces,
 )
 from screwbond.models.hand.grasping.posture import Posture, initial_posture, joint_torques, spring_deflections
 from screwbond.models.hand.parameters import HandParameters
-from screwbond.models.hand.scenarios import SCENARIOS, HandScenario, Step, read_scenario, to_json
+from screwbond.models.hand.scenarios import SCENARIOS, HandScenario, ReferenceStep, read_scenario, to_json
 from screwbond.models.hand.studies.course import Study, study
 from screwbond.models.hand.studies.run import HandRun, run_hand
+
+from screws.renamed import answer_old_names
 
 __all__ = [
     "SCENARIOS",
@@ -31,12 +33,12 @@ __all__ = [
     "Manipulability",
     "Posture",
     "HandScenario",
-    "Step",
+    "ReferenceStep",
     "Study",
     "VirtualObject",
     "equilibrium",
     "finger_jacobian",
-    "finger_place",
+    "fingertip_pose",
     "friction_margins",
     "grasp_matrix",
     "hand_jacobian",
@@ -52,8 +54,10 @@ __all__ = [
     "run_hand",
     "save_hand",
     "spring_deflections",
-    "squeezing",
-    "stretch",
+    "squeeze_forces",
+    "finger_extension",
     "study",
     "to_json",
 ]
+
+answer_old_names(__name__)

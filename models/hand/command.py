@@ -10,7 +10,7 @@ from typing import Any
 from screwbond.models.hand.graphs.whole_hand import parts_of
 from screwbond.models.hand.parameters import HandParameters
 from screwbond.models.hand.pictures.files import pictures_of
-from screwbond.models.hand.scenarios import HandScenario, Step, as_json, read_scenario
+from screwbond.models.hand.scenarios import HandScenario, ReferenceStep, as_json, read_scenario
 from screwbond.models.hand.studies.course import study
 from screwbond.models.hand.studies.run import HandRun, run_hand
 from screwbond.models.studies.commands import add_solver, study_command
@@ -78,6 +78,6 @@ TASK = Task(
     files=("trajectory.npz", "study.csv", "events.json", "scenario.json", "graph.svg", "equations.tex"),
     pictures=("page.html", "figure6.png", "figure7.png", "grasp.png", "lost.png", "movie.mp4", "movie.gif"),
     arguments=_arguments,
-    fields={"FILE.json": HandScenario, "each of motion": Step, "parameters": HandParameters},
+    fields={"FILE.json": HandScenario, "each of motion": ReferenceStep, "parameters": HandParameters},
 )
 HAND = study_command("hand", TASK)

@@ -32,7 +32,7 @@ ZERO = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class Step:
+class ReferenceStep:
     """A smooth step of the reference between two times: a shift, a turn, or both, in world axes.
 
     Turns follow one another in the order in which they are given and leave the position alone.
@@ -53,7 +53,7 @@ class HandScenario:
 
     name: str
     t_end: float = number("s", "end of the run", above=0.0)
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ReferenceStep, ...] = ()
     parameters: HandParameters = field(default_factory=HandParameters)
     sample_dt: float = number("s", "time between samples", 0.01, above=0.0)
     description: str = ""
@@ -83,11 +83,15 @@ def _contradictions(given: HandScenario) -> Iterator[Problem]:
             yield from field_problems(step, "E480", f"step {i} of the reference")
 
 
-_ASIDE = Step(0.5, 2.5, (0.012, 0.0, 0.0))
+_ASIDE = ReferenceStep(0.5, 2.5, (0.012, 0.0, 0.0))
 _COURSES = {
-    "main": (9.0, (_ASIDE, Step(2.5, 7.5, (0.0, 0.0, 0.06))), "to the side, then up until the fingers reach no farther"),
-    "far": (12.0, (_ASIDE, Step(2.5, 9.5, (0.0, 0.0, 0.09))), "as main, but the reference goes far beyond the reach"),
-    "rotate": (6.0, (Step(0.5, 2.5, turn=(0.0, 0.0, 0.4)), Step(2.5, 4.5, turn=(0.3, 0.0, 0.0))), "turns about z, then about x"),
+    "main": (9.0, (_ASIDE, ReferenceStep(2.5, 7.5, (0.0, 0.0, 0.06))), "to the side, then up until the fingers reach no farther"),
+    "far": (12.0, (_ASIDE, ReferenceStep(2.5, 9.5, (0.0, 0.0, 0.09))), "as main, but the reference goes far beyond the reach"),
+    "rotate": (
+        6.0,
+        (ReferenceStep(0.5, 2.5, turn=(0.0, 0.0, 0.4)), ReferenceStep(2.5, 4.5, turn=(0.3, 0.0, 0.0))),
+        "turns about z, then about x",
+    ),
 }
 SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name, (t_end, steps, words) in _COURSES.items()}
 """The motions of the example by name."""
@@ -107,7 +111,7 @@ def read_scenario(source: str | os.PathLike[str]) -> HandScenario:
 def _values(whole: JsonSection) -> dict[str, Any]:
     values = whole.read(HandScenario)
     values |= {"name": whole.label("name", Path(whole.document.file).stem), "description": whole.label("description", "")}
-    values["steps"] = [_read_all(given, Step) for given in whole.sections("motion", "steps")]
+    values["steps"] = [_read_all(given, ReferenceStep) for given in whole.sections("motion", "steps")]
     parameters = whole.section("parameters", required=False)
     values["parameters"] = {} if parameters is None else _read_all(parameters, HandParameters)
     return values
@@ -120,7 +124,7 @@ def _read_all(given: JsonSection, record: type) -> dict[str, Any]:
 
 
 def _made(steps: list[dict[str, Any]], parameters: dict[str, Any], **rest: Any) -> HandScenario:
-    return HandScenario(steps=tuple(Step(**step) for step in steps), parameters=HandParameters(**parameters), **rest)
+    return HandScenario(steps=tuple(ReferenceStep(**step) for step in steps), parameters=HandParameters(**parameters), **rest)
 
 
 def as_json(given: HandScenario) -> dict[str, Any]:

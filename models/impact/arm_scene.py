@@ -6,32 +6,32 @@ import os
 
 import numpy as np
 from screwbond.models.impact.robot import Striker
-from screwbond.models.impact.striking import Strike
+from screwbond.models.impact.striking import ImpactRun
 from screwbond.models.impact.study import ImpactStudy
-from screwbond.models.pictures import Curve, Force, Happening, Look, Panel, Scene, Solid, still
-from screwbond.models.pictures.filling.linkages import Bones, link_courses
+from screwbond.models.pictures import Curve, EventMark, Force, Look, Panel, Scene, Solid, still
+from screwbond.models.pictures.from_results.links import RodLinks, link_poses
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import along, lofted
 from screwbond.models.pictures.style import AMBER, BLUE, FORCE, MUTED
-from screwbond.models.urdf import skinned
+from screwbond.models.urdf import visual_solids
 
 WALL = "#c9cfd9"
 BONES = (AMBER[0], BLUE[0])
 """Colours of links in turn from the base outward."""
 
 
-def strike_scene(striker: Striker, strike: Strike, title: str = "") -> Scene:
+def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
     """A strike from shortly before the touch until after the release: the arm, the wall, and the force on it.
 
     The arm is drawn by its skins, as rods where it has none. The title is by default the arm's name and what it does.
     """
-    where, result = striker.where, strike.result
-    bones = Bones(where.chain, {where.link: [np.asarray(where.point)]}, BONES)
+    where, result = striker.striking_point, strike.result
+    bones = RodLinks(where.chain, {where.link: [np.asarray(where.point)]}, BONES)
     q = np.asarray(result["arm.mechanism.q"], dtype=float).reshape(len(result.t), -1)
     rest = np.tile(np.eye(4), (len(result.t), 1, 1))
-    courses = link_courses(where.chain, q)
+    courses = link_poses(where.chain, q)
     tip = bones.touching(where.link, courses, np.asarray(where.point))
-    solids = [*skinned(where.chain, striker.skins, q), tip] if striker.skins else bones.solids(courses)
+    solids = [*visual_solids(where.chain, striker.visuals, q), tip] if striker.visuals else bones.solids(courses)
     n = np.asarray(striker.normal, dtype=float) / np.linalg.norm(np.asarray(striker.normal, dtype=float))
     outward, contact = where.frame[:3, :3] @ n, where.frame[:3, 3]
     half, thick = 4.5 * bones.radius, 0.6 * bones.radius
@@ -41,7 +41,7 @@ def strike_scene(striker: Striker, strike: Strike, title: str = "") -> Scene:
     force = np.asarray(result["touch.normal force"], dtype=float)
     arrow = Force(np.tile(contact, (len(force), 1)), -force[:, None] * outward, "on the wall")
     panel = Panel("normal force", "N", (Curve("normal force", force, FORCE),), key=True)
-    happenings = (Happening(strike.touch, "touch", colour=MUTED), Happening(strike.release, "release", colour=MUTED))
+    happenings = (EventMark(strike.touch, "touch", colour=MUTED), EventMark(strike.release, "release", colour=MUTED))
     words = title or f"{where.chain.name[:1].upper()}{where.chain.name[1:]} strikes a wall, e = {strike.restitution:.3f}"
     return Scene(
         words,
@@ -49,7 +49,7 @@ def strike_scene(striker: Striker, strike: Strike, title: str = "") -> Scene:
         tuple(solids),
         forces=(arrow,),
         panels=(panel,),
-        happenings=happenings,
+        event_marks=happenings,
         size=8.0 * bones.radius,
         view=_view(outward),
         up=np.array([0.0, 0.0, 1.0]),
@@ -59,7 +59,7 @@ def strike_scene(striker: Striker, strike: Strike, title: str = "") -> Scene:
 
 def plot_arm(study: ImpactStudy, path: str | os.PathLike[str]) -> None:
     """Write the arm as it strikes with the viscoelastic law, at the largest force, as PNG."""
-    strike = study.strikes["viscoelastic"]
+    strike = study.impacts["viscoelastic"]
     t, force = strike.force
     still(strike_scene(study.striker, strike), path, strike.touch + float(t[np.argmax(force)]), size=(1600, 1000))
 

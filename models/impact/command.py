@@ -1,4 +1,4 @@
-"""The command `screwbond impact`: figures of a measured impact and an arm in; laws, masses, order and strikes, as files, out."""
+"""The command `screwbond impact`: figures of a measured impact and an arm in; laws, masses, order, simulated impacts as files."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from screwbond.models.impact.arm_scene import plot_arm
 from screwbond.models.impact.figures import FIGURES
 from screwbond.models.impact.mobility import KINDS, direction
 from screwbond.models.impact.robot import Striker, default_striker, striker_from_urdf
-from screwbond.models.impact.study import ImpactStudy, Measured, study_impact
-from screwbond.models.pictures.probe import unrendered
+from screwbond.models.impact.study import ImpactStudy, MeasuredImpact, study_impact
+from screwbond.models.pictures.probe import rendering_problem
 from screwbond.models.studies.artefacts import Picture, plot
 from screwbond.models.studies.commands import add_fields, record_of, study_command
 from screwbond.models.studies.files import Table
@@ -28,7 +28,7 @@ MESHES = ("collision", "visual", "none")
 COURSE = ("t", "compression", "rate", "force", "kinetic", "stored", "dissipated")
 
 
-def _run(given: tuple[Measured, Striker], options: Namespace) -> Outcome:
+def _run(given: tuple[MeasuredImpact, Striker], options: Namespace) -> Outcome:
     study = study_impact(*given)
     return Outcome(study.summary(), _files(study), _overview(study), _pictures(study))
 
@@ -36,12 +36,12 @@ def _run(given: tuple[Measured, Striker], options: Namespace) -> Outcome:
 def _files(study: ImpactStudy) -> dict[str, Any]:
     laws = {
         f"{name} {part}": getattr(course, part)
-        for name, course in ((name, law.course()) for name, law in study.laws.items())
+        for name, course in ((name, law.history()) for name, law in study.laws.items())
         for part in COURSE
     }
-    strikes = {
+    impacts = {
         f"{name} {part}": values
-        for name, strike in study.strikes.items()
+        for name, strike in study.impacts.items()
         for part, values in zip(("t", "force"), strike.force, strict=True)
     }
     speed = study.measured.v0
@@ -53,7 +53,7 @@ def _files(study: ImpactStudy) -> dict[str, Any]:
     poses = np.column_stack([study.order.q, *(study.order.masses[kind] for kind in KINDS)])
     return {
         "laws.npz": laws,
-        "strikes.npz": strikes,
+        "impacts.npz": impacts,
         "masses.csv": Table(["kind", "formula kg", "graph kg", "impulse N s"], masses, "%s"),
         "poses.csv": Table([*coordinates, *(f"{kind} kg" for kind in KINDS)], poses),
     }
@@ -74,7 +74,7 @@ def _overview(study: ImpactStudy) -> list[str]:
         lines.append(f"  {KINDS[kind].name}: {mass:.6f} kg, {graph}")
     for relation, share in study.order.shares().items():
         lines.append(f"  {relation} in {100.0 * share:.1f} % of {len(study.order.q)} configurations")
-    for name, strike in study.strikes.items():
+    for name, strike in study.impacts.items():
         figures = f"e = {strike.restitution:.4f}, {1e3 * strike.duration:.4g} ms, {strike.impulse:.4g} N s"
         lines.append(f"  strikes a wall, {name}: {figures}")
     return lines
@@ -83,11 +83,11 @@ def _overview(study: ImpactStudy) -> list[str]:
 def _pictures(study: ImpactStudy) -> dict[str, Picture]:
     """All figures, and the arm."""
     figures = {name: plot(functools.partial(draw, study)) for name, draw in FIGURES.items()}
-    return {**figures, ARM: Picture(lambda path: plot_arm(study, path), unrendered, 5.0)}
+    return {**figures, ARM: Picture(lambda path: plot_arm(study, path), rendering_problem, 5.0)}
 
 
 def _arguments(parser: Any) -> None:
-    add_fields(parser, Measured, FLAGS)
+    add_fields(parser, MeasuredImpact, FLAGS)
     parser.add_argument("--urdf", metavar="FILE", help="a robot instead of the arm of round numbers; joints at zero unless --q")
     parser.add_argument("--tip", metavar="LINK", help="of the robot, that strikes: its last link (default: of the file)")
     parser.add_argument("--meshes", choices=MESHES, default=MESHES[0], help="shapes of the robot in its picture; none: rods")
@@ -96,8 +96,8 @@ def _arguments(parser: Any) -> None:
     parser.add_argument("--normal", type=float, nargs=3, metavar=("X", "Y", "Z"), help="of the wall, in the axes of the link")
 
 
-def _read(options: Namespace) -> tuple[Measured, Striker]:
-    return record_of(Measured, options, FLAGS), made(lambda: _striker(options))
+def _read(options: Namespace) -> tuple[MeasuredImpact, Striker]:
+    return record_of(MeasuredImpact, options, FLAGS), made(lambda: _striker(options))
 
 
 def _striker(options: Namespace) -> Striker:
@@ -108,15 +108,15 @@ def _striker(options: Namespace) -> Striker:
     striker = default_striker() if options.urdf is None else striker_from_urdf(options.urdf, options.tip, meshes=meshes)
     given = {name: getattr(options, name) for name in ("q", "point", "normal")}
     striker = replace(striker, **{name: value for name, value in given.items() if value is not None})
-    direction(striker.where.chain, striker.normal)
+    direction(striker.striking_point.chain, striker.normal)
     return striker
 
 
 TASK = Task(
-    "impact of an arm: force laws, effective masses by formula and graph, strikes",
+    "impact of an arm: force laws, effective masses by formula and graph, simulated impacts",
     _read,
     _run,
-    files=("laws.npz", "strikes.npz", "masses.csv", "poses.csv"),
+    files=("laws.npz", "impacts.npz", "masses.csv", "poses.csv"),
     pictures=(*FIGURES, ARM),
     arguments=_arguments,
 )

@@ -39,7 +39,7 @@ def plot_laws(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     ) as figure:
         over_time, over_compression = figure.subplots(1, 2, sharey=True)
         for name, law in study.laws.items():
-            course, (colour, dashes) = law.course(), LAWS[name]
+            course, (colour, dashes) = law.history(), LAWS[name]
             style: dict[str, Any] = {"color": colour, "linestyle": dashes}
             over_time.plot(1e3 * course.t, course.force, label=f"{name}, {law.peak_force:.0f} N", **style)
             over_compression.plot(1e3 * course.compression, course.force, **style)
@@ -63,7 +63,7 @@ def plot_speeds(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         panel = figure.subplots()
         for k, speed in enumerate(speeds):
             impact = replace(law, v0=speed)
-            course = impact.course()
+            course = impact.history()
             colour = _shade(k, len(speeds))
             panel.plot(1e3 * course.t, course.force, color=colour, label=f"{speed:g} m/s, $e$ = {impact.restitution:.3f}")
             at = int(np.argmax(course.compression))
@@ -110,7 +110,7 @@ def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         panel = figure.subplots()
         many = np.concatenate([unit * np.array([0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0]), [law.v0]])
         for k, speed in enumerate(many):
-            course = replace(law, v0=float(speed)).course()
+            course = replace(law, v0=float(speed)).history()
             own = k == len(many) - 1
             label = f"identified, {law.v0:g} m/s" if own else "other speeds" if k == 0 else None
             colour, width = (CYCLE[0], 2.2) if own else (MUTED, 1.0)
@@ -130,7 +130,7 @@ def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     names = ("kinetic", "stored", "dissipated")
     with plot_file(path, (9.6, 4.0), dpi=dpi, layout="constrained", title="Energy during the impact") as figure:
         for panel, (name, law) in zip(figure.subplots(1, 3, sharey=True), study.laws.items(), strict=True):
-            course = law.course()
+            course = law.history()
             parts = [1e3 * np.asarray(getattr(course, part)) for part in names]
             panel.stackplot(1e3 * course.t, *parts, colors=CYCLE[:3], labels=names, linewidth=0)
             panel.axvline(1e3 * course.t[int(np.argmax(course.force))], color=INK, linewidth=0.8, linestyle=DASHES[1])
@@ -205,15 +205,15 @@ def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         legend_above(sorted_, 2)
 
 
-def plot_strikes(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
+def plot_impacts(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     """Normal force as the arm strikes a wall in simulation with each law, over that of a single mass in its place."""
     mass = study.masses["momentum"]
     name = study.striker.chain.name
     title = f"{name[:1].upper()}{name[1:]} against a wall, joints free, and a mass of {mass:.3f} kg in its place"
     with plot_file(path, (9.6, 4.0), dpi=dpi, layout="constrained", title=title) as figure:
-        for panel, (name, strike) in zip(figure.subplots(1, 3), study.strikes.items(), strict=True):
+        for panel, (name, strike) in zip(figure.subplots(1, 3), study.impacts.items(), strict=True):
             t, force = strike.force
-            single = strike.law.course()
+            single = strike.law.history()
             panel.plot(1e3 * t, force, color=CYCLE[1], linewidth=3.5, alpha=0.5, label="arm")
             panel.plot(1e3 * single.t, single.force, color=INK, linewidth=0.9, label="mass")
             panel.set_title(rf"{name}: $e$ = {strike.restitution:.3f}, {strike.impulse:.3f} N s")
@@ -232,6 +232,6 @@ FIGURES = {
     "energies.png": plot_energies,
     "impulses.png": plot_impulses,
     "order.png": plot_order,
-    "strikes.png": plot_strikes,
+    "impacts.png": plot_impacts,
 }
 """File name -> what draws it."""

@@ -1,7 +1,7 @@
 """The force laws that WA22 turns down, in closed form: stiffness, restitution or damping, mass and speed in; courses out.
 
 A virtual spring whose stored energy drops to a part e^2 as the compression ends, and a Maxwell element, spring and damper in
-series. `alike` gives both, and the viscoelastic law, the same speed, impulse and duration.
+series. `equivalent_laws` gives both, and the viscoelastic law, the same speed, impulse and duration.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from screwbond.models.impact.viscoelastic import ForceCourse, ViscoelasticImpact, identify, need_positive
+from screwbond.models.impact.viscoelastic import ForceHistory, ViscoelasticImpact, identify, need_positive
 
 from bondgraph.errors import refusal
-from screws.given import real
+from screws.numeric_arguments import real
+from screws.renamed import answer_old_names
 
 
 class ForceLaw(Protocol):
@@ -47,10 +48,11 @@ class ForceLaw(Protocol):
     def impulse(self) -> float:
         """N s."""
 
-    def course(self, samples: int = 400) -> ForceCourse:
+    def history(self, samples: int = 400) -> ForceHistory:
         """The impact at about so many times."""
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class SpringImpact:
     """A mass against a virtual spring with a coefficient of restitution (WA22, section V.B; Jia, Mason and Erdmann 2013).
@@ -101,7 +103,7 @@ class SpringImpact:
         """N s."""
         return self.m * self.v0 * (1.0 + self.e)
 
-    def course(self, samples: int = 400) -> ForceCourse:
+    def history(self, samples: int = 400) -> ForceHistory:
         """The impact, with the end of the compression twice: before and after the drop of the energy."""
         half, unit = np.linspace(0.0, 0.5 * np.pi, max(samples // 2, 2)), np.sqrt(self.m / self.k)
         sine, cosine = np.sin(half), np.cos(half)
@@ -111,7 +113,7 @@ class SpringImpact:
         back = self.e**2
         kinetic = initial * np.concatenate([cosine**2, back * sine**2])
         stored = initial * np.concatenate([sine**2, back * cosine**2])
-        return ForceCourse(
+        return ForceHistory(
             unit * np.concatenate([half, 0.5 * np.pi + self.e * half]),
             longest * np.concatenate([sine, 1.0 - back * (1.0 - cosine)]),
             self.v0 * np.concatenate([cosine, -self.e * sine]),
@@ -122,6 +124,7 @@ class SpringImpact:
         )
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class MaxwellImpact:
     """A mass against a spring and a damper in series: f' / k + f / c = s' (WA22, section V.C; Stronge 2000, section 5.1.1).
@@ -196,16 +199,16 @@ class MaxwellImpact:
         u = rate / self.k + f / self.c
         return f / self.k + self.m * (self.v0 - u) / self.c, u, f
 
-    def course(self, samples: int = 400) -> ForceCourse:
+    def history(self, samples: int = 400) -> ForceHistory:
         """The impact; what is dissipated is what the damper takes."""
         t = np.linspace(0.0, self.duration, max(samples, 2))
         s, u, f = self._state(t)
         f[-1] = 0.0
         kinetic, stored = 0.5 * self.m * u**2, f**2 / (2.0 * self.k)
-        return ForceCourse(t, s, u, f, kinetic, stored, 0.5 * self.m * self.v0**2 - kinetic - stored)
+        return ForceHistory(t, s, u, f, kinetic, stored, 0.5 * self.m * self.v0**2 - kinetic - stored)
 
 
-def alike(v0: float, impulse: float, duration: float, e: float) -> dict[str, ForceLaw]:
+def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dict[str, ForceLaw]:
     """The three laws of WA22 with one speed, impulse, duration and coefficient of restitution, by the names of its sections.
 
     Parameters

@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from screwbond.models.chains import BodyInertia, Tree, body_jacobian, link_pose, mass_matrix, welded
+from screwbond.models.chains import BodyInertia, Tree, body_jacobian, combined_inertia, link_pose, mass_matrix
 
 from bondgraph.errors import ModelError, refusal
-from screws.given import reals
 from screws.inertia import spatial_inertia
+from screws.numeric_arguments import reals
 from screws.poses import Ad, inverse
 from screws.rotations import tilde
 
@@ -78,7 +78,7 @@ class StrikingPoint:
             assert inertia is not None
             centre = H[:3, :3] @ inertia.centre + H[:3, 3]
             parts.append(BodyInertia(inertia.mass, H[:3, :3] @ inertia.rotational @ H[:3, :3].T, centre))
-        return welded(*parts)
+        return combined_inertia(*parts)
 
     @cached_property
     def composite_jacobian(self) -> np.ndarray:

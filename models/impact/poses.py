@@ -16,10 +16,12 @@ from screwbond.models.impact.mobility import KINDS, mass_at, striking_point
 from bondgraph.errors import refusal
 from bondgraph.output.progress import counted
 from bondgraph.output.short_repr import brief
+from screws.renamed import answer_old_names
 
 Vector = Sequence[float] | np.ndarray
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True, eq=False)
 class PoseStudy:
@@ -37,10 +39,10 @@ class PoseStudy:
     @property
     def ordered(self) -> np.ndarray:
         """Where projection > composite > momentum, (k,)."""
-        return self.below & (self.masses["composite"] > self.masses["momentum"])
+        return self.composite_below_projection & (self.masses["composite"] > self.masses["momentum"])
 
     @property
-    def below(self) -> np.ndarray:
+    def composite_below_projection(self) -> np.ndarray:
         """Where projection > composite, (k,)."""
         return np.asarray(self.masses["projection"] > self.masses["composite"])
 
@@ -54,13 +56,13 @@ class PoseStudy:
         m = self.masses
         return {
             "projection >= momentum": float(np.mean(m["projection"] >= m["momentum"] * (1.0 - 1e-9))),
-            "projection > composite": float(np.mean(self.below)),
+            "projection > composite": float(np.mean(self.composite_below_projection)),
             "composite > momentum": float(np.mean(m["composite"] > m["momentum"])),
             "projection > composite > momentum": float(np.mean(self.ordered)),
         }
 
 
-def over_poses(
+def study_poses(
     chain: Tree,
     point: Vector = (0.0, 0.0, 0.0),
     normal: Vector = (0.0, 0.0, 1.0),
@@ -91,6 +93,6 @@ def over_poses(
 
 def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:
     """Finite limits (n,) of the joints."""
-    reach = np.array([np.pi if turns else 0.5 for turns in chain.turns])
+    reach = np.array([np.pi if turns else 0.5 for turns in chain.is_angle])
     lower, upper = chain.limits.T
     return np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)

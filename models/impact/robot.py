@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from screwbond.models.chains import Chain, Link, Tree, cylinder_inertia
 from screwbond.models.impact.mobility import StrikingPoint, striking_point
-from screwbond.models.urdf import Skin, read_urdf
+from screwbond.models.urdf import LinkVisual, read_urdf
 
 from bondgraph.output.short_repr import brief
 from screws.joints import revolute
+from screws.renamed import answer_old_names
 
 Vector = Sequence[float] | np.ndarray
 
@@ -27,6 +28,7 @@ LIMITS = (170.0, 120.0, 170.0, 150.0, 170.0, 120.0, 170.0)
 """Either way, degrees."""
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True, eq=False)
 class Striker:
@@ -46,10 +48,10 @@ class Striker:
     point: Vector = (0.0, 0.0, 0.0)
     normal: Vector = (0.0, 0.0, 1.0)
     link: str | None = None
-    skins: tuple[Skin, ...] = ()
+    visuals: tuple[LinkVisual, ...] = ()
 
     @property
-    def where(self) -> StrikingPoint:
+    def striking_point(self) -> StrikingPoint:
         """The point in its place; raises `ModelError` E541, E542 for what does not fit."""
         return striking_point(self.chain, self.q, self.point, self.link)
 
@@ -99,4 +101,4 @@ def striker_from_urdf(
     """
     robot = read_urdf(path, tip=tip, meshes=meshes)
     tree = robot.tree
-    return Striker(tree, np.zeros(tree.freedoms) if q is None else q, point, normal, tip, robot.skins)
+    return Striker(tree, np.zeros(tree.freedoms) if q is None else q, point, normal, tip, robot.visuals)

@@ -17,7 +17,7 @@ import numpy as np
 from screwbond.models.bodies import ground
 from screwbond.models.chains import Link, Tree, chain_graph
 from screwbond.models.contacts import Maxwell, VirtualSpring, Viscoelastic, attach_contact, contact
-from screwbond.models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, alike
+from screwbond.models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, equivalent_laws
 from screwbond.models.impact.mobility import direction, mass_at, need_mobile
 from screwbond.models.impact.robot import Striker
 from screwbond.models.impact.viscoelastic import ViscoelasticImpact
@@ -36,7 +36,7 @@ ROUND = 30.0
 
 
 @dataclass(frozen=True, eq=False)
-class Strike:
+class ImpactRun:
     """A simulated impact of an arm.
 
     Parameters
@@ -74,7 +74,7 @@ class Strike:
         return t[inside] - self.touch, np.asarray(f[inside], dtype=float)
 
 
-def strike(striker: Striker, law: ForceLaw, *, samples: int = 400) -> Strike:
+def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> ImpactRun:
     """Let an arm strike a wall with its point, which moves against the normal at the law's speed while its link does not turn.
 
     Parameters
@@ -83,7 +83,7 @@ def strike(striker: Striker, law: ForceLaw, *, samples: int = 400) -> Strike:
 
     Raises `ModelError` E541 and E542 for a point that cannot move so, E544 for a law that no contact has.
     """
-    acts, where = contact_law(law), striker.where
+    acts, where = contact_law(law), striker.striking_point
     n = direction(where.chain, striker.normal)
     need_mobile(where, n, "projection")
     velocity = where.approach(n, law.v0)
@@ -113,7 +113,7 @@ def strike(striker: Striker, law: ForceLaw, *, samples: int = 400) -> Strike:
     return _measured(single, result)
 
 
-def _measured(single: ForceLaw, result: Result) -> Strike:
+def _measured(single: ForceLaw, result: Result) -> ImpactRun:
     """What the events of the contact's switch say: the first is the touch, the first without force after it the release."""
     events = [event for event in result.events if event.name == "touch.switch"]
     released = [event for event in events[1:] if result.at_event(event, "touch.normal force")[1] == 0.0]
@@ -122,7 +122,7 @@ def _measured(single: ForceLaw, result: Result) -> Strike:
         raise refusal("E544", title, "a law with more restitution, or a shorter impact", about="an impact")
     first, last = events[0], released[0]
     before, after = (-float(result.at_event(event, "touch.kinematics.d'")[0]) for event in (first, last))
-    return Strike(single, result, first.time, last.time, before, after, float(result.at_event(last, "impulse.y")[0]))
+    return ImpactRun(single, result, first.time, last.time, before, after, float(result.at_event(last, "impulse.y")[0]))
 
 
 def contact_law(law: ForceLaw) -> Any:
@@ -137,11 +137,11 @@ def contact_law(law: ForceLaw) -> Any:
     raise refusal("E544", title, "ViscoelasticImpact, MaxwellImpact, or SpringImpact with e above 0", about="an impact")
 
 
-def strikes(striker: Striker, v0: float, duration: float, e: float) -> dict[str, Strike]:
+def simulate_impacts(striker: Striker, v0: float, duration: float, e: float) -> dict[str, ImpactRun]:
     """One arm, three laws (`alike`) with the restitution and duration that a single mass in the arm's place would have.
 
-    Raises as `strike`; E540 for numbers that no impact has.
+    Raises as `simulate_impact`; E540 for numbers that no impact has.
     """
-    mass = mass_at(striker.where, striker.normal, "momentum")
-    laws = alike(v0, mass * v0 * (1.0 + e), duration, e)
-    return {name: strike(striker, law) for name, law in laws.items()}
+    mass = mass_at(striker.striking_point, striker.normal, "momentum")
+    laws = equivalent_laws(v0, mass * v0 * (1.0 + e), duration, e)
+    return {name: simulate_impact(striker, law) for name, law in laws.items()}

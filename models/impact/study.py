@@ -1,4 +1,4 @@
-"""A study of an impact: what was measured, an arm and how many poses in; laws, masses, order and strikes out."""
+"""A study of an impact: what was measured, an arm and how many poses in; laws, masses, order and simulated impacts out."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.impact.force_laws import ForceLaw, alike
+from screwbond.models.impact.force_laws import ForceLaw, equivalent_laws
 from screwbond.models.impact.mobility import KINDS, locked_ratio, mass_at
-from screwbond.models.impact.poses import PoseStudy, over_poses
+from screwbond.models.impact.poses import PoseStudy, study_poses
 from screwbond.models.impact.robot import Striker, default_striker
-from screwbond.models.impact.striking import Strike, strikes
-from screwbond.models.impact.variants import MAKERS, Blow, blow
+from screwbond.models.impact.striking import ImpactRun, simulate_impacts
+from screwbond.models.impact.variants import MAKERS, ImpulseMeasurement, blow
 from screwbond.models.studies.fields import check_record, number, vector
 
 from bondgraph.errors import Problem, caller_place
 from bondgraph.output.short_repr import brief
+from screws.renamed import answer_old_names
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredImpact:
     """What is known of an impact, and how widely to look around it; by default that of WA22, Fig. 1.
 
     Raises `ModelError` E540 for numbers that no impact has.
@@ -45,6 +46,7 @@ class Measured:
         return found
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True, eq=False)
 class ImpactStudy:
@@ -57,16 +59,16 @@ class ImpactStudy:
     masses : kind -> kg, by formula.
     graphs : kind -> what its graph measured; of the kinds that have one.
     order : the masses over random configurations.
-    strikes : name -> the arm in simulation against a wall with that law.
+    impacts : name -> the arm in simulation against a wall with that law.
     """
 
-    measured: Measured
+    measured: MeasuredImpact
     striker: Striker
     laws: dict[str, ForceLaw]
     masses: dict[str, float]
-    graphs: dict[str, Blow]
+    graphs: dict[str, ImpulseMeasurement]
     order: PoseStudy
-    strikes: dict[str, Strike]
+    impacts: dict[str, ImpactRun]
 
     @property
     def disagreement(self) -> float:
@@ -79,14 +81,14 @@ class ImpactStudy:
             "measured": asdict(self.measured),
             "laws": {name: _told(law) for name, law in self.laws.items()},
             "arm": self.striker.chain.name,
-            "link": self.striker.chain.links[self.striker.where.link].name,
+            "link": self.striker.chain.links[self.striker.striking_point.link].name,
             "q": np.asarray(self.striker.q, dtype=float).tolist(),
             "effective_mass": dict(self.masses),
             "effective_mass_of_graphs": {kind: measured.mass for kind, measured in self.graphs.items()},
             "disagreement": self.disagreement,
-            "locked_ratio": locked_ratio(self.striker.where, self.striker.normal),
+            "locked_ratio": locked_ratio(self.striker.striking_point, self.striker.normal),
             "impulse_at_end_of_compression": {kind: mass * self.measured.v0 for kind, mass in self.masses.items()},
-            "strikes": {name: _struck(strike) for name, strike in self.strikes.items()},
+            "impacts": {name: _struck(strike) for name, strike in self.impacts.items()},
             "order": {"poses": len(self.order.q), **self.order.shares()},
         }
 
@@ -96,7 +98,7 @@ def _told(law: ForceLaw) -> dict[str, float]:
     return {**asdict(law), **{name: getattr(law, name) for name in names}}  # type: ignore[call-overload]
 
 
-def _struck(strike: Strike) -> dict[str, float]:
+def _struck(strike: ImpactRun) -> dict[str, float]:
     peak = float(np.max(strike.force[1]))
     single = strike.law
     return {
@@ -109,7 +111,7 @@ def _struck(strike: Strike) -> dict[str, float]:
     }
 
 
-def study_impact(measured: Measured | None = None, striker: Striker | None = None) -> ImpactStudy:
+def study_impact(measured: MeasuredImpact | None = None, striker: Striker | None = None) -> ImpactStudy:
     """Laws of the measured impact, masses of the arm (formula and graph), and their order over poses.
 
     Parameters
@@ -119,14 +121,14 @@ def study_impact(measured: Measured | None = None, striker: Striker | None = Non
 
     Raises `ModelError` E540 to E542 for what no impact has.
     """
-    asked, arm = measured or Measured(), striker or default_striker()
-    where = arm.where
+    asked, arm = measured or MeasuredImpact(), striker or default_striker()
+    where = arm.striking_point
     return ImpactStudy(
         asked,
         arm,
-        alike(asked.v0, asked.impulse, asked.duration, asked.e),
+        equivalent_laws(asked.v0, asked.impulse, asked.duration, asked.e),
         {kind: mass_at(where, arm.normal, kind) for kind in KINDS},
         {kind: blow(where, arm.normal, kind, speed=asked.v0) for kind in MAKERS},
-        over_poses(arm.chain, arm.point, arm.normal, count=asked.poses, seed=asked.seed, link=arm.link),
-        strikes(arm, asked.v0, asked.duration, asked.e),
+        study_poses(arm.chain, arm.point, arm.normal, count=asked.poses, seed=asked.seed, link=arm.link),
+        simulate_impacts(arm, asked.v0, asked.duration, asked.e),
     )

@@ -34,7 +34,7 @@ WALL = "wall"
 
 
 @dataclass(frozen=True, eq=False)
-class Blow:
+class ImpulseMeasurement:
     """What the run of a graph variant measured.
 
     Parameters
@@ -80,7 +80,7 @@ def graph_effective_mass(
     link: str | None = None,
     speed: float = 1.0,
     restitution: float = 0.0,
-) -> Blow:
+) -> ImpulseMeasurement:
     """Let the compiled graph of an assumption strike a wall, and measure the mass that the wall meets; see `effective_mass`.
 
     Parameters
@@ -94,7 +94,7 @@ def graph_effective_mass(
     return blow(striking_point(chain, q, point, link), normal, kind, speed=speed, restitution=restitution)
 
 
-def blow(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0) -> Blow:
+def blow(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0) -> ImpulseMeasurement:
     """`graph_effective_mass` of a point."""
     variant = impact_graph(where, normal, kind, speed=speed, restitution=restitution)
     # The impact is the first thing that happens: what comes after it does not matter.
@@ -106,7 +106,7 @@ def blow(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0,
     n = direction(where.chain, normal)
     lost = float(np.sum(strikes.energies_before) - np.sum(strikes.energies_after))
     change = n @ jump[3:] if len(jump) == 6 else jump[0]
-    return Blow(impulse, jump, float(n @ impulse[3:] / change), lost)
+    return ImpulseMeasurement(impulse, jump, float(n @ impulse[3:] / change), lost)
 
 
 def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0) -> Variant:

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
-from screws.given import floats, real
+from screws.numeric_arguments import floats, real
+from screws.renamed import answer_old_names
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ SMALL = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class ForceCourse:
+class ForceHistory:
     """An impact over time, from touch to release: arrays (n,).
 
     Parameters
@@ -110,6 +111,7 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
     return k, w0 * k / v0, m
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class ViscoelasticImpact:
     """A mass against a spring k with a damper c s beside it.
@@ -173,7 +175,7 @@ class ViscoelasticImpact:
     def _compression(self, w: float) -> float:
         return float(np.sqrt(2.0 * self.m * self.k * max(float(_level(self.w0) - _level(w)), 0.0)) / self.c)
 
-    def course(self, samples: int = 400) -> ForceCourse:
+    def history(self, samples: int = 400) -> ForceHistory:
         """The impact at about so many times, with the account (20) of its energy."""
         angles = _angles(self.w0, samples)
         level = float(_level(self.w0))
@@ -182,7 +184,7 @@ class ViscoelasticImpact:
         s[[0, -1]] = 0.0
         unit = self.m * (self.k / self.c) ** 2
         spring = unit * level * np.cos(angles) ** 2
-        return ForceCourse(
+        return ForceHistory(
             np.sqrt(self.m / self.k) * _times(self.w0, samples),
             s,
             self.k / self.c * w,

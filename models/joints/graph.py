@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.connections import AD, BY_AD, Touchable, between, connect_bodies, screw_transformer
-from screwbond.models.joints.kinds import KINDS, missed
+from screwbond.models.joints.kinds import KINDS, joint_error
 
 from bondgraph import J1, MTF, Block, Constraint, Element, Graph, Op, Parameter, Se
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.domains import SCREW, motions
 from bondgraph.model.model import Visible
 from bondgraph.model.ops import NEGATE
-from screws.given import real
 from screws.joints import Joint
+from screws.numeric_arguments import real
 from screws.poses import inverse, is_pose, pose_from_state, pose_state, product
 
 
@@ -164,7 +164,7 @@ def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place
 
     def check(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any, *numbers: float) -> tuple[()]:
         H = _relative(pose_a, pose_b, frame_a, frame_b)[1]
-        gap, turn = missed(kind, np.asarray(H, dtype=float), *map(float, numbers))
+        gap, turn = joint_error(kind, np.asarray(H, dtype=float), *map(float, numbers))
         if gap > limits[0] or turn > limits[1]:
             title, found = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {turn:.4g} rad"
             allowed = f"allowed are {limits[0]:g} m and {limits[1]:g} rad, which decay"

@@ -211,6 +211,6 @@ KINDS: dict[str, Kind] = {
 """All kinds that may turn and slide far; another one is a record more."""
 
 
-def missed(kind: str, H: np.ndarray, *numbers: float) -> tuple[float, float]:
+def joint_error(kind: str, H: np.ndarray, *numbers: float) -> tuple[float, float]:
     """Length (m) and angle (rad) by which a pose H_A_B misses a joint of one of the `KINDS`."""
     return KINDS[kind].missed(H, *numbers)

@@ -1,12 +1,14 @@
 """The ball maze: its parameters in; the graph with its course and loops, runs, linear analysis of each ring, map of gains out."""
 
-from screwbond.models.maze.analysis import Margins, RingAnalysis, analyse, closed_poles, linearised, margins, root_locus
+from screwbond.models.maze.analysis import Margins, RingAnalysis, analyse, closed_loop_poles, linearise_maze, margins, root_locus
 from screwbond.models.maze.command import save_maze
 from screwbond.models.maze.gain_map import RobustnessMap, robustness
 from screwbond.models.maze.graph import maze_graph
-from screwbond.models.maze.machine import course
+from screwbond.models.maze.machine import maze_automaton
 from screwbond.models.maze.parameters import MazeParameters, read_maze
 from screwbond.models.maze.run import MazeRun, run_maze
+
+from screws.renamed import answer_old_names
 
 __all__ = [
     "Margins",
@@ -15,9 +17,9 @@ __all__ = [
     "RingAnalysis",
     "RobustnessMap",
     "analyse",
-    "closed_poles",
-    "course",
-    "linearised",
+    "closed_loop_poles",
+    "maze_automaton",
+    "linearise_maze",
     "margins",
     "maze_graph",
     "read_maze",
@@ -26,3 +28,5 @@ __all__ = [
     "run_maze",
     "save_maze",
 ]
+
+answer_old_names(__name__)

@@ -91,7 +91,7 @@ def _derivatives(maze: MazeParameters) -> Derivatives:
     return differentiate(compiled_maze(maze), [PUSH], [BALL, MAZE, HOLD, TURN])
 
 
-def linearised(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> Linear:
+def linearise_maze(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> Linear:
     """The linear system about rest on top of ring i: from `motor.push`, N m, to the ball's place, m, the maze's angle, rad, and
     both behind their compensators. The gains are the maze's own where None. E532 for a ring that the maze does not have."""
     if i not in maze.rings:
@@ -104,9 +104,9 @@ def linearised(maze: MazeParameters, i: int, k1: float | None = None, k2: float 
     return derivatives(point)
 
 
-def closed_poles(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> np.ndarray:
-    """Poles with both loops closed (10,), 1/s, by real part, the largest last. Raises E532 as `linearised`."""
-    return linearised(maze, i, k1, k2).poles()
+def closed_loop_poles(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> np.ndarray:
+    """Poles with both loops closed (10,), 1/s, by real part, the largest last. Raises E532 as `linearise_maze`."""
+    return linearise_maze(maze, i, k1, k2).poles()
 
 
 def rightmost(maze: MazeParameters, k1: np.ndarray, k2: np.ndarray) -> np.ndarray:
@@ -114,7 +114,7 @@ def rightmost(maze: MazeParameters, k1: np.ndarray, k2: np.ndarray) -> np.ndarra
     one, two = (np.asarray(gain, dtype=float) for gain in (k1, k2))
     found = np.empty((len(one), len(two), len(maze.rings)))
     for i in maze.rings:
-        open_, first, second = (linearised(maze, i, *gains).A for gains in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))
+        open_, first, second = (linearise_maze(maze, i, *gains).A for gains in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))
         # The torque is proportional to each gain, and so is what it adds to A.
         for k, gain in enumerate(one):
             A = open_ + gain * (first - open_) + two[:, None, None] * (second - open_)
@@ -124,12 +124,12 @@ def rightmost(maze: MazeParameters, k1: np.ndarray, k2: np.ndarray) -> np.ndarra
 
 def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> np.ndarray:
     """Poles (k, 10) on ring i while the gain of loop 1 is multiplied by `factors` (k,) and loop 2 is open, or the gain of loop 2
-    while loop 1 is closed; each column is a branch. Raises E532 as `linearised`.
+    while loop 1 is closed; each column is a branch. Raises E532 as `linearise_maze`.
 
     Source: Bortoff 2020, fig. 7.
     """
     without, with_it = ((0.0, 0.0), (None, 0.0)) if loop == 1 else ((None, 0.0), (None, None))
-    start, end = (linearised(maze, i, *gains).A for gains in (without, with_it))
+    start, end = (linearise_maze(maze, i, *gains).A for gains in (without, with_it))
     # The torque is proportional to each gain, and so is what it adds to A.
     poles = np.linalg.eigvals(start + np.reshape(factors, (-1, 1, 1)) * (end - start)).astype(complex)
     return _branches(np.sort_complex(poles))
@@ -146,8 +146,8 @@ def _branches(poles: np.ndarray) -> np.ndarray:
 
 
 def analyse(maze: MazeParameters, i: int) -> RingAnalysis:
-    """Everything about ring i. Raises E532 as `linearised`."""
-    free, held, turning = linearised(maze, i, 0.0, 0.0), linearised(maze, i, None, 0.0), linearised(maze, i, 0.0)
+    """Everything about ring i. Raises E532 as `linearise_maze`."""
+    free, held, turning = linearise_maze(maze, i, 0.0, 0.0), linearise_maze(maze, i, None, 0.0), linearise_maze(maze, i, 0.0)
     bodies = [k for k, name in enumerate(free.states) if not name.startswith("lead")]
     sums = np.array([[0.0, 0.0, maze.k1, maze.k2]])
     torque = replace(free, C=sums @ free.C, D=sums @ free.D, outputs=("u",), values=sums @ free.values)
@@ -160,7 +160,7 @@ def analyse(maze: MazeParameters, i: int) -> RingAnalysis:
         margins(_times(maze.k1, turning.transfer_function(PUSH, HOLD))),
         margins(_times(maze.k2, held.transfer_function(PUSH, TURN))),
         margins(torque.transfer_function()),
-        closed_poles(maze, i),
+        closed_loop_poles(maze, i),
     )
 
 

@@ -43,7 +43,7 @@ def _outcome(run: MazeRun) -> Outcome:
     }
     files = {
         "trajectory.npz": run.trajectory,
-        "events.json": run.happened(),
+        "events.json": run.event_table(),
         "maze.json": asdict(run.maze),
         **graph_files(run.compiled),
     }
@@ -52,7 +52,7 @@ def _outcome(run: MazeRun) -> Outcome:
         f"ball maze: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.0f} ms"
         f" (build {1e3 * wall['build']:.0f} ms, compile {1e3 * wall['compile']:.0f} ms)",
         *(f"  {kind} at {time:.6f} s" for kind, time in summary["events"].items()),
-        f"  {'the ball is in the centre' if run.finished else 'the ball has not come to the centre'};"
+        f"  {'the ball is in the centre' if run.reached_centre else 'the ball has not come to the centre'};"
         f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
     ]
     for ring in rings:
@@ -120,9 +120,9 @@ def _map(maze: MazeParameters, options: Namespace) -> Outcome:
         "points": found.worst.size,
         "until": grid.until,
         "stable": int(stable.sum()),
-        "finished": int(found.finished.sum()),
-        "stable_but_not_finished": int((stable & ~found.finished).sum()),
-        "finished_but_not_stable": int((~stable & found.finished).sum()),
+        "finished": int(found.reached_centre.sum()),
+        "stable_but_not_finished": int((stable & ~found.reached_centre).sum()),
+        "finished_but_not_stable": int((~stable & found.reached_centre).sum()),
     }
     lines = [
         f"ball maze with {summary['points']} pairs of gains: {summary['stable']} are stable on all rings, with"

@@ -13,8 +13,10 @@ from screwbond.models.maze.run import T_END, run_maze
 
 from bondgraph.errors import RunEndedWarning, refusal
 from bondgraph.output.progress import counted
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class RobustnessMap:
     """Gains k1 (n,) and k2 (m,), and what becomes of the ball with them.
@@ -39,7 +41,7 @@ class RobustnessMap:
         return np.asarray(self.rightmost.max(axis=2))
 
     @property
-    def finished(self) -> np.ndarray:
+    def reached_centre(self) -> np.ndarray:
         """(n, m) whether the ball comes to the centre."""
         return np.isfinite(self.end)
 
@@ -66,7 +68,7 @@ def robustness(
             pair = float(gains[0][at[0]]), float(gains[1][at[1]])
             run = run_maze(maze, gains=pair, t_end=t_end, samples=t_end, rtol=1e-8)
             passed[at] = len(run.events)
-            end[at] = run.events[-1].time if run.finished else np.nan
+            end[at] = run.events[-1].time if run.reached_centre else np.nan
     return RobustnessMap(maze, gains[0], gains[1], rightmost(maze, *gains), passed, end)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from screwbond.models.maze.machine import COURSE, course
+from screwbond.models.maze.machine import COURSE, maze_automaton
 from screwbond.models.maze.parameters import CENTRE, MazeParameters
 
 from bondgraph import J1, Block, Constraint, Graph, I, Op, Parameter, Se, StateSpec, by_mode, signals
@@ -65,7 +65,7 @@ def maze_graph(maze: MazeParameters | None = None, name: str = "ball maze") -> G
     graph.connect(ball, normal)
     graph.connect(turning, rolling.port("1")).connect(ball, rolling.port("2")).connect(spin, rolling.port("3"))
     graph.add(_coordinates(p), _landing(p), *_control(p))
-    return graph.add_automaton(course(p))
+    return graph.add_automaton(maze_automaton(p))
 
 
 def _by_ring(p: MazeParameters, values: Any) -> Any:

@@ -53,7 +53,7 @@ AT_GATE = Op(
 """Zero where the ball comes to the gate, from either side, after less than a turn beside it."""
 
 
-def course(maze: MazeParameters) -> Automaton:
+def maze_automaton(maze: MazeParameters) -> Automaton:
     """The machine. It reads the coordinates `q`, both constraints, and in `reference.k` the angle of the gate.
 
     Besides the way to the centre it has what ends a run: the ball leaves a ring because that would have to pull, or meets the

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from screwbond.models.maze.analysis import GAINS, closed_poles, compiled_maze
+from screwbond.models.maze.analysis import GAINS, closed_loop_poles, compiled_maze
 from screwbond.models.maze.parameters import MazeParameters
 from screwbond.models.studies.runs import account, ending, wall_times
 
@@ -16,12 +16,14 @@ from bondgraph import Compiled
 from bondgraph.errors import refusal
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
-from screws.given import reals, shown
+from screws.numeric_arguments import reals, shown
+from screws.renamed import answer_old_names
 
 T_END = 45.0
 """By then the ball has fallen through the last gate, and not yet met the inner side of the last ring, s."""
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class MazeRun:
     """What a run gave; `run["q.ball"]` is any quantity by its name.
@@ -49,7 +51,7 @@ class MazeRun:
         return tuple(event for event in self.result.events if not np.array_equal(event.m_before, event.m_after))
 
     @property
-    def finished(self) -> bool:
+    def reached_centre(self) -> bool:
         """Whether the ball has fallen through the last gate."""
         return bool(len(self.events) == len(self.maze.states) - 1)
 
@@ -75,7 +77,7 @@ class MazeRun:
         return np.linalg.norm(self["q.ball"], axis=1) - self.distance
 
     @cached_property
-    def rests(self) -> np.ndarray:
+    def on_ring(self) -> np.ndarray:
         """(k,) whether the ball is on a ring."""
         return np.array([state.startswith("ring") for state in self.states])
 
@@ -108,7 +110,7 @@ class MazeRun:
             "path": self.path,
         }
 
-    def happened(self) -> list[dict[str, Any]]:
+    def event_table(self) -> list[dict[str, Any]]:
         """Every event: time, what, the states before and after, where maze and ball are, and how the force on the ball jumps."""
         names, found = list(self.maze.states), []
         for event in self.events:
@@ -134,15 +136,15 @@ class MazeRun:
 
     def summary(self) -> dict[str, Any]:
         """What summary.json holds: how far the ball came, forces, depths, closed-loop poles, energy and cost."""
-        poles = {str(i): float(closed_poles(self.maze, i).real.max()) for i in self.maze.rings}
+        poles = {str(i): float(closed_loop_poles(self.maze, i).real.max()) for i in self.maze.rings}
         return {
             **ending(self.result),
-            "finished": self.finished,
+            "finished": self.reached_centre,
             "state": self.states[-1],
             "events": {event.kind: event.time for event in self.events},
             "largest_force": float(self.force.max()),
             "weight": self.maze.ball_mass * self.maze.gravity,
-            "deepest": float(max(-self.gap[self.rests].min(initial=0.0), 0.0)),
+            "deepest": float(max(-self.gap[self.on_ring].min(initial=0.0), 0.0)),
             "largest_torque": float(np.abs(self["motor.effort"]).max()),
             "rightmost_closed_loop_pole": poles,
             **account(self.result, wall_times(self.compiled, self.result)),
@@ -151,7 +153,7 @@ class MazeRun:
     @property
     def notes(self) -> list[str]:
         """Rings on which the loops do not hold the ball."""
-        poles = ((i, closed_poles(self.maze, i)[-1]) for i in self.maze.rings)
+        poles = ((i, closed_loop_poles(self.maze, i)[-1]) for i in self.maze.rings)
         return [
             f"with k1 = {self.maze.k1:g} and k2 = {self.maze.k2:g} the ball does not stay on ring {i}: a pole at {told(pole)} 1/s"
             for i, pole in poles

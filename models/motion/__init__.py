@@ -4,13 +4,22 @@ from screwbond.models.motion.blocks import flow_source, reference
 from screwbond.models.motion.joining import axes, hold
 from screwbond.models.motion.polynomials import Motion, sequence
 from screwbond.models.motion.profiles import pick_and_place, quintic, s_curve
-from screwbond.models.motion.rotations import PoseMotion, Turning, following_body, pose_motion, pose_reference, turning
+from screwbond.models.motion.rotations import (
+    AxisRotations,
+    PoseMotion,
+    axis_rotations,
+    following_body,
+    pose_motion,
+    pose_reference,
+)
 from screwbond.models.motion.splines import cubic_spline
+
+from screws.renamed import answer_old_names
 
 __all__ = [
     "Motion",
     "PoseMotion",
-    "Turning",
+    "AxisRotations",
     "axes",
     "cubic_spline",
     "flow_source",
@@ -23,5 +32,7 @@ __all__ = [
     "reference",
     "s_curve",
     "sequence",
-    "turning",
+    "axis_rotations",
 ]
+
+answer_old_names(__name__)

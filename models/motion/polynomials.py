@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from screwbond.models.motion.refusals import numbers, refuse
 
+from screws.renamed import answer_old_names
 from screws.scalars import array, less, where
 
 Array = NDArray[np.float64]
@@ -22,6 +23,7 @@ AT_REST = 1e-12
 """An end velocity below this part of the largest one is rounding, and set to zero."""
 
 
+@answer_old_names
 @dataclass(frozen=True, init=False)
 class Motion:
     """r(t), a scalar or a vector, polynomial between breaks; outside it goes on straight with the velocity of its end.
@@ -124,7 +126,7 @@ class Motion:
         shaped = powers.reshape(1, -1, *(1,) * len(self.shape))
         return Motion(self.start + factor * (self.breaks - self.start), self.coefficients * shaped)
 
-    def starting(self, t: float) -> Motion:
+    def starting_at(self, t: float) -> Motion:
         """The same motion, beginning at the time t, s."""
         return Motion(self.breaks + (float(numbers("the start", t, (0,))) - self.start), self.coefficients)
 

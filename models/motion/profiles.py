@@ -67,7 +67,7 @@ def s_curve(
         slow = motion.scaled(float(numbers("the duration", duration, (0,))) / motion.duration)
         check_limits(slow, limits, motion.duration)
         motion = slow
-    return motion.starting(at)
+    return motion.starting_at(at)
 
 
 def _double_s(v: float, a: float, j: float) -> tuple[list[float], list[float]]:
@@ -131,7 +131,7 @@ def pick_and_place(
     points = [first, first + up, last + up, last]
     limits = {"jerk": jerk, "acceleration": acceleration, "velocity": velocity}
     phases = [s_curve(a, b, **limits) for a, b in pairwise(points)]
-    return sequence(*phases, pause=pause).starting(at)
+    return sequence(*phases, pause=pause).starting_at(at)
 
 
 def _two_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:

@@ -25,7 +25,7 @@ from screws.vectors import cross, scaled
 
 
 @dataclass(frozen=True)
-class Turning:
+class AxisRotations:
     """A rotation made of turns about axes, the first one first: fixed axes of the world, or axes that move with the body.
 
     Parameters
@@ -40,7 +40,7 @@ class Turning:
     moving: bool = False
 
 
-def turning(angles: Motion | Sequence[Motion], directions: ArrayLike, *, moving: bool = False) -> Turning:
+def axis_rotations(angles: Motion | Sequence[Motion], directions: ArrayLike, *, moving: bool = False) -> AxisRotations:
     """Turning by given angles about given axes, which are normalised.
 
     Parameters
@@ -58,7 +58,7 @@ def turning(angles: Motion | Sequence[Motion], directions: ArrayLike, *, moving:
     if given.shape != (joined.shape[0], 3) or not np.all(lengths > 0.0):
         title = f"the axes of a turning are {np.asarray(directions).tolist()}"
         refuse("E475", title, f"there are {joined.shape[0]} angles", "a vector of three numbers, not zero, for each angle")
-    return Turning(joined, given / lengths[:, None], moving)
+    return AxisRotations(joined, given / lengths[:, None], moving)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PoseMotion:
     """
 
     centre: Motion
-    turn: Turning
+    turn: AxisRotations
     quaternion: Array
     arm: Array
 
@@ -101,7 +101,7 @@ class PoseMotion:
 
 def pose_motion(
     centre: Motion | ArrayLike = (0.0, 0.0, 0.0),
-    turn: Turning | None = None,
+    turn: AxisRotations | None = None,
     *,
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
     arm: ArrayLike = (0.0, 0.0, 0.0),
@@ -115,7 +115,7 @@ def pose_motion(
     if path.shape != (3,) or offset.shape != (3,):
         title = "centre and arm of a body's motion need three components"
         refuse("E470", title, f"given: {path.shape} and {offset.shape}", "points in the world's coordinates, m")
-    about = turn or turning(hold(0.0, 1.0), (0.0, 0.0, 1.0))
+    about = turn or axis_rotations(hold(0.0, 1.0), (0.0, 0.0, 1.0))
     return PoseMotion(path, about, start_pose("motion", (0.0, 0.0, 0.0), quaternion)[:4], offset)
 
 

@@ -70,7 +70,7 @@ def cubic_spline(
         shares, parts = _searched(points, shares, parts, limits)
     knots = np.concatenate([[0.0], np.cumsum(shares)])
     if np.any(ends):
-        return _fastest(points, knots, ends, limits, parts).starting(at)
+        return _fastest(points, knots, ends, limits, parts).starting_at(at)
     motion = _spline(points, at + knots, ends, parts)
     return motion.scaled(slow_down(motion.peak, limits))
 

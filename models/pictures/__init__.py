@@ -1,11 +1,22 @@
-"""Pictures: a `Scene`, filled by a result, an archive or by hand, in; stills, a poster, a movie, plots, an interactive page out.
+"""Pictures of a `Scene`, built from a result, an archive or by hand: stills, posters, movies, plots and interactive pages.
 
-Nothing here loads VTK, matplotlib or Pillow before a picture is made.
+VTK, Matplotlib and Pillow are loaded only when a picture is made.
 """
 
 from screwbond.models.pictures.archives import from_archive, gauss_frames
-from screwbond.models.pictures.filling.scenes import scene_of
-from screwbond.models.pictures.parts import Coil, Curve, Force, Frame, Happening, Look, Panel, Solid, Touching, Trail
+from screwbond.models.pictures.from_results.scenes import scene_of
+from screwbond.models.pictures.parts import (
+    ContactDrawing,
+    Curve,
+    EventMark,
+    Force,
+    Frame,
+    Look,
+    Panel,
+    Solid,
+    SpringDrawing,
+    Trail,
+)
 from screwbond.models.pictures.plotting import plots
 from screwbond.models.pictures.probe import rendering
 from screwbond.models.pictures.scene import Scene
@@ -15,18 +26,20 @@ from screwbond.models.pictures.stage.stills import still
 from screwbond.models.pictures.stage.views import View, show
 from screwbond.models.pictures.web.pages import Page, page
 
+from screws.renamed import answer_old_names
+
 __all__ = [
-    "Coil",
+    "SpringDrawing",
     "Curve",
     "Force",
     "Frame",
-    "Happening",
+    "EventMark",
     "Look",
     "Page",
     "Panel",
     "Scene",
     "Solid",
-    "Touching",
+    "ContactDrawing",
     "Trail",
     "View",
     "from_archive",
@@ -40,3 +53,5 @@ __all__ = [
     "show",
     "still",
 ]
+
+answer_old_names(__name__)

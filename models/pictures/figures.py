@@ -1,4 +1,4 @@
-"""Figures: a path whose ending says the format -> a Matplotlib figure in the common style, written there at the end."""
+"""Matplotlib figures in the common style, written to png, svg or pdf; and image files."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from bondgraph.output.sheet import TITLE, styled
 PLOTS = (".png", ".svg", ".pdf")
 IMAGES = (".png", ".jpg", ".jpeg")
 EDGE, HEADING = 0.1, 0.45
-"""Place of a title from the left, and height of what it takes, inches."""
+"""Distance of a title from the left, and height reserved for it, inches."""
 
 
 @contextmanager
 def plot_file(
     path: str | os.PathLike[str], size: tuple[float, float], *, dpi: int = 160, layout: Any = None, title: str = ""
 ) -> Iterator[Any]:
-    """A figure of a size (inches) that is written to `path`, a png, svg or pdf, when the block ends.
+    """Open a figure of a size (inches) that is written to `path`, a png, svg or pdf, when the block ends.
 
-    A title stands in the upper left corner, smaller where it would leave the picture; without a `layout` that makes room for it
-    the panels have to leave it `HEADING`.
+    A title stands in the upper left corner, shrunk to the width of the picture; without a `layout` that makes room for it, the
+    panels must leave `HEADING` free.
 
-    Raises `FileError` E415 for another ending, E414 where the file cannot be written; `ExtraError` E416 where Matplotlib is not
-    installed.
+    Raises `FileError` E415 for another ending, E414 if the file cannot be written; `ExtraError` E416 without Matplotlib.
     """
     known_ending(path, *PLOTS)
     with styled():
@@ -36,23 +35,23 @@ def plot_file(
         figure = Figure(figsize=size, layout=layout)
         FigureCanvasAgg(figure)
         if title:
-            place = {} if layout else {"y": 1.0 - 0.12 / size[1], "va": "top"}
-            heading = figure.suptitle(title, x=EDGE / size[0], ha="left", **place)
-            room, wide = (size[0] - 2.0 * EDGE) * figure.dpi, heading.get_window_extent().width
-            heading.set_fontsize(TITLE * room / max(room, wide))
+            position = {} if layout else {"y": 1.0 - 0.12 / size[1], "va": "top"}
+            heading = figure.suptitle(title, x=EDGE / size[0], ha="left", **position)
+            room, width = (size[0] - 2.0 * EDGE) * figure.dpi, heading.get_window_extent().width
+            heading.set_fontsize(TITLE * room / max(room, width))
         yield figure
         with whole_file(path) as part:
             figure.savefig(part, dpi=dpi)
 
 
 def legend_above(axes: Any, columns: int, **look: Any) -> None:
-    """A legend in one row above the right end of a panel."""
-    place = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.98), "borderaxespad": 0.1}
-    axes.legend(ncols=columns, **{**place, **look})
+    """Add a legend in one row above the right end of a panel."""
+    position = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.98), "borderaxespad": 0.1}
+    axes.legend(ncols=columns, **{**position, **look})
 
 
 def plain_numbers(axis: Any) -> None:
-    """Write the numbers along a logarithmic axis of one or two decades as they are said."""
+    """Write the numbers along a logarithmic axis of one or two decades in plain form."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
@@ -61,7 +60,7 @@ def plain_numbers(axis: Any) -> None:
 
 
 def save_image(image: Any, path: str | os.PathLike[str]) -> None:
-    """Write a Pillow image as png or jpg; E415 for another ending, E414 where it cannot be written."""
+    """Write a Pillow image as png or jpg; E415 for another ending, E414 if it cannot be written."""
     known_ending(path, *IMAGES)
     with whole_file(path) as part:
         image.save(part)

@@ -1,4 +1,4 @@
-"""Values between samples: times of samples and times asked for in; arrays and poses at the latter out."""
+"""Interpolation of arrays and poses between samples."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-JUMP = np.radians(60.0)
-"""Turn between two samples from which a frame jumps."""
+JUMP_ANGLE = np.radians(60.0)
+"""Angle between two samples above which a frame jumps instead of turning."""
 
 
 @dataclass(frozen=True, eq=False)
-class Between:
-    """For each of j times: the samples before and after it, and how far it is from the first to the second (0 to 1)."""
+class Interpolation:
+    """Indices of the samples before and after each of j times, and the share between them (0 to 1)."""
 
     low: NDArray[np.intp]
     high: NDArray[np.intp]
     part: Array
 
     @classmethod
-    def of(cls, t: Array, times: ArrayLike) -> Between:
-        """Of samples at t (k,), s; times outside are those of the nearest end."""
+    def of(cls, t: Array, times: ArrayLike) -> Interpolation:
+        """Interpolate between samples at t (k,), s; times outside are clamped to the ends."""
         at = np.atleast_1d(np.asarray(times, dtype=float))
         low = np.clip(np.searchsorted(t, at, side="right") - 1, 0, max(len(t) - 2, 0))
         high = np.minimum(low + 1, len(t) - 1)
@@ -31,50 +31,50 @@ class Between:
         return cls(low, high, np.clip((at - t[low]) / step, 0.0, 1.0))
 
     def values(self, samples: Array) -> Array:
-        """Linear between samples (k, ...)."""
+        """Interpolate linearly between samples (k, ...)."""
         w = self.part.reshape((-1,) + (1,) * (samples.ndim - 1))
         return (1.0 - w) * samples[self.low] + w * samples[self.high]
 
     def poses(self, samples: Array, jumps: bool = False) -> Array:
-        """Poses (j, 4, 4) between samples (k, 4, 4), rotations along the shortest way; with `jumps` the nearer sample's where two
-        differ by more than 60 degrees, as Gauss frames do at a change of chart."""
+        """Interpolate poses (j, 4, 4) between samples (k, 4, 4), rotations along the shortest way; with `jumps` the nearer sample
+        where two differ by more than 60 degrees, as Gauss frames do at a change of chart."""
         from scipy.spatial.transform import Rotation
 
         before, after = (Rotation.from_matrix(samples[k, :3, :3]) for k in (self.low, self.high))
         turn, part = (before.inv() * after).as_rotvec(), self.part[:, None]
         if jumps:
-            part = np.where(np.linalg.norm(turn, axis=1, keepdims=True) > JUMP, part >= 0.5, part)
-        H = level(self.values(samples[:, :3, 3]))
+            part = np.where(np.linalg.norm(turn, axis=1, keepdims=True) > JUMP_ANGLE, part >= 0.5, part)
+        H = unrotated_poses(self.values(samples[:, :3, 3]))
         H[:, :3, :3] = (before * Rotation.from_rotvec(part * turn)).as_matrix()
         return H
 
 
-def level(places: ArrayLike) -> Array:
-    """Poses (k, 4, 4) with the world's axes at places (k, 3)."""
-    p = np.asarray(places, dtype=float)
+def unrotated_poses(positions: ArrayLike) -> Array:
+    """Return poses (k, 4, 4) with the world's axes at positions (k, 3)."""
+    p = np.asarray(positions, dtype=float)
     H = np.tile(np.eye(4), (len(p), 1, 1))
     H[:, :3, 3] = p
     return H
 
 
 def poses(p: ArrayLike, q_wxyz: ArrayLike) -> Array:
-    """Poses (k, 4, 4) of positions (k, 3) and quaternions (k, 4)."""
+    """Return poses (k, 4, 4) of positions (k, 3) and quaternions (k, 4)."""
     from scipy.spatial.transform import Rotation
 
-    H = level(p)
+    H = unrotated_poses(p)
     H[:, :3, :3] = Rotation.from_quat(np.roll(q_wxyz, -1, axis=1)).as_matrix()
     return H
 
 
 def quaternions(H: Array) -> Array:
-    """Quaternions (k, 4), real part first, of the rotations of poses (k, 4, 4), with signs that do not jump."""
+    """Return quaternions (k, 4), real part first, of poses (k, 4, 4), with continuous signs."""
     from scipy.spatial.transform import Rotation
 
     q = np.roll(Rotation.from_matrix(H[:, :3, :3]).as_quat(), 1, axis=1)
-    turned = np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0.0, -1.0, 1.0)])
-    return q * np.cumprod(turned)[:, None]
+    signs = np.concatenate([[1.0], np.where(np.sum(q[1:] * q[:-1], axis=1) < 0.0, -1.0, 1.0)])
+    return q * np.cumprod(signs)[:, None]
 
 
-def seen_from(H: Array, points: Array) -> Array:
-    """Points (k, 3) of the world in the axes of poses (k, 4, 4)."""
+def in_body_axes(H: Array, points: Array) -> Array:
+    """Return points (k, 3) of the world in the axes of poses (k, 4, 4)."""
     return np.einsum("kji,kj->ki", H[:, :3, :3], points - H[:, :3, 3])

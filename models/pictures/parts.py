@@ -1,6 +1,6 @@
-"""Parts of a scene: solids, touches, frames, paths, forces, curves and happenings, as records of arrays over time.
+"""Parts of a scene: solids, contacts, frames, paths, forces, curves and event marks, as records of arrays over time.
 
-Arrays have k rows, one for each sample time; SI units, world axes unless said otherwise.
+Arrays have k rows, one for each sample time; SI units, world axes unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.style import AMBER, INK, MUTED, blend
 
+from screws.renamed import answer_old_names
 from screws.surfaces import Surface
 
 Spans = tuple[tuple[float, float], ...]
@@ -24,8 +25,8 @@ Spans = tuple[tuple[float, float], ...]
 
 
 class Look(Enum):
-    """How a solid is drawn: clear where it is seen face on, so that frames and paths inside show; solid; a veil of colour; solid
-    from its front and not there from behind."""
+    """Rendering style of a solid: GLASS is clear where seen face on, so that frames and paths inside show; OPAQUE; VEIL is
+    translucent colour; WALL is opaque from its front and invisible from behind."""
 
     GLASS = 1
     OPAQUE = 2
@@ -33,19 +34,20 @@ class Look(Enum):
     WALL = 4
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """A rigid thing.
+    """Rigid body of a scene.
 
     Attributes
     ----------
-    name : for words beside it; `called`: what legends call it, the name where "".
+    name : of the body; `called`: its name in legends, by default `name`.
     poses : (k, 4, 4).
     shape : a surface of `screws`, or a mesh in its own axes.
     colour, ink : of itself, and of contact paths on it; `lines`: of the lines of its mesh, from the colour where "".
     ghosts : time (s) from which earlier poses are shown; None: never.
-    legend : what its colour means, where that needs words.
-    framed : whether a camera must see all of it.
+    legend : meaning of its colour.
+    framed : True if a camera must see all of it.
     """
 
     name: str
@@ -61,14 +63,14 @@ class Solid:
     framed: bool = True
 
     @property
-    def endless(self) -> bool:
-        """Whether it has no size."""
-        return isinstance(self.shape, Surface) and self.shape.endless
+    def unbounded(self) -> bool:
+        """True if it has no finite size."""
+        return isinstance(self.shape, Surface) and self.shape.unbounded
 
     @cached_property
     def size(self) -> float:
-        """Largest extent, m; infinite of what is endless."""
-        if self.endless:
+        """Largest extent, m; infinite if endless."""
+        if self.unbounded:
             return math.inf
         shape = self.shape
         points = shape.points if isinstance(shape, Mesh) else np.asarray(shape.grid(17, 17), dtype=float).reshape(-1, 3)
@@ -76,7 +78,7 @@ class Solid:
 
     @property
     def words(self) -> str:
-        """What legends call it."""
+        """Name in legends."""
         return self.called or self.name
 
     @property
@@ -85,21 +87,21 @@ class Solid:
         return self.lines or blend(self.colour, INK, 0.45)
 
     def moves(self) -> bool:
-        """Whether it leaves its first pose."""
+        """Return True if it leaves its first pose."""
         return bool(np.abs(self.poses - self.poses[0]).max() > 1e-9 * (1.0 + np.abs(self.poses[0]).max()))
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Three axes.
+    """Triad of axes.
 
     Attributes
     ----------
     poses : (k, 4, 4).
     length, thickness : over those of a Gauss frame; a frame of length 0 is only its label.
     label : text and index.
-    at_axis : whether the label stands beside the z axis, not at the origin.
-    shown : (k,) whether it is there; always where None.
+    at_axis : True if the label stands beside the z axis, not at the origin.
+    shown : (k,) visibility; None: always.
     """
 
     poses: Array
@@ -112,13 +114,13 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Trail:
-    """A line that is drawn up to the present.
+    """Path that is drawn up to the present time.
 
     Attributes
     ----------
     points, normals : (k, 3) in the axes of the solid `on` (its index), or of the world where None; normals keep it from twisting.
     thick : (k,) over the usual thickness.
-    ahead : whether all of it is there from the start as a faint line.
+    ahead : True if all of it is shown from the start as a faint line.
     """
 
     points: Array
@@ -132,7 +134,7 @@ class Trail:
 
 @dataclass(frozen=True, eq=False)
 class Force:
-    """A force (k, 3), N, at points (k, 3); it starts there, or with `pushing` ends there."""
+    """Force (k, 3), N, at points (k, 3); the arrow starts there, or with `pushing` ends there."""
 
     points: Array
     newtons: Array
@@ -141,10 +143,10 @@ class Force:
 
 
 @dataclass(frozen=True, eq=False)
-class Coil:
-    """A spring between points (k, 3) and (k, 3): drawn as a helix that is as long as they are apart.
+class SpringDrawing:
+    """Spring between points (k, 3) and (k, 3), drawn as a helix between them.
 
-    `turns` : of the helix; `radius`: of it, over the scene's unit.
+    `turns`, `radius` : of the helix; the radius over the scene's unit.
     """
 
     name: str
@@ -156,13 +158,14 @@ class Coil:
 
     @cached_property
     def length(self) -> float:
-        """How long it is on average, m; 1 of one that has no length."""
+        """Mean length, m; 1 if that is zero."""
         return float(np.linalg.norm(self.ends - self.starts, axis=1).mean()) or 1.0
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
-class Touching:
-    """A contact, or where two solids are closest.
+class ContactDrawing:
+    """Contact, or the closest points of two solids.
 
     Attributes
     ----------
@@ -171,9 +174,9 @@ class Touching:
     gap, normal : (k,) m, negative in contact; normal force, N.
     force : (k, 3) on the second, N.
     intervals : times of contact, s.
-    pushing : whether the arrow ends at the contact.
-    apart : whether its frames are shown also while the gap is open.
-    mark : behind the labels of its frames; None: they have none.
+    pushing : True if the arrow ends at the contact.
+    apart : True if its frames are shown also while the gap is open.
+    mark : suffix of the labels of its frames; None: no labels.
     """
 
     name: str
@@ -184,7 +187,7 @@ class Touching:
     force: Array
     intervals: Spans = ()
     pushing: bool = False
-    apart: bool = True
+    show_gap: bool = True
     mark: str | None = ""
 
 
@@ -192,7 +195,7 @@ class Touching:
 class Curve:
     """Values (k,) over time, in the unit of their panel; the name may hold mathematics between dollar signs.
 
-    `dashed`: 0 for a whole line, 1 for dashes, 2 for dots, so that curves on one another are seen.
+    `dashed`: 0 for a solid line, 1 for dashes, 2 for dots, so that coinciding curves are visible.
     """
 
     name: str
@@ -203,13 +206,13 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Curves that share an axis.
+    """Curves with a common axis.
 
     Attributes
     ----------
     title, unit : SI; m and J are shown in smaller units where values are small.
-    level, log : whether zero is marked; whether the axis is logarithmic.
-    key : whether it is among the few for which posters and movies have room.
+    level, log : mark zero; logarithmic axis.
+    key : True if it is among the few shown by posters and movies.
     """
 
     title: str
@@ -221,8 +224,8 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Happening:
-    """Something that happened at time t, s; what is `internal` (a change of chart) is not drawn."""
+class EventMark:
+    """Event at time t, s; `internal` ones (a change of chart) are not drawn."""
 
     t: float
     label: str
@@ -231,11 +234,11 @@ class Happening:
 
 
 def inside(t: Array, spans: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
-    """Which times (k,) lie in a span."""
+    """Return which times (k,) lie in a span."""
     return np.any([np.zeros(len(t), dtype=bool), *((t >= start) & (t <= end) for start, end in spans)], axis=0)
 
 
 def negative(t: Array, values: Array) -> Spans:
-    """Spans (s) in which sampled values (k,) are negative."""
+    """Return the spans (s) in which sampled values (k,) are negative."""
     edges = np.flatnonzero(np.diff(values < 0.0, prepend=False, append=False)).reshape(-1, 2)
     return tuple((float(t[start]), float(t[end - 1])) for start, end in edges)

@@ -1,26 +1,25 @@
-"""Plots of a scene over time: its panels in; a figure of all of them, or one slim plot for the foot of a picture, out. Needs
-Matplotlib."""
+"""Plots over time: the panels of a scene, one slim plot for a picture, and signals of several runs. Need Matplotlib."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.figures import EDGE, legend_above, plot_file
-from screwbond.models.pictures.filling.scenes import as_scene
+from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.timing import close_up
 
-from bondgraph.output.sheet import DASHES, MUTED, SHADE, calm, styled
+from bondgraph.output.sheet import CYCLE, DASHES, MUTED, SHADE, calm, styled
 from bondgraph.run.results.result import Result
 
-FINER = {"m": ((1e-3, 1e6, "µm"), (0.3, 1e3, "mm")), "J": ((1.0, 1e3, "mJ"),)}
-"""SI unit -> (values below, factor, unit that is shown)."""
+SMALLER_UNITS = {"m": ((1e-3, 1e6, "µm"), (0.3, 1e3, "mm")), "J": ((1.0, 1e3, "mJ"),)}
+"""SI unit -> (values below, factor, displayed unit)."""
 
 Keys = tuple[tuple[str, str, int], ...]
 
@@ -28,38 +27,40 @@ _INDICES = str.maketrans("0123456789n", "₀₁₂₃₄₅₆₇₈₉ₙ")
 
 
 def shown_unit(panel: Panel) -> tuple[float, str]:
-    """Factor and unit in which a panel is shown."""
+    """Return the factor and the displayed unit of a panel."""
     largest = max(float(np.nanmax(np.abs(curve.values), initial=0.0)) for curve in panel.curves)
-    return next(((factor, name) for below, factor, name in FINER.get(panel.unit, ()) if largest < below), (1.0, panel.unit))
+    return next(
+        ((factor, name) for below, factor, name in SMALLER_UNITS.get(panel.unit, ()) if largest < below), (1.0, panel.unit)
+    )
 
 
-def titled(title: str, unit: str) -> str:
-    """A title with its unit."""
+def title_with_unit(title: str, unit: str) -> str:
+    """Append the unit to a title."""
     return f"{title} ({unit})" if unit else title
 
 
-def plain(text: str) -> str:
-    """Words with mathematics between dollar signs, for where none can be typeset.
+def plain_text(text: str) -> str:
+    """Convert text with mathematics between dollar signs to plain text.
 
     >>> plain(r"gap $d$"), plain("$u_1$"), plain(r"$\\alpha$")
     ('gap d', 'u₁', 'α')
     """
     text = text.replace("\n", " ").replace("$", "").replace(r"\alpha", "α").replace(r"\mu", "μ")
-    return re.sub(r"_(\w)", lambda found: found.group(1).translate(_INDICES), text)
+    return re.sub(r"_(\w)", lambda match: match.group(1).translate(_INDICES), text)
 
 
 def key_panels(scene: Scene) -> list[Panel]:
-    """Panels for which posters and movies have room."""
+    """Return the panels that posters and movies show."""
     return [panel for panel in scene.panels if panel.key]
 
 
-def keys(panel: Panel) -> Keys:
-    """What the legend of a panel has: name, colour and dashes of each curve."""
+def legend_keys(panel: Panel) -> Keys:
+    """Return the entries of a panel's legend: name, colour and dashes of each curve."""
     return tuple((curve.name, curve.colour, curve.dashed) for curve in panel.curves)
 
 
 def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Write all panels of a result or scene above each other, as png, svg or pdf; a short contact gets a column of its own."""
+    """Write all panels of a result or scene above each other, as png, svg or pdf; a short contact gets a second column."""
     scene = as_scene(shown)
     scene.need("panels", scene.panels)
     near = close_up(scene)
@@ -72,10 +73,10 @@ def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -
             shown = scene.at_times(_times_inside(scene, span)) if column else scene
             above: Keys = ()
             for row, panel in enumerate(shown.panels):
-                # A legend serves the panels below it that have the same curves.
-                told = column == 0 and keys(panel) != above
-                above = keys(panel)
-                label = _panel(axes[row, column], shown, panel, span, told, 1e3 if column else 1.0)
+                # A legend also serves the panels below it with the same curves.
+                with_legend = column == 0 and legend_keys(panel) != above
+                above = legend_keys(panel)
+                label = _panel(axes[row, column], shown, panel, span, with_legend, 1e3 if column else 1.0)
                 if column == 0 or label != axes[row, 0].get_ylabel():
                     axes[row, column].set_ylabel(label)
             axes[-1, column].set_xlabel("time (ms)" if column else "time (s)")
@@ -87,10 +88,10 @@ def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -
 
 
 def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], legend: bool, seconds: float) -> str:
-    """Draw a panel over a span (s), in so many units of time a second; its label."""
+    """Draw a panel over a span (s), with `seconds` units of time per second; return its label."""
     for start, end in scene.contact_intervals():
         axes.axvspan(start * seconds, end * seconds, color=SHADE, linewidth=0, zorder=0)
-    for happening in scene.happenings:
+    for happening in scene.event_marks:
         if not happening.internal and span[0] <= happening.t <= span[1]:
             axes.axvline(happening.t * seconds, color=happening.colour, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
     if panel.level:
@@ -108,7 +109,7 @@ def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], leg
     else:
         calm(axes)
         axes.locator_params(axis="y", nbins=5)
-    return titled(panel.title, unit)
+    return title_with_unit(panel.title, unit)
 
 
 def _times_inside(scene: Scene, span: tuple[float, float]) -> NDArray[np.float64]:
@@ -119,14 +120,14 @@ def _times_inside(scene: Scene, span: tuple[float, float]) -> NDArray[np.float64
 def strip(
     scene: Scene, size: tuple[int, int], panel: Panel, dpi: int = 100, span: tuple[float, float] | None = None
 ) -> tuple[NDArray[np.uint8], Callable[[float], float], tuple[float, float]]:
-    """One slim plot for the foot of a picture.
+    """Draw one slim plot for the foot of a picture.
 
     Parameters
     ----------
     size : (width, height) in pixels.
     panel : one of the scene's.
     dpi : dots per inch: the size of text.
-    span : times (s) from and to, shown in milliseconds; the whole scene in seconds where None.
+    span : times (s) from and to, shown in milliseconds; None: the whole scene, in seconds.
 
     Returns image (height, width, 4), transparent; time (s) to pixel column; first and last pixel row of the plot.
     """
@@ -138,20 +139,73 @@ def strip(
         figure = Figure(figsize=inches, dpi=dpi)
         canvas = FigureCanvasAgg(figure)
         figure.patch.set_alpha(0.0)
-        # A legend that would reach the title stands below it.
-        raised = 0.2 if inches[0] < 1.2 * (len(panel.curves) + 1) else 0.0
-        axes = figure.add_axes((0.62 / inches[0], 0.42 / inches[1], 1 - 0.85 / inches[0], 1 - (0.74 + raised) / inches[1]))
+        # A legend that would reach the title is placed below it.
+        title_offset = 0.2 if inches[0] < 1.2 * (len(panel.curves) + 1) else 0.0
+        axes = figure.add_axes((0.62 / inches[0], 0.42 / inches[1], 1 - 0.85 / inches[0], 1 - (0.74 + title_offset) / inches[1]))
         axes.patch.set_alpha(0.0)
         start, end = span or (float(scene.t[0]), float(scene.t[-1]))
         seconds = 1e3 if span else 1.0
         if span:
-            index = next(k for k, own in enumerate(scene.panels) if own is panel)
+            index = next(k for k, candidate in enumerate(scene.panels) if candidate is panel)
             scene = scene.at_times(_times_inside(scene, span))
             panel = scene.panels[index]
         label = _panel(axes, scene, panel, (start, end), True, seconds)
-        axes.set_title(label.replace("\n", " "), pad=5 + 72 * raised)
+        axes.set_title(label.replace("\n", " "), pad=5 + 72 * title_offset)
         axes.set_xlabel("time (ms)" if span else "time (s)", labelpad=2)
         canvas.draw()
         image = np.asarray(canvas.buffer_rgba()).copy()
         box = axes.get_window_extent()
     return image, lambda t: box.x0 + box.width * (t - start) / (end - start), (size[1] - box.y1, size[1] - box.y0)
+
+
+def plot_signals(
+    results: Result | Mapping[str, Result],
+    signals: Mapping[str, str | Sequence[str]],
+    path: str | os.PathLike[str],
+    *,
+    limits: Mapping[str, tuple[float, float]] | None = None,
+    title: str = "",
+    dpi: int = 160,
+) -> None:
+    """Write signals of one or several runs over time, one panel each, with events marked.
+
+    Parameters
+    ----------
+    results : one run, or several by name: a column each.
+    signals : signal -> label of its axis with its unit, as "height (m)"; or a list of that and the names of the signal's
+        components for a legend.
+    path : a file whose suffix selects the format (png, svg, pdf).
+    limits : signal -> range of its axis.
+    """
+    colours = len(CYCLE)
+    runs = {"": results} if isinstance(results, Result) else dict(results)
+    size = (max(6.4, 3.4 * len(runs)), 0.8 + 1.9 * len(signals))
+    with plot_file(path, size, dpi=dpi, layout="constrained", title=title) as figure:
+        figure.get_layout_engine().set(w_pad=0.12)
+        axes = figure.subplots(len(signals), len(runs), sharex="col", sharey="row", squeeze=False)
+        for column, (name, result) in enumerate(runs.items()):
+            for row, (signal, axis_label) in enumerate(signals.items()):
+                label, *names = [axis_label] if isinstance(axis_label, str) else axis_label
+                panel, values = axes[row][column], np.asarray(result[signal], dtype=float).reshape(len(result.t), -1)
+                for k, component in enumerate(values.T):
+                    component_label = names[k] if k < len(names) else None
+                    panel.plot(
+                        result.t,
+                        component,
+                        color=CYCLE[k % colours],
+                        linestyle=DASHES[k // colours % len(DASHES)],
+                        label=component_label,
+                    )
+                calm(panel)
+                if names and column == len(runs) - 1:
+                    panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
+                for time in result.events.times[~result.events.internal]:
+                    panel.axvline(time, color=MUTED, linewidth=0.4, alpha=0.35, zorder=0)
+                if limits and signal in limits:
+                    panel.set_ylim(*limits[signal])
+                if column == 0:
+                    panel.set_ylabel(label)
+            axes[0][column].set_title(name)
+            axes[-1][column].set_xlabel("time (s)")
+            axes[-1][column].set_xlim(result.t[0], result.t[-1])
+        figure.align_ylabels(axes[:, 0])

@@ -1,4 +1,4 @@
-"""Whether pictures can be rendered here: tried in a subprocess, because VTK without a GL library kills Python."""
+"""Probe for rendering: try it in a subprocess, because VTK without a GL library kills Python."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ plotter.close()
 print("rendered" if image.max() > image.min() else "blank")
 """
 
-_NONE = "no OpenGL library to render pictures with"
+_NO_OPENGL = "no OpenGL library to render pictures with"
 
 _CURES = ("apt install libegl1 libgl1-mesa-dri", "apt install libosmesa6, with VTK_DEFAULT_OPENGL_WINDOW=vtkOSOpenGLRenderWindow")
 
 _PAGE = 'page(result, "run.html"), which the browser draws'
 
-_CURE = f"{_NONE}: {_CURES[0]} (or {_CURES[1].removeprefix('apt install ')})"
+_CURE = f"{_NO_OPENGL}: {_CURES[0]} (or {_CURES[1].removeprefix('apt install ')})"
 
 OFF_SCREEN = ("libEGL.so.1", "libEGL.so", "libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so")
 """Libraries with which VTK renders without a screen on Linux; any of them will do."""
 
 
 def require_opengl() -> None:
-    """Raise `ExtraError` E418 where no library renders without a screen: VTK would end the process there.
+    """Raise `ExtraError` E418 if no library renders without a screen: VTK would end the process.
 
-    Found by loading a library, which is quick; whether it has a driver too, `rendering` finds out.
+    The test loads a library, which is quick; `rendering` also tests the driver.
     """
     if sys.platform == "linux" and not os.environ.get("DISPLAY") and not any(map(_loaded, OFF_SCREEN)):
-        raise ExtraError(Problem("E418", "pictures in three dimensions cannot be rendered", (_NONE,), (), (*_CURES, _PAGE)))
+        raise ExtraError(Problem("E418", "pictures in three dimensions cannot be rendered", (_NO_OPENGL,), (), (*_CURES, _PAGE)))
 
 
 @cache
@@ -51,17 +51,17 @@ def _loaded(library: str) -> bool:
     return True
 
 
-def unrendered() -> str:
-    """Why three-dimensional pictures cannot be rendered, and what to install; "" where they can."""
+def rendering_problem() -> str:
+    """Return why three-dimensional pictures cannot be rendered, and what to install; "" if they can."""
     works, reason = rendering()
     return "" if works else reason
 
 
 @cache
 def rendering() -> tuple[bool, str]:
-    """Whether three-dimensional pictures can be rendered, and one line that says so or what to install.
+    """Test if three-dimensional pictures can be rendered; return the answer, and one line that says so or what to install.
 
-    The answer is found once per process (about 2 s).
+    The test runs once per process (about 2 s).
     """
     missing = lacking("pyvista", "matplotlib", "PIL")
     if missing:

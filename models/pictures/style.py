@@ -1,4 +1,4 @@
-"""Colours, typefaces and scales of scenes, beside those of the sheet that plots share."""
+"""Colours, typefaces and scales of scenes, in addition to those of plots."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ SOLIDS = (AMBER, BLUE, ("#7fb69a", "#166534"), ("#b79bd1", "#6b21a8"), ("#9aa3b2
 PATHS = AMBER[1], BLUE[1]
 FORCE = "#9c27b0"
 AXES = ("#d1383d", "#17a398", "#3550c8")
-"""Of x, y and z; they differ for people who see red and green alike, too."""
+"""Colours of x, y and z; distinguishable with red-green blindness too."""
 
 ENERGIES = CYCLE
 
 
 @lru_cache(maxsize=64)
 def font(size: int, weight: str = "regular") -> Any:
-    """A typeface `size` pixels high, "regular", "bold" or "math" (italic with serifs); matplotlib brings it, so that it is the
-    same everywhere."""
+    """Load a typeface `size` pixels high, "regular", "bold" or "math" (italic with serifs); Matplotlib provides it, so that it is
+    identical everywhere."""
     import matplotlib
     from PIL import ImageFont
 
@@ -54,18 +54,18 @@ def font(size: int, weight: str = "regular") -> Any:
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
-    """Red, green, blue (0 to 255) of "#rrggbb"."""
+    """Convert "#rrggbb" to red, green, blue (0 to 255)."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 def blend(colour: str, other: str, part: float) -> str:
-    """A colour between two: the first at 0, the other at 1."""
+    """Return a colour between two: the first at 0, the other at 1."""
     mixed = (round((1 - part) * a + part * b) for a, b in zip(rgb(colour), rgb(other), strict=True))
     return "#" + "".join(f"{value:02x}" for value in mixed)
 
 
 def round_number(value: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not above a positive value.
+    """Return the largest of 1, 2, 5 times a power of ten that is not above a positive value.
 
     >>> [round_number(v) for v in (0.13, 0.9, 49.0, 50.0)]
     [0.1, 0.5, 20.0, 50.0]
@@ -75,7 +75,7 @@ def round_number(value: float) -> float:
 
 
 def force_scale(largest: float, size: float) -> tuple[float, float, str]:
-    """How forces are drawn beside bodies of a size (m): newtons per metre, unit length (m), and the text that says so.
+    """Return the scale of forces for bodies of a size (m): newtons per metre, unit length (m), and its text.
 
     >>> force_scale(0.285, 0.056)[2]
     '1 cm = 0.05 N'

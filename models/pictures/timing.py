@@ -1,11 +1,10 @@
-"""Timing: a scene in; the times at which it is shown out, what is short slower, the one worth a picture, and words for
-the pace."""
+"""Timing of pictures: times of a movie's frames, slower in short contacts, a representative time, and labels for the speed."""
 
 from __future__ import annotations
 
 import numpy as np
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Touching, inside
+from screwbond.models.pictures.parts import ContactDrawing, inside
 from screwbond.models.pictures.scene import Scene
 
 SPACING = 0.95
@@ -13,13 +12,13 @@ SPACING = 0.95
 
 
 def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
-    """Times (s) of a movie's frames: even, unless something is so short that it gets a `share` of all frames of its own.
+    """Return the times (s) of a movie's frames: even, unless short spans get a `share` of all frames.
 
-    That is what the scene calls slow, or else its contacts, each together with half its length before and after it.
+    These are the slow spans of the scene, or else its contacts, each with half its length before and after it.
     """
     start, end = float(scene.t[0]), float(scene.t[-1])
     contacts = [(a - 0.5 * (b - a), b + 0.5 * (b - a)) for a, b in scene.contact_intervals()]
-    wide = [(max(start, a), min(end, b)) for a, b in scene.slow or contacts]
+    wide = [(max(start, a), min(end, b)) for a, b in scene.slow_motion or contacts]
     touching = sum(b - a for a, b in wide)
     if not wide or touching <= 0.0 or touching > share * (end - start):
         return np.linspace(start, end, count)
@@ -30,31 +29,31 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
     return np.interp(np.linspace(0.0, 1.0, count), np.concatenate([[0.0], np.cumsum(frames_of)]), marks)
 
 
-def telling_time(scene: Scene, ghosts: int = 5) -> float:
-    """A time (s) worth a picture: strong forces, after enough travel for the ghosts, before paths cover each other; without
+def representative_time(scene: Scene, ghosts: int = 5) -> float:
+    """Return a representative time (s): strong forces, after enough travel for the ghosts, before paths cover each other; without
     contacts a third of the way."""
-    if not scene.touches:
+    if not scene.contacts:
         return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
-    i, j = leading(scene).solids
+    i, j = strongest_contact(scene).solids
     apart = scene.solids[j].poses[:, :3, 3] - scene.solids[i].poses[:, :3, 3]
     steps = np.linalg.norm(np.diff(apart, axis=0), axis=1)
     travel = np.concatenate([[0.0], np.cumsum(steps)]) / (SPACING * scene.unit * ghosts)
-    normal = np.sum([touch.normal for touch in scene.touches], axis=0)
-    gap = np.min([np.abs(touch.gap) for touch in scene.touches], axis=0)
-    # A knock that is over at once is no time of its own.
+    normal = np.sum([touch.normal for touch in scene.contacts], axis=0)
+    gap = np.min([np.abs(touch.gap) for touch in scene.contacts], axis=0)
+    # Ignore short peaks of impacts.
     strong = float(np.quantile(normal[normal > 0.0], 0.9)) if np.any(normal > 0.0) else 0.0
     strength = np.minimum(normal / strong, 1.0) if strong > 0.0 else -gap / scene.unit
     late = (scene.t - scene.t[0]) / max(float(np.ptp(scene.t)), 1e-12)
     return float(scene.t[np.argmax(3.0 * strength + np.minimum(travel, 1.0) - 0.5 * late)])
 
 
-def leading(scene: Scene) -> Touching:
-    """The touch with the largest normal force; of a scene of one sample, at that time."""
-    return max(scene.touches, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
+def strongest_contact(scene: Scene) -> ContactDrawing:
+    """Return the contact with the largest normal force; of a scene of one sample, at that time."""
+    return max(scene.contacts, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
 
 
-def pace(speed: float) -> str:
-    """Words for seconds of motion per second of movie.
+def speed_label(speed: float) -> str:
+    """Format seconds of motion per second of movie.
 
     >>> [pace(v) for v in (0.2, 1.0, 3.0, 0.0012)]
     ['slow motion 5×', 'real time', 'fast 3×', 'slow motion 830×']
@@ -66,9 +65,9 @@ def pace(speed: float) -> str:
     return f"{'slow motion' if speed < 1.0 else 'fast'} {rounded:g}×"
 
 
-def strongest(scene: Scene) -> tuple[float, float] | None:
-    """The interval of contact (s) with the largest normal force; None without one."""
-    touch = max((touch for touch in scene.touches if touch.intervals), key=lambda touch: touch.normal.max(), default=None)
+def strongest_interval(scene: Scene) -> tuple[float, float] | None:
+    """Return the interval of contact (s) with the largest normal force; None without one."""
+    touch = max((touch for touch in scene.contacts if touch.intervals), key=lambda touch: touch.normal.max(), default=None)
     if touch is None:
         return None
     peak = scene.t[np.argmax(touch.normal)]
@@ -76,10 +75,10 @@ def strongest(scene: Scene) -> tuple[float, float] | None:
 
 
 def close_up(scene: Scene) -> tuple[float, float] | None:
-    """The span (s) of the strongest contact, where contacts are too short to be seen in the whole run."""
-    whole = float(scene.t[-1] - scene.t[0])
-    near = strongest(scene)
-    if near is None or max(b - a for a, b in scene.contact_intervals()) > 0.12 * whole:
+    """Return the span (s) of the strongest contact if contacts are too short to be seen in the whole run, else None."""
+    duration = float(scene.t[-1] - scene.t[0])
+    near = strongest_interval(scene)
+    if near is None or max(b - a for a, b in scene.contact_intervals()) > 0.12 * duration:
         return None
-    width = max(near[1] - near[0], 1e-6 * whole)
+    width = max(near[1] - near[0], 1e-6 * duration)
     return max(near[0] - 0.4 * width, float(scene.t[0])), min(near[1] + 0.4 * width, float(scene.t[-1]))

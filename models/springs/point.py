@@ -20,7 +20,7 @@ from screwbond.models.springs.stiffness import wrong
 from bondgraph import J0, Block, Element, Graph, Op, Parameter
 from bondgraph.model.domains import TRANSLATION
 from bondgraph.model.model import Visible
-from screws.given import floats, real
+from screws.numeric_arguments import floats, real
 from screws.poses import pose_from_state
 from screws.vectors import dot
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import ModelError, refusal
-from screws.given import floats
+from screws.numeric_arguments import floats
 from screws.poses import is_pose, pose_state
 from screws.rotations import tilde, untilde
 

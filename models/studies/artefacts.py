@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from bondgraph.errors import refusal
 from bondgraph.output.extras import lacking
 from bondgraph.output.progress import Progress
+from screws.renamed import FILES
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,7 @@ def chosen(names: Sequence[str], only: Collection[str], about: str = "") -> tupl
     for word in only:
         if word not in known and word not in names:
             near = difflib.get_close_matches(word, [*known, *names], 1)
+            near = [FILES[word]] if FILES.get(word) in known else near
             cures = ([f'did you mean "{near[0]}"?'] if near else []) + [", ".join(known)]
             raise refusal("E590", f'there is no "{word}" to be written', *cures, about=about, places=())
     return tuple(name for name in names if not only or name in only or PurePath(name).stem in only)

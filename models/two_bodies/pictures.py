@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from screwbond.models.pictures import Scene, from_archive, movie, page, plots, poster
-from screwbond.models.pictures.filling.balances import energies_of, happenings_of
-from screwbond.models.pictures.probe import unrendered
+from screwbond.models.pictures.from_results.energies import energies_of, happenings_of
+from screwbond.models.pictures.probe import rendering_problem
 from screwbond.models.studies.artefacts import Picture, plot
 from screwbond.models.two_bodies.run import ContactRun
 
@@ -25,8 +25,8 @@ def pictures_of(run: ContactRun) -> dict[str, Picture]:
     return {
         "page.html": Picture(lambda path: page(scene(), path)),
         "plots.png": plot(lambda path: plots(scene(), path)),
-        "poster.png": Picture(lambda path: poster(scene(), path), unrendered, 8.0),
-        "movie.mp4": Picture(film, unrendered, 30.0, bar=True),
+        "poster.png": Picture(lambda path: poster(scene(), path), rendering_problem, 8.0),
+        "movie.mp4": Picture(film, rendering_problem, 30.0, bar=True),
     }
 
 
@@ -41,6 +41,6 @@ def contact_scene(run: ContactRun) -> Scene:
         names=run.bodies,
         energies=energies_of(result, [run.contact]),
         intervals=tuple(run.contact_intervals()),
-        happenings=happenings_of(run.result),
+        event_marks=happenings_of(run.result),
         result=result,
     )

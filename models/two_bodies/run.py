@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.bodies import Body
-from screwbond.models.contacts import ContactWarning, Untracked, untracked_place
+from screwbond.models.contacts import ContactWarning, UntrackedContact, find_untracked_contact
 from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
 from screwbond.models.studies.runs import account, ending, sample_times, wall_times
 from screwbond.models.two_bodies.graph import CONTACT, body_names, two_body_graph
@@ -19,12 +19,14 @@ from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any
 from bondgraph.output.short_repr import brief
 from bondgraph.run.results.result import Result
+from screws.renamed import answer_old_names
 from screws.surfaces import Surface
 
 FINE = 400
 """Least count of close samples in an interval of contact."""
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True)
 class ContactRun:
@@ -43,7 +45,7 @@ class ContactRun:
     method: str
     title: str = ""
     notes: tuple[str, ...] = ()
-    untracked: Untracked | None = None
+    untracked_contact: UntrackedContact | None = None
     """A place where the bodies went through each other, found by a search over the run."""
 
     @property
@@ -91,7 +93,7 @@ class ContactRun:
         return {
             "name": self.name,
             **ending(self.result),
-            "notes": [*self.notes, *([str(self.untracked)] if self.untracked else [])],
+            "notes": [*self.notes, *([str(self.untracked_contact)] if self.untracked_contact else [])],
             "peak_force": {"time": when, "value": force},
             "events": {
                 "contact on": kinds["contact on"],
@@ -155,7 +157,7 @@ def run_contact(
     bodies, surfaces = (body1.name, body2.name), (body1.surface, body2.surface)
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
     others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in graph.parts]
-    untracked = untracked_place(result, bodies, surfaces, others)
+    untracked = find_untracked_contact(result, bodies, surfaces, others)
     if untracked is not None:
         warnings.warn(f'"{graph.name}": {untracked}', ContactWarning, stacklevel=2)
     return ContactRun(

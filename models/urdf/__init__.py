@@ -4,7 +4,11 @@ from screwbond.models.urdf.grammar import Ignored
 from screwbond.models.urdf.joints import RobotJoint
 from screwbond.models.urdf.reading import read_urdf
 from screwbond.models.urdf.robot import Robot
-from screwbond.models.urdf.scenes import robot_scene, skinned
-from screwbond.models.urdf.skins import Skin
+from screwbond.models.urdf.scenes import robot_scene, visual_solids
+from screwbond.models.urdf.skins import LinkVisual
 
-__all__ = ["Ignored", "Robot", "RobotJoint", "Skin", "read_urdf", "robot_scene", "skinned"]
+from screws.renamed import answer_old_names
+
+__all__ = ["Ignored", "Robot", "RobotJoint", "LinkVisual", "read_urdf", "robot_scene", "visual_solids"]
+
+answer_old_names(__name__)

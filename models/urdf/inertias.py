@@ -58,7 +58,7 @@ def _seen_from(body: np.ndarray, link: np.ndarray, inertial: Any) -> Total:
 
 
 def _together(parts: Sequence[Total]) -> Total:
-    """As `welded`, of parts that need not be bodies by themselves: points, thin rods, corrections."""
+    """As `combined_inertia`, of parts that need not be bodies by themselves: points, thin rods, corrections."""
     mass = sum(part[0] for part in parts)
     first = sum((part[0] * part[2] for part in parts), np.zeros(3))
     centre = first / mass if mass else np.zeros(3)

@@ -11,13 +11,15 @@ import numpy as np
 from screwbond.models.chains import Tree
 from screwbond.models.urdf.grammar import Ignored
 from screwbond.models.urdf.joints import RobotJoint
-from screwbond.models.urdf.skins import Skin
+from screwbond.models.urdf.skins import LinkVisual
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import brief
-from screws.given import floats
+from screws.numeric_arguments import floats
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @brief
 @dataclass(frozen=True, eq=False)
 class Robot:
@@ -36,7 +38,7 @@ class Robot:
 
     tree: Tree
     joints: tuple[RobotJoint, ...]
-    skins: tuple[Skin, ...] = ()
+    visuals: tuple[LinkVisual, ...] = ()
     ignored: tuple[Ignored, ...] = ()
 
     @property

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from screwbond.models.chains import Tree
 from screwbond.models.chains.checks import as_floats
 from screwbond.models.pictures import Frame, Look, Scene, Solid
-from screwbond.models.pictures.filling.linkages import LINKS, link_courses
+from screwbond.models.pictures.from_results.links import LINKS, link_poses
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh, joined
 from screwbond.models.urdf.robot import Robot
-from screwbond.models.urdf.skins import Skin
+from screwbond.models.urdf.skins import LinkVisual
 
 from bondgraph.errors import caller_place, refusal
 
@@ -32,7 +32,7 @@ def robot_scene(
     t : (k,) s; 0, 1, ... where None.
     title : heading; the robot's name where "".
     frames : links whose frames are shown, with their names.
-    fields : further fields of the scene, such as `view`, `panels` or `happenings`.
+    fields : further fields of the scene, such as `view`, `panels` or `event_marks`.
 
     Raises `ModelError` E529 for coordinates or times of another shape, or a frame that is no link; E527 with nothing to draw.
     """
@@ -41,20 +41,20 @@ def robot_scene(
     rows = np.atleast_2d(given) if given.ndim != 1 else given[:, None] if robot.tree.freedoms == 1 else given[None]
     times = np.arange(len(rows), dtype=float) if t is None else np.atleast_1d(as_floats(t))
     _check(robot, rows, times, frames)
-    solids = skinned(robot.tree, robot.skins, rows)
-    courses = link_courses(robot.tree, rows)
+    solids = visual_solids(robot.tree, robot.visuals, rows)
+    courses = link_poses(robot.tree, rows)
     shown = tuple(Frame(courses[robot.tree.index(link)], label=(link, "")) for link in frames)
     view = np.array(VIEW) / np.linalg.norm(VIEW)
     filled: dict[str, Any] = {"view": view, "up": np.array([0.0, 0.0, 1.0]), "frames": shown, "size": _size(solids)}
     return Scene(title or robot.name, times, tuple(solids), **{**filled, **fields})
 
 
-def skinned(tree: Tree, skins: Sequence[Skin], rows: Array) -> list[Solid]:
+def visual_solids(tree: Tree, skins: Sequence[LinkVisual], rows: Array) -> list[Solid]:
     """The links of a tree that have skins, as solids, at joint coordinates (k, n)."""
-    own: dict[str, list[Skin]] = {}
+    own: dict[str, list[LinkVisual]] = {}
     for skin in skins:
         own.setdefault(skin.link, []).append(skin)
-    solids, courses = [], link_courses(tree, rows)
+    solids, courses = [], link_poses(tree, rows)
     for link, parts in own.items():
         body = LINKS[_bodies_below(tree, link) % len(LINKS)]
         mesh = joined(*(skin.mesh.painted(skin.colour or body) for skin in parts))
@@ -83,7 +83,7 @@ def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> No
         raise refusal("E529", title, cure, about=robot.name, places=where)
     if not (np.all(np.isfinite(rows)) and np.all(np.isfinite(times))):
         raise refusal("E529", "coordinates or times hold what is no finite number", "numbers", about=robot.name, places=where)
-    if not (robot.skins or frames):
+    if not (robot.visuals or frames):
         cures = ('read_urdf(..., meshes="collision") or "visual"', f'frames=("{known[-1]}",)')
         raise refusal("E527", f"{robot.name} has no shapes, so there is nothing to draw", *cures, about=robot.name, places=where)
     for link in frames:

@@ -31,7 +31,7 @@ Packages = Mapping[str, str | os.PathLike[str]]
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Skin:
+class LinkVisual:
     """A shape on a link: its mesh in the frame of the link, and its colour "#rrggbb" where the file gives one."""
 
     link: str
@@ -41,10 +41,10 @@ class Skin:
 
 def skins_of(
     file: Path, parsed: Any, kind: str, links: Mapping[str, int], packages: Packages
-) -> tuple[list[Skin], list[Problem]]:
+) -> tuple[list[LinkVisual], list[Problem]]:
     """Shapes of the links (name -> line), of the `kind` "collision" or "visual"; E527 for meshes that cannot be had."""
     colours = {material.name: material.color for material in parsed.materials if material.color is not None}
-    skins: list[Skin] = []
+    skins: list[LinkVisual] = []
     problems: list[Problem] = []
     read: dict[Path, Mesh] = {}
     for link in parsed.links:
@@ -60,7 +60,7 @@ def skins_of(
                 continue
             H = np.eye(4) if shape.origin is None else np.asarray(shape.origin, dtype=float)
             material = getattr(shape, "material", None)
-            skins.append(Skin(link.name, mesh.moved(H), _colour(material, colours)))
+            skins.append(LinkVisual(link.name, mesh.moved(H), _colour(material, colours)))
     return skins, problems
 
 

@@ -1,12 +1,13 @@
-"""Contact of two surfaces: poses, surfaces and coordinates in; closest points, contact rates and relative poses out."""
+"""Contact of two curved surfaces: closest points, contact coordinates and their rates, relative pose and curvature."""
 
-from screws.contact.closest import ContactCoordinates, closest_points, contact_places, is_convex
+from screws.contact.closest import ContactCoordinates, all_closest_points, closest_points, is_convex
 from screws.contact.kinematics import contact_pose, contact_rates, drift, motion_rate, relative_curvature, relative_pose
+from screws.renamed import answer_old_names
 
 __all__ = [
     "ContactCoordinates",
     "closest_points",
-    "contact_places",
+    "all_closest_points",
     "contact_pose",
     "contact_rates",
     "drift",
@@ -15,3 +16,5 @@ __all__ = [
     "relative_curvature",
     "relative_pose",
 ]
+
+answer_old_names(__name__)

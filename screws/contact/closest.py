@@ -1,4 +1,4 @@
-"""Closest points of two surfaces in any relative pose: separated, touching, or overlapping moderately."""
+"""Closest points of two surfaces in any relative pose (separated, touching, overlapping moderately), by a Newton iteration."""
 
 from __future__ import annotations
 
@@ -7,14 +7,116 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screws.contact.starts import Bodies, Pair, common_samples, facing_pair, starting_pairs
-from screws.contact.stationary import Stationary, polished, seen
+from screws.contact.initial_guesses import Bodies, Pair, common_samples, facing_pair, starting_pairs
 from screws.errors import GeometryError
 from screws.poses import is_pose
 from screws.surfaces.closed import Ellipsoid, Sphere
-from screws.surfaces.nearest import Samples, bounded_samples, normalised
+from screws.surfaces.frames import Geometry
+from screws.surfaces.nearest import Samples, after_step, bounded_samples, normalised
 from screws.surfaces.single_chart import Cylinder, Plane
 from screws.surfaces.surface import Surface
+
+
+@dataclass(frozen=True)
+class StationaryPair:
+    """Pair of surface points seen in object 1: tangential offset and tilt (0 at a solution), gap, curvatures."""
+
+    pair: Pair
+    M1: np.ndarray
+    M2: np.ndarray
+    K1: np.ndarray
+    K2: np.ndarray
+    p1: np.ndarray
+    p2: np.ndarray
+    across: np.ndarray
+    """[x1 y1]^T [x2 y2] (2, 2)."""
+    offset: np.ndarray
+    """[x1 y1]^T (p2 - p1) (2,), m."""
+    tilt: np.ndarray
+    """[x1 y1]^T z2 (2,)."""
+    gap: float
+    facing: float
+    """z1 . z2, -1 at the solution."""
+
+    def residual(self, length: float) -> float:
+        """Return the norm of the residual, dimensionless."""
+        return float(np.sqrt(self.offset @ self.offset / length**2 + self.tilt @ self.tilt))
+
+    def curvatures(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return K1 and K2 (2, 2), both in the tangent axes of Gauss frame 1."""
+        return self.K1, self.across @ self.K2 @ self.across.T
+
+
+def evaluate(bodies: Bodies, pair: Pair) -> StationaryPair:
+    """Return the residual and curvatures of a pair of surface points."""
+    g1: Geometry = bodies.surface1.geometry(pair.q1, pair.chart1)
+    g2: Geometry = bodies.surface2.geometry(pair.q2, pair.chart2)
+    F1, F2 = np.asarray(g1.H, dtype=float), bodies.H_1_2 @ np.asarray(g2.H, dtype=float)
+    tangents, z1 = F1[:3, :2].T, F1[:3, 2]
+    delta = F2[:3, 3] - F1[:3, 3]
+    return StationaryPair(
+        pair,
+        np.asarray(g1.M, dtype=float),
+        np.asarray(g2.M, dtype=float),
+        np.asarray(g1.K, dtype=float),
+        np.asarray(g2.K, dtype=float),
+        F1[:3, 3],
+        F2[:3, 3],
+        tangents @ F2[:3, :2],
+        tangents @ delta,
+        tangents @ F2[:3, 2],
+        float(z1 @ delta),
+        float(z1 @ F2[:3, 2]),
+    )
+
+
+def solve_stationarity(bodies: Bodies, start: Pair, max_iterations: int = 60) -> StationaryPair | None:
+    """Solve for the stationary pair by a Newton iteration with line search, to rounding; None without convergence."""
+    surface1, surface2, length = bodies.surface1, bodies.surface2, bodies.length
+    current = evaluate(bodies, start)
+    for _ in range(max_iterations):
+        residual = current.residual(length)
+        if not np.isfinite(residual):
+            return None
+        if residual == 0.0:
+            return current
+        a, b = _newton_step(current, length)
+        longest = max(np.hypot(*a) / surface1.size, np.hypot(*b) / surface2.size, 1e-300)
+        fraction = min(1.0, 0.4 / longest)
+        best = None
+        for _ in range(9):
+            q1, chart1 = after_step(surface1, current.pair.q1, current.pair.chart1, current.M1, fraction * a)
+            q2, chart2 = after_step(surface2, current.pair.q2, current.pair.chart2, current.M2, fraction * b)
+            trial = evaluate(bodies, Pair(q1, chart1, q2, chart2))
+            if best is None or trial.residual(length) < best.residual(length):
+                best = trial
+            if trial.residual(length) < (1.0 - 0.25 * fraction) * residual or residual < 1e-9:
+                break
+            fraction *= 0.4
+        assert best is not None
+        if best.residual(length) >= residual:
+            return current if _converged(current, length) else None
+        current = best
+    return current if _converged(current, length) else None
+
+
+def _converged(current: StationaryPair, length: float) -> bool:
+    # Rounding of the positions limits the offset; near a curvature limit half of the digits are lost.
+    rounding = float(np.max(np.abs([current.p1, current.p2]))) / length
+    return current.residual(length) < 1e-11 * max(1.0, rounding)
+
+
+def _newton_step(current: StationaryPair, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tangential steps (2,), (2,) in m on both surfaces, along the axes of their Gauss frames."""
+    J = np.zeros((4, 4))
+    J[:2, :2] = -(np.eye(2) + current.gap * current.K1) / length
+    J[:2, 2:] = current.across / length
+    J[2:, :2] = -current.facing * current.K1
+    J[2:, 2:] = current.across @ current.K2
+    # Dimensionless residuals, and steps in lengths, so that the least-squares cut-off has a meaning.
+    F = np.concatenate([current.offset / length, current.tilt])
+    step = -np.linalg.lstsq(J * length, F, rcond=1e-12)[0] * length
+    return step[:2], step[2:]
 
 
 @dataclass(frozen=True)
@@ -37,10 +139,10 @@ class ContactCoordinates:
     d: float
 
 
-# Product of the relative curvatures below this part of the curvatures' scale squared: no isolated closest point.
-_FLAT = 1e-9
-# Overlap that leaves less than this part of it counts as beyond the limit: for spheres, 90 % of the sum of the radii.
-_LIMIT = 1e-2
+# Relative curvature, as a share of the squared curvature scale, below which closest points are not isolated.
+_FLAT_SHARE = 1e-9
+# Share of the relative curvature that must remain in an overlap: for spheres the limit is 90 % of the sum of the radii.
+_OVERLAP_SHARE = 1e-2
 
 
 def closest_points(
@@ -50,7 +152,7 @@ def closest_points(
     guess: ContactCoordinates | None = None,
     near: np.ndarray | None = None,
 ) -> ContactCoordinates:
-    """Contact coordinates of two bodies: the pair of points with opposite normals along their common line.
+    """Find the contact coordinates of two bodies: the pair of points with opposite normals along their common line.
 
     Separated bodies get their closest points; overlapping ones the pair that continues these into penetration, d < 0.
 
@@ -59,7 +161,7 @@ def closest_points(
     surface1, surface2 : in the object frames O1, O2.
     H_1_2 : pose (4, 4) of O2 in O1.
     guess : coordinates of a nearby pose, tried first.
-    near : point (3,) of body 1, m: where there are several places of nearness, the one that is nearest to it.
+    near : point (3,) of body 1, m; of several local minima of the distance, the nearest to it is chosen.
 
     Raises `GeometryError` g121 no pair found, G122 no isolated pair (flat on flat, parallel cylinders, a focal distance), G123
     overlap beyond the curvature limit, G124 H_1_2 is not a pose.
@@ -79,30 +181,31 @@ def closest_points(
         raise GeometryError("G122", title, "a surface with some curvature in every direction in place of one of them")
     if guess is not None:
         start = Pair(np.asarray(guess.q1, dtype=float), guess.chart1, np.asarray(guess.q2, dtype=float), guess.chart2)
-        continued = _continued(bodies, start)
+        continued = _from_guess(bodies, start)
         if continued is not None:
             return _coordinates(bodies, continued)
     if near is None and all(not surface.has_edge and is_convex(surface) for surface in (surface1, surface2)):
         only = _between_convex(bodies)
         if only is not None:
             return _coordinates(bodies, only)
-    found, verdicts, places = _places(bodies)
-    if not places:
-        raise _refusal(bodies, found, verdicts)
-    chosen = places[0] if near is None else min(places, key=lambda pair: float(np.linalg.norm(pair.p1 - near)))
+    pairs, verdicts, minima = _local_minima(bodies)
+    if not minima:
+        raise _search_error(bodies, pairs, verdicts)
+    chosen = minima[0] if near is None else min(minima, key=lambda pair: float(np.linalg.norm(pair.p1 - near)))
     return _coordinates(bodies, chosen)
 
 
-def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
-    """All places of nearness that a global search finds: overlapping ones first, the shallowest of them first, then separated
-    ones by their gap. Two convex bodies have one; an ellipsoid across a trough has two. G122, G124 as `closest_points`."""
+def all_closest_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
+    """Return all local minima of the distance that a global search finds: overlapping ones first, the shallowest first, then
+    separated ones by their gap. Two convex bodies have one; an ellipsoid across a trough has two. G122, G124 as
+    `closest_points`."""
     bodies = _bodies(surface1, surface2, H_1_2)
-    return [_coordinates(bodies, pair) for pair in _places(bodies)[2]]
+    return [_coordinates(bodies, pair) for pair in _local_minima(bodies)[2]]
 
 
 @functools.lru_cache(maxsize=256)
 def is_convex(surface: Surface) -> bool:
-    """Whether no sample of a surface is curved inward: two such bodies touch in one place only."""
+    """Return True if no sample of the surface is curved inward; two such bodies touch at one point only."""
     if isinstance(surface.shape, (Plane, Cylinder, Sphere, Ellipsoid)):
         return True
     samples = bounded_samples(surface)
@@ -110,27 +213,27 @@ def is_convex(surface: Surface) -> bool:
     return all(float(np.linalg.eigvalsh(np.asarray(K, dtype=float))[0]) >= -1e-9 / surface.size for K in bends)
 
 
-_DISTINCT = 1e-3
-"""Distance of two places, in sizes of the bodies, below which they are the same."""
+_MERGE_DISTANCE = 1e-3
+"""Distance in body sizes below which two local minima count as one."""
 
 
-def _places(bodies: Bodies) -> tuple[list[Stationary], list[str], list[Stationary]]:
-    """Stationary pairs that face each other, a verdict on each, and the distinct places of nearness among them, in order."""
+def _local_minima(bodies: Bodies) -> tuple[list[StationaryPair], list[str], list[StationaryPair]]:
+    """Return the stationary pairs that face each other, a verdict on each, and the distinct local minima in order."""
     samples1, samples2 = common_samples(bodies)
-    reached = (polished(bodies, start) for start in starting_pairs(bodies, samples1, samples2))
-    found = [pair for pair in reached if pair is not None and pair.facing < 0.0 and _in_range(bodies, pair)]
-    verdicts = [_verdict(pair) for pair in found]
-    sound = [pair for pair, verdict in zip(found, verdicts, strict=True) if verdict == ""]
-    overlapping = [pair for pair in sound if pair.gap < 0.0 and _inside(bodies, pair, samples1, samples2)]
-    separated = [pair for pair in sound if pair.gap >= 0.0]
+    solutions = (solve_stationarity(bodies, start) for start in starting_pairs(bodies, samples1, samples2))
+    pairs = [pair for pair in solutions if pair is not None and pair.facing < 0.0 and _in_range(bodies, pair)]
+    verdicts = [_verdict(pair) for pair in pairs]
+    valid = [pair for pair, verdict in zip(pairs, verdicts, strict=True) if verdict == ""]
+    overlapping = [pair for pair in valid if pair.gap < 0.0 and _inside(bodies, pair, samples1, samples2)]
+    separated = [pair for pair in valid if pair.gap >= 0.0]
     overlapping.sort(key=lambda pair: -pair.gap)
     separated.sort(key=lambda pair: pair.gap)
-    places: list[Stationary] = []
+    minima: list[StationaryPair] = []
     for pair in [*overlapping, *separated]:
-        apart = (np.linalg.norm(pair.p1 - other.p1) + np.linalg.norm(pair.p2 - other.p2) for other in places)
-        if all(distance > _DISTINCT * bodies.length for distance in apart):
-            places.append(pair)
-    return found, verdicts, places
+        distances = (np.linalg.norm(pair.p1 - other.p1) + np.linalg.norm(pair.p2 - other.p2) for other in minima)
+        if all(distance > _MERGE_DISTANCE * bodies.length for distance in distances):
+            minima.append(pair)
+    return pairs, verdicts, minima
 
 
 def _bodies(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> Bodies:
@@ -140,62 +243,63 @@ def _bodies(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> Bodies:
     return Bodies(surface1, surface2, np.asarray(H_1_2, dtype=float))
 
 
-def _continued(bodies: Bodies, start: Pair) -> Stationary | None:
-    """The stationary pair reached from a guess, if it is sound and near the guess; else None."""
-    before = seen(bodies, start)
-    pair = polished(bodies, start, steps=12)
+def _from_guess(bodies: Bodies, guess: Pair) -> StationaryPair | None:
+    """Return the stationary pair reached from a guess, or None if it is not a minimum or lies far from the guess."""
+    initial = evaluate(bodies, guess)
+    pair = solve_stationarity(bodies, guess, max_iterations=12)
     if pair is None or pair.facing > 0.0 or _verdict(pair) or not _in_range(bodies, pair):
         return None
-    near1 = np.linalg.norm(pair.p1 - before.p1) < 0.3 * bodies.surface1.size
-    near2 = np.linalg.norm(pair.p2 - before.p2) < 0.3 * bodies.surface2.size
+    near1 = np.linalg.norm(pair.p1 - initial.p1) < 0.3 * bodies.surface1.size
+    near2 = np.linalg.norm(pair.p2 - initial.p2) < 0.3 * bodies.surface2.size
     return pair if near1 and near2 else None
 
 
-def _between_convex(bodies: Bodies) -> Stationary | None:
-    """The closest points of two convex bodies that are apart: such a pair is the only one, so that the first that is found will
-    do. None where none is found at once, or the bodies overlap: then several pairs face each other."""
+def _between_convex(bodies: Bodies) -> StationaryPair | None:
+    """Return the closest points of two separated convex bodies, from one start: such a pair is unique. None if the iteration
+    fails or the bodies overlap, where several pairs face each other."""
     start = facing_pair(bodies)
-    pair = None if start is None else polished(bodies, start)
+    pair = None if start is None else solve_stationarity(bodies, start)
     if pair is None or pair.facing > 0.0 or pair.gap < 0.0 or _verdict(pair) or not _in_range(bodies, pair):
         return None
     return pair
 
 
-def _in_range(bodies: Bodies, pair: Stationary) -> bool:
-    places = ((bodies.surface1, pair.pair.q1), (bodies.surface2, pair.pair.q2))
-    return all(not surface.has_edge or surface.edge_margin(q) >= 0.0 for surface, q in places)
+def _in_range(bodies: Bodies, pair: StationaryPair) -> bool:
+    coordinates = ((bodies.surface1, pair.pair.q1), (bodies.surface2, pair.pair.q2))
+    return all(not surface.has_edge or surface.edge_margin(q) >= 0.0 for surface, q in coordinates)
 
 
-def _verdict(pair: Stationary) -> str:
-    """Empty for a genuine minimum of the gap (d >= 0) or its continuation (d < 0); else flat, overlap or saddle.
+def _verdict(pair: StationaryPair) -> str:
+    """Classify a pair: "" for a minimum of the gap (d >= 0) or its continuation (d < 0), else "flat", "overlap" or "saddle".
 
     The second variation of the gap is [[A, 0], [0, K2]] + [[I, -I], [-I, I]] / d; it is positive where I + d A and
-    A + K2 + d K2 A are. In penetration the second is followed from d = 0 down: its zero is the curvature limit.
+    A + K2 + d K2 A are. In penetration d decreases from 0; the first zero of the second matrix's determinant is the curvature
+    limit.
     """
     A, K = pair.curvatures()
     scale = max(float(np.max(np.abs(A))), float(np.max(np.abs(K))))
-    floor = _FLAT * scale * scale
+    floor = _FLAT_SHARE * scale * scale
     touching = A + K
-    det0, trace0 = float(np.linalg.det(touching)), float(np.trace(touching))
+    determinant0, trace0 = float(np.linalg.det(touching)), float(np.trace(touching))
     quadratic = float(np.linalg.det(A) * np.linalg.det(K))
-    end = det0 + (d := pair.gap) * (linear := _mixed(touching, K @ A)) + d * d * quadratic
+    determinant = determinant0 + (d := pair.gap) * (linear := _mixed(touching, K @ A)) + d * d * quadratic
     if scale == 0.0:
         return "flat"
     if d < 0.0:
-        if abs(det0) <= floor:
+        if abs(determinant0) <= floor:
             return "flat"
-        if det0 < 0.0 or trace0 < 0.0:
+        if determinant0 < 0.0 or trace0 < 0.0:
             return "saddle"
-        limit = max(floor, _LIMIT * det0)
-        if end <= limit:
+        limit = max(floor, _OVERLAP_SHARE * determinant0)
+        if determinant <= limit:
             return "overlap"
-        turning = -linear / (2.0 * quadratic) if quadratic > 0.0 else -np.inf
-        lowest = det0 + turning * linear + turning**2 * quadratic if d < turning < 0.0 else end
+        vertex = -linear / (2.0 * quadratic) if quadratic > 0.0 else -np.inf
+        lowest = determinant0 + vertex * linear + vertex**2 * quadratic if d < vertex < 0.0 else determinant
         return "overlap" if lowest <= limit else ""
     B = np.eye(2) + d * A
     focal = float(np.linalg.eigvalsh(B)[0])
     bound = max(1.0, d * scale)
-    if abs(end) <= floor * bound or abs(focal) <= _FLAT * bound:
+    if abs(determinant) <= floor * bound or abs(focal) <= _FLAT_SHARE * bound:
         return "flat"
     if focal < 0.0:
         return "saddle"
@@ -204,42 +308,42 @@ def _verdict(pair: Stationary) -> str:
 
 
 def _mixed(X: np.ndarray, Y: np.ndarray) -> float:
-    """d/dt det(X + t Y) at t = 0."""
+    """Return d/dt det(X + t Y) at t = 0."""
     return float(X[0, 0] * Y[1, 1] + Y[0, 0] * X[1, 1] - X[0, 1] * Y[1, 0] - Y[0, 1] * X[1, 0])
 
 
-def _inside(bodies: Bodies, pair: Stationary, samples1: Samples, samples2: Samples) -> bool:
-    """Whether the point of each body lies within the other, judged at the nearest sample."""
+def _inside(bodies: Bodies, pair: StationaryPair, samples1: Samples, samples2: Samples) -> bool:
+    """Return True if the point of each body lies within the other, judged at the nearest sample."""
     depth = abs(pair.gap)
-    return _below(pair.p2, samples1, depth) and _below(bodies.in_second(pair.p1), samples2, depth)
+    return _is_below(pair.p2, samples1, depth) and _is_below(bodies.in_second(pair.p1), samples2, depth)
 
 
-def _below(point: np.ndarray, samples: Samples, depth: float) -> bool:
+def _is_below(point: np.ndarray, samples: Samples, depth: float) -> bool:
     line = point - samples.points
     square = np.einsum("ij,ij->i", line, line)
     nearest = int(np.argmin(square))
-    # The partner point itself lies at the distance `depth`, straight above.
+    # The partner point lies straight above, at the distance `depth`.
     return bool(square[nearest] >= depth * depth or line[nearest] @ samples.normals[nearest] < 0.0)
 
 
-def _coordinates(bodies: Bodies, pair: Stationary) -> ContactCoordinates:
+def _coordinates(bodies: Bodies, pair: StationaryPair) -> ContactCoordinates:
     q1, chart1 = normalised(bodies.surface1, pair.pair.q1, pair.pair.chart1)
     q2, chart2 = normalised(bodies.surface2, pair.pair.q2, pair.pair.chart2)
-    final = seen(bodies, Pair(q1, chart1, q2, chart2))
+    final = evaluate(bodies, Pair(q1, chart1, q2, chart2))
     c = final.across[0, 0] - final.across[1, 1]
     s = -(final.across[0, 1] + final.across[1, 0])
     return ContactCoordinates(q1, chart1, q2, chart2, float(np.arctan2(s, c)), final.gap)
 
 
-def _refusal(bodies: Bodies, found: list[Stationary], verdicts: list[str]) -> GeometryError:
+def _search_error(bodies: Bodies, pairs: list[StationaryPair], verdicts: list[str]) -> GeometryError:
     names = f"{bodies.surface1.name} and {bodies.surface2.name}"
     if "flat" in verdicts and not any(v in ("overlap", "") for v in verdicts):
-        gap = found[verdicts.index("flat")].gap
+        gap = pairs[verdicts.index("flat")].gap
         title = f"{names} have no isolated closest points at a gap of {gap:g} m: the relative curvature K2 (d A + I) + A "
         title += "is singular, as for flat on flat, a cylinder along a plane, or at a focal distance"
         return GeometryError("G122", title, "a surface with some curvature in every direction, or another pose")
-    if "overlap" in verdicts or any(pair.gap < 0.0 for pair in found):
-        gap = max(pair.gap for pair in found if pair.gap < 0.0)
+    if "overlap" in verdicts or any(pair.gap < 0.0 for pair in pairs):
+        gap = max(pair.gap for pair in pairs if pair.gap < 0.0)
         title = f"{names} overlap beyond the curvature limit: no shallow pair of points with opposite normals is left "
         title += f"(the shallowest has a gap of {gap:g} m)"
         return GeometryError("G123", title, "start with the bodies apart or in light contact")

@@ -1,5 +1,4 @@
-"""Generalised contact kinematics (Visser 2002, section 3, corrected): relative twist -> contact coordinate rates, drawn back
-from where they have drifted."""
+"""Generalised contact kinematics (Visser 2002, section 3, corrected): relative twist -> contact coordinate rates; drift."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from screws.vectors import dot
 
 
 def contact_pose(alpha: Scalar, d: Scalar) -> np.ndarray:
-    """Pose H_C1_C2 (4, 4) of Gauss frame 2 in Gauss frame 1 (Visser 2002, eq. 12-14).
+    """Return the pose H_C1_C2 (4, 4) of Gauss frame 2 in Gauss frame 1 (Visser 2002, eq. 12-14).
 
     R = [[cos a, -sin a], [-sin a, -cos a]]; the printed sign of the last entry of (14) is wrong: z2 = -z1 needs a
     reflection. alpha is Montana's angle, about z2.
@@ -24,12 +23,12 @@ def contact_pose(alpha: Scalar, d: Scalar) -> np.ndarray:
 
 
 def relative_pose(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> np.ndarray:
-    """Pose H_O1_O2 (4, 4) of object 2 in object 1 from the six contact coordinates."""
+    """Return the pose H_O1_O2 (4, 4) of object 2 in object 1 from the six contact coordinates."""
     return product(product(g1.H, contact_pose(alpha, d)), inverse(g2.H))
 
 
 def relative_curvature(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> tuple[tuple[Scalar, ...], ...]:
-    """A = R K1 R, B = d A + I and S = K2 B + A, each as its entries (11, 12, 21, 22).
+    """Return A = R K1 R, B = d A + I and S = K2 B + A, each as its entries (11, 12, 21, 22).
 
     S is regular wherever the contact coordinates are; det S > 0 for a convex pair at every d >= 0.
     """
@@ -51,7 +50,7 @@ def relative_curvature(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> 
 def contact_rates(
     g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, Scalar, Scalar]:
-    """Rates of the contact coordinates for a relative twist, gap of either sign.
+    """Return the rates of the contact coordinates for a relative twist, gap of either sign.
 
     Parameters
     ----------
@@ -70,13 +69,13 @@ def contact_rates(
     vx, vy = T[3], T[4]
     r1 = g2.K[0, 0] * vx + g2.K[0, 1] * vy - T[1]
     r2 = g2.K[0, 1] * vx + g2.K[1, 1] * vy + T[0]
-    over = 1.0 / (s11 * s22 - s12 * s21)
-    y1, y2 = (s22 * r1 - s12 * r2) * over, (s11 * r2 - s21 * r1) * over
+    inverse_determinant = 1.0 / (s11 * s22 - s12 * s21)
+    y1, y2 = (s22 * r1 - s12 * r2) * inverse_determinant, (s11 * r2 - s21 * r1) * inverse_determinant
     c, s = cos(alpha), sin(alpha)
     m1, n1 = c * y1 - s * y2, -(s * y1 + c * y2)
     m2, n2 = b11 * y1 + b12 * y2 - vx, b12 * y1 + b22 * y2 - vy
     v1, v2 = n1 / g1.M[1, 1], n2 / g2.M[1, 1]
-    # The surfaces know 1 / |c_u| already.
+    # The surface formulas have computed 1 / |c_u| already.
     u1 = (m1 - g1.M[0, 1] * v1) * (1.0 / g1.M[0, 0])
     u2 = (m2 - g2.M[0, 1] * v2) * (1.0 / g2.M[0, 0])
     alphadot = T[2] + (g1.T[0] * m1 + g1.T[1] * n1) + (g2.T[0] * m2 + g2.T[1] * n2)
@@ -84,7 +83,7 @@ def contact_rates(
 
 
 def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> np.ndarray:
-    """Small displacement (6,) of body 2 from where its contact coordinates say to where it is, in C2: rad, m.
+    """Return the small displacement (6,) of body 2 from the pose of its contact coordinates to its actual pose, in C2: rad, m.
 
     Parameters
     ----------
@@ -112,10 +111,10 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
 
 
 def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """How fast the bodies turn, and pass along each other over their curvature, rad/s: it knows no unit of length.
+    """Return the rate of rotation, and of sliding over the curvature, rad/s; independent of the unit of length.
 
     |omega| + |v| |S| of the twist T of body 2 relative to body 1 in C2, sums of sizes, S = K2 B + A the relative curvature.
-    What drifts does so by motion; drawn back at this rate, an error is forgotten within a radian of it.
+    Contact coordinates drift in proportion to the motion; a correction at this rate removes an error within a radian of it.
     """
     s11, _, _, s22 = relative_curvature(g1, g2, alpha, d)[2]
     turning = absolute(T[0]) + absolute(T[1]) + absolute(T[2])

@@ -1,7 +1,7 @@
-"""Numbers of a body's shape in -> frozen records of balls, capsules, boxes, half-spaces and hulls, placed in the body.
+"""Solids for collision detection: balls, capsules, boxes, half-spaces and convex hulls, placed in a body.
 
-A shape has its own frame; `position` and `quaternion` say where that lies in the body. These are solids that a search for
-contact candidates knows; a curved surface whose Gauss frame matters is one of `screws.surfaces`.
+A shape has its own frame, whose pose in the body is `position` and `quaternion`. Curved surfaces with Gauss frames are in
+`screws.surfaces`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.given import fixed_floats, floats, real, reals, shown
+from screws.numeric_arguments import fixed_floats, floats, real, reals, shown
 from screws.poses import pose_from_state
 
 __all__ = ["Ball", "Box", "Capsule", "HalfSpace", "Hull", "Solid"]
 
 UNIT_TOLERANCE = 1e-3
-"""A quaternion whose norm is off by more than this is refused."""
+"""Largest deviation of a quaternion's norm from 1."""
 
 
 def _length(owner: str, name: str, value: Any) -> float:
@@ -30,18 +30,18 @@ def _length(owner: str, name: str, value: Any) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Solid:
-    """What every shape has: where its frame lies in the body. Raises `GeometryError` G142 for a place that is none."""
+    """Base of all shapes: the pose of the shape's frame in the body. Raises `GeometryError` G142 for an invalid pose."""
 
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Origin of the shape's frame in the body's, m."""
     quaternion: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
-    """Shape to body, real part first."""
+    """Rotation from shape to body, real part first."""
 
     def __post_init__(self) -> None:
         p, q = reals(self.position, 3), reals(self.quaternion, 4)
         if p is None or q is None or abs(float(np.linalg.norm(q)) - 1.0) > UNIT_TOLERANCE:
-            given = f"position {shown(self.position)}, quaternion {shown(self.quaternion)}"
-            title = f"the place of a {type(self).__name__} in its body is none: {given}"
+            text = f"position {shown(self.position)}, quaternion {shown(self.quaternion)}"
+            title = f"the place of a {type(self).__name__} in its body is none: {text}"
             raise GeometryError("G142", title, "three finite numbers in m, and a unit quaternion (w, x, y, z)")
         q = q / np.linalg.norm(q)
         object.__setattr__(self, "position", tuple(map(float, p)))
@@ -54,12 +54,12 @@ class Solid:
 
     @property
     def half(self) -> np.ndarray:
-        """Half lengths (3,), m, of the box around the origin that holds the core of the shape, which `radius` thickens."""
+        """Half lengths (3,), m, of the box around the origin that holds the core of the shape, to which `radius` is added."""
         raise NotImplementedError
 
     @property
     def radius(self) -> float:
-        """Of the ball that is moved over the core, m; 0 for sharp shapes."""
+        """Radius added around the core, m; 0 for sharp shapes."""
         return 0.0
 
 
@@ -80,12 +80,12 @@ class Ball(Solid):
 
     @property
     def half(self) -> np.ndarray:
-        """A point."""
+        """Half lengths of a point: zero."""
         return np.zeros(3)
 
     @property
     def radius(self) -> float:
-        """The ball's own."""
+        """Radius of the ball."""
         return self.size
 
 
@@ -96,7 +96,7 @@ class Capsule(Solid):
     size: float
     """Radius, m."""
     length: float
-    """Of the segment between the centres of both caps, m."""
+    """Length of the segment between the centres of both caps, m."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,12 +105,12 @@ class Capsule(Solid):
 
     @property
     def half(self) -> np.ndarray:
-        """A segment."""
+        """Half lengths of the segment."""
         return np.array([0.0, 0.0, 0.5 * self.length])
 
     @property
     def radius(self) -> float:
-        """Of the caps."""
+        """Radius of the caps."""
         return self.size
 
 
@@ -132,7 +132,7 @@ class Box(Solid):
 
     @property
     def half(self) -> np.ndarray:
-        """Of all three edges."""
+        """Half edges."""
         return 0.5 * np.array([self.a, self.b, self.c])
 
 
@@ -142,40 +142,40 @@ class HalfSpace(Solid):
 
     @property
     def half(self) -> np.ndarray:
-        """Without end."""
+        """Infinite half lengths."""
         return np.full(3, np.inf)
 
 
 @dataclass(frozen=True, eq=False)
 class Hull(Solid):
-    """The convex hull of points; what is found of it beyond half-spaces needs the package `coal`."""
+    """Convex hull of points; except against half-spaces, it needs the package `coal`."""
 
     points: np.ndarray = field(repr=False)
-    """(n, 3), m, in the shape's frame; at least four that do not lie in one plane. Points within the hull are dropped."""
+    """Points (n, 3), m, in the shape's frame; at least four that do not lie in one plane. Points within the hull are dropped."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         listed = isinstance(self.points, (list, tuple)) or (isinstance(self.points, np.ndarray) and self.points.ndim > 0)
         count = len(self.points) if listed else 0
-        given = floats(self.points, (count, 3))
-        if given is None or len(given) < 4 or _flat(given):
+        points = floats(self.points, (count, 3))
+        if points is None or len(points) < 4 or _is_flat(points):
             title = f"the points of a hull enclose no volume: {shown(self.points)}"
             raise GeometryError("G143", title, "an array (n, 3) of finite numbers, n >= 4, that do not lie in one plane")
-        object.__setattr__(self, "points", fixed_floats(_extreme(given)))
+        object.__setattr__(self, "points", fixed_floats(_hull_corners(points)))
 
     @property
     def half(self) -> np.ndarray:
-        """Of the box about the shape's origin that holds all points."""
+        """Half lengths of the box about the shape's origin that holds all points."""
         return np.max(np.abs(self.points), axis=0)
 
 
-def _flat(points: np.ndarray) -> bool:
+def _is_flat(points: np.ndarray) -> bool:
     spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
     return bool(spread[2] <= 1e-9 * spread[0])
 
 
-def _extreme(points: np.ndarray) -> np.ndarray:
-    """The corners of the hull among the points."""
+def _hull_corners(points: np.ndarray) -> np.ndarray:
+    """Return the corners of the hull among the points."""
     from scipy.spatial import ConvexHull
 
     return points[np.sort(ConvexHull(points).vertices)]

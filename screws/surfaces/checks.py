@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.given import real, reals, shown
+from screws.numeric_arguments import real, reals, shown
 from screws.surfaces import charts
 from screws.surfaces.frames import Geometry
 from screws.surfaces.surface import Surface
 
 
-def positive(kind: str, **sizes: Any) -> None:
+def check_positive(kind: str, **sizes: Any) -> None:
     """Refuse sizes that are not positive, finite numbers (G101)."""
     for name, value in sizes.items():
         number = real(value)
@@ -23,25 +23,25 @@ def positive(kind: str, **sizes: Any) -> None:
             raise GeometryError("G101", f"{name} of the {kind} is {shown(value)} m", "a positive, finite length in m")
 
 
-def numbers(kind: str, parameters: Any) -> dict[str, float]:
-    """Parameters by the text of their names, refused where one is no finite number (G101)."""
+def checked_parameters(kind: str, parameters: Any) -> dict[str, float]:
+    """Return parameters by the text of their names; G101 if one is not a finite number."""
     for key, value in dict(parameters or {}).items():
         if not np.isfinite(real(value)):
             raise GeometryError("G101", f"the parameter {key} of the {kind} is {shown(value)}", "a finite number")
     return {str(key): real(value) for key, value in dict(parameters or {}).items()}
 
 
-def span(kind: str, axis: str, given: Any) -> tuple[float, float]:
-    """Range (from, to) of a coordinate, refused where it is not two finite, rising numbers (G101)."""
-    found = reals(given, 2)
-    if found is None or not found[0] < found[1]:
-        ends = " to ".join(shown(end) for end in given) if np.ndim(given) == 1 and len(given) == 2 else shown(given)
+def checked_range(kind: str, axis: str, limits: Any) -> tuple[float, float]:
+    """Return the range (from, to) of a coordinate; G101 if it is not two finite, rising numbers."""
+    interval = reals(limits, 2)
+    if interval is None or not interval[0] < interval[1]:
+        ends = " to ".join(shown(end) for end in limits) if np.ndim(limits) == 1 and len(limits) == 2 else shown(limits)
         raise GeometryError("G101", f"the range of {axis} of the {kind} is {ends}", "two finite, rising numbers")
-    return float(found[0]), float(found[1])
+    return float(interval[0]), float(interval[1])
 
 
 def sphere_points(count: int) -> np.ndarray:
-    """Unit vectors (count, 3), spread evenly along a spiral."""
+    """Return the unit vectors (count, 3), spread evenly along a spiral."""
     k = np.arange(count) + 0.5
     z = 1.0 - 2.0 * k / count
     r, angle = np.sqrt(1.0 - z * z), np.pi * (1.0 + np.sqrt(5.0)) * k
@@ -49,7 +49,7 @@ def sphere_points(count: int) -> np.ndarray:
 
 
 def area_element(geometry: Geometry) -> float:
-    """|c_u x c_v| of a geometry."""
+    """Return |c_u x c_v| of a geometry."""
     return float(geometry.M[0, 0] * geometry.M[1, 1])
 
 
@@ -70,21 +70,21 @@ def _evaluate(surface: Surface, q: Sequence[float], chart: float) -> Geometry:
     raise GeometryError("G105", title, cure)
 
 
-def closed_surface_is_sound(surface: Surface, count: int = 120) -> None:
-    """Refuse a closed surface that is irregular (G105) or turned inside out (G104); sampled in both charts, and more closely
-    until the enclosed volume is clear."""
-    before, volume = _enclosed(surface, count // 3), _enclosed(surface, count)
+def check_closed_surface(surface: Surface, count: int = 120) -> None:
+    """Refuse a closed surface that is irregular (G105) or turned inside out (G104); sampled in both charts, more densely until
+    the sign of the enclosed volume is clear."""
+    before, volume = _mean_volume(surface, count // 3), _mean_volume(surface, count)
     while abs(volume - before) > 0.5 * abs(volume) and count < 4000:
         count *= 3
-        volume, before = _enclosed(surface, count), volume
+        volume, before = _mean_volume(surface, count), volume
     if abs(volume) < 1e-9 * surface.size**3:
         title = f"the {surface.name} encloses no volume"
         raise GeometryError("G105", title, "a formula c(n) that maps the sphere one to one on a solid")
     _refuse_inward(surface, volume)
 
 
-def _enclosed(surface: Surface, count: int) -> float:
-    """Mean of c . (c_u x c_v) over the sphere: the volume up to a factor."""
+def _mean_volume(surface: Surface, count: int) -> float:
+    """Return the mean of c . (c_u x c_v) over the sphere: the volume up to a factor."""
     volume = 0.0
     for n in sphere_points(count):
         for chart in (0.0, 1.0):
@@ -97,22 +97,22 @@ def _enclosed(surface: Surface, count: int) -> float:
     return volume / count
 
 
-def patch_is_sound(surface: Surface, inside: Any, count: int = 12) -> None:
-    """Refuse a single chart that is not finite in its whole range or irregular (G105) or, where the material's side is
-    known, turned inward (G104)."""
+def check_patch(surface: Surface, inside: Any, count: int = 12) -> None:
+    """Refuse a single chart that is not finite in its whole range, irregular (G105) or turned inward (G104, where the side of the
+    material is defined)."""
     ranges = surface.shape.ranges()
-    _is_finite(surface, count)
+    _check_finite(surface, count)
     steps = [np.linspace(a, b, count + 1) for a, b, _ in ranges]
     us, vs = ([0.5 * (a + b) for a, b in pairwise(step)] for step in steps)
     geometries = [_evaluate(surface, (u, v), 0.0) for u in us for v in vs]
     if inside is not None:
-        _is_outward(surface, inside)
+        _check_outward(surface, inside)
     elif all(periodic for _, _, periodic in ranges):
         _refuse_inward(surface, sum(float(g.H[:3, 3] @ g.H[:3, 2]) * area_element(g) for g in geometries))
 
 
-def _is_finite(surface: Surface, count: int) -> None:
-    """Every point of a grid over the range, edges and corners included, is finite."""
+def _check_finite(surface: Surface, count: int) -> None:
+    """Refuse a formula that is not finite on a grid over its range, edges and corners included (G105)."""
     (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
     for u in np.linspace(u0, u1, count + 1):
         for v in np.linspace(v0, v1, count + 1):
@@ -124,7 +124,7 @@ def _is_finite(surface: Surface, count: int) -> None:
 
 
 def _point(surface: Surface, q: tuple[float, float]) -> np.ndarray:
-    """A point (3,) of a single chart, nan where the formula has no value."""
+    """Return a point (3,) of a single chart, nan where the formula has no value."""
     with np.errstate(all="ignore"):
         try:
             return np.asarray(surface.point(q), dtype=float)
@@ -132,9 +132,9 @@ def _point(surface: Surface, q: tuple[float, float]) -> np.ndarray:
             return np.full(3, np.nan)
 
 
-def _is_outward(surface: Surface, inside: Any) -> None:
-    """Refuse a chart whose normal points to the material's point `inside` (G104), seen from the point of the patch that is
-    nearest to it; and one that does not tell the side (G116)."""
+def _check_outward(surface: Surface, inside: Any) -> None:
+    """Refuse a chart whose normal points to the material's point `inside` (G104), seen from the nearest point of the patch; G116
+    if the point does not define the side."""
     point = reals(inside, 3)
     if point is None:
         title = f"the point inside the {surface.name} is {shown(inside)}"
@@ -152,8 +152,8 @@ def _is_outward(surface: Surface, inside: Any) -> None:
 
 
 def _nearest(surface: Surface, point: np.ndarray) -> tuple[float, float]:
-    """Coordinates of the point of a single chart, edges included, that is nearest to a point (3,): the best of a grid in each
-    ninth of the range, each searched ever more closely."""
+    """Return the coordinates of the nearest point of a single chart to a point (3,), edges included, by refining the best grid
+    point in each ninth of the range."""
     ranges = surface.shape.ranges()
 
     def search(windows: list[tuple[float, float]]) -> tuple[float, float, float]:
@@ -161,9 +161,9 @@ def _nearest(surface: Surface, point: np.ndarray) -> tuple[float, float]:
         return min((float(np.sum((_point(surface, q) - point) ** 2)), *q) for q in grid)
 
     edges = [np.linspace(a, b, 4) for a, b, _ in ranges]
-    found = [search([one, two]) for one in pairwise(edges[0]) for two in pairwise(edges[1])]
-    best = min(found)
-    for _, u, v in sorted(found)[:2]:
+    results = [search([one, two]) for one in pairwise(edges[0]) for two in pairwise(edges[1])]
+    best = min(results)
+    for _, u, v in sorted(results)[:2]:
         q = (u, v)
         half = [(b - a) / 12.0 for a, b, _ in ranges]
         for _ in range(12):

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.given import reals, shown
 from screws.jets import Jet, jet
+from screws.numeric_arguments import reals, shown
 from screws.scalars import Scalar, array
 from screws.surfaces import charts, checks
 from screws.surfaces.frames import Geometry, frame, from_forms, gauss_frame
@@ -19,8 +19,7 @@ from screws.vectors import Triple, cross, dot, length, scaled, times
 
 
 class Closed:
-    """What closed shapes share: two charts, the ranges of chart 0 and, unless a shape knows better, no LaTeX and no guess near a
-    point."""
+    """Base of closed shapes: two charts, the ranges of chart 0 and, by default, no LaTeX and no initial guess."""
 
     closed: bool = True
     letters: ClassVar[tuple[str, ...]] = ()
@@ -105,7 +104,7 @@ class ClosedFormula(Closed):
 
 
 def triple(value: Any, name: str) -> Triple:
-    """The three coordinates that a user's formula returned, or an error (G107)."""
+    """Return the three coordinates of a user's formula; G107 otherwise."""
     try:
         x, y, z = value
     except (TypeError, ValueError):
@@ -115,32 +114,32 @@ def triple(value: Any, name: str) -> Triple:
 
 
 def derivatives(value: Any, name: str) -> tuple[Triple, Triple, Triple, Triple, Triple, Triple]:
-    """(c, c_u, c_v, c_uu, c_uv, c_vv) of the jets that a formula returned."""
+    """Return (c, c_u, c_v, c_uu, c_uv, c_vv) from the jets of a formula's result."""
     x, y, z = (jet(component).parts() for component in triple(value, name))
     return tuple(zip(x, y, z, strict=True))  # type: ignore[return-value]
 
 
 def sphere(radius: float) -> Surface:
-    """Sphere about the object origin, radius in m."""
-    checks.positive("sphere", radius=radius)
+    """Return a sphere about the object origin, radius in m."""
+    checks.check_positive("sphere", radius=radius)
     return Surface(Sphere(), {"radius": float(radius)}, float(radius))
 
 
 def ellipsoid(semi_axes: Sequence[float]) -> Surface:
-    """Ellipsoid about the object origin with semi-axes (a, b, c) along x, y, z, m."""
+    """Return an ellipsoid about the object origin with semi-axes (a, b, c) along x, y, z, m."""
     axes = reals(semi_axes, 3)
     if axes is None:
         title = f"the semi-axes of the ellipsoid are {shown(semi_axes)}"
         raise GeometryError("G101", title, "three positive, finite lengths (a, b, c) in m")
     sizes = dict(zip("abc", map(float, axes), strict=True))
-    checks.positive("ellipsoid", **sizes)
+    checks.check_positive("ellipsoid", **sizes)
     return Surface(Ellipsoid(), sizes, max(sizes.values()))
 
 
 def closed_surface(
     formula: Callable[..., Any], parameters: Mapping[str, float] | None = None, name: str = "closed surface"
 ) -> Surface:
-    """Closed surface c = formula(n, *parameters) with n = (nx, ny, nz) on the unit sphere, an array (3,).
+    """Return the closed surface c = formula(n, *parameters) with n = (nx, ny, nz) on the unit sphere, an array (3,).
 
     Parameters
     ----------
@@ -157,14 +156,14 @@ def closed_surface(
     """
     if not callable(formula):
         raise GeometryError("G107", f"the formula of the {name} is not a function", "a function of n and the parameters")
-    return checked(ClosedFormula(formula, name), checks.numbers(name, parameters))
+    return checked_surface(ClosedFormula(formula, name), checks.checked_parameters(name, parameters))
 
 
-def checked(shape: Any, parameters: dict[str, float]) -> Surface:
-    """A closed surface with its size measured and its chart and orientation checked."""
+def checked_surface(shape: Any, parameters: dict[str, float]) -> Surface:
+    """Return a closed surface with its size measured and its chart and orientation checked."""
     unsized = Surface(shape, parameters, 1.0)
     points = np.array([unsized.point(*charts.in_better_chart(n)) for n in checks.sphere_points(60)], dtype=float)
     size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0
     surface = Surface(shape, parameters, size)
-    checks.closed_surface_is_sound(surface)
+    checks.check_closed_surface(surface)
     return surface

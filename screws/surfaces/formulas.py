@@ -1,13 +1,16 @@
-"""A user's own parametric surface c(u, v): plain formula or SymPy expressions, any regular chart."""
+"""Parametric surface c(u, v) from a user's formula or SymPy expressions, in any regular chart; no text is evaluated as code."""
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from screws import scalars
 from screws.errors import GeometryError
 from screws.jets import variables
 from screws.scalars import Scalar
@@ -15,8 +18,75 @@ from screws.surfaces import checks
 from screws.surfaces.closed import derivatives, triple
 from screws.surfaces.frames import Geometry, gauss_frame
 from screws.surfaces.surface import Coordinates, Surface, Values
-from screws.surfaces.symbolic import expressions
 from screws.vectors import Triple
+
+_FUNCTIONS = {sympy: name for name, (_, sympy) in scalars.FUNCTIONS.items() if name not in scalars.COMPARISONS}
+"""SymPy's class -> the name of this package's function."""
+
+
+@dataclass(frozen=True)
+class Expressions:
+    """Tuple of SymPy expressions as a function of the values of `symbols`."""
+
+    expressions: tuple[Any, ...]
+    symbols: tuple[Any, ...]
+
+    def __call__(self, *values: Scalar) -> tuple[Scalar, ...]:
+        cache: dict[Any, Scalar] = dict(zip(self.symbols, values, strict=True))
+        return tuple(_evaluate(expression, cache) for expression in self.expressions)
+
+
+def expressions(entries: Any, symbols: tuple[Any, ...], name: str) -> Expressions:
+    """Convert three SymPy expressions to a function; G107 for an unknown symbol or function."""
+    import sympy
+
+    components = tuple(sympy.Float(e) if isinstance(e, float) else e for e in entries)
+    components = tuple(sympy.Integer(e) if isinstance(e, int) else e for e in components)
+    if len(components) != 3 or not all(isinstance(e, sympy.Expr) for e in components):
+        raise GeometryError("G107", f"the {name} needs three SymPy expressions", "give (x, y, z) in m")
+    missing = set().union(*(e.free_symbols for e in components)) - set(symbols)
+    if missing:
+        names = ", ".join(sorted(str(s) for s in missing))
+        title = f"the formula of the {name} holds the unknown symbols {names}"
+        raise GeometryError("G107", title, "name both coordinates in `symbols` and every other symbol in `parameters`")
+    for component in components:
+        for part in sympy.preorder_traversal(component):
+            if not _supported(part):
+                title = f"the formula of the {name} holds {type(part).__name__}, which has no scalar function here"
+                raise GeometryError("G107", title, "elementary functions: " + ", ".join(_FUNCTIONS))
+    return Expressions(components, symbols)
+
+
+def _supported(part: Any) -> bool:
+    return part.is_Symbol or part.is_Add or part.is_Mul or part.is_Pow or part.is_number or type(part).__name__ in _FUNCTIONS
+
+
+def _evaluate(part: Any, cache: dict[Any, Scalar]) -> Scalar:
+    """Evaluate an expression; `cache` holds the values of its parts, so shared parts are computed once."""
+    if part in cache:
+        return cache[part]
+    if part.is_number:
+        value: Scalar = float(part)
+    elif part.is_Add or part.is_Mul:
+        value = _evaluate(part.args[0], cache)
+        for argument in part.args[1:]:
+            other = _evaluate(argument, cache)
+            value = value + other if part.is_Add else value * other
+    elif part.is_Pow:
+        value = _power(_evaluate(part.base, cache), part.exp, cache)
+    else:
+        value = scalars.apply(_FUNCTIONS[type(part).__name__], *(_evaluate(argument, cache) for argument in part.args))
+    cache[part] = value
+    return value
+
+
+def _power(base: Scalar, exponent: Any, cache: dict[Any, Scalar]) -> Scalar:
+    if exponent.is_Rational and exponent.q in (1, 2):
+        root = base if exponent.q == 1 else scalars.sqrt(base)
+        power = functools.reduce(operator.mul, [root] * abs(int(exponent.p)))
+        return power if exponent.p > 0 else 1.0 / power
+    return scalars.exp(scalars.log(base) * _evaluate(exponent, cache))
+
 
 Range = tuple[float, float, bool]
 
@@ -57,7 +127,7 @@ def parametric(
     inside: Sequence[float] | None = None,
     name: str = "parametric surface",
 ) -> Surface:
-    """Surface c(u, v) of a user's formula; c_u x c_v must point out of the material. The chart need not be orthogonal.
+    """Return a surface c(u, v) of a user's formula; c_u x c_v must point out of the material. The chart need not be orthogonal.
 
     Parameters
     ----------
@@ -66,11 +136,11 @@ def parametric(
     u, v : ranges (from, to) of the coordinates.
     parameters : name (or SymPy symbol) -> number; kept as run-time inputs.
     symbols : the SymPy symbols of u and v; only with expressions.
-    periodic : which coordinates close on themselves after their range.
+    periodic : which coordinates are periodic.
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
     Raises `GeometryError` g101 empty range or a parameter that is no number, G104 inward normal, G105 not regular or not finite
-    in its range, G107 unusable formula, G116 a point inside that does not tell the side.
+    in its range, G107 unusable formula, G116 a point inside that does not define the side.
 
     Examples
     --------
@@ -81,30 +151,30 @@ def parametric(
     >>> round(float(K[0, 1]), 6), round(float(K[1, 1]), 6)
     (-0.5, 0.25)
     """
-    numbers = checks.numbers(name, parameters)
-    spans, closes = (checks.span(name, "u", u), checks.span(name, "v", v)), _closes(name, periodic)
+    numbers = checks.checked_parameters(name, parameters)
+    spans, periods = (checks.checked_range(name, "u", u), checks.checked_range(name, "v", v)), _periodicity(name, periodic)
     if symbols is not None:
         by_name = {str(key): key for key in (parameters or {})}
         formula = expressions(formula, (*symbols, *(_symbol(by_name[key]) for key in numbers)), name)
     elif not callable(formula):
         title = f"the formula of the {name} is not a function"
         raise GeometryError("G107", title, "a function of u and v, or expressions with `symbols`")
-    shape = Parametric(formula, (*spans[0], closes[0]), (*spans[1], closes[1]), name)
+    shape = Parametric(formula, (*spans[0], periods[0]), (*spans[1], periods[1]), name)
     unsized = Surface(shape, numbers, 1.0)
     with np.errstate(all="ignore"):
         points = unsized.grid(9, 9).reshape(-1, 3)
     size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0
     surface = Surface(shape, numbers, size)
-    checks.patch_is_sound(surface, inside)
+    checks.check_patch(surface, inside)
     return surface
 
 
-def _closes(name: str, periodic: Any) -> tuple[bool, bool]:
-    """Which coordinates close on themselves, G101 where that is no pair of truth values."""
-    given = tuple(periodic) if isinstance(periodic, Sequence) else ()
-    if len(given) != 2 or not all(isinstance(value, (bool, np.bool_)) for value in given):
+def _periodicity(name: str, periodic: Any) -> tuple[bool, bool]:
+    """Return which coordinates are periodic; G101 unless it is a pair of booleans."""
+    flags = tuple(periodic) if isinstance(periodic, Sequence) else ()
+    if len(flags) != 2 or not all(isinstance(value, (bool, np.bool_)) for value in flags):
         raise GeometryError("G101", f"periodic of the {name} is {periodic!r}", "periodic=(True, False), say: of u, of v")
-    return bool(given[0]), bool(given[1])
+    return bool(flags[0]), bool(flags[1])
 
 
 def _symbol(key: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Derivatives of a surface point -> Gauss frame H, metric M, curvature K and torsion T (Visser 2002, 2.2)."""
+"""Gauss frame H, metric M, curvature K and torsion T from the derivatives of a surface point (Visser 2002, 2.2)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from screws.vectors import Triple, cross, dot, length, scaled
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """What contact kinematics need to know of a surface at one point.
+    """Differential geometry of a surface at one point, for contact kinematics.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Geometry:
 
 
 def frame(x: Triple, y: Triple, z: Triple, c: Triple) -> np.ndarray:
-    """Pose (4, 4) from its three axes and its origin."""
+    """Return the pose (4, 4) from its three axes and its origin."""
     return array([[x[i], y[i], z[i], c[i]] for i in range(3)] + [[0.0, 0.0, 0.0, 1.0]])
 
 
@@ -41,7 +41,7 @@ def from_forms(
     scale: Scalar = 1.0,
     cot: Scalar = 0.0,
 ) -> Geometry:
-    """Geometry from the fundamental forms, without solving anything.
+    """Return the geometry from the fundamental forms, without solving a system.
 
     The derivatives are those along two directions s, t with c_u = c_s, c_v = scale c_t; `cot` is the rate d(scale)/du
     over the scale (both are 1 and 0 where s, t are the coordinates themselves).
@@ -68,7 +68,7 @@ def from_forms(
 def gauss_frame(
     c: Triple, c_s: Triple, c_t: Triple, c_ss: Triple, c_st: Triple, c_tt: Triple, scale: Scalar = 1.0, cot: Scalar = 0.0
 ) -> Geometry:
-    """Geometry from the derivatives of any regular chart, orthogonal or not; `scale` and `cot` as in `from_forms`."""
+    """Return the geometry from the derivatives of any regular chart, orthogonal or not; `scale` and `cot` as in `from_forms`."""
     normal = cross(c_s, c_t)
     m11, area = length(c_s), length(normal)
     x, z = scaled(c_s, 1.0 / m11), scaled(normal, 1.0 / area)

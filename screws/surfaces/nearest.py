@@ -1,4 +1,4 @@
-"""Coordinates of the surface point nearest to a given point: an analytic or sampled start, then Newton."""
+"""Projection of a point on a surface: coordinates of the nearest surface point, by a Newton iteration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from screws.surfaces.surface import Coordinates, Surface
 
 
 class Samples(NamedTuple):
-    """Points spread over a surface: q (k, 2), chart (k,), points (k, 3), outward normals (k, 3)."""
+    """Sample points of a surface: q (k, 2), chart (k,), points (k, 3), outward normals (k, 3)."""
 
     q: np.ndarray
     chart: np.ndarray
@@ -23,12 +23,12 @@ class Samples(NamedTuple):
     normals: np.ndarray
 
 
-def sampled(surface: Surface, spots: Sequence[tuple[np.ndarray, float]]) -> Samples:
-    """Samples of a surface at given coordinates and charts."""
-    frames = [surface.geometry(q, chart).H for q, chart in spots]
+def sample(surface: Surface, coordinates: Sequence[tuple[np.ndarray, float]]) -> Samples:
+    """Sample a surface at given coordinates and charts."""
+    frames = [surface.geometry(q, chart).H for q, chart in coordinates]
     return Samples(
-        np.array([q for q, _ in spots], dtype=float),
-        np.array([chart for _, chart in spots], dtype=float),
+        np.array([q for q, _ in coordinates], dtype=float),
+        np.array([chart for _, chart in coordinates], dtype=float),
         np.array([H[:3, 3] for H in frames], dtype=float),
         np.array([H[:3, 2] for H in frames], dtype=float),
     )
@@ -36,16 +36,16 @@ def sampled(surface: Surface, spots: Sequence[tuple[np.ndarray, float]]) -> Samp
 
 @lru_cache(maxsize=256)
 def bounded_samples(surface: Surface, count: int = 400) -> Samples:
-    """Samples spread over a bounded surface."""
+    """Sample a bounded surface."""
     if surface.closed:
-        return sampled(surface, [charts.in_better_chart(n) for n in checks.sphere_points(count)])
+        return sample(surface, [charts.in_better_chart(n) for n in checks.sphere_points(count)])
     (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
     steps = (np.arange(int(np.sqrt(count))) + 0.5) / int(np.sqrt(count))
-    return sampled(surface, [(np.array([u0 + a * (u1 - u0), v0 + b * (v1 - v0)]), 0.0) for a in steps for b in steps])
+    return sample(surface, [(np.array([u0 + a * (u1 - u0), v0 + b * (v1 - v0)]), 0.0) for a in steps for b in steps])
 
 
-def moved(surface: Surface, q: np.ndarray, chart: float, M: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, float]:
-    """Coordinates and chart after a tangential step (2,) in m along the Gauss frame's x and y."""
+def after_step(surface: Surface, q: np.ndarray, chart: float, M: np.ndarray, step: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return coordinates and chart after a tangential step (2,) in m along the Gauss frame's x and y."""
     dv = step[1] / M[1, 1]
     new = np.array([q[0] + (step[0] - M[0, 1] * dv) / M[0, 0], q[1] + dv], dtype=float)
     if surface.closed and np.sin(new[0]) < charts.MARGIN:
@@ -57,9 +57,9 @@ def moved(surface: Surface, q: np.ndarray, chart: float, M: np.ndarray, step: np
 def nearest_coordinates(
     surface: Surface, point: Coordinates, parameters: Sequence[float] | None = None
 ) -> tuple[np.ndarray, float]:
-    """Coordinates (2,) and chart of the surface point nearest to `point` (3,), in the chart far from its pole.
+    """Find the coordinates (2,) and chart of the surface point nearest to `point` (3,), in the chart far from its pole.
 
-    Raises `GeometryError` G109 where the search does not end on the surface, e.g. at the centre of curvature.
+    Raises `GeometryError` G109 if the iteration does not converge, e.g. at the centre of curvature.
     """
     point = np.asarray(point, dtype=float)
     start = surface.shape.guess(point, surface.values() if parameters is None else parameters)
@@ -68,27 +68,27 @@ def nearest_coordinates(
         best = int(np.argmin(np.sum((samples.points - point) ** 2, axis=1)))
         start = samples.q[best], float(samples.chart[best])
     q, chart = start
-    reached = np.inf
+    previous = np.inf
     for _ in range(60):
         geometry: Geometry = surface.geometry(q, chart, parameters)
         H = np.asarray(geometry.H, dtype=float)
         offset = point - H[:3, 3]
         tangential = H[:3, :2].T @ offset
-        miss = float(np.hypot(*tangential))
-        if miss <= 1e-15 * surface.size or (miss <= 1e-12 * surface.size and miss >= 0.5 * reached):
+        residual = float(np.hypot(*tangential))
+        if residual <= 1e-15 * surface.size or (residual <= 1e-12 * surface.size and residual >= 0.5 * previous):
             return normalised(surface, q, chart)
-        reached = miss
+        previous = residual
         # Newton on the tangential offset: its derivative is -(I + h K), h the height over the surface.
         slope = np.eye(2) + float(H[:3, 2] @ offset) * np.asarray(geometry.K, dtype=float)
         step = np.linalg.solve(slope, tangential) if np.linalg.eigvalsh(slope)[0] > 0.1 else tangential
         step *= min(1.0, 0.3 * surface.size / max(float(np.hypot(*step)), 1e-300))
-        q, chart = moved(surface, q, chart, np.asarray(geometry.M, dtype=float), step)
+        q, chart = after_step(surface, q, chart, np.asarray(geometry.M, dtype=float), step)
     title = f"no nearest point of the {surface.name} was found for ({', '.join(f'{x:.6g}' for x in point)}) m"
     raise GeometryError("G109", title, "a point on or near the surface, away from its centres of curvature")
 
 
 def normalised(surface: Surface, q: np.ndarray, chart: float) -> tuple[np.ndarray, float]:
-    """The same point with periodic coordinates brought into their ranges and, if closed, in the better chart."""
+    """Return coordinates of a point with periodic ones reduced to their ranges and, on a closed surface, in the better chart."""
     if surface.closed:
         n = charts.point(q, chart)
         new_chart = charts.better_chart(np.array(n))

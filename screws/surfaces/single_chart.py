@@ -1,4 +1,4 @@
-"""Surfaces that one chart covers: plane, cylinder, torus."""
+"""Surfaces with a single chart: plane, cylinder, torus."""
 
 from __future__ import annotations
 
@@ -103,25 +103,25 @@ class Torus:
 
 
 def plane(extent: float = 1.0) -> Surface:
-    """Plane z = 0 of the object frame, material below; `extent` (m) is half the side of its picture."""
-    checks.positive("plane", extent=extent)
+    """Return the plane z = 0 of the object frame, material below; `extent` (m) is half the side of its picture."""
+    checks.check_positive("plane", extent=extent)
     return Surface(Plane(), {}, float(extent))
 
 
 def cylinder(radius: float, extent: float | None = None) -> Surface:
-    """Infinitely long cylinder about the z axis, radius in m; `extent` (m) is half the length of its picture."""
-    checks.positive("cylinder", radius=radius)
+    """Return an infinitely long cylinder about the z axis, radius in m; `extent` (m) is half the length of its picture."""
+    checks.check_positive("cylinder", radius=radius)
     size = 2.0 * radius if extent is None else extent
-    checks.positive("cylinder", extent=size)
+    checks.check_positive("cylinder", extent=size)
     return Surface(Cylinder(), {"radius": float(radius)}, float(size))
 
 
 def torus(R: float, r: float) -> Surface:
-    """Torus about the z axis: centre circle of radius R, tube of radius r, m.
+    """Return a torus about the z axis: centre circle of radius R, tube of radius r, m.
 
     Raises `GeometryError` G101 sizes not positive, G106 tube not thinner than R: the surface would cut itself.
     """
-    checks.positive("torus", R=R, r=r)
+    checks.check_positive("torus", R=R, r=r)
     if r >= R:
         raise GeometryError("G106", f"the torus with R = {R:g} m and r = {r:g} m cuts itself", "a tube with r < R")
     return Surface(Torus(), {"R": float(R), "r": float(r)}, float(R + r))

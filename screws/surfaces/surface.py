@@ -1,4 +1,4 @@
-"""The record Surface: a shape (formulas) with its numbers, seen through an atlas of charts."""
+"""Record Surface: a shape (formulas) with its parameters and its atlas of charts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from screws.errors import GeometryError
+from screws.renamed import answer_old_names
 from screws.scalars import Scalar, array, minimum
 from screws.surfaces import charts
 from screws.surfaces.frames import Geometry
@@ -19,7 +20,7 @@ Values = Sequence[Scalar] | np.ndarray
 
 
 class Shape(Protocol):
-    """Formulas of a kind of surface; its numbers come as a sequence `p`, so one compiled shape serves all sizes."""
+    """Formulas of a kind of surface; its parameters come as a sequence `p`, so one compiled shape serves all sizes."""
 
     @property
     def name(self) -> str:
@@ -27,30 +28,31 @@ class Shape(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether the surface is c = F(n) on the unit sphere, with two charts."""
+        """True if the surface is c = F(n) on the unit sphere, with two charts."""
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """LaTeX of the numbers `p`; none where the formulas are a user's."""
+        """LaTeX of the parameters `p`; empty for a user's formulas."""
 
     @property
     def latex(self) -> tuple[str, ...]:
         """LaTeX of the point, an equation of c and one of each further letter, in u, v and `letters`, in the vector n of
-        `charts.LATEX` where closed; none where the formulas are a user's."""
+        `charts.LATEX` where closed; empty for a user's formulas."""
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
-        """Point c of the surface."""
+        """Return the point c of the surface."""
 
     def geometry(self, q: Coordinates, chart: Scalar, p: Values) -> Geometry:
-        """Gauss frame, metric, curvature and torsion."""
+        """Return the Gauss frame, metric, curvature and torsion."""
 
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
-        """Coordinates and chart near a point (3,) of the surface; None where only a search can tell."""
+        """Return coordinates and chart near a point (3,) of the surface; None where only a search finds them."""
 
     def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
-        """(from, to, periodic) of both coordinates in chart 0; infinite where unbounded."""
+        """Return (from, to, periodic) of both coordinates in chart 0; infinite where unbounded."""
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Surface:
     """The surface of a body, in the body's object frame, with its normal pointing out of the material.
@@ -89,7 +91,7 @@ class Surface:
 
     @property
     def closed(self) -> bool:
-        """Whether the surface closes over two charts."""
+        """True if the surface is closed and has two charts."""
         return self.shape.closed
 
     @property
@@ -98,29 +100,30 @@ class Surface:
         return 2 if self.shape.closed else 1
 
     def values(self) -> tuple[float, ...]:
-        """The numbers of the parameters, in their order."""
+        """Return values of the parameters, in their order."""
         return tuple(self.parameters.values())
 
     def point(self, q: Coordinates, chart: Scalar = 0.0, parameters: Values | None = None) -> np.ndarray:
-        """Point (3,) of the surface at coordinates q = (u, v) of a chart, m; any scalar."""
+        """Return the point (3,) of the surface at coordinates q = (u, v) of a chart, m; any scalar."""
         return array(list(self.shape.position(q, chart, self.values() if parameters is None else parameters)))
 
     def geometry(self, q: Coordinates, chart: Scalar = 0.0, parameters: Values | None = None) -> Geometry:
-        """Gauss frame, metric, curvature and torsion at coordinates q = (u, v) of a chart; any scalar."""
+        """Return the Gauss frame, metric, curvature and torsion at coordinates q = (u, v) of a chart; any scalar."""
         return self.shape.geometry(q, chart, self.values() if parameters is None else parameters)
 
     @property
     def has_edge(self) -> bool:
-        """Whether the surface ends somewhere: it is not closed, and a coordinate that is not periodic has a finite range."""
+        """True if the surface has an edge: it is not closed, and a coordinate that is not periodic has a finite range."""
         return not self.closed and bool(self._edges())
 
     @property
-    def endless(self) -> bool:
-        """Whether neither coordinate ends, as on a plane: a picture can show what lies round its contacts only."""
+    def unbounded(self) -> bool:
+        """True if neither coordinate has a finite range, as on a plane; a picture then shows the surroundings of the contacts
+        only."""
         return not any(np.isfinite(stop - start) for start, stop, _ in self.shape.ranges())
 
     def edge_margin(self, q: Coordinates) -> Scalar:
-        """Least distance of a coordinate from the ends of its range, in lengths of the range; negative beyond the edge."""
+        """Return the least distance of a coordinate from its range's ends, over the range; negative beyond the edge."""
         margin: Scalar = 1.0
         for k, start, stop in self._edges():
             part = (q[k] - start) / (stop - start)
@@ -128,7 +131,7 @@ class Surface:
         return margin
 
     def _edges(self) -> list[tuple[int, float, float]]:
-        """Coordinates whose range ends, with their ranges; none ends on one side only."""
+        """Return coordinates with a finite range, and the range; no surface is bounded on one side only."""
         return [
             (k, start, stop)
             for k, (start, stop, periodic) in enumerate(self.shape.ranges())
@@ -136,11 +139,11 @@ class Surface:
         ]
 
     def chart_margin(self, q: Coordinates, chart: Scalar = 0.0) -> Scalar:
-        """Positive inside the chart, zero where the other chart must take over; 1 where there is one chart only."""
+        """Return a margin: positive inside the chart, zero where the other chart must take over; 1 for a single chart."""
         return charts.margin(q) if self.shape.closed else 1.0
 
     def change_chart(self, q: Coordinates, chart: Scalar, parameters: Values | None = None) -> tuple[np.ndarray, Scalar]:
-        """Coordinates (2,) in the other chart, and the turn of the Gauss frame about its z, rad; any scalar.
+        """Return coordinates (2,) in the other chart, and the turn of the Gauss frame about its z, rad; any scalar.
 
         x_new = cos(turn) x_old + sin(turn) y_old. The contact angle alpha becomes alpha + turn on either body.
         """
@@ -149,14 +152,14 @@ class Surface:
         return charts.change(q, chart, self.geometry(q, chart, parameters).M)
 
     def polar(self, q: Coordinates, chart: Scalar = 0.0) -> np.ndarray:
-        """Coordinates (2,) in chart 0 whatever the chart, for output; any scalar."""
+        """Return coordinates (2,) in chart 0, for output; any scalar."""
         if not self.shape.closed:
             return array([q[0], q[1]])
         u, v = charts.coordinates(charts.point(q, chart), 0.0)
         return array([charts.choose(chart, q[0], u), charts.choose(chart, q[1], v)])
 
     def grid(self, n_u: int, n_v: int) -> np.ndarray:
-        """Points (n_u, n_v, 3) of the surface for pictures, m; unbounded surfaces are cut at their `size`."""
+        """Return points (n_u, n_v, 3) of the surface for pictures, m; unbounded surfaces are cut at their `size`."""
         (u0, u1, _), (v0, v1, _) = (
             (a if np.isfinite(a) else -self.size, b if np.isfinite(b) else self.size, periodic)
             for a, b, periodic in self.shape.ranges()

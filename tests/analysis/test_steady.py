@@ -141,7 +141,7 @@ def test_sparse_models() -> None:
 
 
 def test_a_large_singular_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bondgraph.analysis.newton._LARGEST", 2)
+    monkeypatch.setattr("bondgraph.analysis.newton._MAX_DENSE", 2)
     with pytest.raises(ModelError, match="E256"):
         steady_state(signals("chemistry", lambda a, b, c: (b - a, a - b, -c), {"a": 1.0, "b": 2.0, "c": 3.0}))
 

@@ -28,7 +28,7 @@ def test_results_are_those_of_the_formula(backend):
         assert found[name].shape == np.shape(value)
         np.testing.assert_allclose(found[name], value, rtol=4e-16)
     angles = np.linspace(0.0, 1.0, 5)
-    many = compiled.many(R.ravel(), x, angles)
+    many = compiled.evaluate_many(R.ravel(), x, angles)
     assert many["outer"].shape == (5, 2, 2) and many["height"].shape == (5,)
     np.testing.assert_allclose(many["height"], [turned(R, x, a)["height"] for a in angles], rtol=4e-16)
 

@@ -55,10 +55,12 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
     compiled = compile_model(rolling_eggs.build()[0])
     whole, _ = compiled.initial()
     searches = []
-    from screwbond.models.contacts import start
+    from screwbond.models.contacts import initial_values
 
-    search = start.closest_points
-    monkeypatch.setattr(start, "closest_points", lambda *given, **more: (searches.append(given), search(*given, **more))[1])
+    search = initial_values.closest_points
+    monkeypatch.setattr(
+        initial_values, "closest_points", lambda *given, **more: (searches.append(given), search(*given, **more))[1]
+    )
     name = "contact.spring.stiffness"
     stiff, _ = compiled.initial(parameters={name: 1.5 * compiled.system.parameters[name]})
     assert not searches and np.array_equal(stiff, whole)

@@ -24,7 +24,7 @@ from screwbond.models.impact import (
     graph_effective_mass,
     restitution,
     seven_joint_arm,
-    strike,
+    simulate_impact,
 )
 from screwbond.models.maze import MazeParameters, analyse, robustness
 from screwbond.models.pictures import Scene, page, scene_of
@@ -338,7 +338,7 @@ CAUSES: list[tuple[str, Callable[[], object]]] = [
     ("E540", lambda: restitution(0.0, 1.0, 1.0)),
     ("E541", lambda: effective_mass(*default_striker().arguments[:3], (0.0, 0.0, 0.0))),
     ("E542", lambda: effective_mass(seven_joint_arm(), np.zeros(7), kind="projection")),
-    ("E544", lambda: strike(default_striker(), SpringImpact(1e5, 0.0, 1.0, 0.1))),
+    ("E544", lambda: simulate_impact(default_striker(), SpringImpact(1e5, 0.0, 1.0, 0.1))),
     ("E543", lambda: graph_effective_mass(seven_joint_arm(), np.zeros(7), kind="flexibility")),
     ("E420", lambda: contact("c", ground("a"), ground("b", surface=plane()), normal_stiffness=1.0)),
     ("E421", lambda: touching(constrained="gliding")),

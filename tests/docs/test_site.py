@@ -159,6 +159,7 @@ class Targets(HTMLParser):
         self.targets += [target for key in ("href", "src") if (target := given.get(key))]
 
 
+@pytest.mark.thorough
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     """Pages, pictures, scripts, and the places within pages."""
     pages = {page: Targets(page) for page in site.rglob("*.html") if "_static" not in page.parts}
@@ -177,6 +178,7 @@ def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     assert within > 1000
 
 
+@pytest.mark.thorough
 def test_no_page_asks_a_network_for_its_parts(site: Path) -> None:
     parts = re.compile(r"<(?:script|img|iframe|link)\b[^>]*(?:src|href)=\"(?:https?:)?//", re.IGNORECASE)
     for page in site.rglob("*.html"):
@@ -214,6 +216,7 @@ LOOKED_AT = (
 )
 
 
+@pytest.mark.thorough
 @needs_chromium
 def test_pages_fit_their_window_and_ask_nothing_of_a_network(site: Path) -> None:
     with browser(webgl=False) as window:
@@ -231,6 +234,7 @@ def test_pages_fit_their_window_and_ask_nothing_of_a_network(site: Path) -> None
         assert window.complaints == []
 
 
+@pytest.mark.thorough
 @needs_chromium
 def test_formulas_tables_and_pictures_are_there(site: Path) -> None:
     with browser(webgl=False) as window:
@@ -246,6 +250,7 @@ def test_formulas_tables_and_pictures_are_there(site: Path) -> None:
         assert window.run('document.getElementById("screws.torus").textContent').strip().startswith("screws.torus")
 
 
+@pytest.mark.thorough
 @needs_chromium
 def test_the_search_finds_the_torus(site: Path) -> None:
     """Typed where a reader types it, on the first page."""
@@ -263,6 +268,7 @@ def test_the_search_finds_the_torus(site: Path) -> None:
         assert window.complaints == []
 
 
+@pytest.mark.thorough
 @needs_chromium
 @pytest.mark.skipif(not notebooks(), reason="there is no notebook")
 def test_notebooks_show_what_they_once_showed(site: Path) -> None:

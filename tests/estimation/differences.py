@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.estimation.free_parameters import varied_by, with_values
+from bondgraph.estimation.free_parameters import free_parameters_of, with_values
 
 HALVINGS, SHORTER = 5, 4.0
 """Strides of one derivative; what is tried where events are others at the ends of the longest."""
@@ -36,7 +36,7 @@ def differences(
 ) -> np.ndarray:
     """d outputs / d name, (samples, outputs), of scalar outputs; `stride` relative to the number, or the longest below it with
     the same events."""
-    varied = varied_by(compiled, name)
+    varied = free_parameters_of(compiled, name)
     (at,) = varied.values(compiled.parameters(parameters), compiled.initial(initial, parameters)[0])
 
     def run(number: float):

@@ -149,7 +149,7 @@ def test_balls_that_touch_are_struck_at_once():
     """Both impulses from one matrix, with complex masses."""
     names, t = ("ball0.p", "ball0.inertia", "ball1.inertia", "ball2.inertia", "gap0.h"), np.array([0.0, 0.1, 0.3, 0.5])
     found = run_sensitivities(cradle(), names, 0.5, samples=t, **TIGHT)
-    assert found.ok and any(event.together for event in found.result.events)
+    assert found.ok and any(event.simultaneous for event in found.result.events)
 
     def momenta(p, a, b, c, _):
         mobility = np.array([[1.0 / a + 1.0 / b, -1.0 / b], [-1.0 / b, 1.0 / b + 1.0 / c]])
@@ -169,8 +169,8 @@ def test_contacts_that_another_value_takes_apart_are_refused():
         RunError, match=r'E374(.|\n)*no derivative by "gap1.h"(.|\n)*"contact\d" is closed at the same time by chance'
     ):
         run_sensitivities(cradle(), ("ball0.p", "gap1.h"), 0.5, progress=False)
-    for how in ("together", "sequence"):
-        settings = {"initial": {"mx.p": 2.0}, "simultaneous": how, "progress": False}
+    for how in ("simultaneous", "sequential"):
+        settings = {"initial": {"mx.p": 2.0}, "impacts": how, "progress": False}
         assert run_sensitivities(plate(0.1, 0.5), ("mx.p", "my.inertia"), 0.25, **settings).ok
         with pytest.raises(RunError, match=r'E374(.|\n)*no derivative by "left.h"'):
             run_sensitivities(plate(0.1, 0.5), ("mx.p", "left.h"), 0.25, **settings)
@@ -189,7 +189,7 @@ def handed_on(count, p, masses, restitutions):
 @pytest.mark.parametrize("count", [3, 4, 5])
 def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
     """Balls whose masses fall are left apart; equal ones touch at rest, so that what changes their masses has them meet again."""
-    masses, settings = [1.0 - 0.1 * k for k in range(count)], {**TIGHT, "samples": [0.0, 0.1, 0.3], "simultaneous": "sequence"}
+    masses, settings = [1.0 - 0.1 * k for k in range(count)], {**TIGHT, "samples": [0.0, 0.1, 0.3], "impacts": "sequential"}
     names = ("ball0.p", *(f"ball{k}.inertia" for k in range(count)), *(f"gap{k}.restitution" for k in range(count - 1)))
     given = {f"ball{k}.inertia": mass for k, mass in enumerate(masses)}
     found = run_sensitivities(cradle(count), names, 0.3, parameters=given, **settings)
@@ -224,7 +224,7 @@ def beam():
 
 def test_an_order_by_chance_is_refused_without_friction_too():
     """In a sequence the side that is a little lower is struck first: the beam turns one way or the other."""
-    compiled, settings = beam(), {"simultaneous": "sequence", "progress": False, "rtol": 1e-10}
+    compiled, settings = beam(), {"impacts": "sequential", "progress": False, "rtol": 1e-10}
     turns = [compiled.simulate(0.3, initial={"left.h": 0.1 + off}, **settings)["J.p"][-1] for off in (-1e-6, 1e-6)]
     assert turns[0] == pytest.approx(-turns[1], rel=1e-4) and turns[1] > 0.1
     for name in ("left.h", "right.h", "J.p"):
@@ -279,7 +279,7 @@ def test_what_does_not_act_on_each_other_has_times_of_its_own():
     samples = [0.2, 0.3, 0.45]
     two = run_sensitivities(blocks(2), ("floor0.h", "mx1.p", "weight1.value"), 0.45, samples=samples, **TIGHT)
     one = run_sensitivities(blocks(1), ("floor0.h", "weight0.value"), 0.45, samples=samples, **TIGHT)
-    assert two.ok and two.result.events[0].together
+    assert two.ok and two.result.events[0].simultaneous
     for own, name, alone in ((0, "floor0.h", "floor0.h"), (1, "weight1.value", "weight0.value")):
         for state in ("mx", "my"):
             agree(two[f"{state}{own}.p", name], one[f"{state}0.p", alone])
@@ -361,8 +361,8 @@ def test_friction_and_restitution_are_found_from_noisy_data(seed):
     data = {name: (t, run[name][1:] + rng.normal(scale=sigma, size=len(t)), sigma) for name, sigma in noise.items()}
     ranges = {"rubs.limit": (0.05, 0.1, 0.5), "floor.restitution": (0.5, 0.7), "J.p": (0.1, 0.25, 0.4)}
     found = estimate(ball(1), ranges, [Experiment(data, **settings)], progress=False)
-    assert found.distance(truth) < 4.5 and found.chi2 == pytest.approx(found.freedom, rel=0.5)
-    assert np.all(found.deviations < 0.1 * found.values)
+    assert found.mahalanobis_distance(truth) < 4.5 and found.chi2 == pytest.approx(found.degrees_of_freedom, rel=0.5)
+    assert np.all(found.standard_errors < 0.1 * found.values)
 
 
 def plank(arms, gap=0.1, friction=False, **mass):
@@ -401,9 +401,9 @@ def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
 def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
     """A blow at the start: the second ball is struck with the last one as long as it does not move away from it before."""
     struck = {"initial": {"gap0.h": 0.0}, "t_end": 0.1}
-    for how in ("together", "sequence"):
+    for how in ("simultaneous", "sequential"):
         for name in ("ball1.p", "ball2.p"):
-            refuses(cradle(), name, '"gap1" touches and does not approach', simultaneous=how, **struck)
+            refuses(cradle(), name, '"gap1" touches and does not approach', impacts=how, **struck)
     found = run_sensitivities(cradle(), "ball0.p", 0.1, initial={"gap0.h": 0.0}, **TIGHT)
     assert [found[f"ball{k}.p", "ball0.p"][-1] for k in range(3)] == pytest.approx([-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0])
 
@@ -436,11 +436,11 @@ def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
     agree(np.array([found[state, "J.p"][-1] for state in states]), extrapolated(end, 0.5, 0.05))
 
 
-@pytest.mark.parametrize("how", ["together", "sequence"])
+@pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_storages_with_curves_collide_one_after_the_other(how):
     """Of these a collision is no linear problem: the run takes them in a sequence, each by its own formula."""
     compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
-    settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "simultaneous": how, **TIGHT}
+    settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "impacts": how, **TIGHT}
     found = run_sensitivities(compiled, ("weight.value", "right.restitution", "mass.p"), 0.14, **settings)
     assert found.ok and found.result.events
     for name in found.labels:

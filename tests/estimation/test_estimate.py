@@ -39,9 +39,9 @@ def data(seed, known=True, noise=NOISE):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_motor_is_found_within_its_covariance(seed):
     found = estimate(drive(), RANGES, data(seed), progress=False)
-    assert found.distance(TRUTH) < 4.5 and found.freedom == 2 * len(TIMES) - 3
-    assert found.chi2 == pytest.approx(found.freedom, rel=0.5) and not found.estimated and found.told == ()
-    assert np.all(found.deviations / found.values < 0.2)
+    assert found.mahalanobis_distance(TRUTH) < 4.5 and found.degrees_of_freedom == 2 * len(TIMES) - 3
+    assert found.chi2 == pytest.approx(found.degrees_of_freedom, rel=0.5) and not found.estimated_sigmas and found.findings == ()
+    assert np.all(found.standard_errors / found.values < 0.2)
     assert found.correlation.diagonal() == pytest.approx(np.ones(3))
     assert np.allclose(found.covariance, found.covariance.T)
     assert found.results[0].ok and set(found.residuals) == set(NOISE)
@@ -49,10 +49,10 @@ def test_a_motor_is_found_within_its_covariance(seed):
 
 def test_noise_that_nobody_knows_is_estimated_channel_by_channel():
     found = estimate(drive(), RANGES, data(7, known=False), progress=False)
-    assert set(found.estimated) == set(NOISE) and found.chi2 == pytest.approx(found.freedom, rel=0.1)
+    assert set(found.estimated_sigmas) == set(NOISE) and found.chi2 == pytest.approx(found.degrees_of_freedom, rel=0.1)
     for name, sigma in NOISE.items():
         assert found.sigma[name][0][0, 0] == pytest.approx(sigma, rel=0.5)
-    assert found.distance(TRUTH) < 5.0 and "estimated" in str(found)
+    assert found.mahalanobis_distance(TRUTH) < 5.0 and "estimated" in str(found)
 
 
 def test_covariance_is_that_of_the_linear_problem():
@@ -72,10 +72,10 @@ def test_what_the_data_cannot_tell_is_named():
     numbers = {"supply.value": (2.0, 10.0), "emf.ratio": (0.004, 0.02), "winding.resistance": (2.0, 8.0)}
     steady = {"rotor.flow": (np.array([5.0, 6.0]), np.full(2, measured()["rotor.flow"][-1]), 1.0)}
     found = estimate(drive(), numbers, steady, progress=False)
-    said = " ".join(found.told)
+    said = " ".join(found.findings)
     assert "cannot be told" in said or "of its size only" in said
     assert '"supply.value"' in said and '"emf.ratio"' in said
-    assert not np.any(found.deviations < 0.1 * found.values)
+    assert not np.any(found.standard_errors < 0.1 * found.values)
 
     ball = compile_model(with_restitution())
     t = np.linspace(0.05, 0.4, 20)  # before the first bounce
@@ -83,8 +83,8 @@ def test_what_the_data_cannot_tell_is_named():
     free = estimate(
         ball, {"weight.value": (-12.0, -8.0), "floor.restitution": (0.5, 0.9)}, {"floor.h": (t, heights, 1e-3)}, progress=False
     )
-    assert '"floor.restitution" does not act on the data' in free.told
-    assert np.isinf(free.deviations[1]) and free["weight.value"] == pytest.approx(-9.81, abs=1e-3)
+    assert '"floor.restitution" does not act on the data' in free.findings
+    assert np.isinf(free.standard_errors[1]) and free["weight.value"] == pytest.approx(-9.81, abs=1e-3)
 
 
 def test_fewer_data_than_numbers_tell_none_that_takes_part():
@@ -92,24 +92,24 @@ def test_fewer_data_than_numbers_tell_none_that_takes_part():
     ball, t = compile_model(with_restitution()), np.array([0.1])
     numbers = {"floor.h": (0.5, 1.5), "weight.value": (-12.0, -8.0)}
     found = estimate(ball, numbers, {"floor.h": (t, 1.0 - 9.81 * t**2 / 2.0, 1e-3)}, progress=False)
-    assert np.all(np.isinf(found.deviations)) and not found.freedom
+    assert np.all(np.isinf(found.standard_errors)) and not found.degrees_of_freedom
     assert np.abs(found.directions[-1]).min() < 0.1
-    assert all(f'"{name}"' in found.told[0] for name in numbers)
+    assert all(f'"{name}"' in found.findings[0] for name in numbers)
 
 
 def test_data_without_noise_leave_rounding():
     """Begun at the truth, where nothing at all is left, as beside it."""
     data, value = {name: (TIMES, y) for name, y in measured().items()}, TRUTH["winding.resistance"]
     found, near = (estimate(drive(), {"winding.resistance": begin}, data, progress=False) for begin in (value, 1.05 * value))
-    assert found.chi2 == 0.0 and "rounding" in found.told[0] and not any("rounding" in finding for finding in near.told)
+    assert found.chi2 == 0.0 and "rounding" in found.findings[0] and not any("rounding" in finding for finding in near.findings)
     for estimated in (found, near):
-        assert estimated.estimated and estimated.deviations[0] < 1e-9 * estimated.values[0]
+        assert estimated.estimated_sigmas and estimated.standard_errors[0] < 1e-9 * estimated.values[0]
 
 
 def test_noise_is_not_known_where_nothing_is_left():
     found = estimate(drive(), RANGES, {"rotor.flow": (TIMES[10:13], measured()["rotor.flow"][10:13])}, progress=False)
-    assert found.freedom == 0 and np.all(np.isinf(found.deviations))
-    assert any("the noise is not known" in text for text in found.told)
+    assert found.degrees_of_freedom == 0 and np.all(np.isinf(found.standard_errors))
+    assert any("the noise is not known" in text for text in found.findings)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -119,7 +119,7 @@ def test_a_ball_is_found_through_its_bounces(seed):
     y = ball.simulate(2.0, samples=t, progress=False)["floor.h"][1:] + 5e-3 * np.random.default_rng(seed).normal(size=len(t))
     ranges = {"weight.value": (-12.0, -8.0), "floor.restitution": (0.6, 0.95), "floor.h": (0.8, 1.2)}
     found = estimate(ball, ranges, {"floor.h": (t, y, 5e-3)}, progress=False)
-    assert found.distance(truth) < 4.5 and found.deviations[1] < 2e-3
+    assert found.mahalanobis_distance(truth) < 4.5 and found.standard_errors[1] < 2e-3
 
 
 def test_several_experiments_tell_more_than_one():
@@ -131,7 +131,7 @@ def test_several_experiments_tell_more_than_one():
     numbers = {name: RANGES[name] for name in ("winding.resistance", "emf.ratio")}
     alone = estimate(drive(), numbers, experiment(5.0, 0), progress=False)
     both = estimate(drive(), numbers, [experiment(5.0, 0), experiment(10.0, 1)], progress=False)
-    assert np.all(both.deviations < alone.deviations / 2.0) and both.distance(TRUTH) < 4.0
+    assert np.all(both.standard_errors < alone.standard_errors / 2.0) and both.mahalanobis_distance(TRUTH) < 4.0
     assert len(both.results) == 2 and len(both.residuals["rotor.flow"]) == 2
 
 
@@ -139,28 +139,28 @@ def test_runs_that_fail_inside_the_search_are_stepped_back_from():
     """A resistance below zero is refused. A search that bounds lead there goes on beside it, and says so."""
     ranges = {"winding.resistance": (-100.0, 40.0, 100.0), "friction.resistance": (-1e-4, 1e-6, 1e-4)}
     found = estimate(drive(), ranges, data(0), progress=False)
-    assert found.failed and all("E119" in reason for reason in found.failed)
+    assert found.failures and all("E119" in reason for reason in found.failures)
     assert found["friction.resistance"] >= 0.0 and found["winding.resistance"] < 40.0
-    assert any("bounds would keep the search from there" in finding for finding in found.told)
+    assert any("bounds would keep the search from there" in finding for finding in found.findings)
 
 
 def test_a_search_without_bounds_keeps_to_what_the_model_allows():
     found = estimate(drive(), {"winding.resistance": 40.0, "friction.resistance": 1e-6}, data(0), progress=False)
-    assert found["winding.resistance"] == pytest.approx(4.0, rel=0.01) and not found.failed and not found.told
+    assert found["winding.resistance"] == pytest.approx(4.0, rel=0.01) and not found.failures and not found.findings
 
 
 def test_a_sigma_that_does_not_fit_is_told():
     rows = data(3, noise={"rotor.flow": 5.0})
     t, y, _ = rows["rotor.flow"]
     found = estimate(drive(), {"emf.ratio": (0.005, 0.02)}, {"rotor.flow": (t, y, 1.0)}, progress=False)
-    assert any("times sigma" in finding for finding in found.told)
+    assert any("times sigma" in finding for finding in found.findings)
     loose = estimate(drive(), {"emf.ratio": (0.005, 0.02)}, {"rotor.flow": (t, y, 50.0)}, progress=False)
-    assert any("sigma is too large" in finding for finding in loose.told)
+    assert any("sigma is too large" in finding for finding in loose.findings)
 
 
 def test_a_number_at_its_bound_is_told():
     found = estimate(drive(), {"emf.ratio": (0.01, 0.02)}, data(0), progress=False)
-    assert any("lies at its bound" in finding for finding in found.told)
+    assert any("lies at its bound" in finding for finding in found.findings)
 
 
 def test_words_and_pictures():
@@ -223,7 +223,7 @@ def test_uncertainty_against_many_runs():
         rows.append(drive().simulate(0.05, samples=[0.01, 0.05], parameters=drawn, progress=False)["rotor.flow"])
     assert found["rotor.flow"][0] == 0.0
     assert found["rotor.flow"][1:] == pytest.approx(np.std(rows, axis=0)[1:], rel=0.2)  # of 150 draws: 6 % is one deviation
-    assert found.shares("rotor.flow")[1:].sum(axis=1) == pytest.approx(np.ones(2))
+    assert found.variance_shares("rotor.flow")[1:].sum(axis=1) == pytest.approx(np.ones(2))
     known = estimate(drive(), RANGES, data(0), progress=False)
     whole = uncertainty(run, known)
     assert whole["rotor.flow"][2] > 0.0 and "+-" in repr(whole)

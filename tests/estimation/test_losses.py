@@ -38,8 +38,8 @@ def test_losses_are_those_of_scipy():
 def test_outliers_hardly_move_what_is_found(loss):
     for seed in range(2):
         found = estimate(drive(), RANGES, spoilt(seed), loss=loss, progress=False)
-        assert found.distance(TRUTH) < 4.5 and any("more than 5 sigma off the fit" in text for text in found.told)
-    assert estimate(drive(), RANGES, spoilt(0), progress=False).distance(TRUTH) > found.distance(TRUTH)
+        assert found.mahalanobis_distance(TRUTH) < 4.5 and any("more than 5 sigma off the fit" in text for text in found.findings)
+    assert estimate(drive(), RANGES, spoilt(0), progress=False).mahalanobis_distance(TRUTH) > found.mahalanobis_distance(TRUTH)
 
 
 @pytest.mark.parametrize("loss", ["soft_l1", "huber"])
@@ -48,9 +48,9 @@ def test_the_covariance_is_the_sandwich(loss):
     rng = np.random.default_rng(3)
     J, r, own = rng.normal(size=(40, 3)), 2.0 * rng.standard_t(2, size=40), LOSSES[loss]
     M, B = (J.T * own.slope(r)) @ J, (J.T * own.psi(r) ** 2) @ J * 40.0 / 37.0
-    seen = own.seen(r, J)
+    seen = own.root_information(r, J)
     np.testing.assert_allclose(np.linalg.inv(seen.T @ seen), np.linalg.inv(M) @ B @ np.linalg.inv(M), rtol=1e-9)
-    idle = own.seen(r, np.column_stack([J, np.zeros(40)]))
+    idle = own.root_information(r, np.column_stack([J, np.zeros(40)]))
     assert np.all(idle[:, 3] == 0.0) and np.linalg.matrix_rank(idle) == 3
 
 
@@ -71,15 +71,15 @@ def test_as_many_data_as_numbers_tell_what_they_do_by_least_squares(loss):
     one = {name: (TIMES[at], measured()[name][at] + 0.3, NOISE[name])}
     asked = {"winding.resistance": RANGES["winding.resistance"]}
     found, plain = (estimate(drive(), asked, one, loss=how, progress=False) for how in (loss, "linear"))
-    np.testing.assert_allclose(found.deviations, plain.deviations, rtol=1e-4)
+    np.testing.assert_allclose(found.standard_errors, plain.standard_errors, rtol=1e-4)
 
 
 def test_outliers_alone_tell_nothing_of_a_number_that_acts():
     name = "rotor.flow"
     far = {name: (TIMES, measured()[name] + 1e6, NOISE[name])}
     found = estimate(drive(), {"winding.resistance": RANGES["winding.resistance"]}, far, loss="huber", progress=False)
-    assert np.isinf(found.deviations).all() and not any("does not act" in text for text in found.told)
-    assert '"winding.resistance" cannot be told from the data' in found.told
+    assert np.isinf(found.standard_errors).all() and not any("does not act" in text for text in found.findings)
+    assert '"winding.resistance" cannot be told from the data' in found.findings
 
 
 @pytest.mark.filterwarnings("error")

@@ -9,7 +9,7 @@ from screwbond.models import attach_contact, contact, rigid_body
 from bondgraph import J0, J1, Automaton, Block, Friction, Graph, I, R, Se, StateSpec, Transition, compile_model
 from bondgraph.errors import ModelError, RunError
 from bondgraph.estimation import run_sensitivities
-from bondgraph.estimation.free_parameters import start_slopes, varied_by
+from bondgraph.estimation.free_parameters import free_parameters_of, start_slopes
 from screws.scalars import sqrt
 from screws.surfaces import egg
 
@@ -31,7 +31,7 @@ def eggs():
 def test_closest_points_follow_the_poses_that_are_varied():
     """The gap changes along the normal by as much as the body is moved along it; and the start is one of plain differences."""
     compiled = eggs()
-    varied = varied_by(compiled, "egg 1.pose.H[4]")
+    varied = free_parameters_of(compiled, "egg 1.pose.H[4]")
     slopes = start_slopes(compiled, varied, {}, {})
     x, _ = compiled.initial()
     pose = np.array(compiled.states["egg 1.pose.H"].value, dtype=float)

@@ -73,6 +73,7 @@ def test_numbers_are_compared_as_numbers() -> None:
     assert alike("a 1.0001 m, −3e−17", "a 1.0002 m, 4e−16") and not alike("a 1.0 m", "a 1.1 m") and not alike("a 1 m", "b 1 m")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_shows_what_it_shows_today(name: str) -> None:
     kept, today = (shown(notebook) for notebook in (read(notebooks()[name]), executed(notebooks()[name])))
@@ -149,6 +150,7 @@ def in_page(window: Browser, script: str) -> Any:
     return window.run(f"(document => {script})(document.querySelector('iframe').contentDocument)")
 
 
+@pytest.mark.thorough
 @needs_chromium
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_in_a_browser(name: str, tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import sympy
+from sympy.printing.numpy import NumPyPrinter
 
 from bondgraph import Compiled
 from bondgraph.compile.state_names import labels_of, own_states
@@ -39,6 +40,19 @@ def rates_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -
     return {label: float(rates[place]) for place, label in zip(places, labels, strict=True)}
 
 
+class _Known(NumPyPrinter):
+    """NumPy's code with symbols as entries of the dictionary `known`: `lambdify` replaces none, which takes most of its time."""
+
+    def _print_Symbol(self, expr: sympy.Symbol) -> str:
+        return f"known[{expr.name!r}]"
+
+
+def _function(expression: Any) -> Callable[[Mapping[str, float]], Any]:
+    """An expression or matrix as a function of numbers by name."""
+    printer = _Known({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})
+    return sympy.lambdify([sympy.Symbol("known")], expression, modules="numpy", printer=printer)
+
+
 class Numbers:
     """Values of state equations at points, with what is defined computed once at each, in whatever order it is needed."""
 
@@ -55,13 +69,11 @@ class Numbers:
     def _value(self, expression: Any) -> Any:
         key = id(expression)
         if key not in self._compiled:
-            free = sorted(expression.free_symbols, key=str)
-            function = sympy.lambdify([free], expression, modules="numpy", dummify=True)
-            self._compiled[key] = [s.name for s in free], function, expression
+            self._compiled[key] = sorted(s.name for s in expression.free_symbols), _function(expression), expression
         names, function, _ = self._compiled[key]
         for name in names:
             self._find(name)
-        return function([self.known[name] for name in names])
+        return function(self.known)
 
     def _find(self, name: str) -> None:
         if name in self.known:
@@ -74,14 +86,11 @@ class Numbers:
             self.known[name] = float(self._value(self.found.definitions[name]))
 
 
-_FUNCTIONS: dict[int, tuple[Any, list[str], Any]] = {}
+_FUNCTIONS: dict[int, tuple[Any, Callable[[Mapping[str, float]], Any]]] = {}
 
 
 def value_of(expression: Any, numbers: Mapping[str, float]) -> Any:
     """An expression or matrix at a point; the same one is made a function once."""
     if id(expression) not in _FUNCTIONS:
-        free = sorted(expression.free_symbols, key=str)
-        function = sympy.lambdify([free], expression, modules="numpy", dummify=True, cse=not expression.has(sympy.Piecewise))
-        _FUNCTIONS[id(expression)] = expression, [s.name for s in free], function
-    _, names, function = _FUNCTIONS[id(expression)]
-    return function([numbers[name] for name in names])
+        _FUNCTIONS[id(expression)] = expression, _function(expression)
+    return _FUNCTIONS[id(expression)][1](numbers)

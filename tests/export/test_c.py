@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import functools
 import re
 import shutil
 import subprocess
@@ -205,17 +206,26 @@ def points(compiled: Compiled) -> list[tuple[float, np.ndarray, np.ndarray, np.n
     return found
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
+    """The library of a model, made once."""
+    return functools.cache(
+        lambda name: shared_library(c_source(compile_model(MODELS[name](), backend="numpy"), "it"), tmp_path_factory.mktemp("c"))
+    )
+
+
 def plain(routine: Routine | Alternatives) -> Routine:
     return routine.reference if isinstance(routine, Alternatives) else routine
 
 
 @needs_compiler
 @pytest.mark.parametrize("model", MODELS)
-def test_c_gives_the_bits_of_the_reference(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_c_gives_the_bits_of_the_reference(
+    model: str, built: Callable[[str], ctypes.CDLL], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the C library's own sine and exponential in the interpreter, every bit of every routine is the same."""
     compiled = compile_model(MODELS[model](), backend="numpy")
-    source = c_source(compiled, "it")
-    library = shared_library(source, tmp_path)
+    library = built(model)
     routines = {name: plain(routine) for name, routine in trace(compiled.system)[0].items()}
     for code, function in library_functions().items():
         monkeypatch.setitem(OPERATIONS, code, function)
@@ -241,10 +251,10 @@ def test_c_gives_the_bits_of_the_reference(model: str, tmp_path: Path, monkeypat
 
 @needs_compiler
 @pytest.mark.parametrize("model", MODELS)
-def test_c_agrees_with_machine_code_and_numpy_to_rounding(model: str, tmp_path: Path) -> None:
+def test_c_agrees_with_machine_code_and_numpy_to_rounding(model: str, built: Callable[[str], ctypes.CDLL]) -> None:
     pytest.importorskip("llvmlite")
     compiled = compile_model(MODELS[model](), backend="llvm")
-    library = shared_library(c_source(compiled, "it"), tmp_path)
+    library = built(model)
     routines = trace(compiled.system)[0]
     for t, x, own, m in points(compiled)[:5]:
         p = np.concatenate([own, reference.numpy_kernel(plain(routines["prepare"]))(own)])

@@ -27,7 +27,7 @@ from bondgraph.export.code.numpy import NUMPY
 from bondgraph.export.code.steps import Dialect, pieces
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing
-from tests.export.twin_models import case, clutch, every, rc, servo
+from tests.export.twin_models import case, clutch, every, expressions_of, rc, servo
 
 # --- names ---
 
@@ -296,7 +296,7 @@ def test_expressions_are_those_of_the_textbook() -> None:
 
 
 def test_a_step_knows_only_what_came_before() -> None:
-    found = sympy_model(case("eggs").compiled)
+    found = expressions_of("eggs")
     for routine in (found.rates, found.outputs, found.guards, *found.resets.values()):
         known = {found.t, *found.x, *found.u, *found.p, *found.m}
         for symbol, expression in routine.steps:
@@ -308,7 +308,7 @@ def test_a_step_knows_only_what_came_before() -> None:
 
 def test_many_points_at_once() -> None:
     this = case("stick slip")
-    found = sympy_model(this.compiled)
+    found = expressions_of("stick slip")
     got = found.function()(this.t, this.x.T, *found.start[1:3], this.m.T)
     wanted = this.wanted(this.compiled.program.rates)
     for column, one in enumerate(got):
@@ -317,7 +317,7 @@ def test_many_points_at_once() -> None:
 
 def test_expressions_beyond_reading_are_refused() -> None:
     with pytest.raises(ModelError, match="E272"):
-        sympy_model(case("hand").compiled).rates.expanded()
+        expressions_of("hand").rates.expanded()
 
 
 @pytest.mark.parametrize(("model", "most"), [("eggs", 2e6), ("hand", 6e6)])

@@ -82,7 +82,7 @@ def test_constraints_of_the_delta_robot_are_a_linear_system() -> None:
     assert str(written("delta")).count("\n") + 1 == 18 + 1 + len(written("delta").definitions) + 6
 
 
-@pytest.mark.parametrize("part", ["finger 0", "contact 1", "finger 0.mechanism"])
+@pytest.mark.parametrize("part", ["finger 0", pytest.param("contact 1", marks=pytest.mark.thorough), "finger 0.mechanism"])
 def test_equations_of_a_part_take_what_comes_from_outside(part: str) -> None:
     model = compiled("hand")
     found = state_equations(model, part=part)

@@ -237,7 +237,7 @@ def test_refusals_name_the_element(name: str) -> None:
     assert f'"{element}"' in problem.title and problem.details and problem.cures
 
 
-@pytest.mark.parametrize(("draw", "count"), [(random_graph, 7), (rigid_graph, 15)])
+@pytest.mark.parametrize(("draw", "count"), [pytest.param(random_graph, 7, marks=pytest.mark.thorough), (rigid_graph, 15)])
 def test_random_graphs(draw, count: int) -> None:
     """Loops of resistors, dependent storages, modulated two-ports; constraints are refused."""
     seen: Counter[str] = Counter()

@@ -17,9 +17,9 @@ import pytest
 from bondgraph.compile.points import consistent, point_of
 from bondgraph.compile.state_names import labels_of
 from bondgraph.emit.kernel import address_of
-from bondgraph.export import SymPyModel, SymPyRoutine, c_source, matlab_source, numpy_source, sympy_model
+from bondgraph.export import SymPyModel, SymPyRoutine, c_source, matlab_source, numpy_source
 from bondgraph.run.bound import Bound
-from tests.export.twin_models import MODELS, Case, assert_same, case
+from tests.export.twin_models import MODELS, Case, assert_same, case, expressions_of
 
 GCC = shutil.which("gcc")
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")
@@ -158,7 +158,7 @@ def test_matlab(model: str, octave: Path) -> None:
 def test_sympy(model: str) -> None:
     """The expressions with common sub-expressions, as functions that `sympy.lambdify` makes."""
     this = case(model)
-    found = sympy_model(this.compiled)
+    found = expressions_of(model)
     names = dict(zip((found.names[symbol] for symbol in (*found.u, *found.p)), np.concatenate(found.start[1:3]), strict=True))
     assert_same(np.array([names[label] for label in labels(this)]), this.own, "parameters")
     routines: dict[tuple[str, int | None], SymPyRoutine] = {("rates", None): found.rates, ("outputs", None): found.outputs}

@@ -13,6 +13,7 @@ from screwbond.models.delta import DeltaParameters, delta_graph
 from bondgraph import J0, J1, Block, C, Constraint, Friction, Graph, I, R, Se, StateSpec, compile_model, signals
 from bondgraph.compile.compiled import Compiled
 from bondgraph.emit.kernel import Kernel
+from bondgraph.export import SymPyModel, sympy_model
 from examples import dexterous_hand, rolling_eggs
 from examples.bouncing_ball import with_restitution
 from tests.analysis.models import motor
@@ -153,6 +154,12 @@ def case(model: str) -> Case:
     own = p[: sum(int(np.size(value)) for value in compiled.system.parameters.values())]
     m = np.array(modes, dtype=float).reshape(len(modes), len(counts))
     return Case(compiled, rng.uniform(0.0, 3.0, len(modes)), x, m, own, p)
+
+
+@functools.cache
+def expressions_of(model: str) -> SymPyModel:
+    """The model as expressions of SymPy."""
+    return sympy_model(case(model).compiled)
 
 
 def assert_same(found: np.ndarray, wanted: np.ndarray, what: str, beside: np.ndarray | None = None) -> None:

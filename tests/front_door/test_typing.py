@@ -22,6 +22,7 @@ def packages() -> list[str]:
     return [name.strip() for name in settings["mypy"]["files"].split(",")]
 
 
+@pytest.mark.thorough
 def test_packages_idioms_and_scripts_pass_and_slips_are_found():
     """In one go, which is the only one of all checks: most of its time goes into the packages."""
     pytest.importorskip("mypy")

@@ -160,7 +160,7 @@ def heap() -> Graph:
         for k, (name, solid) in enumerate(solids.items())
     }
     floor = ground("floor", shape=HalfSpace())
-    graph = collisions(Graph("heap"), [floor, *bodies.values()], friction=0.3, apart=[(bodies["ball"], bodies["brick"])])
+    graph = collisions(Graph("heap"), [floor, *bodies.values()], friction=0.3, exclude=[(bodies["ball"], bodies["brick"])])
     attach_between(graph, point_spring("tie", 10.0), bodies["ball"], bodies["pill"])
     return graph
 

@@ -52,7 +52,7 @@ def test_what_follows_is_told_by_what_it_gives() -> None:
 
 def test_a_pebble_called_plane_has_its_size() -> None:
     pebble = closed_surface(lambda n: tuple(0.02 * x for x in n), name="plane")
-    assert not pebble.endless and plane().endless
+    assert not pebble.unbounded and plane().unbounded
     points = body_points(pebble, np.array([[0.0, 0.0, 0.02]]), 1.0)
     assert np.ptp(points.reshape(-1, 3), axis=0) == pytest.approx([0.04] * 3, rel=1e-2)
 

@@ -14,7 +14,7 @@ from bondgraph import J0, J1, C, Graph, I, ModelError, Op, Se, compile_model, si
 from bondgraph.assembly.assemble import ASSEMBLE
 from bondgraph.assembly.draft import Assembly, account_power, declare_state, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.model.element import Element, one_port
-from bondgraph.model.laws import PORT, Demand, Law, StateSpec, Wish
+from bondgraph.model.laws import PORT, CausalityPreference, CausalityRequest, Law, StateSpec
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Memristor(Law):
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return (*PORT, "q")
 
-    def demand(self, port: int) -> Demand:
-        return Demand(False, Wish.MUST)
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(False, CausalityPreference.MUST)
 
 
 def write(draft: Assembly, path: str, element: Element) -> None:

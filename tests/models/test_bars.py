@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters
 from screwbond.models.delta.kinematics.workspace import workspace
-from screwbond.models.delta.studies.analysis import sweep
+from screwbond.models.delta.studies.analysis import sweep_poles
 from screwbond.models.delta.studies.robot import DeltaRobot
 from screwbond.models.hand import Hand
 from screwbond.models.impact import default_striker
-from screwbond.models.impact.poses import over_poses
+from screwbond.models.impact.poses import study_poses
 from screwbond.models.maze import MazeParameters, robustness
 from screwbond.models.studies.artefacts import Picture, draw_pictures
 
@@ -35,9 +35,9 @@ def pictures(wanted: bool) -> object:
 WORK: dict[str, Work] = {
     'compiling "hand"': lambda wanted: compile_model(Hand().graph(), backend="numpy", progress=wanted),
     "workspace": lambda wanted: workspace(FIT, GRID, GRID, 0.4, progress=wanted),
-    "poles over the angle": lambda wanted: sweep(DeltaRobot(FIT), [0.5, 0.6], progress=wanted),
+    "poles over the angle": lambda wanted: sweep_poles(DeltaRobot(FIT), [0.5, 0.6], progress=wanted),
     "courses over both gains": lambda wanted: robustness(MazeParameters(), [0.32], [0.04, 0.05], t_end=0.1, progress=wanted),
-    "effective masses": lambda wanted: over_poses(default_striker().where.chain, count=2, progress=wanted),
+    "effective masses": lambda wanted: study_poses(default_striker().where.chain, count=2, progress=wanted),
     "pictures": pictures,
 }
 """Name of the bar -> the work, small."""

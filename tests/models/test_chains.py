@@ -12,6 +12,7 @@ from screwbond.models.chains import (
     bias,
     body_jacobian,
     body_twists,
+    combined_inertia,
     cylinder_inertia,
     gravity_forces,
     kinetic_energy,
@@ -20,14 +21,13 @@ from screwbond.models.chains import (
     mass_matrix,
     potential,
     space_jacobian,
-    welded,
 )
 from screwbond.models.chains.costs import recursion_is_shorter
 
 from bondgraph import ModelError
 from bondgraph.model.mechanics import Mechanics
 from screws import GeometryError, joints, pose, pose_from_state, spatial_inertia
-from screws.poses import Ad, exp, inverse, unhat
+from screws.poses import Ad, exp, inverse, vee
 from screws.surfaces import sphere
 
 HOME = np.array([0.0, -0.5058167754, 1.5417097332, 0.1641070423])
@@ -45,7 +45,7 @@ def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None,
         start, end = (np.array([0.0, 0.0, z]) - home[:3, 3] for z in heights[k : k + 2])
         inertia = cylinder_inertia(mass, 0.006, start, end)
         if k == 3:
-            inertia = welded(inertia, ball_inertia(0.008, 0.012))
+            inertia = combined_inertia(inertia, ball_inertia(0.008, 0.012))
         skin = sphere(0.012) if k == 3 else None
         links.append(Link("tip" if k == 3 else f"link {k + 1}", joint, inertia, home, damping, limits, skin))
     return Chain(name, tuple(links), pose(R, R @ np.array([0.08, 0.0, 0.0])))
@@ -95,7 +95,7 @@ def sum_over_bodies(chain: Chain, q: np.ndarray) -> np.ndarray:
             continue
         J = np.stack([difference(lambda x, k=k: product_of_exponentials(chain, k, x), q, i) for i in range(len(q))])
         H = inverse(product_of_exponentials(chain, k, q))
-        columns = np.array([unhat(H @ slope) for slope in J]).T
+        columns = np.array([vee(H @ slope) for slope in J]).T
         total += columns.T @ spatial_inertia(link.inertia.mass, link.inertia.rotational, link.inertia.centre) @ columns
     return total
 
@@ -126,7 +126,7 @@ def test_poses_and_jacobians(case):
         body = body_jacobian(chain, k, q)
         assert np.abs(space_jacobian(chain, k, q) - Ad(H) @ body).max() < 1e-12
         rate = sum(difference(lambda x, k=k: link_pose(chain, k, x), q, i) * v[i] for i in range(len(q)))
-        assert np.abs(unhat(inverse(H) @ rate) - body @ v).max() < 1e-10
+        assert np.abs(vee(inverse(H) @ rate) - body @ v).max() < 1e-10
         assert np.abs(twists[k] - body @ v).max() < 1e-12
 
 
@@ -220,7 +220,7 @@ def test_inertia_helpers():
     rod = cylinder_inertia(2.0, 0.1, [0, 0, 0], [0.6, 0, 0])
     assert np.diagonal(rod.rotational) == pytest.approx([0.01, 2 * (0.03 + 0.36) / 12, 2 * (0.03 + 0.36) / 12])
     assert rod.centre == pytest.approx([0.3, 0, 0])
-    two = welded(ball_inertia(1.0, 0.1, [0, 0, 1.0]), ball_inertia(3.0, 0.1, [0, 0, -1.0]))
+    two = combined_inertia(ball_inertia(1.0, 0.1, [0, 0, 1.0]), ball_inertia(3.0, 0.1, [0, 0, -1.0]))
     assert two.centre == pytest.approx([0, 0, -0.5])
     assert np.diagonal(two.rotational) == pytest.approx([0.016 + 3.0, 0.016 + 3.0, 0.016])
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import expm
 from screwbond.models.control import (
     check_gains,
-    fading,
+    fading_gain,
     joint_pid,
     operational_torque,
     pd_feedforward,
@@ -83,7 +83,7 @@ def test_task_space_pd_decays_in_closed_form() -> None:
 def test_fading_gain_leaves_velocity_control() -> None:
     """After the gain has gone, e' decays with kd and e stays where that leaves it."""
     kd = 8.0
-    gain = fading((16.0, 16.0), 0.5, 1.5, axis=0)
+    gain = fading_gain((16.0, 16.0), 0.5, 1.5, axis=0)
     still = axes(quintic(0.0, 0.0, 0.0, 1.0), quintic(0.0, 0.0, 0.0, 1.0))
     graph = two_masses(still, gain, (kd, kd), np.array([0.1, 0.1]), np.array([0.0, 0.0]))
     run = compile_model(graph).simulate(4.0, rtol=1e-10, parameters={})
@@ -222,7 +222,7 @@ def test_soft_touch_forces() -> None:
     gains = soft_touch_gains(Lambda, speed, 0.040, 0.090)
     assert (gains.kd, gains.alpha1) == (pytest.approx(236.0), pytest.approx(531.0))
     assert (gains.kp0, gains.alpha0) == (pytest.approx(236.0**2 / 4.0), pytest.approx(531.0**2 / 4.0))
-    check_gains(fading(gains.kp0, 2.5, 9.0), gains.kd)
+    check_gains(fading_gain(gains.kp0, 2.5, 9.0), gains.kd)
 
     wall = Constraint("wall", alpha1=gains.alpha1, alpha0=gains.alpha0, closing="smooth")  # it takes the speed away softly
     graph = mass_on_a_line("finger", Lambda, "motors.torque", 0, wall, velocity=speed)
@@ -242,11 +242,11 @@ def test_soft_touch_forces() -> None:
 def test_gains_are_checked_at_all_times_with_their_bound() -> None:
     check_gains(25.0, 5.0)
     check_gains((0.0, 25.0), 5.0)
-    check_gains(fading((25.0, 4.0), 1.0, 2.0, axis=0), (5.0, 2.0))
+    check_gains(fading_gain((25.0, 4.0), 1.0, 2.0, axis=0), (5.0, 2.0))
     with pytest.raises(ModelError, match=r"kp along axis 1 is 9 at 1 s, above kd\^2: it must lie in 0 ... 4 1/s\^2"):
-        check_gains(fading((25.0, 9.0), 1.0, 2.0, axis=0), (5.0, 2.0))
+        check_gains(fading_gain((25.0, 9.0), 1.0, 2.0, axis=0), (5.0, 2.0))
     with pytest.raises(ModelError, match="kp is -1 at 2 s, below 0"):
-        check_gains(fading(1.0, 1.0, 2.0, to=-1.0), 5.0)
+        check_gains(fading_gain(1.0, 1.0, 2.0, to=-1.0), 5.0)
 
 
 PD_WIRE = ("control", "goal", "y.y")
@@ -254,7 +254,7 @@ REFUSED = {
     "kp too large": ("E476", lambda: pd_feedforward(*PD_WIRE, "y.dy", kp=26.0, kd=5.0)),
     "kd negative": ("E476", lambda: pd_feedforward(*PD_WIRE, "y.dy", kp=1.0, kd=-5.0)),
     "kd for other axes": ("E470", lambda: check_gains((1.0, 1.0), (5.0, 5.0, 5.0))),
-    "fading axis": ("E470", lambda: fading((1.0, 1.0), 0.0, 1.0, axis=2)),
+    "fading axis": ("E470", lambda: fading_gain((1.0, 1.0), 0.0, 1.0, axis=2)),
     "speed": ("E477", lambda: soft_touch_gains(0.8, 0.0, 0.04, 0.09)),
     "peak": ("E477", lambda: soft_touch_gains(0.8, 2e-4, 0.09, 0.04)),
     "no rate": ("E478", lambda: pd_feedforward(*PD_WIRE, kp=1.0, kd=5.0)),

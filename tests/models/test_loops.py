@@ -12,7 +12,7 @@ from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import IC, J1, Constraint, Graph, ModelError, compile_model
 from bondgraph.errors import RoundingWarning, RunEndedWarning
-from bondgraph.run.validation.constraint_matrix import ClosingMatrix
+from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from screws import joints, poses
 from screws.rotations import quaternion
 from screws.scalars import array, cos, sin
@@ -151,7 +151,7 @@ def test_bennetts_linkage_moves_by_its_law():
     (t1, w1), (t2, w2), (_, w3), (_, w4) = turns
     assert w1 == pytest.approx(1.0, rel=1e-9) and w3 == pytest.approx(-w1, rel=1e-9) and w4 == pytest.approx(-w2, rel=1e-9)
     assert w1 / np.sin(t1) + w2 / np.sin(t2) == pytest.approx(0.0, abs=1e-9)
-    closures = ClosingMatrix(compiled.program, p)
+    closures = ConstraintMatrix(compiled.program, p)
     part, _ = closures.contradictions(np.zeros(1), x[None], m[None])
     assert part[0] < 1e-7
     A = closures.whole.dense(closures.along(np.zeros(1), x[None], m[None])[0])[0]

@@ -10,6 +10,7 @@ from screwbond.models import prescribed_body
 from screwbond.models.motion import (
     Motion,
     axes,
+    axis_rotations,
     cubic_spline,
     flow_source,
     following_body,
@@ -21,12 +22,11 @@ from screwbond.models.motion import (
     reference,
     s_curve,
     sequence,
-    turning,
 )
 from screwbond.models.motion.polynomials import QUANTITIES
 
 from bondgraph import J1, Graph, I, ModelError, compile_model, signals
-from screws.poses import pose_from_state, unhat
+from screws.poses import pose_from_state, vee
 
 LIMITS = {"velocity": 0.8, "acceleration": (3.0, 2.0, 4.0), "jerk": 40.0}
 
@@ -117,6 +117,7 @@ def test_searched_shares_save_time(seed: int) -> None:
     assert all(np.abs(best.position(best.breaks) - point).max(axis=1).min() < 1e-12 for point in points)
 
 
+@pytest.mark.thorough
 def test_the_shortest_time_is_a_property_of_the_way() -> None:
     """Neither rounding (a shift), nor direction, nor order of axes, nor units of length and time decide where the search ends."""
     points, limits = walk(2), {what: np.asarray(limit) for what, limit in LIMITS.items()}
@@ -214,7 +215,7 @@ def test_flow_source_moves_what_follows_it() -> None:
 @pytest.mark.parametrize("moving", [False, True])
 def test_turning_against_scipy(moving: bool) -> None:
     angles = [quintic(0.0, 0.4, 0.5, 2.5), quintic(0.0, 0.3, 2.0, 4.5)]
-    turn = turning(angles, [(0.0, 0.0, 2.0), (1.0, 1.0, 0.0)], moving=moving)
+    turn = axis_rotations(angles, [(0.0, 0.0, 2.0), (1.0, 1.0, 0.0)], moving=moving)
     start = Rotation.from_euler("xyz", [0.2, -0.4, 1.0])
     arm, centre = np.array([0.1, -0.2, 0.3]), quintic((0.0, 0.0, 0.09), (0.012, 0.0, 0.15), 0.5, 3.5)
     motion = pose_motion(centre, turn, quaternion=start.as_quat(scalar_first=True), arm=arm)
@@ -232,7 +233,7 @@ def test_turning_against_scipy(moving: bool) -> None:
     h = 1e-5
     for time in (1.3, 2.2, 3.3):
         before, at, after = (pose_from_state(motion.pose(time + s)).astype(float) for s in (-h, 0.0, h))
-        np.testing.assert_allclose(motion.twist(time), unhat((after - before) / (2 * h) @ np.linalg.inv(at)), atol=1e-9)
+        np.testing.assert_allclose(motion.twist(time), vee((after - before) / (2 * h) @ np.linalg.inv(at)), atol=1e-9)
         rate = (motion.twist(time + h) - motion.twist(time - h)) / (2 * h)
         np.testing.assert_allclose(motion.twist_rate(time), rate, atol=1e-9)
 
@@ -244,7 +245,7 @@ def test_turning_against_scipy(moving: bool) -> None:
 
 
 def test_following_body_agrees_with_an_integrated_twist() -> None:
-    turn = turning([quintic(0.0, 0.4, 0.5, 2.5), quintic(0.0, 0.3, 2.5, 4.5)], [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0)])
+    turn = axis_rotations([quintic(0.0, 0.4, 0.5, 2.5), quintic(0.0, 0.3, 2.5, 4.5)], [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0)])
     motion = pose_motion((0.1, 0.2, 0.3), turn)
     graph = Graph("two")
     graph.add(following_body("exact", motion))
@@ -255,7 +256,7 @@ def test_following_body_agrees_with_an_integrated_twist() -> None:
     np.testing.assert_allclose(run["exact.pose"], motion.pose(run.t), atol=1e-14)
 
     spin = prescribed_body("spun", twist=lambda t: np.array([0.0 * t, 0.0 * t, 0.4 + 0.0 * t, *(0.0 * t,) * 3], dtype=object))
-    steady = pose_motion(turn=turning(Motion(np.array([0.0, 1.0]), np.array([[0.0, 0.4]])), (0.0, 0.0, 1.0)))
+    steady = pose_motion(turn=axis_rotations(Motion(np.array([0.0, 1.0]), np.array([[0.0, 0.4]])), (0.0, 0.0, 1.0)))
     both = Graph("spin")
     both.add(spin)
     both.add(following_body("exact", steady))
@@ -283,8 +284,8 @@ REFUSED = {
     "velocity jumps": ("E472", lambda: RISE.then(Motion(np.array([0.0, 1.0]), np.array([[1.0, 0.5]])))),
     "too fast": ("E473", lambda: cubic_spline([0.0, 1.0], [0.0, 0.1], velocity=1.0)),
     "end too fast": ("E474", lambda: cubic_spline([0.0, 1.0], velocity=1.0, jerk=1.0, end_velocity=2.0)),
-    "axis": ("E475", lambda: turning(RISE, (0.0, 0.0, 0.0))),
-    "axes": ("E475", lambda: turning([RISE, RISE], [(0.0, 0.0, 1.0)])),
+    "axis": ("E475", lambda: axis_rotations(RISE, (0.0, 0.0, 0.0))),
+    "axes": ("E475", lambda: axis_rotations([RISE, RISE], [(0.0, 0.0, 1.0)])),
 }
 
 

@@ -93,7 +93,7 @@ class Waves:
 
 def test_an_endless_surface_is_shown_round_its_contacts() -> None:
     sea = Surface(Waves(), {"h": 0.05, "k": 3.0}, 1.0)
-    assert sea.endless
+    assert sea.unbounded
     contacts = np.array([sea.point((u, 0.2)) for u in np.linspace(4.0, 5.0, 30)], dtype=float)
     points = body_points(sea, contacts, 0.5).reshape(-1, 3)
     assert points[:, 2] == pytest.approx(0.05 * np.sin(3.0 * points[:, 0]))

@@ -28,7 +28,7 @@ from screwbond.models.chains import (
 
 from bondgraph import Constraint, Graph, ModelError, Se, compile_model
 from screws import joints, pose, pose_from_state, spatial_inertia
-from screws.poses import Ad, exp, inverse, unhat
+from screws.poses import Ad, exp, inverse, vee
 from tests.models.test_chains import anything, difference
 
 G = np.array([0.3, -2.0, -9.81])
@@ -121,7 +121,7 @@ def test_poses_and_jacobians(case):
         body = body_jacobian(tree, k, q)
         assert np.abs(space_jacobian(tree, k, q) - Ad(H) @ body).max() < 1e-12
         slopes = [difference(lambda x, k=k: product_of_exponentials(tree, k, x), q, i) for i in range(len(q))]
-        columns = np.array([unhat(inverse(H) @ slope) for slope in slopes]).T
+        columns = np.array([vee(inverse(H) @ slope) for slope in slopes]).T
         assert np.abs(columns - body).max() < 1e-10
         assert np.abs(twists[k] - body @ v).max() < 1e-12
 

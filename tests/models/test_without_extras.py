@@ -44,7 +44,7 @@ RUNS = {
     "soft-touch": (["delta", "soft-touch", "--params", "fit", "--until", "0.01"], {*COMMON, "touch.csv", "events.json"}),
     "workspace": (["delta", "workspace", "--params", "fit", "--points", "5"], {"workspace.npz", "summary.json"}),
     "hand": (["hand"], {*COMMON, "trajectory.npz", "study.csv", "events.json", "scenario.json", "equations.tex", "page.html"}),
-    "impact": (["impact", "--poses", "2"], {"summary.json", "laws.npz", "masses.csv", "poses.csv", "strikes.npz"}),
+    "impact": (["impact", "--poses", "2"], {"summary.json", "laws.npz", "masses.csv", "poses.csv", "impacts.npz"}),
     "maze": (["maze"], {*COMMON, "trajectory.npz", "events.json", "maze.json", "equations.tex"}),
 }
 """Arguments of every command and task that writes files, and what it writes without extras."""
@@ -70,17 +70,20 @@ def test_every_command_and_task_is_run():
     assert set(TASKS) <= set(RUNS)
 
 
+@pytest.mark.thorough
 def test_all_end_well(folder):
     said = (folder / "stdout").read_text()
     assert said.count("status 0\n") == len(RUNS) + 1, said + (folder / "stderr").read_text()
     assert 'pip install "screwbond[viz]"' in said  # of info
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_what_needs_no_extra_is_written(folder, name):
     assert {path.name for path in (folder / name).iterdir()} == RUNS[name][1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_one_line_says_what_is_missing(folder, name):
     parts = {part.splitlines()[0]: part.splitlines()[1:] for part in (folder / "stderr").read_text().split("\n# ")[1:]}
@@ -101,12 +104,12 @@ def discharge():
 
 
 def test_what_needs_an_extra_says_which(no_extras, tmp_path):
-    from screwbond.models.pictures.courses import courses
+    from screwbond.models.pictures.plotting import plot_signals
 
     result = discharge()
     with pytest.raises(ExtraError, match=r'E416 .*pandas is not installed; try: pip install "screwbond\[tables\]"') as caught:
         result.to_dataframe()
     assert isinstance(caught.value, ImportError)
     with pytest.raises(ExtraError, match=r'E416 .*matplotlib is not installed; try: pip install "screwbond\[viz\]"'):
-        courses(result, {"c.q": "charge"}, tmp_path / "courses.png")
+        plot_signals(result, {"c.q": "charge"}, tmp_path / "courses.png")
     assert not list(tmp_path.iterdir())

@@ -12,7 +12,7 @@ import pytest
 from screwbond.models.delta import DeltaParameters, DeltaRobot
 from screwbond.models.delta.graphs.control import model_terms
 from screwbond.models.delta.kinematics import arm as formulas
-from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta.kinematics.closure import ROTATIONS
 
 from tests.models.delta import delta_appendix as appendix
 from tests.models.delta import delta_independent as independent

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from screwbond.models.contacts.kinematics import GAUSS, geometry_op
+from screwbond.models.contacts.kinematics import GAUSS_FRAME_NOTE, geometry_op
 from screwbond.models.delta import DeltaParameters
 from screwbond.models.delta.graphs.three_arms import delta_graph
-from screwbond.models.delta.kinematics import arm, notation
+from screwbond.models.delta.kinematics import arm, formula_notes
 from screwbond.models.delta.kinematics.angles import phi_of
-from screwbond.models.delta.kinematics.formulas import ROTATIONS, closure, closure_jacobian
+from screwbond.models.delta.kinematics.closure import ROTATIONS, closure, closure_jacobian
 
 from bondgraph import compile_model
 from bondgraph.export import document
@@ -52,7 +52,7 @@ def test_the_latex_of_a_surface_is_its_point(surface: Surface) -> None:
 @pytest.mark.parametrize("surface", [*WITH_LATEX, *GIVEN], ids=lambda surface: surface.name)
 def test_the_note_of_a_gauss_frame_tells_the_surface(surface: Surface) -> None:
     note = geometry_op(surface, 1).note
-    assert note.endswith(GAUSS) and note.count("$") % 2 == 0
+    assert note.endswith(GAUSS_FRAME_NOTE) and note.count("$") % 2 == 0
     for equations in surface.latex:
         assert all(equation.partition(" = ")[2] in note for equation in equations)
     assert all(f"${letter}$ ({name})" in note for name, letter in surface.letters.items())
@@ -61,7 +61,7 @@ def test_the_note_of_a_gauss_frame_tells_the_surface(surface: Surface) -> None:
 
 def test_the_note_of_a_gauss_frame_defines_metric_curvature_and_torsion() -> None:
     """Its formulas of M, K and T, evaluated with differences of the frame."""
-    equations = [text for text in GAUSS.split("$")[1::2] if text.startswith(("M = ", "K = ", "T = "))]
+    equations = [text for text in GAUSS_FRAME_NOTE.split("$")[1::2] if text.startswith(("M = ", "K = ", "T = "))]
     assert len(equations) == 3
     rng, h = np.random.default_rng(6), 1e-5
     for surface in WITH_LATEX:
@@ -97,7 +97,11 @@ def random_arm(rng: np.random.Generator) -> tuple[DeltaParameters, dict[str, Any
 
 def test_the_notes_of_an_arm_compute_what_the_code_computes() -> None:
     rng = np.random.default_rng(7)
-    both = [text for text in equations_of(f"{notation.INERTIA} {notation.BIAS} {notation.GRAVITY}") if "varphi" not in text]
+    both = [
+        text
+        for text in equations_of(f"{formula_notes.INERTIA} {formula_notes.BIAS} {formula_notes.GRAVITY}")
+        if "varphi" not in text
+    ]
     for _ in range(20):
         p, letters, theta, rates = random_arm(rng)
         wanted = {
@@ -115,9 +119,9 @@ def test_the_notes_of_a_tip_compute_what_the_code_computes() -> None:
     rng = np.random.default_rng(8)
     place, slope = (
         [text for text in note.split("$")[1::2] if text.startswith(start)]
-        for note, start in ((notation.TIP, r"\psi ="), (notation.SLOPE, r"\partial\psi ="))
+        for note, start in ((formula_notes.TIP, r"\psi ="), (formula_notes.SLOPE, r"\partial\psi ="))
     )
-    left, right = next(text for text in notation.TIP.split("$") if text.startswith("(")).split(" = ")
+    left, right = next(text for text in formula_notes.TIP.split("$") if text.startswith("(")).split(" = ")
     for _ in range(20):
         p, letters, theta, _ = random_arm(rng)
         one, other = (value_of("n", [f"n = {side}"], letters) for side in (left, right))
@@ -130,9 +134,9 @@ def test_the_notes_of_a_tip_compute_what_the_code_computes() -> None:
 def test_the_notes_of_the_closure_are_what_the_code_computes() -> None:
     """h of (10) with R_z and psi as named there, and H put together of the derivatives of the tips."""
     rng = np.random.default_rng(9)
-    text = next(text for text in notation.TIP.split("$") if text.startswith("h ="))
+    text = next(text for text in formula_notes.TIP.split("$") if text.startswith("h ="))
     inside = text.partition(" = ")[2].rpartition(" = ")[0]
-    blocks = next(text for text in notation.SLOPE.split("$") if text.startswith("H ="))
+    blocks = next(text for text in formula_notes.SLOPE.split("$") if text.startswith("H ="))
     for _ in range(5):
         p, _, _, _ = random_arm(rng)
         q = rng.uniform(-1.0, 1.0, 9)
@@ -150,8 +154,8 @@ def test_the_notes_of_the_closure_are_what_the_code_computes() -> None:
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_a_page_of_the_robot_has_each_line_of_a_note_once(form: str) -> None:
     text = document(compile_model(delta_graph(DeltaParameters.fit(), form=form), backend="numpy"), style="markdown")
-    notes = [notation.INERTIA, notation.GRAVITY, notation.TIP, notation.SLOPE]
-    notes.append(notation.BIAS if form == "lagrangian" else notation.MOMENTUM)
+    notes = [formula_notes.INERTIA, formula_notes.GRAVITY, formula_notes.TIP, formula_notes.SLOPE]
+    notes.append(formula_notes.BIAS if form == "lagrangian" else formula_notes.MOMENTUM)
     for line in {line for note in notes for line in note.split("\n")}:
         assert all(text.count(f"${piece}$") >= 1 for piece in line.split("$")[1::2])
         longest = max(line.split("$")[1::2], key=len)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from screwbond.models import attach_between, attach_contact, contact, ground, point_spring, rigid_body, spatial_spring
-from screwbond.models.control import fading
+from screwbond.models.control import fading_gain
 from screwbond.models.delta import DeltaParameters
 from screwbond.models.delta.graphs.control import linearising_control, task_control
 from screwbond.models.delta.graphs.three_arms import delta_graph
@@ -90,7 +90,7 @@ def delta(form: str, **control: Any) -> Graph:
     graph = delta_graph(p, form=form, signals="motors.torque" if control else None)
     if control:
         motion = hold(np.array([0.0, 0.0, 0.4]), 1.0)
-        graph.add(*task_control(p, motion, kp=fading(100.0, 0.0, 1.0), kd=40.0, **control).blocks)
+        graph.add(*task_control(p, motion, kp=fading_gain(100.0, 0.0, 1.0), kd=40.0, **control).blocks)
         add_brick(graph, gap=0.01, mass=0.03, friction=0.5, gravity=9.81, alpha1=10.0, alpha0=25.0)
     return graph
 

@@ -16,8 +16,8 @@ from screwbond.models.impact import (
     effective_mass,
     graph_effective_mass,
     inverse_inertia,
-    over_poses,
     restitution,
+    study_poses,
 )
 from screwbond.models.impact.mobility import striking_point
 
@@ -160,7 +160,7 @@ def test_the_compression_returns_to_zero():
 def test_the_order_of_the_effective_masses_is_no_law():
     """Of the poses of an arm, some have a composite mass above the projection's: what Fig. 7 shows of three is not general."""
     arm = default_striker()
-    study = over_poses(arm.chain, arm.point, arm.normal, count=80)
+    study = study_poses(arm.chain, arm.point, arm.normal, count=80)
     shares = study.shares()
     assert shares["projection >= momentum"] == 1.0
     assert 0.1 < shares["projection > composite > momentum"] < 0.9

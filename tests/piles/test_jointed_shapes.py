@@ -8,7 +8,7 @@ from screwbond.models.joints import attach_joint, joint_graph
 from bondgraph import Graph
 from bondgraph.errors import ModelError, RunEndedWarning
 from bondgraph.stepping import stepper
-from bondgraph.stepping.free_bodies import pile
+from bondgraph.stepping.free_bodies import free_body_stepper
 from screws import pose, quaternion, rotations
 from screws.joints import revolute
 from screws.shapes import Ball, Box, Capsule, HalfSpace
@@ -43,7 +43,7 @@ def test_free_boxes_come_to_rest_as_in_a_pile():
         ]
         return collisions(Graph("boxes"), [floor(), *boxes], friction=0.5)
 
-    swept = pile(graph(), tolerance=1e-10, sweeps=100000).simulate(0.2, step=0.01)
+    swept = free_body_stepper(graph(), tolerance=1e-10, max_sweeps=100000).simulate(0.2, step=0.01)
     whole = graph()
     solved = stepper(whole, "full").simulate(0.2, step=0.01)
     for name in ("low", "high"):
@@ -78,7 +78,7 @@ def test_a_hinged_bar_falls_on_the_floor_and_stays():
 
 def test_more_candidates_than_there_may_be():
     balls = [rigid_body(f"ball {k}", mass=1.0, inertia=(1, 1, 1), position=(0.1 * k, 0, 0), shape=Ball(0.05)) for k in range(5)]
-    few = collisions(Graph("few"), balls, most=3)
+    few = collisions(Graph("few"), balls, max_contacts=3)
     with pytest.warns(RunEndedWarning, match="E514"):
         ended = stepper(few, "full").simulate(0.1, step=0.01)
     assert ended.failure is not None and ended.failure.kind == "E514" and len(ended.t) == 1

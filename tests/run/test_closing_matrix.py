@@ -1,4 +1,4 @@
-"""Constraints that nothing ties to others are an island of the matrix of constraints."""
+"""Constraints that nothing ties to others are a diagonal block of the constraint matrix."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 from bondgraph import IC, J1, Constraint, Graph, compile_model
 from bondgraph.errors import RunEndedWarning
 from bondgraph.run.validation import constraint_matrix
-from bondgraph.run.validation.blocks import islands
-from bondgraph.run.validation.constraint_matrix import ClosingMatrix, Sizes
+from bondgraph.run.validation.constraint_matrix import ConstraintMatrix, RowScaling, diagonal_blocks
 from screws.scalars import array, cos, sin
 
 
@@ -33,23 +32,23 @@ def cranks(starts: tuple[float, ...]) -> Graph:
 
 
 @pytest.mark.parametrize("room", [1, 100, 4_000_000])
-def test_eigenvalues_by_islands_are_those_of_the_whole(monkeypatch, room):
-    monkeypatch.setattr(constraint_matrix, "ROOM", room)
+def test_eigenvalues_by_blocks_are_those_of_the_full_matrix(monkeypatch, room):
+    monkeypatch.setattr(constraint_matrix, "MAX_NUMBERS", room)
     compiled = compile_model(cranks((0.3, 0.9, 1.7)), backend="numpy")
     x, m = compiled.initial()
-    closures = ClosingMatrix(compiled.program, compiled.parameters())
-    assert [len(part.places) for part in closures.islands] == [4, 4, 4]
+    closures = ConstraintMatrix(compiled.program, compiled.parameters())
+    assert [len(part.indices) for part in closures.blocks] == [4, 4, 4]
     states = x + 1e-2 * np.random.default_rng(1).normal(size=(7, len(x)))
-    entries, _, _ = closures.along(np.zeros(7), states, np.tile(m, (7, 1)))
-    sizes = Sizes(np.linspace(0.5, 2.0, 12), np.full(12, -1.0))
-    whole = np.linalg.eigvalsh(sizes.scaled(closures.whole.dense(entries)))
-    np.testing.assert_allclose(closures.eigenvalues(entries, sizes), whole, rtol=0.0, atol=1e-13 * whole.max())
+    entries, _, _ = closures.at_samples(np.zeros(7), states, np.tile(m, (7, 1)))
+    sizes = RowScaling(np.linspace(0.5, 2.0, 12), np.full(12, -1.0))
+    full = np.linalg.eigvalsh(sizes.scaled(closures.full.dense_of(entries)))
+    np.testing.assert_allclose(closures.eigenvalues(entries, sizes), full, rtol=0.0, atol=1e-13 * full.max())
 
 
 def test_islands_are_found_whatever_ties_them():
     rows, columns = np.array([0, 5, 3, 2, 9, 8]), np.array([5, 3, 7, 2, 8, 1])
-    parts = islands(10, rows, columns)
-    assert [part.places.tolist() for part in parts] == [[0, 3, 5, 7], [1, 8, 9], [2], [4], [6]]
+    parts = diagonal_blocks(10, rows, columns)
+    assert [part.indices.tolist() for part in parts] == [[0, 3, 5, 7], [1, 8, 9], [2], [4], [6]]
     assert sorted(np.concatenate([part.entries for part in parts]).tolist()) == list(range(6))
 
 

@@ -75,7 +75,7 @@ def test_a_converter_takes_half_of_the_evaluations():
     """At 50 kHz: the same events and voltages as by the method of order 8, for what a leg needs less."""
     compiled = compile_model(boost())
     ours, theirs = (compiled.simulate(2e-3, method=method, progress=False) for method in ("dopri5", "dop853"))
-    assert len(ours.events) == len(theirs.events) == 199 and ours.statistics.handed_back == 0
+    assert len(ours.events) == len(theirs.events) == 199 and ours.statistics.events_in_python == 0
     np.testing.assert_allclose(ours["c.effort"], theirs["c.effort"], rtol=1e-7)
     assert ours.ledger.relative_residual < 1e-7
     assert ours.statistics.rates < 0.7 * theirs.statistics.rates

@@ -19,7 +19,7 @@ from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.batch.simd.natural_scales import FOUR
 from bondgraph.run.bound import Bound
 from bondgraph.run.simulate import simulate
-from bondgraph.run.sparsity.reference import Couplings, Structures
+from bondgraph.run.sparsity.reference import JacobianCouplings, StructureCache
 from screws import scalars as s
 from tests.run.problems import bumper, oscillator, program, top
 
@@ -107,19 +107,19 @@ def test_of_many_modes_the_earliest_are_forgotten():
         assert_same(*pair)
 
 
-def machine(name: str, couplings: Couplings, *arrays: np.ndarray) -> None:
+def machine(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> None:
     """A procedure of `balancing`."""
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (2 + len(arrays)))(error_weights.machine_code().address(name))
     function(couplings.structure.table.address, address_of(couplings.values), *map(address_of, arrays))
 
 
-def fastest(couplings: Couplings) -> np.ndarray:
+def fastest(couplings: JacobianCouplings) -> np.ndarray:
     rates, work = couplings.diagonal.copy(), np.empty(3 * len(couplings.diagonal) + 1)
     machine("fastest", couplings, rates, work)
     return rates
 
 
-def carried(couplings: Couplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
+def carried(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
     reached, work = scales.copy(), np.empty(len(scales) + len(couplings.values))
     machine("carry", couplings, speed, reached, work)
     return reached
@@ -129,7 +129,7 @@ def coupled(matrix):
     """Couplings by a Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
-    return Structures(indptr, rows).couplings(matrix[rows, columns])
+    return StructureCache(indptr, rows).couplings(matrix[rows, columns])
 
 
 @pytest.mark.parametrize("density", [0.03, 0.1, 0.3, 0.9])
@@ -222,7 +222,7 @@ def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, time
     """Which goes on without garbage, however often the answer fails, for good too; the next run is as ever."""
     given, calls = (np.array([1.0, 0.0]), np.array([100.0, 1.0]), [], 1.0), list[int]()
     expected = simulate(oscillator(), *given).x
-    structure = Structures.structure
+    structure = StructureCache.structure
 
     def interrupted(own, found, *way):
         if found.any() or calls:
@@ -231,7 +231,7 @@ def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, time
                 raise error
         return structure(own, found, *way)
 
-    monkeypatch.setattr(Structures, "structure", interrupted)
+    monkeypatch.setattr(StructureCache, "structure", interrupted)
     with pytest.raises(error):
         simulate(oscillator(), *given)
     monkeypatch.undo()

@@ -58,7 +58,7 @@ def test_copies_are_equal_and_stand_alone(run):
 
 def test_an_event_is_found_in_its_run_and_of_another_it_is_taken_as_it_is(run):
     event, part = run.events[4], copy.deepcopy(run.events[4])
-    assert run.events.place(event) == 4 and run.events.place(part) is None
+    assert run.events.index_of(event) == 4 and run.events.index_of(part) is None
     for own in (event, part, 4):
         np.testing.assert_array_equal(run.at_event(own, "ball.p"), [side[4] for side in run.at_events("ball.p")])
 

@@ -153,8 +153,8 @@ def test_housners_block_rocks_on():
     # about the left corner: the centre moves with w (-h, b), the right corner falls
     w = -rate
     start = {"J.p": inertia * w, "my.p": mass * b * w, "mx.p": -mass * h * w, "on left": "rest"}
-    for how in ("together", "sequence"):
-        run = model.simulate(0.012, initial=start, parameters={"weight.value": 0.0}, progress=False, simultaneous=how)
+    for how in ("simultaneous", "sequential"):
+        run = model.simulate(0.012, initial=start, parameters={"weight.value": 0.0}, progress=False, impacts=how)
         assert run.ok, run.failure
         assert run["w.flow"][-1] / w == pytest.approx(1.0 - 1.5 * b**2 / (b**2 + h**2), rel=1e-9) == pytest.approx(0.85)
         assert run["on left.mode"][-1] == 0.0 and run["x.flow"][-1] == pytest.approx(-h * run["w.flow"][-1])
@@ -167,7 +167,7 @@ def test_a_rod_that_falls_flat_and_slides_stays_flat(restitution):
     assert run.ok, run.failure
     hit = run.events[0]
     speed = np.sqrt(2.0 * GRAVITY * 0.2)
-    assert len(hit.together) == 2 and np.abs(run["w.flow"]).max() < 1e-8
+    assert len(hit.simultaneous) == 2 and np.abs(run["w.flow"]).max() < 1e-8
     moved = 1.0 - 0.1 * (1.0 + restitution) * speed
     assert np.min(np.abs(hit.x_after - 2.0 * moved)) < 1e-9 and hit.lost > 0.0
 

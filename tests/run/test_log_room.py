@@ -70,6 +70,6 @@ def test_a_start_at_which_more_is_due_than_there_is_room_for_is_settled_in_machi
     monkeypatch.setattr(handler, "FREE", 0)
     monkeypatch.setattr(handler, "_FEWEST", 1)
     narrow = compile_model(switched(ALIKE)).simulate(1.0, initial=above, samples=0.1, progress=False)
-    assert [reserve for reserve, _ in laid[-2:]] == [1, 2] and narrow.statistics.handed_back == 0
+    assert [reserve for reserve, _ in laid[-2:]] == [1, 2] and narrow.statistics.events_in_python == 0
     assert len(plenty.events) == len(narrow.events) == ALIKE and not narrow.events.times.any()
     np.testing.assert_array_equal(narrow.x, plenty.x)

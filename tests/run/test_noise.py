@@ -15,12 +15,11 @@ from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.bound import Bound
 from bondgraph.run.simulate import simulate
 from bondgraph.run.sparsity.coupling_graph import structure_of
-from bondgraph.run.sparsity.reference import LEAST, MOST, Structure, Structures, components
-from bondgraph.run.steppers.external.library import available
+from bondgraph.run.sparsity.reference import MAX_COUPLING, MIN_COUPLING, CouplingStructure, StructureCache, strong_components
 from screws import scalars as s
 from tests.run.problems import oscillator, program
 
-METHODS = ["dop853", "rodas5p", *(["adams", "bdf"] if available()[0] else [])]
+METHODS = ["dop853", "rodas5p"]
 LOUD = 1e5
 
 
@@ -98,14 +97,14 @@ STARTS = {
 }
 
 
-@pytest.mark.parametrize("method", [*METHODS, "radau"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", STARTS)
 def test_starts_from_zero(name, method):
     rates, start, exact = STARTS[name]
     runs = [simulate(program(rates, (len(start), 0, 0)), start, [], [], 3.0, method=method) for _ in range(2)]
     assert runs[0].ok, runs[0].failure
     assert runs[0].x[:, 0] == pytest.approx(exact(runs[0].t), abs=1e-6)
-    assert runs[0].statistics.steps < (1_000 if method in ("dop853", "adams") else 5_000)
+    assert runs[0].statistics.steps < (1_000 if method in ("dop853",) else 5_000)
     assert runs[0].statistics.steps == runs[1].statistics.steps and np.array_equal(runs[0].x, runs[1].x)
 
 
@@ -137,14 +136,14 @@ def coupled(matrix):
     """Couplings by a Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
-    return Structures(indptr, rows).couplings(matrix[rows, columns])
+    return StructureCache(indptr, rows).couplings(matrix[rows, columns])
 
 
 def test_strong_components_and_rates_of_a_ring_without_reciprocity():
     """Three states that drive one another in a ring, in units far apart: their rate is the geometric mean."""
     matrix = np.zeros((4, 4))
     matrix[[1, 2, 0, 3], [0, 1, 2, 0]] = 2e9, 4.0, 1e-9, 5.0
-    parts = components([[1, 3], [2], [0], []], [[2], [0], [1], [0]])
+    parts = strong_components([[1, 3], [2], [0], []], [[2], [0], [1], [0]])
     assert sorted(map(sorted, parts)) == [[0, 1, 2], [3]] and parts[0] == [0, 1, 2]
     assert balancing.fastest(coupled(matrix)) == pytest.approx(np.full(4, 2.0), rel=1e-9)
 
@@ -158,7 +157,7 @@ def test_couplings_of_any_size_give_rates():
             matrix = (random.random((n, n)) < 0.4) * 10.0 ** random.uniform(-largest, largest, (n, n))
             with np.errstate(all="ignore"):
                 rates = balancing.fastest(coupled(matrix))
-            kept = np.where((matrix > LEAST) & (matrix < MOST), matrix, 0.0)
+            kept = np.where((matrix > MIN_COUPLING) & (matrix < MAX_COUPLING), matrix, 0.0)
             assert np.all(rates >= np.diagonal(kept)), "no state is slower than by itself, and none has no rate"
     tiny = np.array([[0.0, 1e-191, 0.0], [1e-190, 0.0, 3.0], [0.0, 2.0, 0.0]])
     assert balancing.fastest(coupled(tiny)) == pytest.approx([0.0, np.sqrt(6.0), np.sqrt(6.0)])
@@ -208,7 +207,7 @@ def test_rates_that_know_the_time_are_told_from_others():
 
 def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
     """Two states that drive each other, until one of the two entries vanishes, or is no number."""
-    structures = Structures(np.array([0, 1, 2]), np.array([1, 0]))
+    structures = StructureCache(np.array([0, 1, 2]), np.array([1, 0]))
     ring, again, ways = (structures.couplings(np.array(values)) for values in ([2.0, -3.0], [5.0, 1.0], [2.0, np.nan]))
     assert ring.structure is again.structure and len(ring.structure.inner) == 2
     assert np.array_equal(ring.values, [2.0, 3.0])
@@ -222,8 +221,8 @@ def test_machine_code_finds_the_structures_of_the_reference(density):
     for n in (0, 1, 2, 3, 7, 30, 60):
         for _ in range(5):
             columns, rows = np.nonzero((rng.random((n, n)) < density) & ~np.eye(n, dtype=bool))
-            found, expected = structure_of(n, rows, columns), Structure.of(n, rows, columns)
-            for field in fields(Structure):
+            found, expected = structure_of(n, rows, columns), CouplingStructure.of(n, rows, columns)
+            for field in fields(CouplingStructure):
                 own, other = getattr(found, field.name), getattr(expected, field.name)
                 assert own.dtype == other.dtype == np.int64 and np.array_equal(own, other), field.name
             ears += len(found.ear_from)

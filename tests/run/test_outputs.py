@@ -9,7 +9,7 @@ import pytest
 
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.run.results import outputs
-from bondgraph.run.results.outputs import ASKED
+from bondgraph.run.results.outputs import MAX_REQUESTS
 from bondgraph.run.results.result import Result
 from bondgraph.schedule.size import is_large
 from examples import rolling_eggs
@@ -40,7 +40,7 @@ def alone(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> tuple[Result, 
     """The same run twice: as it is, and with every value computed alone."""
     whole, single = (compiled.simulate(0.2, samples=0.04, progress=False) for _ in range(2))
     assert whole._outputs.all.shape == (len(whole.t), compiled.program.outputs.n_out)
-    monkeypatch.setattr(outputs, "FEW", 0)
+    monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)
     return whole, single
 
 
@@ -76,7 +76,7 @@ def test_components_and_sides_of_events(monkeypatch: pytest.MonkeyPatch) -> None
     whole, single = (compiled.simulate(0.5, samples=0.1, progress=False) for _ in range(2))
     assert whole.events
     before = whole.at_events("m1.flow")
-    monkeypatch.setattr(outputs, "FEW", 0)
+    monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)
     for one, other in zip(before, single.at_events("m1.flow"), strict=True):
         equal(compiled, "m1.flow", one, other)
     body = compile_model(eggs(), progress=False)
@@ -90,7 +90,7 @@ def test_after_many_requests_all_are_computed(monkeypatch: pytest.MonkeyPatch) -
     compiled = compile_model(chain(LARGE), progress=False)
     _, single = alone(compiled, monkeypatch)
     names = compiled.program.layout.names("out")
-    for name in names[: ASKED + 1]:
+    for name in names[: MAX_REQUESTS + 1]:
         single[name]
     assert "all" in vars(single._outputs)
 

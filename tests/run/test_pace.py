@@ -13,7 +13,7 @@ import pytest
 from bondgraph.run.batch import workers, workspace
 from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.batch.workspace import Workspace
-from bondgraph.run.sparsity.reference import Structures
+from bondgraph.run.sparsity.reference import StructureCache
 from tests.run.problems import oscillator
 
 
@@ -26,7 +26,7 @@ def points(runs: int) -> tuple[np.ndarray, np.ndarray]:
 def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeypatch):
     """Of runs that seem to take a second each, none is begun once the others are called off."""
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(400)
-    expected = prepared.many(p, x, [], threads=threads, lanes=1).x
+    expected = prepared.run_many(p, x, [], threads=threads, lanes=1).x
     prepared = prepare(oscillator(), 1.0, samples=[1.0], progress=False)
     clock, done = itertools.count(), list[slice]()
     monkeypatch.setattr(workers, "perf_counter", lambda: float(next(clock)))
@@ -42,10 +42,10 @@ def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeyp
 
     monkeypatch.setattr(Workspace, "many", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        prepared.many(p, x, [], threads=threads, lanes=1)
+        prepared.run_many(p, x, [], threads=threads, lanes=1)
     assert sum(piece.stop - piece.start for piece in done) < 200
     monkeypatch.undo()
-    np.testing.assert_array_equal(prepared.many(p, x, [], threads=threads, lanes=1).x, expected)
+    np.testing.assert_array_equal(prepared.run_many(p, x, [], threads=threads, lanes=1).x, expected)
 
 
 @pytest.mark.parametrize("lanes", [1, 4])
@@ -53,7 +53,7 @@ def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monke
     """Of runs that take a thousand steps, and would go on, one is interrupted after some; runs that pause as often, and are not
     interrupted, have the bits of those that do not pause."""
     p, x = points(6)
-    expected = prepare(oscillator(), 300.0, samples=[300.0], progress=False).many(p, x, [], threads=1, lanes=lanes)
+    expected = prepare(oscillator(), 300.0, samples=[300.0], progress=False).run_many(p, x, [], threads=1, lanes=lanes)
     asked = list[int]()
 
     class Heard(threading.Event):
@@ -67,9 +67,9 @@ def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monke
     prepared = prepare(oscillator(), 300.0, samples=[300.0], progress=False)
     with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
         context.setattr(workers, "Event", Heard)
-        prepared.many(p, x, [], threads=1, lanes=lanes)
+        prepared.run_many(p, x, [], threads=1, lanes=lanes)
     assert 7 <= len(asked) < 10
-    found = prepared.many(p, x, [], threads=1, lanes=lanes)
+    found = prepared.run_many(p, x, [], threads=1, lanes=lanes)
     for name in ("x", "steps", "rejected", "rates", "integrals"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     assert found.steps.min() > 500 and found.ok.all()
@@ -134,7 +134,7 @@ def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
 def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
     """Each of the runs under way asks for its pattern of couplings and gets none: the first says so, and no later call does."""
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(12)
-    structure, calls = Structures.structure, list[int]()
+    structure, calls = StructureCache.structure, list[int]()
 
     def none(own, found, search):
         if found.any():
@@ -143,7 +143,7 @@ def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
         return structure(own, found, search)
 
     with monkeypatch.context() as context, pytest.raises(MemoryError, match=r"^call 0$"):
-        context.setattr(Structures, "structure", none)
-        prepared.many(p, x, [], threads=1, lanes=lanes)
-    expected = prepare(oscillator(), 1.0, samples=[1.0], progress=False).many(p, x, [], threads=1, lanes=1)
-    np.testing.assert_array_equal(prepared.many(p, x, [], threads=1, lanes=lanes).x, expected.x)
+        context.setattr(StructureCache, "structure", none)
+        prepared.run_many(p, x, [], threads=1, lanes=lanes)
+    expected = prepare(oscillator(), 1.0, samples=[1.0], progress=False).run_many(p, x, [], threads=1, lanes=1)
+    np.testing.assert_array_equal(prepared.run_many(p, x, [], threads=1, lanes=lanes).x, expected.x)

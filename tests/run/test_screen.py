@@ -13,8 +13,9 @@ from bondgraph.run.batch import prepared
 from bondgraph.run.batch.collect import Collected
 from bondgraph.run.batch.validity.bounds import bounds
 from bondgraph.run.batch.validity.sample_check import envelope
+from bondgraph.run.measures import integral
+from bondgraph.run.validation.checked_result import MIN_CHECKED, checked_result, checked_times
 from bondgraph.run.validation.constraint_rank import _suspects
-from bondgraph.run.validation.judge import GRID, judged, watched_times
 from tests.models.test_loops import cranks
 
 
@@ -77,8 +78,8 @@ def test_times_that_are_watched_are_not_doubled_by_rounding():
             owners = ("hinge",)
 
     since = 0.1 * np.arange(11)
-    times = watched_times(Closed, since, 1.0)
-    assert np.isin(since, times).all() and np.diff(times).min() > 0.9e-3 and len(times) == GRID
+    times = checked_times(Closed, since, 1.0)
+    assert np.isin(since, times).all() and np.diff(times).min() > 0.9e-3 and len(times) == MIN_CHECKED
 
 
 @pytest.mark.parametrize("lanes", [1, 8])
@@ -87,17 +88,17 @@ def test_many_runs_find_singular_positions_as_single_runs_do(singles, lanes):
     compiled = compile_model(cranks((1.0, 1.0), start=2.0))
     run = compiled.prepare_run(0.5, samples=0.1, progress=False)
     angles = np.linspace(1.7, 3.1, 15)
-    x, p, m = run.start()
+    x, p, m = run.start_values()
     starts = np.tile(x, (15, 1))
     place = compiled.program.layout["parts.q"].start
     starts[:, place : place + 5] = np.stack([angles, angles, np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
-    ends = run.many(p, starts, m, {"turned": ("course", "parts.q[0]")}, lanes=lanes, threads=1)
-    assert run.runs.in_machine_code and set(ends.failures) <= set(singles) and 3 <= len(ends.failures) < len(angles)
+    ends = run.run_many(p, starts, m, {"turned": "parts.q[0]"}, lanes=lanes, threads=1)
+    assert run.program.in_machine_code and set(ends.failures) <= set(singles) and 3 <= len(ends.failures) < len(angles)
     assert len(singles) <= len(ends.failures) + 2, "most runs need no second look"
     for k, start in enumerate(starts):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RunEndedWarning)
-            alone = run.runs.judged(start, p, m)
+            alone = run.program.judged(start, p, m)
         assert str(ends.failures.get(k)) == str(alone.failure)
         assert np.array_equal(ends.x[k], alone.x[-1]) and ends.steps[k] == alone.statistics.steps
         course = alone["parts.q[0]"]
@@ -108,32 +109,32 @@ def test_a_delta_robot_is_watched_in_machine_code(singles):
     compiled = DeltaRobot(DeltaParameters.fit()).compiled
     run = compiled.prepare_run(0.2, samples=0.05, progress=False)
     masses = compiled.parameters["arm 1.mechanism.M2"].value * np.array([0.9, 1.0, 1.1])
-    keep = {"turned": ("course", "arm 1.mechanism.q[0]"), "swung": ("integral", "arm 1.mechanism.q[0]")}
-    ends = run.many(*run.points({"arm 1.mechanism.M2": masses}), keep)
+    keep = {"turned": "arm 1.mechanism.q[0]", "swung": integral("arm 1.mechanism.q[0]")}
+    ends = run.run_many(*run.start_values_many({"arm 1.mechanism.M2": masses}), keep)
     assert ends.ok.all() and not singles
     for k, mass in enumerate(masses):
         alone = compiled.simulate(0.2, samples=0.05, parameters={"arm 1.mechanism.M2": mass}, progress=False)
         assert np.array_equal(ends.x[k], alone.x[-1]) and np.array_equal(ends["turned"][k], alone["arm 1.mechanism.q[0]"])
         assert ends.rates[k] == alone.statistics.rates
         assert ends["swung"][k] == pytest.approx(np.trapezoid(alone["arm 1.mechanism.q[0]"], alone.t), rel=1e-12)
-    unwatched = run.many(*run.points({"arm 1.mechanism.M2": masses}), keep, watch=False)
+    unwatched = run.run_many(*run.start_values_many({"arm 1.mechanism.M2": masses}), keep, check_rank=False)
     assert np.array_equal(unwatched["turned"], ends["turned"]) and np.all(unwatched.rates <= ends.rates)
 
 
 def test_constraints_that_repeat_each_other_are_watched_by_single_runs(singles):
     compiled = compile_model(cranks())
     run = compiled.prepare_run(0.1, samples=[0.1], progress=False)
-    x, p, m = run.start()
-    ends = run.many(np.tile(p, (2, 1)), x, m)
+    x, p, m = run.start_values()
+    ends = run.run_many(np.tile(p, (2, 1)), x, m)
     assert ends.ok.all() and singles == [0, 1]
-    run.many(np.tile(p, (2, 1)), x, m, watch=False)
+    run.run_many(np.tile(p, (2, 1)), x, m, check_rank=False)
     assert singles == [0, 1]
 
 
 def test_single_runs_are_looked_at_once_more_only_where_machine_code_suspects_something(monkeypatch):
     """A robot whose arms stay far from being stretched has the bits of a run at which Python looks, at its samples alone."""
     compiled, searched = DeltaRobot(DeltaParameters.fit()).compiled, []
-    monkeypatch.setattr(prepared, "judged", lambda *given: (searched.append(given), judged(*given))[1])
+    monkeypatch.setattr(prepared, "checked_result", lambda *given: (searched.append(given), checked_result(*given))[1])
     mass = {"arm 1.mechanism.M2": compiled.parameters["arm 1.mechanism.M2"].value * 1.02}
     found = compiled.simulate(0.2, samples=0.07, parameters=mass, progress=False)
     assert found.ok and not searched
@@ -142,7 +143,7 @@ def test_single_runs_are_looked_at_once_more_only_where_machine_code_suspects_so
     assert searched and other.ok
     for name in ("t", "since", "x", "m", "integrals", "start_energies"):
         np.testing.assert_array_equal(getattr(found, name), getattr(other, name), err_msg=name)
-    end = compiled.prepare_run(0.2, samples=0.07, progress=False).go(found.p, found.x[0], found.m[0])
+    end = compiled.prepare_run(0.2, samples=0.07, progress=False).run(found.p, found.x[0], found.m[0])
     np.testing.assert_array_equal(end.rows, np.hstack([found.x, found.integrals]))
 
 

@@ -19,6 +19,7 @@ from bondgraph.emit.procedure import Procedure
 from bondgraph.errors import RunError
 from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.batch.validity import sample_check
+from bondgraph.run.measures import last
 from bondgraph.run.steppers.method import COMMON as INTEGRATOR
 from bondgraph.run.table import FieldTable
 from screws import scalars as s
@@ -32,7 +33,7 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
     for name in expected.kept:
         np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
-    for name in ("failures", "doubts", "refused"):
+    for name in ("failures", "warnings", "errors"):
         assert {k: str(told) for k, told in getattr(found, name).items()} == {
             k: str(told) for k, told in getattr(expected, name).items()
         }
@@ -62,9 +63,9 @@ def test_lanes_have_the_bits_of_runs_alone(lanes, samples):
     random = np.random.default_rng(4)
     x, p = random.normal(size=(19, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (19, 2))
     prepared = prepare(oscillator(), 2.0, samples=samples, t_start=0.7 if samples == 0.01 else 0.0, progress=False)
-    alone = prepared.many(p, x, [], KEEP, lanes=1, threads=1)
+    alone = prepared.run_many(p, x, [], KEEP, lanes=1, threads=1)
     for threads in (1, 3):
-        assert_same(prepared.many(p, x, [], KEEP, lanes=lanes, threads=threads), alone)
+        assert_same(prepared.run_many(p, x, [], KEEP, lanes=lanes, threads=threads), alone)
     assert alone.ok.all() and len(set(alone.steps)) > 5
 
 
@@ -73,22 +74,22 @@ def test_operations_of_all_sorts_and_powers(fused):
     random = np.random.default_rng(5)
     x, p = random.normal(size=(11, 2)), random.uniform(0.5, 9.0, (11, 2))
     prepared = prepare(forced(fused=fused), 3.0, samples=0.5, progress=False)
-    assert_same(prepared.many(p, x, [], lanes=8, threads=1), prepared.many(p, x, [], lanes=1))
+    assert_same(prepared.run_many(p, x, [], lanes=8, threads=1), prepared.run_many(p, x, [], lanes=1))
 
 
 def test_errors_whose_squares_are_hardly_numbers():
     """Of states so large that nothing moves them: no error is left of them, in a lane either."""
     prepared = prepare(program(lambda t, x, p, m: [p[0] * s.sin(t)], (1, 1, 0)), 2.0, samples=0.5, progress=False)
     x = 10.0 ** np.linspace(140.0, 170.0, 61)[:, None]
-    alone = prepared.many([0.1], x, [], lanes=1)
-    assert_same(prepared.many([0.1], x, [], lanes=4, threads=1), alone)
+    alone = prepared.run_many([0.1], x, [], lanes=1)
+    assert_same(prepared.run_many([0.1], x, [], lanes=4, threads=1), alone)
     assert alone.ok.all() and not alone.rejected.any()
 
 
 def test_a_run_alone_is_the_run_of_a_lane():
     prepared = prepare(top(), 1.0, progress=False)
     starts = np.array([[0.1 + k, 9.0, 0.1, 1.0, 0.0, 0.0, 0.0] for k in range(5)])
-    ends = prepared.many([1.0, 2.0, 3.0], starts, [], lanes=4, threads=1)
+    ends = prepared.run_many([1.0, 2.0, 3.0], starts, [], lanes=4, threads=1)
     for k, start in enumerate(starts):
         run = prepared.judged(start, [1.0, 2.0, 3.0], [])
         assert np.array_equal(ends.x[k], run.x[-1]) and ends.rates[k] == run.statistics.rates
@@ -98,8 +99,8 @@ def test_a_model_without_states_has_nothing_to_go_side_by_side():
     made = program(lambda t, x, p, m: [], (0, 1, 0), powers=lambda t, x, p, m: [p[0] * t], roles=("dissipated",))
     prepared = prepare(made, 1.0, samples=0.5, progress=False)
     p = np.linspace(1.0, 2.0, 9)[:, None]
-    found = prepared.many(p, [], [], lanes=4, threads=1)
-    assert_same(found, prepared.many(p, [], [], lanes=1))
+    found = prepared.run_many(p, [], [], lanes=4, threads=1)
+    assert_same(found, prepared.run_many(p, [], [], lanes=1))
     np.testing.assert_allclose(found.integrals[:, 0], p[:, 0] / 2.0, rtol=1e-12)
 
 
@@ -119,8 +120,8 @@ def test_runs_whose_states_are_coupled_in_other_ways(lanes):
     p = random.uniform(0.5, 50.0, (41, 4)) * (random.random((41, 4)) < 0.7)
     x = random.normal(size=(41, 4)) * (random.random((41, 4)) < 0.5)
     prepared = prepare(made, 3.0, samples=0.5, progress=False)
-    alone = prepared.many(p, x, [], lanes=1)
-    assert_same(prepared.many(p, x, [], lanes=lanes, threads=1), alone)
+    alone = prepared.run_many(p, x, [], lanes=1)
+    assert_same(prepared.run_many(p, x, [], lanes=lanes, threads=1), alone)
     assert alone.ok.all() and len(set(alone.steps)) > 10
 
 
@@ -130,16 +131,16 @@ def test_few_runs_leave_lanes_idle(runs):
     random = np.random.default_rng(7)
     x, p = random.normal(size=(runs, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (runs, 2))
     prepared = prepare(oscillator(), 1.0, samples=0.5, progress=False)
-    assert_same(prepared.many(p, x, [], lanes=4, threads=1), prepared.many(p, x, [], lanes=1))
+    assert_same(prepared.run_many(p, x, [], lanes=4, threads=1), prepared.run_many(p, x, [], lanes=1))
 
 
 def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
     """States that grow beyond all bounds, powers that do not fit, numbers that are none; they are done again alone."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
     p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2], [5.0], [0.3], [0.1], [40.0]])
-    found, alone = (prepared.many(p, [1.0, 1.0], [], {}, lanes=lanes, threads=1) for lanes in (4, 1))
+    found, alone = (prepared.run_many(p, [1.0, 1.0], [], {}, lanes=lanes, threads=1) for lanes in (4, 1))
     assert_same(found, alone)
-    assert sorted(found.failures) == [1, 5, 8] and list(found.doubts) == [2] and list(found.refused) == [3]
+    assert sorted(found.failures) == [1, 5, 8] and list(found.warnings) == [2] and list(found.errors) == [3]
 
 
 @pytest.mark.parametrize("stride", [1, 3])
@@ -182,30 +183,30 @@ def test_numbers_that_are_not_finite_are_refused_whatever_comes_of_them():
     prepared = prepare(made, 1.0, samples=0.5, progress=False)
     p = np.array([[1.0, 0.0], [np.inf, 0.0], [2.0, np.nan], [3.0, 1.0], [1.0, -np.inf]])
     for lanes in (1, 4):
-        found = prepared.many(p, [1.0], [0.0], lanes=lanes, threads=1)
-        assert sorted(found.refused) == [1, 2, 4] and all("E309" in str(told) for told in found.refused.values())
+        found = prepared.run_many(p, [1.0], [0.0], lanes=lanes, threads=1)
+        assert sorted(found.errors) == [1, 2, 4] and all("E309" in str(told) for told in found.errors.values())
         assert not found.ok[[1, 2, 4]].any() and found.ok[[0, 3]].all()
-        assert sorted(prepared.many(p[[0, 3]], [1.0], [np.nan], lanes=lanes, threads=1).refused) == [0, 1]
+        assert sorted(prepared.run_many(p[[0, 3]], [1.0], [np.nan], lanes=lanes, threads=1).errors) == [0, 1]
 
 
 def test_stiff_noisy_and_endless_runs_are_done_again_alone():
     made = program(lambda t, x, p, m: [-p[0] * (x[0] - s.cos(t)) + p[1] * (s.sin(1e9 * x[0]))], (1, 2, 0))
     prepared = prepare(made, 5.0, samples=[5.0], max_steps=30_000, progress=False)
     p = np.array([[1.0, 0.0], [1e6, 0.0], [1.0, 1e-9], [3.0, 0.0], [1.0, 1e3], [2.0, 0.0]])
-    assert_same(prepared.many(p, [0.0], [], lanes=4, threads=1), prepared.many(p, [0.0], [], lanes=1))
+    assert_same(prepared.run_many(p, [0.0], [], lanes=4, threads=1), prepared.run_many(p, [0.0], [], lanes=1))
 
 
 def test_a_delta_robot_in_every_lane_another():
     compiled = DeltaRobot(DeltaParameters.fit()).compiled
     run = compiled.prepare_run(0.1, samples=0.02, progress=False)
     masses = compiled.parameters["arm 1.mechanism.M2"].value * np.linspace(0.9, 1.1, 10)
-    points = run.points({"arm 1.mechanism.M2": masses})
-    keep = {"turned": ("course", "arm 1.mechanism.q[0]"), "pushed": ("last", "arm 2.mechanism.v")}
+    points = run.start_values_many({"arm 1.mechanism.M2": masses})
+    keep = {"turned": "arm 1.mechanism.q[0]", "pushed": last("arm 2.mechanism.v")}
     for watch in (True, False):
-        alone = run.many(*points, keep, lanes=1, watch=watch)
+        alone = run.run_many(*points, keep, lanes=1, check_rank=watch)
         assert alone.ok.all() and len(set(alone.x[:, 0])) == 10
         for lanes in (4, 8):
-            assert_same(run.many(*points, keep, lanes=lanes, threads=1, watch=watch), alone)
+            assert_same(run.run_many(*points, keep, lanes=lanes, threads=1, check_rank=watch), alone)
 
 
 def test_more_states_than_rows_of_derivatives_have_columns():
@@ -219,26 +220,26 @@ def test_more_states_than_rows_of_derivatives_have_columns():
             graph.connect(before, tie := J0(f"f{k}")).connect(tie, velocity).connect(tie, C(f"k{k}", stiffness=10.0))
         before = velocity
     compiled = compile_model(graph)
-    assert compiled.program.states > STRIP > compiled.program.couplings[0].steps.groups
+    assert compiled.program.states > STRIP > compiled.program.jacobian_couplings[0].steps.groups
     run = compiled.prepare_run(0.3, samples=0.1, progress=False)
     momenta = {f"m{k}.p": np.full(11, 0.1 * k) for k in range(20)}
-    points = run.points({"k1.stiffness": np.linspace(5.0, 20.0, 11)}, momenta)
-    alone = run.many(*points, lanes=1)
+    points = run.start_values_many({"k1.stiffness": np.linspace(5.0, 20.0, 11)}, momenta)
+    alone = run.run_many(*points, lanes=1)
     assert alone.ok.all() and len(set(alone.x[:, 0])) == 11
     for lanes in (4, 8):
-        assert_same(run.many(*points, lanes=lanes, threads=1), alone)
+        assert_same(run.run_many(*points, lanes=lanes, threads=1), alone)
 
 
 def test_lanes_are_chosen_where_many_runs_are_wanted():
     compiled = pushed()
     asked = []
     run = compiled.prepare_run(1.0, samples=[1.0], progress=False)
-    given = run.runs.program.in_lanes
-    object.__setattr__(run.runs.program, "in_lanes", lambda lanes: (asked.append(lanes), given(lanes))[1])
-    p, x, m = run.points({"spring.stiffness": np.linspace(20.0, 80.0, MANY)})
-    few = run.many(p[:-1], x, m)
+    given = run.program.program.in_lanes
+    object.__setattr__(run.program.program, "in_lanes", lambda lanes: (asked.append(lanes), given(lanes))[1])
+    p, x, m = run.start_values_many({"spring.stiffness": np.linspace(20.0, 80.0, MANY)})
+    few = run.run_many(p[:-1], x, m)
     assert not asked
-    ends = run.many(p, x, m)
+    ends = run.run_many(p, x, m)
     assert asked in ([4], [8]) and np.array_equal(ends.x[:-1], few.x)
     alone = compiled.simulate(1.0, samples=[1.0], parameters={"spring.stiffness": 80.0})
     assert np.array_equal(ends.x[-1], alone.x[-1])
@@ -248,5 +249,5 @@ def test_other_counts_of_lanes_are_refused():
     prepared = prepare(oscillator(), 1.0, progress=False)
     for lanes in (0, 3, 2.5, 4.0, "8"):
         with pytest.raises(RunError, match="E306") as refused:
-            prepared.many([1.0, 1.0], [1.0, 1.0], [], lanes=lanes, threads=1)
+            prepared.run_many([1.0, 1.0], [1.0, 1.0], [], lanes=lanes, threads=1)
         assert "1, 2, 4, 8" in str(refused.value)

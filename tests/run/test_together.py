@@ -135,10 +135,10 @@ def cradle(count):
 @pytest.mark.parametrize(
     ("count", "how", "expected"),
     [
-        (3, "together", (-1 / 3, 2 / 3, 2 / 3)),
-        (3, "sequence", (0, 0, 1)),
-        (5, "together", (-0.6, 0.4, 0.4, 0.4, 0.4)),
-        (5, "sequence", (0, 0, 0, 0, 1)),
+        (3, "simultaneous", (-1 / 3, 2 / 3, 2 / 3)),
+        (3, "sequential", (0, 0, 1)),
+        (5, "simultaneous", (-0.6, 0.4, 0.4, 0.4, 0.4)),
+        (5, "sequential", (0, 0, 0, 0, 1)),
     ],
 )
 def test_cradles(count, how, expected, gap):
@@ -146,14 +146,14 @@ def test_cradles(count, how, expected, gap):
     M, v = np.ones(count), np.eye(count)[0]
     given = start(M, v, [0.1, *[gap] * (count - 2)]) | {}
     run = cradle(count).simulate(
-        0.2, initial=given, parameters={f"c{i}.restitution": 1.0 for i in range(count - 1)}, simultaneous=how, progress=False
+        0.2, initial=given, parameters={f"c{i}.restitution": 1.0 for i in range(count - 1)}, impacts=how, progress=False
     )
     assert run.ok, run.failure
     np.testing.assert_allclose(velocities(run, M), expected, atol=1e-12)
-    taken = [event.together for event in run.events]
-    assert len(taken) == (1 if how == "together" else count - 1)
-    assert all(len(of) == (count - 1 if how == "together" else 0) for of in taken)
-    assert run.events[0].name == ("a0" if how == "sequence" else ", ".join(f"a{i}" for i in range(count - 1)))
+    taken = [event.simultaneous for event in run.events]
+    assert len(taken) == (1 if how == "simultaneous" else count - 1)
+    assert all(len(of) == (count - 1 if how == "simultaneous" else 0) for of in taken)
+    assert run.events[0].name == ("a0" if how == "sequential" else ", ".join(f"a{i}" for i in range(count - 1)))
 
 
 def test_the_order_of_writing_decides_nothing():
@@ -162,19 +162,19 @@ def test_the_order_of_writing_decides_nothing():
     found = {}
     for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
         compiled = colliding(M, J, order)
-        for how in ("together", "sequence"):
+        for how in ("simultaneous", "sequential"):
             run = compiled.simulate(
                 0.15,
                 initial=start(M, v, [0.1, 0.0, 0.05]),
                 parameters={f"c{i}.restitution": 0.6 for i in range(3)},
-                simultaneous=how,
+                impacts=how,
                 progress=False,
             )
             assert run.ok, run.failure
             found.setdefault(how, []).append(velocities(run, M))
     for runs in found.values():
         np.testing.assert_allclose(runs, np.broadcast_to(runs[0], np.shape(runs)), atol=1e-12)
-    assert np.abs(found["together"][0] - found["sequence"][0]).max() > 0.05
+    assert np.abs(found["simultaneous"][0] - found["sequential"][0]).max() > 0.05
 
 
 def rod(order=(1, -1), mass=2.0, inertia=0.3, half=0.5, offset=0.0):
@@ -221,7 +221,7 @@ def test_a_lopsided_rod_that_falls_flat(order):
     """Both supports at once: the velocities of both ends turn round, whatever the centre of mass, and whatever their order."""
     run = rod(order, offset=0.2).simulate(0.205, parameters={"left.restitution": 0.5, "right.restitution": 0.5}, progress=False)
     (event,) = run.events
-    assert event.name == "on left, on right" and len(event.together) == 2
+    assert event.name == "on left, on right" and len(event.simultaneous) == 2
     before, past = (dict(zip(("m.p", "J.p"), x[:2], strict=True)) for x in (event.x_before, event.x_after))
     assert past["m.p"] == pytest.approx(-0.5 * before["m.p"]) and abs(past["J.p"]) < 1e-12
 
@@ -253,13 +253,13 @@ def test_a_ball_falls_straight_into_a_wedge(order):
     run = compiled.simulate(0.2, initial=start(np.ones(2), [0.0, -1.0], [0.08, 0.08]), parameters=given, progress=False)
     assert run.ok, run.failure
     (event,) = run.events
-    assert len(event.together) == 2 and event.time == pytest.approx(0.1)
+    assert len(event.simultaneous) == 2 and event.time == pytest.approx(0.1)
     np.testing.assert_allclose(velocities(run, np.ones(2)), [0.0, 0.5], atol=1e-12)
 
 
 def test_unknown_ways_are_refused(symmetric):
     with pytest.raises(RunError, match="E304"):
-        symmetric.simulate(0.1, simultaneous="random")
+        symmetric.simulate(0.1, impacts="random")
 
 
 @functools.cache

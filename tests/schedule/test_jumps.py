@@ -73,7 +73,7 @@ def test_python_settles_no_more_than_the_first_event_of_a_large_model():
     compiled = compile_model(bouncing(150))
     assert compiled.program.resets[0] is not None and not compiled.program.resets[0].is_made, "or it is not large"
     statistics = compiled.simulate(0.25).statistics
-    assert statistics.events > 15 and statistics.handed_back == 1
+    assert statistics.events > 15 and statistics.events_in_python == 1
 
 
 def test_small_models_know_the_time_as_large_ones_do():

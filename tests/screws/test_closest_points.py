@@ -182,7 +182,7 @@ def test_what_is_found_at_once_is_what_the_search_finds(pair):
         where = rng.uniform(0.2, 0.5, 3) * (np.sign(rng.normal(size=3)) if pair != "egg and plane" else 1.0)
         H = at(where, rng.normal(size=3))
         first = closest._between_convex(closest._bodies(one, two, H))
-        places = closest.contact_places(one, two, H)
+        places = closest.all_closest_points(one, two, H)
         if first is None:
             continue
         found += 1

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from screws import poses, rotations
-from screws.poses import Ad, ad, hat, inverse, pose, pose_from_state, pose_rate, pose_state, unhat
+from screws.poses import Ad, ad, hat, inverse, pose, pose_from_state, pose_rate, pose_state, vee
 
 unit = st.floats(-1.0, 1.0, allow_nan=False)
 vectors = st.tuples(unit, unit, unit).map(np.array)
@@ -73,7 +73,7 @@ def test_adjoint_is_a_homomorphism(A, B, T):
     assert np.allclose(Ad(HA @ HB), Ad(HA) @ Ad(HB), atol=1e-13)
     assert np.allclose(Ad(inverse(HA)) @ Ad(HA), np.eye(6), atol=1e-13)
     assert np.allclose(hat(Ad(HA) @ T), HA @ hat(T) @ inverse(HA), atol=1e-13)
-    assert np.allclose(unhat(hat(T)), T)
+    assert np.allclose(vee(hat(T)), T)
     assert np.allclose(hat(ad(A) @ B), hat(A) @ hat(B) - hat(B) @ hat(A), atol=1e-13)
     assert np.allclose(ad(A) @ B, -ad(B) @ A, atol=1e-13)
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
-from screwbond.models.contacts.many import collisions
+from screwbond.models import Rigid, attach_contact, attach_planar_contact, contact, ground, planar_body, rigid_body
+from screwbond.models.contacts.collision_sets import collisions
 
 from bondgraph import J0, C, Graph, Sf
 from bondgraph.stepping import stepper
@@ -62,7 +62,7 @@ def test_where_nothing_can_move_there_is_no_friction() -> None:
     """A finger without angle on a floor: two facets in a plane, and none for the floor's second direction."""
     graph = Graph("plane")
     body = planar_body("body", mass=1.0, place=(0.0, 0.0), gravity=WEIGHT)
-    touch_planar(graph, "floor", (body, (0.0, 0.0)), (None, (0.0, 1.0), 0.0), friction=MU)
+    attach_planar_contact(graph, "floor", (body, (0.0, 0.0)), (None, (0.0, 1.0), 0.0), friction=MU)
     made = stepper(graph)
     assert [cone.rows for cone in made.steps.layout.cones] == [2]
     step = made.step(h=0.1)

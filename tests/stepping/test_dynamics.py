@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, rigid_body, touch_planar
+from screwbond.models import Rigid, attach_contact, attach_planar_contact, contact, ground, planar_body, rigid_body
 
 from bondgraph import Graph, simulate
 from bondgraph.stepping import WORLD, Pairs, TouchingBody, stepper
@@ -139,7 +139,7 @@ def rocking() -> Graph:
     inertia = (HALF_WIDTH**2 + HALF_HEIGHT**2) / 3.0
     block = planar_body("block", mass=1.0, inertia=inertia, place=(0.0, HALF_HEIGHT, 0.0), gravity=GRAVITY)
     for name, side in (("left", -1.0), ("right", 1.0)):
-        touch_planar(graph, name, (block, (side * HALF_WIDTH, -HALF_HEIGHT)), (None, (0.0, 1.0), 0.0), friction=5.0)
+        attach_planar_contact(graph, name, (block, (side * HALF_WIDTH, -HALF_HEIGHT)), (None, (0.0, 1.0), 0.0), friction=5.0)
     return graph
 
 

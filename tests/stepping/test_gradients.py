@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError
-from bondgraph.stepping import Stepped, Stepper, stepper
+from bondgraph.stepping import Stepper, StepResult, stepper
 from examples.parallel_gripper import gripper
 from tests.stepping.test_units import pulled
 
@@ -20,7 +20,7 @@ def made(request: pytest.FixtureRequest) -> Stepper:
     return stepper(gripper(), friction=request.param)
 
 
-def after(made: Stepper, count: int) -> Stepped:
+def after(made: Stepper, count: int) -> StepResult:
     """The step with this number, from 0 on."""
     step = made.step(h=H)
     for _ in range(count):

@@ -66,7 +66,7 @@ def test_the_layer_of_the_convex_law_and_its_decay(convex: Stepper) -> None:
 def test_programs_are_few(coulomb: Stepper) -> None:
     for h in (0.05, 0.01, 0.001):
         statistics = coulomb.simulate(T_END, step=h).statistics
-        assert statistics.programs <= 2 * statistics.steps
+        assert statistics.quadratic_programs <= 2 * statistics.steps
 
 
 def test_the_account_closes_and_shows_what_the_steps_take(coulomb: Stepper) -> None:

@@ -7,8 +7,17 @@ import warnings
 
 import numpy as np
 import pytest
-from screwbond.models import Rigid, attach_contact, contact, ground, planar_body, planar_contact, rigid_body, touch_planar
-from screwbond.models.contacts.many import collisions
+from screwbond.models import (
+    Rigid,
+    attach_contact,
+    attach_planar_contact,
+    contact,
+    ground,
+    planar_body,
+    planar_contact,
+    rigid_body,
+)
+from screwbond.models.contacts.collision_sets import collisions
 
 from bondgraph import J0, J1, C, Graph, I, RunEndedWarning, Se, Sf
 from bondgraph.run.results.result import Result
@@ -25,13 +34,13 @@ def tipped(angle: float, far: float | None = None) -> Graph:
     corner = (math.cos(angle) * HALF + math.sin(angle) * HALF, math.sin(angle) * HALF - math.cos(angle) * HALF)
     box = planar_body("box", mass=1.0, inertia=1.0 / 6.0, place=(-corner[0], -corner[1], angle), gravity=9.81)
     for name, x in (("floor A", -HALF), ("floor B", HALF)):
-        touch_planar(graph, name, (box, (x, -HALF)), (None, (0.0, 1.0), 0.0), friction=1.5)
+        attach_planar_contact(graph, name, (box, (x, -HALF)), (None, (0.0, 1.0), 0.0), friction=1.5)
     if far is not None:
         finger = planar_body("finger", mass=1.0, place=(-far, 0.5))
         servo = J0("servo", dimension=2)
         graph.connect(Sf("command", (0.0, 0.0)), servo).connect(servo, finger.motion)
         graph.connect(servo, C("spring", stiffness=1000.0 * np.eye(2), initial=(0.0, 0.0)))
-        touch_planar(graph, "tip", (finger, (0.0, 0.0)), (box, (-1.0, 0.0), HALF), friction=1.5)
+        attach_planar_contact(graph, "tip", (finger, (0.0, 0.0)), (box, (-1.0, 0.0), HALF), friction=1.5)
     return graph
 
 
@@ -117,7 +126,7 @@ def test_a_box_in_space_past_its_balance() -> None:
 
 def test_friction_that_does_not_converge_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """No graph is known that always brings this; with no patience, all that slides does."""
-    monkeypatch.setattr("bondgraph.stepping.step.MOST", 1)
+    monkeypatch.setattr("bondgraph.stepping.step.MAX_PROGRAMS", 1)
     graph, x = Graph("slides"), J1("x", domain="translation")
     touch, servo = planar_contact("floor", friction=0.5), J0("servo", domain="translation")
     z = J1("z", domain="translation")
@@ -133,5 +142,5 @@ def test_more_candidates_than_there_may_be_end_the_run() -> None:
     box = rigid_body(
         "box", mass=1.0, inertia=(0.01,) * 3, gravity=(0.0, 0.0, -9.81), position=(0.0, 0.0, 0.1), shape=Box(0.2, 0.2, 0.2)
     )
-    result = run(collisions(Graph("few"), [floor, box], friction=0.8, most=3))
-    assert result.failure is not None and "E514" in str(result.failure) and "most=" in str(result.failure)
+    result = run(collisions(Graph("few"), [floor, box], friction=0.8, max_contacts=3))
+    assert result.failure is not None and "E514" in str(result.failure) and "max_contacts=" in str(result.failure)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from screwbond.models import planar_body, touch_planar
+from screwbond.models import attach_planar_contact, planar_body
 
 from bondgraph import J0, C, Graph, ModelError, Sf
 from bondgraph.stepping import Stepper, stepper
@@ -25,7 +25,7 @@ def cornered() -> Graph:
     graph = Graph("cornered")
     body = planar_body("body", mass=1.0, inertia=0.1, place=(0.0, 0.0, ANGLE))
     for name, point, normal in zip(WALLS, POINTS, NORMALS, strict=True):
-        touch_planar(graph, name, (body, point), (None, normal, 0.0), friction=0.5)
+        attach_planar_contact(graph, name, (body, point), (None, normal, 0.0), friction=0.5)
     servo = J0("servo", dimension=3)
     graph.connect(Sf("command", (0.0, 0.0, 0.0)), servo).connect(servo, body.motion)
     return graph.connect(servo, C("spring", stiffness=np.eye(3), initial=np.zeros(3)))

@@ -15,4 +15,4 @@ def drawn(model, runs=40, **more):
 
 def content(runs):
     """Everything that runs hold, to the last bit."""
-    return {name: runs[name].tobytes() for name in ("run", *runs.names())}, runs.failures, runs.doubts
+    return {name: runs[name].tobytes() for name in ("run", *runs.names())}, runs.failures, runs.warnings

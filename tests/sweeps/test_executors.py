@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, C, Graph, I, ModelError, R, RunError, Se, compile_model
-from bondgraph.sweeps import driving, load_runs, sweep
-from bondgraph.sweeps.sending import SentModel
+from bondgraph.sweeps import executors, load_runs, sweep
+from bondgraph.sweeps.worker_models import SentModel
 from tests.sweeps import mpi_sweep
 from tests.sweeps.drawn import DRAWN, content, drawn
 from tests.sweeps.oscillators import oscillator, relaxed
@@ -29,7 +29,7 @@ def test_threads_and_processes_give_equal_bytes(compiled, reference):
         assert content(drawn(oscillator(), executor=threads)) == content(reference)
         known = sweep(relaxed(), t_end=1.0, executor=threads, **RELAXED)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
-        assert driving.workers_of(processes) == 2
+        assert executors.workers_of(processes) == 2
         assert content(drawn(compiled, executor=processes)) == content(reference)
         assert content(sweep(relaxed, t_end=1.0, executor=processes, **RELAXED)) == content(known)
         with pytest.raises(ModelError, match=r"(?s)E366 other processes cannot have this model.*functions give its start values"):
@@ -43,7 +43,7 @@ def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
     cluster = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None, "processes": True}
     with distributed.LocalCluster(**cluster) as local, distributed.Client(local) as client:
         executor = client.get_executor(pure=False)
-        assert driving.workers_of(executor) == 2
+        assert executors.workers_of(executor) == 2
         assert content(drawn(compiled, executor=executor)) == content(reference)
 
 
@@ -140,7 +140,7 @@ def test_what_sweeps_of_a_model_share_is_made_once():
     one, other = SentModel(compiled), SentModel(compiled)
     assert other.text is one.text and other.fingerprint is one.fingerprint
     settings = [{"samples": np.linspace(0.0, 1.0, count), "rtol": 1e-6} for count in (3, 3, 4)]
-    runs = [sent.prepared(1.0, given).runs for sent, given in zip((one, one, one), settings, strict=True)]
+    runs = [sent.prepared(1.0, given).program for sent, given in zip((one, one, one), settings, strict=True)]
     assert runs[0] is runs[1] and runs[2] is not runs[1] and len(runs[2].wanted[0]) == 4
-    assert other.prepared(1.0, settings[2]).runs is runs[2]
+    assert other.prepared(1.0, settings[2]).program is runs[2]
     assert SentModel(oscillator().compile()).text is not one.text

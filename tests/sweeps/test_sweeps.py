@@ -65,7 +65,7 @@ def test_failures_and_doubts_of_runs_are_kept_without_a_warning(recwarn):
     graph.connect(v, I("mass", 1.0)).connect(v, C("spring", stiffness=4.0))
     loose = {"atol": 1e-2, "rtol": 1e-9, "progress": False}
     doubtful = sweep(graph, {"spring.q": [1.0]}, 50.0, keep={"q": last("spring.q")}, **loose)
-    (doubt,) = doubtful.doubts
+    (doubt,) = doubtful.warnings
     assert doubt.run == 0 and "energy account" in doubt.reason and doubt.suspect in ("mass", "spring")
     assert np.isfinite(doubtful["q"]).all() and "1 in doubt" in repr(doubtful)
     assert not recwarn.list, [str(w.message) for w in recwarn.list]

@@ -1,7 +1,7 @@
-"""What instants make of sensitivities: S before ticks, breaks or events and what happened there in; S after it out.
+"""Jump conditions of sensitivities (saltation matrix): S after a clock tick, a break of time or an event, from S before it.
 
-At an instant whose time depends on p, by dt = dt/dp, the state that lies there changes by D = S + f dt; a reset x+ = R(t, x, p)
-makes D+ = R_x D + R_p + R_t dt of it, and at a fixed time after it S+ = D+ - f+ dt.
+At an instant whose time depends on p, by dt = dt/dp, the state at that instant changes by D = S + f dt; a reset x+ = R(t, x, p)
+turns it into D+ = R_x D + R_p + R_t dt, and at a fixed time after it S+ = D+ - f+ dt.
 
 References
 ----------

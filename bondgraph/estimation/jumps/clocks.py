@@ -1,25 +1,25 @@
-"""Ticks of clocks and breaks of time: S before one in; S after it, and how its time depends on what is varied, out."""
+"""Jump conditions of sensitivities at clock ticks and breaks of time: S after one, and the derivative dt/dp of its time."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.estimation.jumps.context import Passing, RunKernels, agree
-from bondgraph.run.clock_schedule import TOGETHER, Ticks
+from bondgraph.estimation.jumps.context import RunKernels, SensitivityState, agree
+from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 
 
-class Ticking:
-    """Ticks and breaks of one run, in their order."""
+class ClockJumps:
+    """Jumps of S at the clock ticks and breaks of one run, in their order."""
 
-    def __init__(self, kernels: RunKernels, ticks: Ticks):
+    def __init__(self, kernels: RunKernels, ticks: ClockSchedule):
         self._kernels, self._ticks = kernels, ticks
         self.doubts: dict[str, None] = {}
 
-    def tick(self, at: Passing) -> tuple[np.ndarray, np.ndarray]:
-        """Carry out what is due, in place; guards before it, and its dt."""
+    def tick(self, at: SensitivityState) -> tuple[np.ndarray, np.ndarray]:
+        """Carry out the due ticks and breaks, in place; return the guards before them, and their dt."""
         kernels, bound, ticks = self._kernels, self._kernels.bound, self._ticks
         first = ticks.next()
-        due = np.flatnonzero(ticks.following <= first + TOGETHER * max(abs(at.t), abs(first)))
+        due = np.flatnonzero(ticks.following <= first + SAME_TIME * max(abs(at.t), abs(first)))
         guards, f = bound.guards(at.t, at.x, at.m), kernels.rates(at)
         clocks = [clock for clock in (ticks.clocks[row] for row in due) if clock is not None]
         times = [self._clock_slope(clock, bound.origin + first) for clock in clocks]
@@ -42,7 +42,7 @@ class Ticking:
         return guards, slopes[0] if slopes else nothing
 
     def _clock_slope(self, number: int, date: float) -> np.ndarray:
-        """d tick / dp (k,) of a clock that ticks at a date."""
+        """Return d tick / dp (k,) of a clock that ticks at a date."""
         kernels = self._kernels
         clock, varied = kernels.bound.program.clocks[number], np.array(kernels.variational.varied.parameters)
         slope = np.zeros(len(varied))
@@ -54,20 +54,20 @@ class Ticking:
         return slope
 
     def _break_slopes(self, date: float) -> list[np.ndarray]:
-        """d break / dp (k,) of each break at a date, those that are alike once."""
+        """Return d break / dp (k,) of each break at a date, equal ones once."""
         kernels = self._kernels
         kernel = kernels.variational.break_times
         assert kernel is not None
         with np.errstate(all="ignore"):
             values, *slopes = kernel(kernels.p).reshape(1 + kernels.variational.k, 2, -1)
-        found: list[np.ndarray] = []
+        distinct: list[np.ndarray] = []
         for b, (time, period) in enumerate(values.T):
             if not np.isfinite(time) or not period > 0.0:
                 continue
             number = np.round((date - time) / period) if np.isfinite(period) else 0.0
             off = date - time - (number * period if number else 0.0)
-            if abs(off) <= 4.0 * TOGETHER * (abs(date) + abs(time) + 1e-6 * kernels.bound.span):
+            if abs(off) <= 4.0 * SAME_TIME * (abs(date) + abs(time) + 1e-6 * kernels.bound.span):
                 slope = np.array([s[0, b] + (number * s[1, b] if number else 0.0) for s in slopes])
-                if not any(agree(slope, other) for other in found):
-                    found.append(slope)
-        return found or [np.zeros(kernels.variational.k)]
+                if not any(agree(slope, other) for other in distinct):
+                    distinct.append(slope)
+        return distinct or [np.zeros(kernels.variational.k)]

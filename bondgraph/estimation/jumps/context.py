@@ -1,4 +1,4 @@
-"""A run that is passed by with its sensitivities: where it is, and the kernels of its instants at its parameters."""
+"""Context of jump conditions: the state and its sensitivities at an instant of a run, and kernels at the run's parameters."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bondgraph.estimation.variational import Prepared, Variational
+from bondgraph.estimation.variational import PreparedKernel, Variational
 from bondgraph.run.bound import Bound
 
-SAME = 1e-9
-"""ImpactPart by which two of x, or two of dt, may differ and be the same."""
+EQUAL = 1e-9
+"""Relative difference up to which two values of x, or of dt, count as equal."""
 
 
 @dataclass
-class Passing:
-    """Where a run that is followed is: time since its start, x (n,), S (n, k), modes (modes,)."""
+class SensitivityState:
+    """State of a run with its sensitivities: time since the start, x (n,), S (n, k), modes (modes,)."""
 
     t: float
     x: np.ndarray
@@ -26,8 +26,8 @@ class Passing:
 
 
 @dataclass
-class Before:
-    """A leg that has led to an instant: how long it was, s, and x at its start; what a tick found before it, with its dt."""
+class PrecedingSegment:
+    """Segment that led to an instant: its length, s, x at its start, and guards before a tick at its end."""
 
     length: float = 0.0
     x: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -37,23 +37,25 @@ class Before:
 
 @dataclass(frozen=True)
 class _Call:
-    """A kernel bound to arrays of its own: where its time, its modes and its blocks of numbers are put, and what it gives."""
+    """Kernel bound to its own arrays: its time, its modes, blocks of its input vector, and its output."""
 
     time: np.ndarray
     modes: np.ndarray
-    places: tuple[np.ndarray, ...]
+    blocks: tuple[np.ndarray, ...]
     run: Callable[[], object]
     out: np.ndarray
 
     @staticmethod
-    def of(prepared: Prepared, p: np.ndarray, given: Sequence[np.ndarray]) -> _Call:
-        """With places for blocks of these shapes, one behind the other, matrices column after column."""
-        time, y, parameters, modes = blocks = [np.zeros(size) for size in prepared.kernel.sizes]
+    def of(prepared: PreparedKernel, p: np.ndarray, values: Sequence[np.ndarray]) -> _Call:
+        """Bind a kernel to blocks of these shapes, one behind the other, matrices column after column."""
+        time, y, parameters, modes = arrays = [np.zeros(size) for size in prepared.kernel.sizes]
         parameters[:] = prepared.parameters(p)
-        ends = np.cumsum([block.size for block in given])
-        places = [y[end - block.size : end].reshape(block.shape[::-1]).T for end, block in zip(ends.tolist(), given, strict=True)]
+        ends = np.cumsum([block.size for block in values])
+        blocks = [
+            y[end - block.size : end].reshape(block.shape[::-1]).T for end, block in zip(ends.tolist(), values, strict=True)
+        ]
         out = np.zeros(prepared.kernel.n_out)
-        return _Call(time, modes, tuple(places), prepared.kernel.bind(*blocks, out=out), out)
+        return _Call(time, modes, tuple(blocks), prepared.kernel.bind(*arrays, out=out), out)
 
 
 class RunKernels:
@@ -70,25 +72,25 @@ class RunKernels:
         self.p, self.rtol, self.sizes = p, rtol, sizes
         self._calls: dict[int, _Call] = {}
         self.guard, self.reset = functools.cache(variational.guard), functools.cache(variational.reset)
-        """As of `variational`."""
+        """As in `variational`, cached."""
 
-    def values(self, prepared: Prepared, at: Passing, *more: np.ndarray) -> np.ndarray:
-        """What a kernel of an instant gives of states and modes, and of what follows them: D (n, k), dt (k,), f (n,), ..."""
+    def values(self, prepared: PreparedKernel, at: SensitivityState, *more: np.ndarray) -> np.ndarray:
+        """Evaluate a kernel of an instant at states and modes, and the blocks behind them: D (n, k), dt (k,), f (n,), ..."""
         call = self._calls.get(id(prepared))
         if call is None:
             call = self._calls[id(prepared)] = _Call.of(prepared, self.p, (at.x, *more))
         call.time[0], call.modes[:] = self.bound.time(at.t), at.m
-        for place, block in zip(call.places, (at.x, *more), strict=True):
-            place[...] = block
+        for block, value in zip(call.blocks, (at.x, *more), strict=True):
+            block[...] = value
         call.run()
         return call.out.copy()
 
-    def rates(self, at: Passing) -> np.ndarray:
-        """f where it is."""
+    def rates(self, at: SensitivityState) -> np.ndarray:
+        """Return f at a state."""
         return self.bound.rates(at.t, at.x, at.m)
 
-    def solved(self, at: Passing, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """D where the unknowns of algebraic loops follow."""
+    def solved(self, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
+        """Return D with the derivatives of the unknowns of algebraic loops."""
         D = D.copy() if self.bound.program.loops else D
         for index, loop in enumerate(self.bound.program.loops):
             prepared = self.variational.solution(index)
@@ -97,13 +99,13 @@ class RunKernels:
         return D
 
     def same(self, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> bool:
-        """Whether x is what an event has left, between states before and after it."""
+        """Return True if x equals the state after an event, relative to the states before and after it."""
         if (x == after).all():
             return True
         size = np.maximum(self.sizes, np.maximum(np.abs(before), np.abs(after)))
-        return bool(np.all((np.abs(x - after) <= SAME * size)[self.bound.kept]))
+        return bool(np.all((np.abs(x - after) <= EQUAL * size)[self.bound.kept]))
 
 
 def agree(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two rows of derivatives are the same but for rounding."""
-    return bool(np.all(np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b)).max(initial=0.0)))
+    """Return True if two rows of derivatives are equal up to rounding."""
+    return bool(np.all(np.abs(a - b) <= EQUAL * np.maximum(np.abs(a), np.abs(b)).max(initial=0.0)))

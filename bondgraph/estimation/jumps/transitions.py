@@ -1,7 +1,14 @@
-"""Transitions of one instant, one after the other: S before all of them in; S after them out.
+"""Jump conditions of sensitivities at the events of one instant: S after its transitions, carried out one after the other.
 
-D, the derivative of the state that lies at the moving instant, goes through all resets with one dt; f is asked for before the
-first and after the last, since modes in between may have no motion of their own.
+D, the derivative of the state at the moving instant, passes through all resets with one dt; f is evaluated before the first and
+after the last, since modes in between may have no motion of their own. Where a guard g(t, x, p) fires,
+
+    dt = -(g_x S + g_p) / (g_t + g_x f).
+
+Transitions that an event triggers share its time; transitions that cross zero by themselves, at the same time by chance, have
+their own; events that accumulate (Zeno) have the time of their limit.
+
+In the literature: the saltation matrix.
 """
 
 from __future__ import annotations
@@ -11,16 +18,115 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bondgraph.estimation.jumps.context import Before, Passing, RunKernels
-from bondgraph.estimation.jumps.event_time import AccumulationLimits, first_time, own_time
-from bondgraph.estimation.jumps.impacts import CollisionSlopes, ImpactPart
-from bondgraph.estimation.jumps.nonsmooth import APART, met_by_chance, undecided
+from bondgraph.errors import Problem, RunError
+from bondgraph.estimation.jumps.context import PrecedingSegment, RunKernels, SensitivityState, agree
+from bondgraph.estimation.jumps.impacts import CollisionJumps, ImpactPart
+from bondgraph.estimation.jumps.nonsmooth import TOLERANCE, coincidence_refusal, unknown_refusal
 from bondgraph.run.events.records import Event
+
+COINCIDING = 1e-9
+"""Part of the run within which two zero crossings count as simultaneous."""
+
+SERIES_LENGTH = 10
+"""Number of events that the limit of an accumulation is extrapolated from, as in `run.events.reference.accumulation`."""
+
+
+def first_event_time(
+    kernels: RunKernels, at: SensitivityState, f: np.ndarray, transition: int, before: PrecedingSegment
+) -> np.ndarray:
+    """Return dt of an instant: zero at the start, that of a tick where the guard jumps there, else that of the guard's zero
+    crossing; f: rates before it (n,)."""
+    nothing = np.zeros(at.S.shape[1])
+    if before.ticked is not None:
+        guards, dt = before.ticked
+        if guards[transition] < 0.0 or not before.length:
+            return dt
+    return nothing if not before.length else _crossing(kernels, at, f, at.S, transition, before)[0]
+
+
+def independent_event_time(
+    kernels: RunKernels,
+    at: SensitivityState,
+    D: np.ndarray,
+    dt: np.ndarray,
+    begin: tuple[SensitivityState, np.ndarray],
+    transition: int,
+) -> np.ndarray | None:
+    """Return dt of a transition that would have crossed zero by itself where this instant began, with its rates; None for one
+    that another transition triggered."""
+    edge = kernels.bound.program.transitions[transition]
+    start, rates = begin
+    if start.m[edge.slot] != edge.source:
+        return None
+    start_dt, delay = _crossing(kernels, start, rates, start.S, transition)
+    if not np.isfinite(start_dt).all() or not abs(delay) <= COINCIDING * kernels.bound.span or agree(start_dt, dt):
+        return None
+    f = kernels.rates(at)
+    event_dt, _ = _crossing(kernels, at, f, D - np.outer(f, dt), transition)
+    return event_dt if np.isfinite(event_dt).all() else None
+
+
+def _crossing(
+    kernels: RunKernels,
+    at: SensitivityState,
+    f: np.ndarray,
+    S: np.ndarray,
+    transition: int,
+    before: PrecedingSegment | None = None,
+) -> tuple[np.ndarray, float]:
+    """Return dt of a guard's zero crossing, and its delay after this time; E373 where the guard only touches zero."""
+    values = kernels.values(kernels.guard(transition), at, S, np.zeros(S.shape[1]), f)
+    value, slopes, speed = values.item(0), values[1:-1], values.item(-1)
+    if before is not None and not speed * before.length > np.sqrt(kernels.rtol) * _largest(kernels, at, transition, before, f):
+        edge = kernels.bound.program.transitions[transition]
+        title = f'at {kernels.bound.origin + at.t:.6g} s "{edge.kind}" of "{edge.name}" is where its guard only touches zero'
+        why = f"the guard rises by {speed:.3g} 1/s there: a little less, and it would not fire, so that there is no derivative"
+        raise RunError(Problem("E373", title, (why,), cures=("other parameters or start values", "a run that ends before")))
+    with np.errstate(all="ignore"):
+        return -slopes / speed, float(-value / np.float64(speed))
+
+
+def _largest(kernels: RunKernels, at: SensitivityState, transition: int, before: PrecedingSegment, f: np.ndarray) -> float:
+    """Return the largest |guard| of the segment: at its start, or in the middle of the cubic through its ends."""
+    bound = kernels.bound
+    begin = bound.rates(at.t - before.length, before.x, at.m)
+    middle = (before.x + at.x) / 2.0 + before.length / 8.0 * (begin - f)
+    times = (at.t - before.length, at.t - before.length / 2.0)
+    sizes = [abs(bound.guards(t, x, at.m).item(transition)) for t, x in zip(times, (before.x, middle), strict=True)]
+    return float(np.maximum(*sizes))
+
+
+class AccumulationLimits:
+    """Limits of accumulating events (Zeno), from the times of the run's events."""
+
+    def __init__(self, kernels: RunKernels):
+        self._transitions = kernels.bound.program.transitions
+        self._times: dict[int, list[tuple[float, np.ndarray]]] = {}
+
+    def record(self, transition: int, time: float, dt: np.ndarray) -> None:
+        """Record a transition."""
+        self._times.setdefault(transition, []).append((time, dt))
+
+    def limit(self, event: Event) -> np.ndarray | None:
+        """Return d limit / dp of the geometric series of the run's events; None without an accumulation."""
+        edges, slot = self._transitions, self._transitions[event.transition].slot
+        series = [times for i, times in self._times.items() if edges[i].slot == slot and edges[i].accumulates is not None]
+        if event.accumulation is None or not series:
+            return None
+        recent = max(series, key=lambda times: times[-1][0])[-SERIES_LENGTH:]
+        times, slopes = np.array([time for time, _ in recent]), np.array([slope for _, slope in recent])
+        steps, bends = np.diff(times), np.diff(slopes, axis=0)
+        if len(steps) < 2 or not np.all(steps > 0.0) or not steps[-1] < steps[0]:
+            return np.asarray(slopes[-1])
+        ratio = (steps[-1] / steps[0]) ** (1.0 / (len(steps) - 1))
+        grown = ratio * (bends[-1] / steps[-1] - bends[0] / steps[0]) / (len(steps) - 1)
+        remaining = ratio / (1.0 - ratio)
+        return np.asarray(slopes[-1] + bends[-1] * remaining + steps[-1] * grown / (1.0 - ratio) ** 2)
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A transition, or a part of a collision, which has no other side until its last one."""
+    """Transition, or part of a collision; only the last part reaches the state after the event."""
 
     event: Event
     transition: int
@@ -28,64 +134,66 @@ class _Step:
     last: bool = True
 
 
-class Chain:
-    """Instants with events of one run, in their order."""
+class EventJumps:
+    """Jumps of S at the events of one run, in their order."""
 
     def __init__(self, kernels: RunKernels):
         self._kernels, self._limits = kernels, AccumulationLimits(kernels)
         collisions = kernels.bound.program.collisions
-        self._colliding = None if collisions is None else CollisionSlopes(kernels, collisions)
+        self._colliding = None if collisions is None else CollisionJumps(kernels, collisions)
 
-    def events(self, at: Passing, group: Sequence[Event], before: Before) -> None:
+    def events(self, at: SensitivityState, group: Sequence[Event], before: PrecedingSegment) -> None:
         """Carry out the transitions of one instant, in place."""
         kernels, first = self._kernels, group[0]
         at.x, at.m = first.x_before.copy(), first.m_before.copy()
         steps = [step for event in group for step in self._steps(at, event)]
         f = kernels.rates(at)
-        dt = first_time(kernels, at, f, steps[0].transition, before)
-        begin = Passing(at.t, at.x, at.S, at.m)
+        dt = first_event_time(kernels, at, f, steps[0].transition, before)
+        begin = SensitivityState(at.t, at.x, at.S, at.m)
         start = D = kernels.solved(at, at.S + np.multiply.outer(f, dt), dt)
         alone = bool(before.length) and before.ticked is None
         for number, step in enumerate(steps):
             event = step.event
             at.x, at.m = event.x_before, event.m_before
-            own = self._limits.limit(event)
-            if own is None and number and alone:
-                own = own_time(kernels, at, D, dt, (begin, f), step.transition)
-            if own is None and self._colliding is not None and self._acts(step, steps[:number]):
-                self._colliding.waits(event, begin, start, dt)
-            if own is not None:
-                self._in_any_order(step, steps[:number], own, dt)
-                dt, D = own, D + np.multiply.outer(kernels.rates(at), own - dt)
-            self._limits.see(step.transition, event.since, dt)
-            D = self._passed(step, at, D, dt)
+            event_dt = self._limits.limit(event)
+            if event_dt is None and number and alone:
+                event_dt = independent_event_time(kernels, at, D, dt, (begin, f), step.transition)
+            if event_dt is None and self._colliding is not None and self._acts(step, steps[:number]):
+                self._colliding.refuse_before(event, begin, start, dt)
+            if event_dt is not None:
+                self._refuse_order(step, steps[:number], event_dt, dt)
+                dt, D = event_dt, D + np.multiply.outer(kernels.rates(at), event_dt - dt)
+            self._limits.record(step.transition, event.since, dt)
+            D = self._after(step, at, D, dt)
             at.x, at.m = event.x_after, event.m_after
             D = kernels.solved(at, D, dt)
         if self._colliding is not None and len(group) > 1 and self._acts(steps[-1], steps[:-1]):
-            self._colliding.leaves(group[-1], at, D, dt)
+            self._colliding.refuse_after(group[-1], at, D, dt)
         at.S = D - np.multiply.outer(kernels.rates(at), dt)
 
-    def _in_any_order(self, step: _Step, earlier: Sequence[_Step], own: np.ndarray, dt: np.ndarray) -> None:
-        """Refuse contacts that act on each other and are taken in a sequence, of which another value makes another one."""
-        apart = APART * self._kernels.rtol * np.maximum(np.abs(own), np.abs(dt)).max(initial=0.0)
-        off = np.abs(own - dt) > apart
+    def _refuse_order(self, step: _Step, earlier: Sequence[_Step], event_dt: np.ndarray, dt: np.ndarray) -> None:
+        """Refuse a sequence of contacts that act on each other where another value changes their order."""
+        tolerance = TOLERANCE * self._kernels.rtol * np.maximum(np.abs(event_dt), np.abs(dt)).max(initial=0.0)
+        off = np.abs(event_dt - dt) > tolerance
         if off.any() and self._acts(step, earlier):
-            raise met_by_chance(self._kernels, step.event, step.transition, off)
+            raise coincidence_refusal(self._kernels, step.event, step.transition, off)
 
     def _acts(self, step: _Step, earlier: Sequence[_Step]) -> bool:
-        """Whether a step is a collision that acts on one of those before it, other than bounces of the same contact."""
+        """Return True if a step is a collision that acts on an earlier one, other than bounces of the same contact."""
         part, colliding, edges = step.part, self._colliding, self._kernels.bound.program.transitions
         return colliding is not None and any(
-            part.acts_on(one.part) if part is not None and one.part is not None else colliding.couples(step.event, one.event)
-            for one in earlier
-            if edges[one.transition].slot != edges[step.transition].slot
+            part.acts_on(other.part)
+            if part is not None and other.part is not None
+            else colliding.couples(step.event, other.event)
+            for other in earlier
+            if edges[other.transition].slot != edges[step.transition].slot
         )
 
-    def _steps(self, at: Passing, event: Event) -> list[_Step]:
-        """An event as single transitions, or the parts of its collision that do not act on each other."""
+    def _steps(self, at: SensitivityState, event: Event) -> list[_Step]:
+        """Return the steps of an event: its transition, or the independent parts of its collision."""
         parts: list[ImpactPart] = []
         if self._colliding is not None:
-            parts = self._colliding.parts(Passing(at.t, event.x_before, at.S, event.m_before), event)
+            parts = self._colliding.parts(SensitivityState(at.t, event.x_before, at.S, event.m_before), event)
         if not parts:
             return [_Step(event, event.transition)]
         steps, x, m = [], event.x_before, event.m_before
@@ -95,17 +203,17 @@ class Chain:
             for transition in set(part.transitions) & set(event.transitions):
                 edge = self._kernels.bound.program.transitions[transition]
                 modes[edge.slot] = edge.target
-            made = replace(event, x_before=x, m_before=m, x_after=after, m_after=modes)
-            steps.append(_Step(made, part.transitions[0], part, last=False))
+            intermediate = replace(event, x_before=x, m_before=m, x_after=after, m_after=modes)
+            steps.append(_Step(intermediate, part.transitions[0], part, last=False))
             x, m = after, modes
         return [*steps, _Step(replace(event, x_before=x, m_before=m), parts[-1].transitions[0], parts[-1])]
 
-    def _passed(self, step: _Step, at: Passing, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """D after one step; E374 where what happened there is none of the formulas."""
+    def _after(self, step: _Step, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
+        """Return D after one step; E374 where no formula gives the state after it."""
         if step.part is not None:
             assert self._colliding is not None
-            D = self._colliding.passed(step.part, step.event, at, D, dt)
-            return self._colliding.noted(step.event, at, D, dt) if step.last else D
+            D = self._colliding.after_part(step.part, step.event, at, D, dt)
+            return self._colliding.with_slip(step.event, at, D, dt) if step.last else D
         kernels, event, n = self._kernels, step.event, len(at.x)
         for plain in (False, True):
             prepared = kernels.reset(event.transition, plain)
@@ -115,4 +223,4 @@ class Chain:
                     return out[n:].reshape(len(dt), n).T
         if kernels.same(event.x_before, event.x_before, event.x_after):
             return D
-        raise undecided(event)
+        raise unknown_refusal(event)

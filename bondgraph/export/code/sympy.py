@@ -18,6 +18,7 @@ from bondgraph.export.code.names import Entry, count, identifiers
 from bondgraph.export.symbolic import inputs_of
 from bondgraph.output.short_repr import brief
 from bondgraph.tape.routine import Listing
+from screws.renamed import answer_old_names
 
 
 @brief
@@ -47,17 +48,18 @@ class SymPyRoutine:
         made: Callable[..., list[Any]] = sympy.lambdify(self.arguments, [], modules, cse=known, **options)
         return made
 
-    def expanded(self, most: int = 10_000) -> tuple[Any, ...]:
+    @answer_old_names
+    def expanded(self, max_operations: int = 10_000) -> tuple[Any, ...]:
         """The results in the arguments alone, every step put in where it is used; for small models.
 
-        Raises `ModelError` E272 where they would have more than `most` operations.
+        Raises `ModelError` E272 where they would have more than `max_operations` operations.
         """
         sizes: dict[Any, int] = {}
 
         def size_of(expression: Any) -> int:
             size = int(expression.count_ops(visual=False)) + sum(sizes.get(symbol, 0) for symbol in expression.free_symbols)
-            if size > most:
-                why = f"an expression would have more than {most} operations"
+            if size > max_operations:
+                why = f"an expression would have more than {max_operations} operations"
                 cure = "`steps` and `results`, which share what occurs twice"
                 title = "the model is too large for equations in one piece"
                 raise refusal("E272", title, cure, about="SymPy", why=why, places=())

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 from bondgraph.emit.procedure import Local, Procedure, Record, Temporary
 from bondgraph.run.accuracy.reference.balancing import BALANCED, SAME, SWEEPS
-from bondgraph.run.simd_values import Abreast, Numbers, Wide, everywhere
-from bondgraph.run.sparsity.reference import FIELDS, MOST
+from bondgraph.run.simd_values import SimdArray, SimdNumber, SimdVariable, broadcast
+from bondgraph.run.sparsity.reference import FIELDS, MAX_COUPLING
 
 
 def procedures(lanes: int = 1) -> list[Procedure]:
@@ -25,8 +25,8 @@ def _structure(write: Procedure) -> Record:
     return Record(write["s"], FIELDS)
 
 
-def _arrays(write: Procedure, lanes: int, *names: str) -> list[Wide]:
-    return [Wide(write[name], lanes) for name in names]
+def _arrays(write: Procedure, lanes: int, *names: str) -> list[SimdArray]:
+    return [SimdArray(write[name], lanes) for name in names]
 
 
 @contextmanager
@@ -46,14 +46,14 @@ def _along_ears(lanes: int) -> Procedure:
     with write.loop(record.get("ears")) as ear:
         begin, end = (record.get("ear_at").load(ear + shift, "i64") for shift in (0, 1))
         start = scales[record.get("ear_from").load(ear, "i64")]
-        total = Numbers(write, start / scales[states.load(end - 1, "i64")])
+        total = SimdVariable(write, start / scales[states.load(end - 1, "i64")])
         with write.loop(end, begin) as step:
             total.set(total.get() * values[couplings.load(step, "i64")])
-        rate = Numbers(write, total.get().intrinsic("sqrt"))
+        rate = SimdVariable(write, total.get().intrinsic("sqrt"))
         with write.when(end - begin > 2):
             part = write.value(1.0, "double") / write.real(end - begin)
-            rate.set(total.get().intrinsic("pow", Abreast([part] * lanes)))
-        at, found = Numbers(write, start), (rate.get() > 0.0) & (rate.get() < MOST)
+            rate.set(total.get().intrinsic("pow", SimdNumber([part] * lanes)))
+        at, found = SimdVariable(write, start), (rate.get() > 0.0) & (rate.get() < MAX_COUPLING)
         with write.when(found.any()), write.loop(end - 1, begin) as step:
             state = states.load(step, "i64")
             at.set(at.get() * (values[couplings.load(step, "i64")] / rate.get()))
@@ -74,7 +74,7 @@ def _sums(lanes: int) -> Procedure:
         into[i] = 0.0
         out_of[i] = 0.0
     # Couplings come by columns, whose sums need not wait for memory.
-    total, before = Numbers(write, everywhere(write, 0.0, lanes)), write.local(-1, "i64")
+    total, before = SimdVariable(write, broadcast(write, 0.0, lanes)), write.local(-1, "i64")
     with _inner(write) as (k, row, column):
         flow = values[k] * scales[column] / scales[row]
         into[row] = into[row] + flow
@@ -127,7 +127,7 @@ def _fastest(lanes: int) -> Procedure:
         i = record.get("order").load(j, "i64")
         with write.when(rates[i].equals(0.0).any()):
             begin, end = (record.get("drivers_at").load(i + shift, "i64") for shift in (0, 1))
-            found = Numbers(write, everywhere(write, 0.0, lanes))
+            found = SimdVariable(write, broadcast(write, 0.0, lanes))
             with write.loop(end, begin) as place:
                 driver = rates[record.get("drivers").load(place, "i64")]
                 found.set(found.get().intrinsic("maxnum", driver))
@@ -136,12 +136,12 @@ def _fastest(lanes: int) -> Procedure:
     return write
 
 
-def _raise(into: Wide, place: Temporary, value: Abreast) -> None:
+def _raise(into: SimdArray, place: Temporary, value: SimdNumber) -> None:
     """The larger of an entry and a value, in its place; what is not a number does not count."""
     into[place] = into[place].intrinsic("maxnum", value)
 
 
-def _gain(write: Procedure, lanes: int, k: Temporary, row: Temporary, column: Temporary) -> Abreast:
+def _gain(write: Procedure, lanes: int, k: Temporary, row: Temporary, column: Temporary) -> SimdNumber:
     """How much of the driving state's scale the driven one takes over."""
     part, (speed, values) = _structure(write).get("part"), _arrays(write, lanes, "speed", "values")
     alike = part.load(row, "i64").equals(part.load(column, "i64"))

@@ -4,6 +4,8 @@
 implicit) are what `weights.Weights` has under these names: the same operations in the same order, so that both give the same
 bits. `weights_reset` (w) makes them as they are before a run. `asked_renew`, `asked_question` and `asked_relax` leave the same to
 whoever answers in Python.
+
+In the literature: the error weight of each state.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from bondgraph.run.accuracy.reference.error_weights import (
     SHORT,
     UNSEEN,
 )
-from bondgraph.run.codegen_helpers import finite, larger, size_of
+from bondgraph.run.codegen_helpers import is_finite, larger, magnitude
 from bondgraph.run.sparsity.reference import FIELDS as STRUCTURE
 
 _REST_AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
@@ -64,9 +66,9 @@ def _per_square() -> Procedure:
         moved[place] = x[place] - along
         write.call("energies", [*at_moved, below])
         with write.loop(record.get("storages")) as i:
-            even = size_of(write, above[i] + below[i] - here[i] * 2.0)
-            beside = larger(write, size_of(write, here[i]), record.get("energy"))
-            with write.when(finite(even) & (even > beside * SEEN_BESIDE)):
+            even = magnitude(write, above[i] + below[i] - here[i] * 2.0)
+            beside = larger(write, magnitude(write, here[i]), record.get("energy"))
+            with write.when(is_finite(even) & (even > beside * SEEN_BESIDE)):
                 most.set(larger(write, most.get(), even))
         with write.when(most.get() >= 0.0):
             squares[place] = most.get() / along / along / 2.0
@@ -187,8 +189,8 @@ def _renew() -> Procedure:
     write.call("energies", [*at, held])
     write.call("energies", [write["w"], write["t"], moved, write["m"], beyond])
     with write.loop(record.get("storages")) as i:
-        change = size_of(write, beyond[i] - held[i])
-        with write.when(finite(change)):
+        change = magnitude(write, beyond[i] - held[i])
+        with write.when(is_finite(change)):
             total.set(total.get() + change)
     record.set("spread", total.get() * ETA)
     write.call("measure_powers", [write["w"]])
@@ -200,8 +202,8 @@ def _see() -> Procedure:
     """`Weights.see`."""
     write = Procedure("weights_see", {"w": "ptr", "x": "ptr"})
     size, x = record_of(write).get("size"), write["x"]
-    with write.loop(record_of(write).get("n")) as i, write.when(finite(x[i])):
-        size[i] = larger(write, size[i], size_of(write, x[i]))
+    with write.loop(record_of(write).get("n")) as i, write.when(is_finite(x[i])):
+        size[i] = larger(write, size[i], magnitude(write, x[i]))
     write.give()
     return write
 
@@ -224,10 +226,10 @@ def _begin() -> Procedure:
     write.call("energies", [write["w"], write["t"], moved, write["m"], beyond])
     energy, blur, work = write.local(0.0), write.local(0.0), write.local(0.0)
     with write.loop(record.get("storages")) as i:
-        energy.set(energy.get() + size_of(write, held[i]))
-        blur.set(blur.get() + size_of(write, beyond[i] - held[i]))
+        energy.set(energy.get() + magnitude(write, held[i]))
+        blur.set(blur.get() + magnitude(write, beyond[i] - held[i]))
     with write.loop(record.get("quadratures")) as i:
-        work.set(larger(write, work.get(), size_of(write, write["q"][i])))
+        work.set(larger(write, work.get(), magnitude(write, write["q"][i])))
     energy.set(energy.get() + work.get())
     with write.when(energy.get() > blur.get()):
         record.set("energy", larger(write, record.get("energy"), energy.get()))
@@ -246,8 +248,8 @@ def _carried() -> Procedure:
     evaluate(write, "powers", write["t"], x, sharp)
     evaluate(write, "powers", write["t"], moved, blurred)
     with write.loop(record.get("quadratures")) as i:
-        found = size_of(write, blurred[i] - sharp[i])
-        with write.when(finite(found)):
+        found = magnitude(write, blurred[i] - sharp[i])
+        with write.when(is_finite(found)):
             noise[n + i] = noise[n + i] + found
     write.give()
     return write
@@ -265,7 +267,7 @@ def _listen() -> Procedure:
     with write.when(powered):
         evaluate(write, "powers", write["t"], write["x"], record.get("sharp"))
         with write.loop(quadratures) as i:
-            largest.set(larger(write, largest.get(), size_of(write, record.get("sharp")[i])))
+            largest.set(larger(write, largest.get(), magnitude(write, record.get("sharp")[i])))
     collected = record.get("collected") * record.get("boost")
     with write.loop(width) as i:
         noise[i] = collected * noise[i]

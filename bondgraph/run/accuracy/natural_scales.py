@@ -10,8 +10,8 @@ from bondgraph.emit.interpreter.steps import STRIP
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.accuracy.fields import CARRIED, PATTERN, PATTERNS, evaluate, record_of
 from bondgraph.run.accuracy.reference.natural_scales import AHEAD, DECADE, PART
-from bondgraph.run.codegen_helpers import clock_time, larger, size_of
-from bondgraph.run.sparsity.reference import LEAST, MOST
+from bondgraph.run.codegen_helpers import clock_time, larger, magnitude
+from bondgraph.run.sparsity.reference import MAX_COUPLING, MIN_COUPLING
 
 _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 
@@ -108,9 +108,9 @@ def _couplings() -> Procedure:
         with write.when(record.get("interpreted").equals(0)):
             evaluate(write, "couple", write["t"], write["x"], nonzeros)
     with write.loop(count) as i:
-        value = size_of(write, nonzeros[i])
+        value = magnitude(write, nonzeros[i])
         nonzeros[i] = value
-        found.store(i, write.select((value > LEAST) & (value < MOST), 1, 0, "i64"), "i64")
+        found.store(i, write.select((value > MIN_COUPLING) & (value < MAX_COUPLING), 1, 0, "i64"), "i64")
     write.call("met", [write["w"]])
     with write.loop(record.get("n")) as i:
         diagonal[i] = 0.0
@@ -155,7 +155,7 @@ def _driven() -> Procedure:
     record.set("rated", 0)
     wait, longest = write.local(float("inf")), write.local(0.0)
     with write.loop(n) as i:
-        found[i] = size_of(write, found[i])
+        found[i] = magnitude(write, found[i])
         ahead = PART / speed[i]
         wait.set(write.intrinsic("minnum", wait.get(), ahead))
         longest.set(larger(write, longest.get(), ahead))
@@ -164,7 +164,7 @@ def _driven() -> Procedure:
             write.jump(done)
         evaluate(write, "rates", write["t"] + wait.get(), write["x"], later)
         with write.loop(n) as i:
-            ahead, rate = PART / speed[i], size_of(write, later[i])
+            ahead, rate = PART / speed[i], magnitude(write, later[i])
             with write.when((ahead >= wait.get()) & (ahead < wait.get() * DECADE) & (rate < float("inf"))):
                 found[i] = larger(write, found[i], rate)
         wait.set(wait.get() * DECADE)

@@ -1,6 +1,8 @@
 """`noise` in machine code: the table of a run's error control, time, state and modes -> rounding of its rates and powers.
 
 The same operations in the same order as there, so that both give the same bits.
+
+In the literature: rounding noise.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import itertools
 from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
 from bondgraph.run.accuracy.fields import evaluate, record_of
 from bondgraph.run.accuracy.reference.rounding_noise import ALIKE, FOURTH, IN_TIME, POINTS, SPANS, THIRD
-from bondgraph.run.codegen_helpers import clock_time, finite, larger, size_of
+from bondgraph.run.codegen_helpers import clock_time, is_finite, larger, magnitude
 
 _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 
@@ -33,7 +35,7 @@ def _differences(values: list[Temporary]) -> list[Temporary]:
 
 def _later(write: Procedure, record: Record, span: float) -> Temporary:
     """How far apart in time the points of a span are."""
-    return span * larger(write, size_of(write, write["t"]), record.get("longest")) * IN_TIME
+    return span * larger(write, magnitude(write, write["t"]), record.get("longest")) * IN_TIME
 
 
 def _points_alone() -> Procedure:
@@ -131,7 +133,7 @@ def _rounding() -> Procedure:
     third, fourth = record.get("third"), record.get("fourth")
     with write.loop(n) as i:
         known = larger(write, record.get("size")[i], record.get("scale")[i])
-        scales[i] = larger(write, size_of(write, write["x"][i]), known)
+        scales[i] = larger(write, magnitude(write, write["x"][i]), known)
     with write.loop(width) as i:
         sigma[i] = 0.0
     with write.when(record.get("lanes").equals(0)):
@@ -142,7 +144,7 @@ def _rounding() -> Procedure:
         write.call("scatter", [write["w"], record.get("points").at(width * (number * POINTS))])
         with write.loop(width) as i:
             noisy = fourth[i] > third[i] * ALIKE
-            known = finite(third[i]) & finite(fourth[i])
+            known = is_finite(third[i]) & is_finite(fourth[i])
             with write.when(known if span == SPANS[0] else known & noisy):
                 sigma[i] = larger(write, sigma[i], write.intrinsic("minnum", third[i], fourth[i]))
     write.give()

@@ -15,9 +15,9 @@ from bondgraph.run.accuracy.fields import FIELDS, PATTERN, PATTERNS, SEEN
 from bondgraph.run.accuracy.reference.error_weights import COLLECTED, LADDER, Weights
 from bondgraph.run.accuracy.reference.rounding_noise import POINTS, SPANS, directions
 from bondgraph.run.bound import Bound
-from bondgraph.run.python_callbacks import Answers
+from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.sparsity.coupling_graph import structure_of
-from bondgraph.run.sparsity.reference import Structure, Structures
+from bondgraph.run.sparsity.reference import CouplingStructure, StructureCache
 from bondgraph.run.table import FieldTable
 
 
@@ -43,7 +43,7 @@ class SharedWeights(Weights):
         self._in_lanes: LaneKernels | None = None
         super().__init__(bound, rtol, absolute, longest)
         program, library, table = bound.program, error_weights.machine_code(), self.table
-        kernel, structures = program.couplings
+        kernel, structures = program.jacobian_couplings
         storages = 0 if program.energies is None else program.energies.n_out
         steps = None if kernel is None else kernel.steps
         entries, n, width = len(structures.rows), self._n, self._n + self._nq
@@ -155,13 +155,13 @@ def _plain(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=float)
 
 
-def _meeting(structures: Structures, table: FieldTable) -> tuple[list[Any], Answers]:
+def _meeting(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
     """Records of the patterns that are `found` in a table, one after the other, for machine code that has moved `oldest` on; and
     what keeps alive those that have a place. Few patterns are met in a run, and each is looked up once."""
     held: list[Any] = [None] * PATTERNS
     found, count = table.arrays["found"], int(table["entry_count"])
 
-    def pattern(whole: np.ndarray) -> tuple[FieldTable, Structure]:
+    def pattern(whole: np.ndarray) -> tuple[FieldTable, CouplingStructure]:
         structure, own, beside = structures.structure(whole == 1, structure_of)
         record = FieldTable(PATTERN)
         arrays = {"found": np.array(whole, dtype=np.int64), "own": own, "own_rows": structures.rows[own], "beside": beside}
@@ -179,4 +179,4 @@ def _meeting(structures: Structures, table: FieldTable) -> tuple[list[Any], Answ
     # Machine code cannot go on without a pattern: that of no couplings, made before there is need of it, does no harm until the
     # exception is raised.
     none = pattern(np.zeros(count, dtype=np.int64))
-    return held, Answers(looked_up, lambda: none[0].address, persistent=True)
+    return held, PythonCallback(looked_up, lambda: none[0].address, persistent=True)

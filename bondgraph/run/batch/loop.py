@@ -1,4 +1,4 @@
-"""Many runs in machine code: parameters and start values of each in; ends, counts, and what is kept of each, out.
+"""Loop over a batch of runs in machine code: each begins, goes to its end, is judged and measured.
 
 What a run cannot end by itself here, or what is doubtful at its end, is marked, for the loop in Python to do again and to judge.
 """
@@ -8,25 +8,20 @@ from __future__ import annotations
 from bondgraph.emit.cached_build import once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.batch import event_losses
-from bondgraph.run.batch.fields import DOUBTFUL, FIELDS, TOO_MANY, UNBEGUN, modes_at, tables_of
+from bondgraph.run.batch import event_losses, native_measures
+from bondgraph.run.batch.fields import modes_at, tables_of
 from bondgraph.run.batch.validity import lost_loops, rank_screen, sample_check
 from bondgraph.run.batch.validity.sample_check import FIELDS as LOOK
-from bondgraph.run.codegen_helpers import finite, larger, size_of
-from bondgraph.run.events.loop import ROOM
+from bondgraph.run.codegen_helpers import is_finite, larger, magnitude
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import HOPELESS, PATIENCE
-from bondgraph.run.steppers.step_control import PAUSE, STOP
-
-LAST, LARGEST, SMALLEST, INTEGRAL = range(4)
-ROW, OUTPUT, MODE = range(3)
-"""Kinds of what is kept, and whence it comes."""
 
 
 def procedures(lanes: int) -> list[Procedure]:
     """The beginning and the end of a run, whose rows are looked at in so many lanes."""
     own = lost_loops.procedures() if lanes == 1 else []
-    parts = [*event_losses.procedures(), *sample_check.procedures(lanes), *own, *rank_screen.procedures(lanes)]
-    return [*parts, _examine(lanes), _value(), _keep(), _begun(), _hopeless(), _ended()]
+    parts = [*native_measures.procedures(), *event_losses.procedures(), *sample_check.procedures(lanes), *own]
+    return [*parts, *rank_screen.procedures(lanes), _examine(lanes), _begun(), _hopeless(), _ended()]
 
 
 def written() -> list[Procedure]:
@@ -41,7 +36,7 @@ def machine_code() -> Library:
 
 
 def _unless_finite(write: Procedure, values: Temporary, count: Temporary) -> None:
-    with write.loop(count) as i, write.when(~finite(values[i])):
+    with write.loop(count) as i, write.when(~is_finite(values[i])):
         write.give(1)
 
 
@@ -67,7 +62,7 @@ def _examine(lanes: int) -> Procedure:
         write.call(weights.get("energies"), [record.get("dates"), integrator.get("y_begun"), p, write["m"], energies])
         with write.loop(storages) as i:
             start.set(start.get() + energies[i])
-            in_play.set(in_play.get() + size_of(write, energies[i]))
+            in_play.set(in_play.get() + magnitude(write, energies[i]))
     with write.loop(record.get("samples")) as k:
         row, date, m = record.get("rows").at(k * width), record.get("dates").at(k), modes_at(record, k)
         if lanes == 1:
@@ -86,15 +81,15 @@ def _examine(lanes: int) -> Procedure:
             stored, play = write.local(0.0), write.local(0.0)
             with write.loop(storages) as i:
                 stored.set(stored.get() + energies[i])
-                play.set(play.get() + size_of(write, energies[i]))
+                play.set(play.get() + magnitude(write, energies[i]))
             lost = record.get("lost")[k]
             stored.set(stored.get() - start.get() + lost)
-            play.set(play.get() + size_of(write, lost))
+            play.set(play.get() + magnitude(write, lost))
             with write.loop(quadratures) as i:
                 work = row[n + i]
                 stored.set(stored.get() + record.get("signs")[i] * work)
-                play.set(play.get() + size_of(write, work))
-            worst.set(larger(write, worst.get(), size_of(write, stored.get())))
+                play.set(play.get() + magnitude(write, work))
+            worst.set(larger(write, worst.get(), magnitude(write, stored.get())))
             in_play.set(larger(write, in_play.get(), play.get()))
         if lanes == 1:
             write.call("see_loops", [write["r"], k, date, row, m])
@@ -122,58 +117,6 @@ def _judge() -> Procedure:
     return write
 
 
-def _value() -> Procedure:
-    """The number of this source and place, at a sample in this row, in the modes m."""
-    arguments = {"r": "ptr", "row": "ptr", "m": "ptr", "source": "i64", "place": "i64"}
-    write = Procedure("value", arguments, "double", internal=True)
-    record, source, place = Record(write["r"], FIELDS), write["source"], write["place"]
-    with write.when(source.equals(ROW)):
-        write.give(write["row"][place])
-    with write.when(source.equals(OUTPUT)):
-        write.give(record.get("out")[place])
-    write.give(write["m"][place])
-    return write
-
-
-def _keep() -> Procedure:
-    """What is kept of a run, by the samples that are asked for."""
-    write = Procedure("keep", {"r": "ptr", "run": "i64"}, internal=True)
-    record, integrator, _ = tables_of(write)
-    width, p = integrator.get("width"), integrator.get("p")
-    samples, count, many = (record.get(name) for name in ("samples", "kept_count", "series_count"))
-    kept, before, times = record.get("kept").at(write["run"] * count), record.get("before"), record.get("times")
-    place = write.local(write["run"] * record.get("wanted_count") * many, "i64")
-    last = write.local(0, "i64")
-    with write.loop(samples) as k, write.when(record.get("wanted").load(k, "i64").equals(1)):
-        row, m = record.get("rows").at(k * width), modes_at(record, k)
-        with write.when(record.get("output_count") > 0):
-            write.call(record.get("outputs"), [record.get("dates").at(k), row, p, m, record.get("out")])
-        with write.loop(count) as j:
-            whence = [record.get(name).load(j, "i64") for name in ("sources", "places")]
-            value = write.call("value", [write["r"], row, m, *whence], "double")
-            kind = record.get("kinds").load(j, "i64")
-            first = k.equals(0)
-            with write.when(first):
-                kept[j] = write.select(kind.equals(INTEGRAL), 0.0, value)
-            with write.when(~first):
-                with write.when(kind.equals(LAST)):
-                    kept[j] = value
-                with write.when(kind.equals(LARGEST)):
-                    kept[j] = larger(write, kept[j], value)
-                with write.when(kind.equals(SMALLEST)):
-                    kept[j] = write.intrinsic("minnum", kept[j], value)
-                with write.when(kind.equals(INTEGRAL)):
-                    kept[j] = kept[j] + (times[k] - times[last.get()]) * (before[j] + value) * 0.5
-            before[j] = value
-        with write.loop(many) as j:
-            whence = [record.get(name).load(j, "i64") for name in ("series_sources", "series_places")]
-            record.get("series")[place.get() + j] = write.call("value", [write["r"], row, m, *whence], "double")
-        place.set(place.get() + many)
-        last.set(k)
-    write.give()
-    return write
-
-
 def _begun() -> Procedure:
     """The run of this number begins on the present tables: 1, or 0 where Python has to begin it."""
     write = Procedure("begun", {"r": "ptr", "run": "i64"}, "i64", internal=True)
@@ -183,7 +126,8 @@ def _begun() -> Procedure:
         integrator.get("p")[i] = p[i]
     at = [record.get("table"), *_start_of(record, run), record.get("times"), record.get("rows"), record.get("samples")]
     begun = write.call(record.get("begin"), at, "i64")
-    write.call("forget_events", [write["r"]])
+    for forget in ("forget_events", "forget_measures"):
+        write.call(forget, [write["r"]])
     write.give(begun)
     return write
 
@@ -208,11 +152,11 @@ def _ended() -> Procedure:
     write = Procedure("ended", {"r": "ptr", "run": "i64", "status": "i64"}, internal=True)
     record, integrator, _ = tables_of(write)
     run, width, status = write["run"], integrator.get("width"), write.local(write["status"], "i64")
-    with write.when(status.get().equals(STOP)):
+    with write.when(status.get().equals(Status.STOP)):
         write.call("finish_events", [write["r"], run])
         doubtful = write.call("examine", [write["r"], _start_of(record, run)[1]], "i64")
         write.call("keep", [write["r"], run])
-        status.set(write.select(doubtful.equals(1), DOUBTFUL, STOP, "i64"))
+        status.set(write.select(doubtful.equals(1), Status.UNTRUSTED, Status.STOP, "i64"))
     record.get("status").store(run, status.get(), "i64")
     record.get("times_end")[run] = integrator.get("t")
     for name, counted in (("step_counts", "steps"), ("rejected_counts", "rejected"), ("rate_counts", "rate_count")):
@@ -233,21 +177,21 @@ def _many() -> Procedure:
     write = Procedure("run_many", {"r": "ptr"}, "i64")
     record, integrator, _ = tables_of(write)
     with write.repeat() as (again, _):
-        run, status = record.get("present"), write.local(UNBEGUN, "i64")
+        run, status = record.get("present"), write.local(Status.NOT_STARTED, "i64")
         with write.when(run >= record.get("runs")):
             write.give(0)
         with write.when(record.get("under_way").equals(0)):
             record.set("under_way", write.call("begun", [write["r"], run], "i64"))
         with write.when(record.get("under_way").equals(1)):
             status.set(write.call(record.get("advance"), [record.get("table")], "i64"))
-            with write.when(status.get().equals(ROOM)):
+            with write.when(status.get().equals(Status.LOG_FULL)):
                 write.call("note_events", [write["r"]])
                 write.jump(again)
-            with write.when(status.get().equals(PAUSE)):
+            with write.when(status.get().equals(Status.PAUSE)):
                 with write.when(write.call("hopeless", [write["r"]], "i64").equals(0)):
                     integrator.set("tried", 0)
                     write.give(1)
-                status.set(TOO_MANY)
+                status.set(Status.TOO_MANY_STEPS)
         write.call("ended", [write["r"], run, status.get()])
         record.set("under_way", 0)
         record.set("present", run + 1)

@@ -10,10 +10,10 @@ import numpy as np
 from bondgraph.run.accuracy.reference.error_weights import Rounding
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
-from bondgraph.run.results.result import Result, Statistics
+from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import Effort, Selection
-from bondgraph.run.steppers.step_control import STOP
 
 
 class Spent(NamedTuple):
@@ -31,13 +31,13 @@ class MachineRun:
 
     Parameters
     ----------
-    status : what the integrator has answered at last, or `fields.UNBEGUN`.
+    status : what the integrator has answered at last, or `Status.NOT_STARTED`.
     t, x, q, m : where it ended; rows (samples, n + quadratures), modes (samples, modes) : at the sample times.
     logged : rows of its events, in pieces (k, width); ticks : how many there were.
     effort : what it cost.
     """
 
-    status: int
+    status: Status
     t: float
     x: np.ndarray
     q: np.ndarray
@@ -51,7 +51,7 @@ class MachineRun:
     @property
     def done(self) -> bool:
         """Whether it reached its end; where it has not, Python has to go on."""
-        return self.status == STOP
+        return self.status == Status.STOP
 
     @property
     def events(self) -> int:
@@ -66,7 +66,7 @@ class MachineRun:
         """Of one that is done; `start_energies` (storages,), J, are those before anything happened."""
         effort, choice, n = self.effort, spent.choice, program.states
         statistics = Statistics(
-            solver=choice.solver,
+            solver=MACHINE_CODE,
             method=choice.method,
             steps=effort.steps,
             rejected=effort.rejected,

@@ -14,38 +14,71 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from bondgraph.errors import Problem, RoundingWarning, RunDoubtWarning, RunEndedWarning, RunError, caller_depth, caller_place
+from bondgraph.errors import Problem, RoundingWarning, RunEndedWarning, RunError, UnreliableRunWarning, caller_depth, caller_place
 from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
-from bondgraph.run.batch.checked_settings import checked_settings
 from bondgraph.run.batch.collect import Made, blocks_of
-from bondgraph.run.batch.fields import UNBEGUN
-from bondgraph.run.batch.results import RunEnd, RunEnds
+from bondgraph.run.batch.results import BatchResult, RunOutcome
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.workers import Chunks, Crew, Pace
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.hybrid import Hybrid, result_of
+from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.run import KeptRuns, kept_runs
-from bondgraph.run.validation.doubts import doubts_of
-from bondgraph.run.validation.judge import is_watched, judged
-from bondgraph.run.validation.lost_solution import first_lost
-from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepAsked, RunSettings
+from bondgraph.run.validation.checked_result import checked_result, checked_times, has_constraints
+from bondgraph.run.validation.concerns import validity_concerns
+from bondgraph.run.validation.lost_solution import find_lost_solution
+from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepOptions, RunSettings
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph.run.batch.workspace import Workspace
 
+
+def checked_settings(program: Program, t_end: float, given: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
+    """Settings with numbers of a run that are all zero, and the sample times that are wanted, since the start and as dates.
+
+    Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choices, E306 other settings.
+    """
+    start, end = checks.span_of(given["t_start"], t_end)
+    since, dates = checks.sample_times(given["samples"], start, end)
+    relative, absolute = checks.tolerances(program, given["rtol"], given["atol"])
+    watched, max_steps = checked_times(program, since, end - start), checks.count("max_steps", given["max_steps"])
+    checked = Settings(
+        x=np.zeros(program.states),
+        p=np.zeros(program.parameters),
+        m=np.zeros(program.modes),
+        t_start=start,
+        span=end - start,
+        t_end=end,
+        times=watched,
+        dates=dates if watched is since else start + watched,
+        method=checks.method_of(given["method"]),
+        rtol=relative,
+        atol=absolute,
+        max_step=checks.longest_step(given["max_step"], end - start, max_steps),
+        max_events=checks.count("max_events", given["max_events"]),
+        max_steps=max_steps,
+        linear=checks.one_of("linear", given["linear"], ("auto", "dense", "band", "sparse")),
+        impacts=checks.one_of("impacts", given["impacts"], ("simultaneous", "sequential")),
+    )
+    return checked, (since, dates)
+
+
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
-_ALL = KeepAsked()
+_ALL = KeepOptions()
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class PreparedProgram:
     """A program with the settings of its runs. May be used by several threads at once.
@@ -71,12 +104,12 @@ class PreparedProgram:
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
-        return self.choice.solver == "machine code" and made and not (ticks and program.loops)
+        return program.is_machine_code and made and not (ticks and program.loops)
 
     @cached_property
     def _seen_through(self) -> bool:
         """Whether what machine code finds sound needs no other look: where constraints are watched, it can do so."""
-        return not is_watched(self.program) or screens(self.program)
+        return not has_constraints(self.program) or screens(self.program)
 
     @cached_property
     def _asked(self) -> np.ndarray | None:
@@ -104,12 +137,12 @@ class PreparedProgram:
         if result.ok and not result.statistics.rounding.steps:
             return result
         rtol, name = self.settings.rtol, self.program.name
-        found = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.doubts)]
+        found = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.warnings)]
         if self.strict and found:
             title = f'the run of "{name}" is not ok'
             raise RunError(Problem("E323", title, tuple("\n".join(found).splitlines()), (caller_place(),)))
         for text in found:
-            kind = RunDoubtWarning if result.failure is None else RunEndedWarning
+            kind = UnreliableRunWarning if result.failure is None else RunEndedWarning
             warnings.warn(f'"{name}": {text}', kind, stacklevel=caller_depth())
         if result.failure is None and (noise := result.statistics.rounding).steps > _NOISY * result.statistics.steps:
             named = ", ".join(f'"{state}"' for state in noise.states[:4]) + (" ..." if len(noise.states) > 4 else "")
@@ -129,9 +162,9 @@ class PreparedProgram:
             made = self._made(settings, begin, bar)
         if made.sound and self._seen_through:
             return made.result, made
-        result = judged(made.result, settings.t_start, self.wanted, (made.t, made.x))
+        result = checked_result(made.result, settings.t_start, self.wanted, (made.t, made.x))
         if result.failure is None and not made.sound:
-            result = replace(result, doubts=doubts_of(result, result.account(), settings.rtol))
+            result = replace(result, warnings=validity_concerns(result, result.account(), settings.rtol))
         return result, made
 
     def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
@@ -148,7 +181,9 @@ class PreparedProgram:
     def _in_python(self, settings: Settings, begin: float, bar: Progress) -> Made:
         """A run that Python begins."""
         bound = Bound(self.program, settings.p, settings.t_start, settings.span)
-        run = Hybrid(bound, settings, Ticks(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar)
+        run = Hybrid(
+            bound, settings, ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar
+        )
         run.go(self.choice)
         run.examine()
         return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
@@ -158,7 +193,7 @@ class PreparedProgram:
         begin."""
         with self._workspace() as space:
             course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
-            if course.status == UNBEGUN:
+            if course.status == Status.NOT_STARTED:
                 return None
             if course.done:
                 sound = space.is_sound(course, settings.m)
@@ -178,9 +213,9 @@ class PreparedProgram:
     def _is_whole(self, result: Result) -> bool:
         """Whether no value of a run is lost at a sample."""
         values = result.t, result.p, result.x, result.m, result.integrals
-        return first_lost(self.program, *values, self.settings.rtol) is None
+        return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
-    def go(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunEnd:
+    def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
         """One run from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not looked at, with
         nothing said of its end. What cannot be done in machine code is done by `judged`, at its price."""
         if self.in_machine_code and self._compiled:
@@ -188,13 +223,13 @@ class PreparedProgram:
                 course = space.run(p, x0, m0, self.wanted[0])
             if course.done:
                 at, effort = (course.t, course.x, course.m, course.q), course.effort
-                return RunEnd(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
+                return RunOutcome(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
         result, made = self.ended(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
         at = (made.t, made.x, made.m, made.q)
         if result.failure is not None:  # what came after the last sample that holds is none of it
             at = (float(result.since[-1]), result.x[-1], result.m[-1], result.integrals[-1])
-        return RunEnd(result.failure is None, *at, rows, result.m, spent.steps, spent.rates, spent.events)
+        return RunOutcome(result.failure is None, *at, rows, result.m, spent.steps, spent.rates, spent.events)
 
     @cached_property
     def _compiled(self) -> bool:
@@ -204,27 +239,28 @@ class PreparedProgram:
             assert kernel is None or kernel.address is not None
         return True
 
-    def many(
+    @answer_old_names
+    def run_many(
         self,
         p: Any,
         x0: Any,
         m0: Any,
-        keep: Mapping[str, tuple[str, str]] | None = None,
+        keep: Mapping[str, str | Measure] | None = None,
         *,
         threads: int | None = None,
-        watch: bool = True,
+        check_rank: bool = True,
         lanes: int | None = None,
-    ) -> RunEnds:
+    ) -> BatchResult:
         """Runs with parameters p (runs, parameters) from x0 (runs, n) in the modes m0 (runs, modes); one row, or a vector, is the
         same for all.
 
         Parameters
         ----------
-        keep : what is kept of each run besides its end, {"peak": ("max", "rotor.flow")}: "last", "max", "min", "integral" (by
-            trapezoids), "mean" or "course" of a quantity at the samples.
+        keep : what is kept of each run besides its end, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the
+            name of a quantity, whose values at all samples are kept.
         threads : how many work at it; as many as there are processors by default. The numbers do not depend on it.
-        watch : whether to look along each run for positions in which its constraints lose rank, as single runs do; without, such
-            a run is not told from others, and what only that looks at is not computed.
+        check_rank : whether to look along each run for positions in which its constraints lose rank, as single runs do; without,
+            such a run is not told from others, and what only that looks at is not computed.
         lanes : how many runs go side by side in the processor's vectors, 1, 2, 4, 8 or 16; as many as it has room for by
             default, where there are `MANY` runs of a model for which that is possible. The numbers do not depend on it.
 
@@ -239,7 +275,7 @@ class PreparedProgram:
         own = Crew((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
         made = Chunks(self.program, self.settings, self.choice, self.wanted, self.ended, self._workspace)
         machine = self.in_machine_code and self._compiled
-        return made.ends(blocks, keep or {}, machine, own, watch, self.progress)
+        return made.ends(blocks, keep or {}, machine, own, check_rank, self.progress)
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
@@ -256,7 +292,7 @@ class PreparedProgram:
             self._spaces.append(space)
 
 
-def prepare(program: Program, t_end: float, kept: KeepAsked = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
+def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
     """Check the settings of a run, and choose its method. Raises `RunError` as `simulate`, but for the numbers of a run."""
     checks.known(settings, SETTINGS)
     given: RunSettings = {**DEFAULTS, **settings}

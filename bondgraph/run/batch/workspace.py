@@ -1,4 +1,7 @@
-"""One thread's room for runs: a program and settings in; run after run in the same tables and arrays, out."""
+"""One thread's room for runs: a program and settings in; run after run in the same tables and arrays, out.
+
+In the literature: the state in which a run goes on is a checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,7 @@ from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.batch import loop
-from bondgraph.run.batch.clock_tables import Schedules
 from bondgraph.run.batch.collect import RunBatch
-from bondgraph.run.batch.fields import UNBEGUN
 from bondgraph.run.batch.native_run import MachineRun, Spent
 from bondgraph.run.batch.results import KeptOfRun
 from bondgraph.run.batch.simd import lane_loop
@@ -28,9 +29,9 @@ from bondgraph.run.batch.tables import put_runs, table_of
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.validity.sample_check import row_table
 from bondgraph.run.bound import Bound
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import Courses
 from bondgraph.run.events.handler import Settler
-from bondgraph.run.events.loop import ROOM
 from bondgraph.run.events.reference.accumulation import Watch
 from bondgraph.run.hybrid import Underway
 from bondgraph.run.program import Program
@@ -38,10 +39,45 @@ from bondgraph.run.python_callbacks import check_each
 from bondgraph.run.results.result import Result
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
+from bondgraph.run.status import STATUSES, Status
 from bondgraph.run.steppers.choose import in_machine_code, tolerances
 from bondgraph.run.steppers.segment import Selection, endless
-from bondgraph.run.steppers.step_control import PAUSE, STOP
 from bondgraph.run.table import FieldTable
+
+
+class Schedules:
+    """The clocks of the runs of one workspace; `share` lets its integrator have them."""
+
+    def __init__(self, bound: Bound, settings: Settings, share: Callable[[ClockSchedule], None]):
+        self._bound, self._settings, self._share = bound, settings, share
+        clocks, breaks = bound.program.clocks, bound.program.breaks
+        given = {place for clock in clocks for place in (clock.period, clock.offset) if isinstance(place, int)}
+        self._places, self._front = sorted(given), 0 if breaks is None else breaks.sizes[0]
+        self.fixed = not self._places and breaks is None
+        """Whether they are the same in all runs."""
+        self._key: bytes | None = None
+        self.ticks: ClockSchedule
+
+    def keys(self, p: np.ndarray) -> list[bytes]:
+        """What the clocks of runs with parameters p (runs, parameters) follow from, for each."""
+        if self.fixed:
+            return [b""] * len(p)
+        found, breaks = p[:, self._places], self._bound.program.breaks
+        if breaks is not None:
+            with np.errstate(all="ignore"):
+                found = np.hstack([found, breaks.many(p[:, : self._front])])
+        return [row.tobytes() for row in found]
+
+    def follow(self, key: bytes) -> None:
+        """Have the clocks of this key, that of the parameters which are bound now. Raises `RunError` E330 for a clock that cannot
+        run."""
+        if key == self._key:
+            return
+        start, span, self._key = self._settings.t_start, self._settings.span, None
+        self.ticks = ClockSchedule(self._bound, start, start + span, self._settings.max_steps)
+        self._share(self.ticks)
+        self._key = key
+
 
 STEPS, LARGE = 4_000, 100
 """After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is; after fewer where a
@@ -79,7 +115,7 @@ class Workspace:
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
         self._place = self.table.address
-        self._choice, self._local = choice, tolerances(settings, choice.method).relative
+        self._choice, self._local = choice, tolerances(settings, choice.entry).relative
         self._beside: list[Workspace] = []
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
         self._last_many, self._last_lanes = Last[FieldTable](), Last[FieldTable]()
@@ -102,9 +138,9 @@ class Workspace:
         begun = self._begin(self._place, *given)
         while not begun and settler is not None and settler.ready():
             begun = self._begin(self._place, *given)
-        status = self._advanced() if begun else UNBEGUN
-        while status in (PAUSE, ROOM):
-            if status == ROOM:
+        status = self._advanced() if begun else Status.NOT_STARTED
+        while status in (Status.PAUSE, Status.LOG_FULL):
+            if status == Status.LOG_FULL:
                 assert settler is not None
                 pieces.append(settler.emptied())
             elif endless(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
@@ -119,16 +155,16 @@ class Workspace:
         y, last = table.arrays["y"].copy(), table.arrays["m"].copy()
         if settler is None:
             modes[:] = last
-        elif status == STOP:
+        elif status == Status.STOP:
             pieces.append(settler.finished(last, modes))
         ticks = self.schedules.ticks.count
         return MachineRun(
             status, float(table["t"]), y[:n], y[n:], last, rows, modes, tuple(pieces), ticks, self.integrator.effort()
         )
 
-    def _advanced(self) -> int:
+    def _advanced(self) -> Status:
         """The status after a piece of a run."""
-        status = int(self._advance(self._place))
+        status = STATUSES[self._advance(self._place)]
         self.weights.check()
         return status
 
@@ -233,7 +269,7 @@ class Workspace:
             try:
                 self.schedules.follow(key)
             except RunError:
-                batch.status[first:stop] = UNBEGUN
+                batch.status[first:stop] = Status.NOT_STARTED
             else:
                 put_runs(table, blocks, slice(first, stop), batch)
                 go_on = self._alone if lanes is None else self._side_by_side(lanes, key, len(own[0]))

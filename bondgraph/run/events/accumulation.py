@@ -1,10 +1,13 @@
 """`accumulation.Watch` and `settling.rest` in machine code: times of events of each transition in; whether they chatter or
-accumulate, and rows of the log that lead to states of rest, out."""
+accumulate, and rows of the log that lead to states of rest, out.
+
+In the literature: Zeno behaviour.
+"""
 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Temporary
-from bondgraph.run.codegen_helpers import clock_time, larger, size_of
+from bondgraph.run.codegen_helpers import clock_time, larger, magnitude
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.reference.accumulation import ALIKE, BRIEF, NEAR, RATIOS, ROUNDING, SHRUNK, STEADY, WINDOW
 from bondgraph.run.events.state import flag, record_of
@@ -77,7 +80,7 @@ def _watch() -> Procedure:
     following = counts.load(i, "i64") + 1
     count = write.select(following < 2 * STEADY, following, following - STEADY, "i64")
     counts.store(i, count, "i64")
-    brief = larger(write, NEAR * record.get("span"), ROUNDING * size_of(write, t))
+    brief = larger(write, NEAR * record.get("span"), ROUNDING * magnitude(write, t))
     with write.when(count >= WINDOW), write.when(t - _time_of(write, ring, count - WINDOW) <= brief):
         write.give(0)
     with write.when(flag(record.get("may_rest"), i) & (count >= STEADY)):

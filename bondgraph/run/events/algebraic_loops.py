@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Local, Procedure, Temporary
 from bondgraph.run.bound import CLOSE, NEWTON_STEPS, ROUNDED, SHORTEST, SMALL
-from bondgraph.run.codegen_helpers import clock_time, finite, size_of
+from bondgraph.run.codegen_helpers import clock_time, is_finite, magnitude
 from bondgraph.run.events.state import record_of, truth
 
 
@@ -18,7 +18,7 @@ def _largest() -> Procedure:
     write = Procedure("largest", {"values": "ptr", "count": "i64"}, "double", internal=True)
     top = write.local(0.0)
     with write.loop(write["count"]) as i:
-        size = size_of(write, write["values"][i])
+        size = magnitude(write, write["values"][i])
         top.set(write.select((size > top.get()) | ~size.equals(size), size, top.get()))
     write.give(top.get())
     return write
@@ -27,7 +27,7 @@ def _largest() -> Procedure:
 def _finite() -> Procedure:
     """1 if `count` numbers are finite."""
     write = Procedure("all_finite", {"values": "ptr", "count": "i64"}, "i64", internal=True)
-    with write.loop(write["count"]) as i, write.when(~finite(write["values"][i])):
+    with write.loop(write["count"]) as i, write.when(~is_finite(write["values"][i])):
         write.give(0)
     write.give(1)
     return write
@@ -52,7 +52,7 @@ def _solved() -> Procedure:
     def unknown() -> Temporary:
         top = write.local(0.0)
         with write.loop(count) as i:
-            size = size_of(write, x[places.load(i, "i64")])
+            size = magnitude(write, x[places.load(i, "i64")])
             top.set(write.select((size > top.get()) | ~size.equals(size), size, top.get()))
         return top.get()
 

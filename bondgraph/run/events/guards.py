@@ -2,12 +2,14 @@
 
 The same operations in the same order, so that both give the same bits. What does not show in the answer is left out: a look ahead
 ends where nothing is open.
+
+In the literature: event detection.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Local, Procedure, Temporary
-from bondgraph.run.codegen_helpers import clock_time, finite, larger, size_of
+from bondgraph.run.codegen_helpers import clock_time, is_finite, larger, magnitude
 from bondgraph.run.events import guards
 from bondgraph.run.events.guard_history import LATEST, LONGER, MARGIN, PAIRS, SOONEST, TRIALS, TURNED, ULPS
 from bondgraph.run.events.state import active, flag, record_of, truth
@@ -41,8 +43,8 @@ def _turns_round() -> Procedure:
     speed, kernel = record.get("tried_speed"), record.get("resets").load(i, "ptr")
     write.call("rates_at", [s, t, x, record.get("p"), speed])
     with write.loop(n) as k:
-        known = larger(write, record.get("sizes")[k], size_of(write, x[k]))
-        most = larger(write, known, size_of(write, speed[k]) * record.get("span"))
+        known = larger(write, record.get("sizes")[k], magnitude(write, x[k]))
+        most = larger(write, known, magnitude(write, speed[k]) * record.get("span"))
         size[k] = write.select(most > 0.0, most, 1.0)
     turned = write.local(0, "i64")
     with write.loop(TRIALS) as trial:
@@ -58,7 +60,7 @@ def _turns_round() -> Procedure:
                 own = write.call("rise", [s, t, place, i], "double")
                 rise.set(own if side > 0.0 else rise.get() - own)
         along = write.select(before.get() > 0.0, past.get(), -1.0 * past.get())
-        round_ = ~before.get().equals(0.0) & (along < TURNED * size_of(write, before.get()))
+        round_ = ~before.get().equals(0.0) & (along < TURNED * magnitude(write, before.get()))
         turned.set(turned.get() + truth(write, round_))
     write.give(truth(write, turned.get() > TRIALS // 2))
     return write
@@ -101,7 +103,7 @@ def _instant() -> Procedure:
     """`Courses._instant`."""
     write = Procedure("instant", {"s": "ptr", "t": "double"}, "double", internal=True)
     record = record_of(write)
-    times = size_of(write, record.get("origin")) + size_of(write, write["t"])
+    times = magnitude(write, record.get("origin")) + magnitude(write, write["t"])
     write.give(4.0 * ULPS * times + SOONEST * record.get("span"))
     return write
 
@@ -116,7 +118,7 @@ def _spread() -> Procedure:
     with write.loop(count) as i, write.when(active(write, i)):
         value, top = write["value"][i], write.local(0.0)
         for k in range(PAIRS):
-            sides = (size_of(write, near[count * j + i] - value) for j in (k, k + PAIRS))
+            sides = (magnitude(write, near[count * j + i] - value) for j in (k, k + PAIRS))
             off = write.intrinsic("minnum", *sides)
             top.set(off if k == 0 else larger(write, top.get(), off))
         write["out"][i] = MARGIN * top.get()
@@ -129,7 +131,7 @@ def _noise() -> Procedure:
     write = Procedure("noise", {**_AT, "sizes": "ptr", "now": "ptr", "out": "ptr"}, internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     n, y = record.get("n"), record.get("x_near")
-    reach = size_of(write, record.get("origin")) + size_of(write, t)
+    reach = magnitude(write, record.get("origin")) + magnitude(write, t)
     with write.loop(_POINTS) as k:
         with write.loop(n) as i:
             y[i] = x[i] + record.get("by_x")[n * k + i] * write["sizes"][i]
@@ -145,7 +147,7 @@ def _zero() -> Procedure:
     write = Procedure("zero_of", {**_AT, "now": "ptr", "out": "ptr"}, internal=True)
     record, sizes = record_of(write), record_of(write).get("x_ahead")
     with write.loop(record.get("n")) as i:
-        sizes[i] = larger(write, record.get("sizes")[i], size_of(write, write["x"][i]))
+        sizes[i] = larger(write, record.get("sizes")[i], magnitude(write, write["x"][i]))
     write.call("noise", [write["s"], write["t"], write["x"], sizes, write["now"], write["out"]])
     write.give()
     return write
@@ -232,7 +234,7 @@ def _growing() -> Procedure:
             _measured(write, measured)
             with write.loop(count) as i:
                 least[i] = still[i]
-                with write.when(flag(open_, i) & ~(size_of(write, change[i]) <= still[i])):
+                with write.when(flag(open_, i) & ~(magnitude(write, change[i]) <= still[i])):
                     moved.set(1)
         with write.when(moved.get().equals(1)):
             with write.when(known.get().equals(0)):
@@ -241,12 +243,12 @@ def _growing() -> Procedure:
             write.call("noise_ahead", [s, t, x, h, change, least])
             with write.loop(count) as i:
                 more = still[i] + least[i]
-                least[i] = write.select(size_of(write, change[i]) <= still[i], still[i], more)
+                least[i] = write.select(magnitude(write, change[i]) <= still[i], still[i], more)
             _rises(write, h)
         left.set(0)
         with write.loop(count) as i, write.when(flag(open_, i)):
             bounces = flag(record.get("bounce"), i) & (now[i] + change[i] >= 0.0)
-            stays = ~flag(rising, i) & finite(change[i]) & ((change[i] >= -1.0 * least[i]) | bounces)
+            stays = ~flag(rising, i) & is_finite(change[i]) & ((change[i] >= -1.0 * least[i]) | bounces)
             open_.store(i, truth(write, stays), "i64")
             left.set(left.get() + open_.load(i, "i64"))
         step.set(h * LONGER)
@@ -261,7 +263,7 @@ def _measured(write: Procedure, measured: Local) -> None:
     record, sizes = record_of(write), record_of(write).get("x_ahead")
     with write.when(measured.get().equals(0)):
         with write.loop(record.get("n")) as i:
-            sizes[i] = size_of(write, write["x"][i])
+            sizes[i] = magnitude(write, write["x"][i])
         write.call("noise", [write["s"], write["t"], write["x"], sizes, record.get("now"), record.get("still")])
         measured.set(1)
 
@@ -279,7 +281,7 @@ def _rises(write: Procedure, h: Temporary) -> None:
         with write.loop(count) as i:
             there[i] = record.get("now")[i] + change[i]
         with write.loop(record.get("n")) as i:
-            sizes[i] = size_of(write, y[i])
+            sizes[i] = magnitude(write, y[i])
         write.call("noise", [write["s"], write["t"] + h, y, sizes, there, noise])
         with write.loop(count) as i, write.when(flag(open_, i) & (change[i] > least[i]) & (change[i] > noise[i])):
             rising.store(i, 1, "i64")
@@ -305,8 +307,8 @@ def _rising() -> Procedure:
     change = record.get("change")
     with write.loop(count) as i:
         change[i] = now[i] - was[i]
-        beyond = size_of(write, now[i]) > zero[i]
-        with write.when(active(write, i) & beyond & (size_of(write, was[i]) <= size_of(write, change[i]))):
+        beyond = magnitude(write, now[i]) > zero[i]
+        with write.when(active(write, i) & beyond & (magnitude(write, was[i]) <= magnitude(write, change[i]))):
             unclear.set(1)
     with write.when(unclear.get().equals(1)):  # what only the shift tells from zero
         write.call("starts_near", [s, t, x])
@@ -316,7 +318,7 @@ def _rising() -> Procedure:
     near, firms, endings = write.local(0, "i64"), write.local(0, "i64"), write.local(0, "i64")
     with write.loop(count) as i:
         in_mode = active(write, i)
-        is_near, is_firm = in_mode & (size_of(write, now[i]) <= zero[i]), in_mode & (now[i] > zero[i])
+        is_near, is_firm = in_mode & (magnitude(write, now[i]) <= zero[i]), in_mode & (now[i] > zero[i])
         ends = in_mode & flag(record.get("last"), i) & (now[i] <= zero[i])
         asked.store(i, truth(write, is_near), "i64")
         firm.store(i, truth(write, is_firm), "i64")

@@ -228,7 +228,7 @@ def _plain(bound: Bound, settings: Settings) -> np.ndarray:
     """Which transitions (k,) can be taken without Python: that end no run, and in which nothing else collides."""
     program = bound.program
     found = np.array([edge.error is None for edge in program.transitions], dtype=bool)
-    collisions, alone = program.collisions, settings.simultaneous == "sequence"
+    collisions, alone = program.collisions, settings.impacts == "sequential"
     if collisions is not None and not (alone and not collisions.frictions):
         found[[i for bounces in collisions.bounces for i in bounces]] = False
     if not all(loop.kernel.is_machine_code for loop in program.loops):

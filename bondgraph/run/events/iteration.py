@@ -2,12 +2,14 @@
 has to settle.
 
 What stands in the run is touched only at the end, or put back, so that Python begins where the leg has ended.
+
+In the literature: event iteration.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure
-from bondgraph.run.codegen_helpers import larger, size_of
+from bondgraph.run.codegen_helpers import larger, magnitude
 from bondgraph.run.events.guard_history import PAIRS
 from bondgraph.run.events.log import PLAIN, SCALARS
 from bondgraph.run.events.reference.iteration import LEAST
@@ -30,7 +32,7 @@ def _see_here() -> Procedure:
     record = record_of(write)
     sizes, x = record.get("sizes"), record.get("x_here")
     with write.loop(record.get("n")) as i:
-        sizes[i] = larger(write, sizes[i], size_of(write, x[i]))
+        sizes[i] = larger(write, sizes[i], magnitude(write, x[i]))
     write.give()
     return write
 
@@ -41,7 +43,7 @@ def _see() -> Procedure:
     record = record_of(write)
     sizes, rows, width = record.get("sizes"), record.get("rows"), record.get("width")
     with write.loop(record.get("written"), record.get("seen")) as k, write.loop(record.get("n")) as i:
-        sizes[i] = larger(write, sizes[i], size_of(write, rows[width * k + i]))
+        sizes[i] = larger(write, sizes[i], magnitude(write, rows[width * k + i]))
     record.set("seen", record.get("written"))
     with write.loop(record.get("n")) as i:
         sizes[i] = larger(write, sizes[i], record.get("reached")[i])
@@ -67,7 +69,7 @@ def _levels() -> Procedure:
         g = guards[i]
         above = g >= 0.0
         level = write.local(write.select(above, 2.0 * g + LEAST, 0.0))
-        with write.when(size_of(write, g) <= zero[i]):
+        with write.when(magnitude(write, g) <= zero[i]):
             level.set(larger(write, level.get(), 2.0 * zero[i]))
         with write.when(flag(left, i)):
             level.set(write.select(above, g * (1.0 + 4.0 * EPSILON) + LEAST, 0.0))
@@ -149,7 +151,7 @@ def _settle() -> Procedure:
     length = t - record.get("begun")
     shorter = write.intrinsic("minnum", record.get("probe"), length * record.get("of_leg"))
     probe = write.select(length > 0.0, shorter, record.get("probe"))
-    least = (size_of(write, record.get("start")) + t) * record.get("told")
+    least = (magnitude(write, record.get("start")) + t) * record.get("told")
     record.set("noted", 0)
     last = write.call("settled", [s, t, larger(write, probe, least)], "i64")
     with write.when(last < 0):

@@ -9,10 +9,8 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Record
 from bondgraph.run.events import accumulation, algebraic_loops, guards, iteration, mode_search, transitions
 from bondgraph.run.events.state import FIELDS
+from bondgraph.run.status import Status
 from bondgraph.run.table import Fields
-
-ROOM = 16
-"""The answer of a loop whose log is full: it goes on when it is called again."""
 
 
 def procedures(fields: Fields, advance: str, event: int) -> list[Procedure]:
@@ -42,6 +40,6 @@ def _run(fields: Fields, advance: str, event: int) -> Procedure:
         at = [record.get("weights"), record.get("t"), y, y.at(record.get("n")), record.get("m")]
         write.call(record.get("weights_begin"), at)
         with write.when(own.get("logged") + own.get("reserve") > own.get("log_room")):
-            write.give(ROOM)
+            write.give(Status.LOG_FULL)
     write.give(event)
     return write

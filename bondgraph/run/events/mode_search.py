@@ -3,12 +3,14 @@ guard rises, as rows of the log, out.
 
 Each combination that is tried is a row of the log, in the order in which they are found: `parents` holds the place of the one it
 was reached from, `edges` the transition between them, `codes` a number of its modes, by which it is looked up.
+
+In the literature: mode search.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Temporary
-from bondgraph.run.codegen_helpers import larger, size_of
+from bondgraph.run.codegen_helpers import larger, magnitude
 from bondgraph.run.events.guards import UNKNOWN
 from bondgraph.run.events.impacts.fired_transitions import JUMP
 from bondgraph.run.events.log import SCALARS
@@ -29,8 +31,8 @@ def _still() -> Procedure:
     start = record.get("x_start")
     with write.loop(record.get("kept_count")) as k:
         i = record.get("kept").load(k, "i64")
-        size = larger(write, record.get("sizes")[i], size_of(write, start[i]))
-        with write.when(~(size_of(write, x[i] - start[i]) <= JUMP * size)):
+        size = larger(write, record.get("sizes")[i], magnitude(write, start[i]))
+        with write.when(~(magnitude(write, x[i] - start[i]) <= JUMP * size)):
             write.give(0)
     write.give(1)
     return write

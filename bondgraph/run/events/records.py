@@ -15,8 +15,10 @@ from bondgraph.output.lazy import LateRow
 from bondgraph.run.events.impacts.fired_transitions import Said
 from bondgraph.run.events.log import PLAIN, SCALARS, Log, Rows, said_at_rest
 from bondgraph.run.program import Program
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Event:
     """One transition of a switch.
@@ -31,7 +33,7 @@ class Event:
     x_before, x_after, m_before, m_after : states and modes on both sides.
     energies_before, energies_after : energy per storage, J.
     supplied : what sources give at this instant, J, one number for each power.
-    together : of collisions at the same time that are one problem, all transitions that happen in it; empty of one that
+    simultaneous : of collisions at the same time that are one problem, all transitions that happen in it; empty of one that
         happens alone, or in a sequence with others.
     since : the time since the start of the run, s: finer than `time` where that is a date.
     accumulation : of an event that stands for all that would follow ever faster: the time of their limit, s.
@@ -49,14 +51,14 @@ class Event:
     energies_before: np.ndarray = field(repr=False)
     energies_after: np.ndarray = field(repr=False)
     accumulation: float | None = None
-    together: tuple[int, ...] = ()
+    simultaneous: tuple[int, ...] = ()
     supplied: np.ndarray = field(repr=False, default_factory=lambda: np.zeros(0))
     since: float = field(repr=False, default=0.0)
 
     @property
     def transitions(self) -> tuple[int, ...]:
         """All transitions that happen in it, as indices in the program."""
-        return self.together or (self.transition,)
+        return self.simultaneous or (self.transition,)
 
     @property
     def lost(self) -> float:
@@ -64,6 +66,7 @@ class Event:
         return float(np.sum(self.energies_before) - np.sum(self.energies_after) + np.sum(self.supplied))
 
 
+@answer_old_names
 class Events(Sequence[Event]):
     """Events in order of time, k of them. What is asked of all of them at once comes as arrays.
 
@@ -177,7 +180,7 @@ class Events(Sequence[Event]):
 
     def __getitem__(self, place: int | slice) -> Event | Events:
         if isinstance(place, slice):
-            return self.where(np.arange(len(self))[place])
+            return self.select(np.arange(len(self))[place])
         own = range(len(self))[place]
         event = self._made.get(own)
         if event is None:
@@ -187,7 +190,7 @@ class Events(Sequence[Event]):
     def __iter__(self) -> Iterator[Event]:
         return (self[k] for k in range(len(self)))
 
-    def where(self, chosen: np.ndarray) -> Events:
+    def select(self, chosen: np.ndarray) -> Events:
         """Those that are chosen, by their places or by a mask (k,)."""
         found = Events(self._program, self._p, self._start, self._rows[chosen], self._said)
         if "energies" in self.__dict__:
@@ -195,7 +198,7 @@ class Events(Sequence[Event]):
             found.__dict__["energies"] = before[chosen], after[chosen]
         return found
 
-    def place(self, event: Event) -> int | None:
+    def index_of(self, event: Event) -> int | None:
         """Where an event of these stands; None where it is none of them."""
         near = np.flatnonzero(self.since == event.since).tolist()
         return next((k for k in near if self._made.get(k) is event), None)
@@ -219,7 +222,7 @@ class Events(Sequence[Event]):
             energies_before=before,
             energies_after=after,
             accumulation=None if np.isnan(limit) else self._start + limit,
-            together=said.together,
+            simultaneous=said.together,
             supplied=row[layout.supplied].copy(),
             since=since,
         )

@@ -3,6 +3,8 @@
 Between the places at which guards are looked at, a guard that changes from rising to falling has a crest; its height is
 searched for, however narrow it is, until a bound on it (by chords, where the guard is concave) lies below zero. So bodies that
 graze for a moment in a long step are seen. Two crests between two neighbouring places are not told apart.
+
+In the literature: zero crossing (zero-crossing), event location.
 """
 
 from __future__ import annotations

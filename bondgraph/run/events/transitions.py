@@ -5,7 +5,7 @@ answer.
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Operand, Procedure, Temporary
-from bondgraph.run.codegen_helpers import clock_time, finite, larger, size_of
+from bondgraph.run.codegen_helpers import clock_time, is_finite, larger, magnitude
 from bondgraph.run.events.guards import UNKNOWN
 from bondgraph.run.events.impacts.fired_transitions import JUMP
 from bondgraph.run.events.log import PLAIN, SCALARS
@@ -130,13 +130,13 @@ def _answered() -> Procedure:
     jumps, most, largest, answer = write.local(0, "i64"), write.local(0.0), write.local(0.0), write.local(NONE, "i64")
     with write.loop(record.get("kept_count")) as k:
         i = kept.load(k, "i64")
-        size = larger(write, record.get("sizes")[i], larger(write, size_of(write, plain[i]), size_of(write, x_after[i])))
-        with write.when(size_of(write, x_after[i] - plain[i]) > JUMP * size):
+        size = larger(write, record.get("sizes")[i], larger(write, magnitude(write, plain[i]), magnitude(write, x_after[i])))
+        with write.when(magnitude(write, x_after[i] - plain[i]) > JUMP * size):
             jumps.set(1)
     with write.loop(count) as i:
-        with write.when(~finite(pushes[i])):
+        with write.when(~is_finite(pushes[i])):
             write.give(BACK)
-        largest.set(larger(write, largest.get(), size_of(write, pushes[i])))
+        largest.set(larger(write, largest.get(), magnitude(write, pushes[i])))
         in_mode = record.get("m_after")[record.get("slots").load(i, "i64")].equals(record.get("sources")[i])
         with write.when(in_mode & (pushes[i] > most.get())):
             most.set(pushes[i])

@@ -1,1 +1,1 @@
-"""Linear systems in machine code: which entries of a matrix there are in; a layout that is cheap, factors and solutions out."""
+"""Solve linear systems in machine code: a sparsity pattern in; the cheapest layout, LU factors and solutions out."""

@@ -1,41 +1,46 @@
-"""Band matrices: columns with their entries near the diagonal in; factors in their place, and solutions, out.
+"""Factorise band matrices in place (LU with partial pivoting), and solve with the factors.
 
 Of n unknowns with `lower` diagonals below the main one and `upper` above it, column j begins at j (2 lower + upper + 1); entry
-(i, j) lies at lower + upper + i - j in it. The first `lower` places of a column are room for what pivoting moves there (as
-LAPACK's dgbtrf has it). Factors hold one over each pivot in its place.
+(i, j) lies at lower + upper + i - j in it. The first `lower` numbers of a column are room for the fill of pivoting (as
+LAPACK's dgbtrf has it). Factors hold the reciprocal of each pivot.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Operand, Procedure, Temporary
-from bondgraph.run.linear.idioms import pivot_of, subtract, swap, taken
+from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
 
 _SIZES = {"n": "i64", "lower": "i64", "upper": "i64"}
 
 
-def _least(write: Procedure, one: Temporary, other: Operand) -> Temporary:
+_TRIDIAGONAL = {"a": "ptr", "pivots": "ptr"}
+_COLUMN = 4
+"""Numbers of a column of three diagonals, with the room for pivoting: two above the diagonal, itself, one below."""
+
+
+def _minimum(write: Procedure, one: Temporary, other: Operand) -> Temporary:
     return write.select(one < other, one, other, "i64")
 
 
 def factor() -> Procedure:
-    """As `dense.factor`, of a band matrix."""
+    """Factorise a band matrix, as `dense.factor` does."""
     write = Procedure("band_factor", {"a": "ptr", "pivots": "ptr", "worth": "ptr", **_SIZES}, "i64")
     a, pivots, worth, n, lower, upper = (write[name] for name in ("a", "pivots", "worth", *_SIZES))
     above = lower + upper
     length = above + lower + 1
     with write.loop(n) as k:
-        below = _least(write, n - 1 - k, lower)
+        below = _minimum(write, n - 1 - k, lower)
         column = a.at(k * length + above)
-        place = pivot_of(write, column, worth.at(k), below + 1).get()
-        pivots.store(k, k + place, "i64")
-        pivot = column[place]
+        pivot_offset = pivot_of(write, column, worth.at(k), below + 1).get()
+        pivots.store(k, k + pivot_offset, "i64")
+        pivot = column[pivot_offset]
         with write.when(~(write.intrinsic("fabs", pivot) > 0.0)):
             write.give(1)
-        last = _least(write, n - 1, k + above) + 1
-        with write.when(place > 0):
-            swap(write, worth, k, k + place)
+        last = _minimum(write, n - 1, k + above) + 1
+        with write.when(pivot_offset > 0):
+            swap(write, worth, k, k + pivot_offset)
             with write.loop(last, k) as j:
-                swap(write, a.at(j * length + above + k - j), 0, place)
+                swap(write, a.at(j * length + above + k - j), 0, pivot_offset)
         inverse = 1.0 / pivot
         column[0] = inverse
         with write.loop(below + 1, 1) as i:
@@ -50,19 +55,99 @@ def factor() -> Procedure:
 
 
 def solve() -> Procedure:
-    """As `dense.solve`, of a band matrix."""
+    """Solve with the factors of a band matrix, as `dense.solve` does."""
     write = Procedure("band_solve", {"a": "ptr", "pivots": "ptr", "b": "ptr", **_SIZES})
     a, pivots, b, n, lower, upper = (write[name] for name in ("a", "pivots", "b", *_SIZES))
     above = lower + upper
     length = above + lower + 1
     with write.loop(n) as k:
-        value = taken(write, b, k, pivots.load(k, "i64"))
-        subtract(write, b.at(k + 1), a.at(k * length + above + 1), value, _least(write, n - 1 - k, lower))
+        value = swap_in(write, b, k, pivots.load(k, "i64"))
+        subtract(write, b.at(k + 1), a.at(k * length + above + 1), value, _minimum(write, n - 1 - k, lower))
     with write.loop(n) as back:
         k = n - 1 - back
-        column, reach = a.at(k * length + above), _least(write, k, above)
+        column, reach = a.at(k * length + above), _minimum(write, k, above)
         value = b[k] * column[0]
         b[k] = value
         subtract(write, b.at(k - reach), column.at(0 - reach), value, reach)
+    write.give()
+    return write
+
+
+def factor_three() -> Procedure:
+    """As `factor`, of three diagonals, with its bits: the row below, which is all that pivoting looks at, stays in registers."""
+    write = Procedure("tridiagonal_factor", {**_TRIDIAGONAL, "worth": "ptr", "n": "i64"}, "i64")
+    a, pivots, worth, n = (write[name] for name in ("a", "pivots", "worth", "n"))
+    with write.loop(n) as k:
+        column, other, beyond = (a.at((k + ahead) * _COLUMN) for ahead in range(3))
+        is_inside, is_far = k + 1 < n, k + 2 < n
+        here, size = column[2], worth[k]
+        pivot, below, place = write.local(here), write.local(0.0), write.local(k, "i64")
+        with write.when(is_inside):
+            lower, other_size = column[3], worth[k + 1]
+            here_weight = write.intrinsic("fabs", here) * size
+            lower_weight = write.intrinsic("fabs", lower) * other_size
+            # an entry that is no number is never larger than another, but larger than none
+            swaps = (lower_weight > here_weight) | (~(here_weight > -1.0) & (lower_weight > -1.0))
+            below.set(lower)
+            with write.when(swaps):
+                pivot.set(lower)
+                below.set(here)
+                place.set(k + 1)
+                worth[k] = other_size
+                worth[k + 1] = size
+                swap(write, other.at(1), 0, 1)
+                with write.when(is_far):
+                    swap(write, beyond, 0, 1)
+        pivots.store(k, place.get(), "i64")
+        with write.when(~(write.intrinsic("fabs", pivot.get()) > 0.0)):
+            write.give(1)
+        inverse = 1.0 / pivot.get()
+        column[2] = inverse
+        with write.when(is_inside):
+            multiple = below.get() * inverse
+            column[3] = multiple
+            factor = other[1]
+            with write.when(~factor.equals(0.0)):
+                other[2] = other[2] - factor * multiple
+            with write.when(is_far):
+                fill = beyond[0]
+                with write.when(~fill.equals(0.0)):
+                    beyond[1] = beyond[1] - fill * multiple
+    write.give(0)
+    return write
+
+
+def solve_three() -> Procedure:
+    """As `solve`, of three diagonals, with its bits: what the next row needs stays in registers."""
+    write = Procedure("tridiagonal_solve", {**_TRIDIAGONAL, "b": "ptr noalias", "n": "i64"})
+    a, pivots, b, n = (write[name] for name in ("a", "pivots", "b", "n"))
+    with write.when(n < 1):
+        write.give()
+    left = write.local(b[0])
+    with write.loop(n - 1) as k:
+        own, following = left.get(), b[k + 1]
+        stays = pivots.load(k, "i64").equals(k)
+        value = write.select(stays, own, following)
+        b[k] = value
+        left.set(write.select(stays, following, own) - value * a[k * _COLUMN + 3])
+    last = n - 1
+    value = left.get() * a[last * _COLUMN + 2]
+    b[last] = value
+    with write.when(n < 2):
+        write.give()
+    # what is left of the rows one and two above
+    near = write.local(b[last - 1] - value * a[last * _COLUMN + 1])
+    far = write.local(0.0)
+    with write.when(n > 2):
+        far.set(b[last - 2] - value * a[last * _COLUMN])
+    with write.loop(n - 2) as back:
+        k = n - 2 - back
+        column = a.at(k * _COLUMN)
+        value = near.get() * column[2]
+        b[k] = value
+        near.set(far.get() - value * column[1])
+        with write.when(k > 1):
+            far.set(b[k - 2] - value * column[0])
+    b[0] = near.get() * a[2]
     write.give()
     return write

@@ -1,4 +1,4 @@
-"""How the matrix of a linear system lies in memory: which entries there are in; an order of the unknowns, and places, out."""
+"""Choose the memory layout of a linear system: full, band or sparse, with an ordering of the unknowns, by cost."""
 
 from __future__ import annotations
 
@@ -6,115 +6,121 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.run.linear.ordering import Fill, fill_of, narrowed
+from bondgraph.run.linear.ordering import FillPattern, fill_pattern_of, narrow_order
 
 DENSE, BAND, SPARSE = range(3)
 KINDS = ("dense", "band", "sparse")
 """Kinds of layouts, and the modules of their factors."""
 SOLUTIONS = 8
 """Systems that are solved with the factors of one matrix, about."""
-_BEGUN, _INDIRECT = 4.0, 3.0
-"""What a column costs besides its entries, in entries; what an entry costs whose row is looked up."""
-_BAND_FROM, _SPARSE_FROM = 8, 30
+_COLUMN_OVERHEAD, _INDEXED_COST = 4.0, 3.0
+"""Cost of a column besides its entries, and of an entry whose row is looked up, in entries."""
+_MIN_BAND, _MIN_SPARSE = 8, 30
 """Unknowns from which on a band, and sparse factors, are thought of: what finds their order takes a while to load."""
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixLayout:
-    """Where the entries of a matrix of n unknowns lie.
+    """Layout of a matrix of n unknowns in memory.
 
     Parameters
     ----------
     kind : DENSE, BAND or SPARSE; lower, upper : diagonals of a band.
     order : the unknown at each place (n,).
-    places : of each entry that was named (k,), and `diagonal` of those on it, by unknown (n,), in an array of `room` numbers.
+    entry_indices : index of each entry that was named (k,), and `diagonal` of those on it, by unknown (n,), in an array of
+        `room` numbers.
     fill : the pattern of sparse factors.
     """
 
     kind: int
     order: np.ndarray
-    places: np.ndarray
+    entry_indices: np.ndarray
     diagonal: np.ndarray
     room: int
     lower: int = 0
     upper: int = 0
-    fill: Fill | None = None
+    fill: FillPattern | None = None
 
 
 def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto") -> MatrixLayout:
     """The layout of a matrix with entries (k,) in these rows and columns, and its diagonal: of the kind that is asked for, or the
     cheapest."""
-    made = {"dense": _dense, "band": _band, "sparse": _sparse}
+    constructors = {"dense": _dense, "band": _band, "sparse": _sparse}
     if kind != "auto":
-        return made[kind](n, rows, columns)[0]
+        return constructors[kind](n, rows, columns)[0]
     layout, cost = _dense(n, rows, columns)
     neighbours = int(np.max(np.bincount(rows, minlength=n) + np.bincount(columns, minlength=n), initial=0)) // 2
-    if n >= _BAND_FROM and is_narrow(n, neighbours // 2, neighbours // 2):
-        layout, cost = min((layout, cost), _band(n, rows, columns), key=lambda found: found[1])
-    if n < _SPARSE_FROM or cost <= _looked_up(n, len(rows), len(rows)):
+    if n >= _MIN_BAND and band_is_cheaper(n, neighbours // 2, neighbours // 2):
+        layout, cost = min((layout, cost), _band(n, rows, columns), key=lambda candidate: candidate[1])
+    if n < _MIN_SPARSE or cost <= _sparse_cost(n, len(rows), len(rows)):
         return layout
-    sparse, less = _sparse(n, rows, columns)
-    return sparse if less < cost else layout
+    sparse, sparse_cost = _sparse(n, rows, columns)
+    return sparse if sparse_cost < cost else layout
 
 
-def reach_of(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
-    """How many diagonals there are below and above the main one, with the unknowns as they stand."""
-    return _reach(np.arange(n), rows, columns)
+def bandwidths_of(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
+    """Count the diagonals below and above the main one, in the given order of the unknowns."""
+    return _bandwidths(np.arange(n), rows, columns)
 
 
-def is_narrow(n: int, lower: int, upper: int) -> bool:
-    """Whether a band of so many diagonals is cheaper than a full matrix."""
-    return _narrow(n, lower, upper) < _full(n)
+def band_is_cheaper(n: int, lower: int, upper: int) -> bool:
+    """Return True if a band of so many diagonals is cheaper than a full matrix."""
+    return _band_cost(n, lower, upper) < _dense_cost(n)
 
 
 def _dense(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixLayout, float]:
     unknowns = np.arange(n)
-    return MatrixLayout(DENSE, unknowns, columns * n + rows, unknowns * (n + 1), n * n), _full(n)
+    return MatrixLayout(DENSE, unknowns, columns * n + rows, unknowns * (n + 1), n * n), _dense_cost(n)
 
 
 def _band(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixLayout, float]:
     order = np.arange(n)
-    lower, upper = _reach(order, rows, columns)
+    lower, upper = _bandwidths(order, rows, columns)
     if lower + upper > 2:
-        other = narrowed(n, rows, columns)
-        reach = _reach(other, rows, columns)
-        if sum(reach) < lower + upper:
-            order, (lower, upper) = other, reach
-    place = np.argsort(order)
+        reordered = narrow_order(n, rows, columns)
+        bandwidths = _bandwidths(reordered, rows, columns)
+        if sum(bandwidths) < lower + upper:
+            order, (lower, upper) = reordered, bandwidths
+    position = np.argsort(order)
     length, above = 2 * lower + upper + 1, lower + upper
-    places = place[columns] * length + above + place[rows] - place[columns]
-    return MatrixLayout(BAND, order, places, place * length + above, n * length, lower, upper), _narrow(n, lower, upper)
+    entry_indices = position[columns] * length + above + position[rows] - position[columns]
+    return MatrixLayout(BAND, order, entry_indices, position * length + above, n * length, lower, upper), _band_cost(
+        n, lower, upper
+    )
 
 
 def _sparse(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixLayout, float]:
-    fill = fill_of(n, rows, columns)
-    place = np.argsort(fill.order)
+    fill = fill_pattern_of(n, rows, columns)
+    position = np.argsort(fill.order)
     keys = np.repeat(np.arange(n), np.diff(fill.starts)) * n + fill.rows
-    found, unknowns = np.searchsorted(keys, place[columns] * n + place[rows]), np.searchsorted(keys, place * (n + 1))
+    entry_indices, diagonal = (
+        np.searchsorted(keys, position[columns] * n + position[rows]),
+        np.searchsorted(keys, position * (n + 1)),
+    )
     below = np.diff(fill.below_at)
-    return MatrixLayout(SPARSE, fill.order, found, unknowns, len(keys), fill=fill), _looked_up(
+    return MatrixLayout(SPARSE, fill.order, entry_indices, diagonal, len(keys), fill=fill), _sparse_cost(
         n, float(below.sum()), float(below @ below)
     )
 
 
-def _reach(order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
-    """How many diagonals there are below and above the main one."""
-    place = np.argsort(order)
-    below = place[rows] - place[columns]
+def _bandwidths(order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
+    """Count the diagonals below and above the main one."""
+    position = np.argsort(order)
+    below = position[rows] - position[columns]
     return int(np.max(below, initial=0)), int(np.max(-below, initial=0))
 
 
-def _full(n: int) -> float:
+def _dense_cost(n: int) -> float:
     """Operations for a full matrix: its factors, and solutions."""
-    return n * (n + _BEGUN) * (n / 3.0 + SOLUTIONS)
+    return n * (n + _COLUMN_OVERHEAD) * (n / 3.0 + SOLUTIONS)
 
 
-def _narrow(n: int, lower: int, upper: int) -> float:
-    """The same for a band, if its rows change places."""
+def _band_cost(n: int, lower: int, upper: int) -> float:
+    """Operations for a band with pivoting: its factors, and solutions."""
     above = lower + upper
-    return n * ((lower + _BEGUN) * above + SOLUTIONS * (lower + above + _BEGUN))
+    return n * ((lower + _COLUMN_OVERHEAD) * above + SOLUTIONS * (lower + above + _COLUMN_OVERHEAD))
 
 
-def _looked_up(n: int, entries: float, products: float) -> float:
-    """The same for sparse factors with so many entries on each side of the diagonal, made by so many products."""
-    return _INDIRECT * (products + SOLUTIONS * 2.0 * entries) + n * _BEGUN * (1.0 + 2.0 * SOLUTIONS)
+def _sparse_cost(n: int, entries: float, products: float) -> float:
+    """Operations for sparse factors with so many entries on each side of the diagonal, made by so many products."""
+    return _INDEXED_COST * (products + SOLUTIONS * 2.0 * entries) + n * _COLUMN_OVERHEAD * (1.0 + 2.0 * SOLUTIONS)

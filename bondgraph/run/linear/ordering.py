@@ -1,4 +1,4 @@
-"""Orders of the unknowns of a linear system: which entries there are in; one that makes a band narrow, or fills little, out."""
+"""Order the unknowns of a linear system: reverse Cuthill-McKee for a narrow band, minimum degree for little fill-in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Fill:
+class FillPattern:
     """A sparse matrix and its factors, in an order of its unknowns and with its pivots on the diagonal, by columns.
 
     Parameters
@@ -28,24 +28,26 @@ class Fill:
     above: np.ndarray
 
 
-def narrowed(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """An order in which entries lie near the diagonal (Cuthill and McKee, reversed)."""
+def narrow_order(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return an order in which entries lie near the diagonal (reverse Cuthill-McKee)."""
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    return np.asarray(reverse_cuthill_mckee(_both_ways(n, rows, columns), symmetric_mode=True), dtype=np.int64)
+    return np.asarray(reverse_cuthill_mckee(_symmetric_pattern(n, rows, columns), symmetric_mode=True), dtype=np.int64)
 
 
-def fill_of(n: int, rows: np.ndarray, columns: np.ndarray) -> Fill:
-    """An order of minimum degree, and what elimination fills in it, if entry (i, j) stands for (j, i) too."""
+def fill_pattern_of(n: int, rows: np.ndarray, columns: np.ndarray) -> FillPattern:
+    """Return a minimum degree order and the fill-in of its elimination; entry (i, j) stands for (j, i) too."""
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import splu
 
     # SuperLU orders what it factorises, so it gets a matrix of this pattern that has factors.
-    pattern = _both_ways(n, rows, columns)
-    own = (pattern + eye_array(n) * (2.0 * float(np.max(np.diff(pattern.indptr), initial=0)) + 1.0)).tocsc()
-    place = np.asarray(splu(own, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).perm_c)
-    order = np.argsort(place).astype(np.int64)
-    keys = np.unique(np.concatenate([place[columns].astype(np.int64) * n + place[rows], np.arange(n) * (n + 1)]))
+    pattern = _symmetric_pattern(n, rows, columns)
+    diagonally_dominant = (pattern + eye_array(n) * (2.0 * float(np.max(np.diff(pattern.indptr), initial=0)) + 1.0)).tocsc()
+    position = np.asarray(
+        splu(diagonally_dominant, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).perm_c
+    )
+    order = np.argsort(position).astype(np.int64)
+    keys = np.unique(np.concatenate([position[columns].astype(np.int64) * n + position[rows], np.arange(n) * (n + 1)]))
     starts = np.searchsorted(keys, np.arange(n + 1) * n)
     struct = _eliminated(n, np.concatenate([keys, keys % n * n + keys // n]))
     lengths = np.array([len(column) for column in struct], dtype=np.int64)
@@ -53,11 +55,11 @@ def fill_of(n: int, rows: np.ndarray, columns: np.ndarray) -> Fill:
     sources = np.repeat(np.arange(n), lengths)
     by_row = np.lexsort((sources, below))
     above_at = np.searchsorted(below[by_row], np.arange(n + 1))
-    return Fill(order, starts, keys % n, np.concatenate([[0], np.cumsum(lengths)]), below, above_at, sources[by_row])
+    return FillPattern(order, starts, keys % n, np.concatenate([[0], np.cumsum(lengths)]), below, above_at, sources[by_row])
 
 
-def _both_ways(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
-    """A matrix of ones where there is an entry, or one on the other side of the diagonal."""
+def _symmetric_pattern(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
+    """Return the symmetrised pattern: ones at every entry (i, j) and at (j, i)."""
     from scipy.sparse import csr_array
 
     both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
@@ -71,16 +73,16 @@ def _eliminated(n: int, keys: np.ndarray) -> list[np.ndarray]:
     """Rows below the diagonal of each column of the factor of a symmetric matrix with entries column n + row: its own, and those
     of the columns that are eliminated into it (the elimination tree)."""
     columns, rows = np.divmod(keys, n)
-    given: list[list[int]] = [[] for _ in range(n)]
+    lower_rows: list[list[int]] = [[] for _ in range(n)]
     for column, row in zip(columns.tolist(), rows.tolist(), strict=True):
         if row > column:
-            given[column].append(row)
-    found: list[np.ndarray] = []
+            lower_rows[column].append(row)
+    factor_columns: list[np.ndarray] = []
     children: list[list[int]] = [[] for _ in range(n)]
     for column in range(n):
-        own = set(given[column]).union(*(found[child].tolist() for child in children[column]))
-        own.discard(column)
-        found.append(np.array(sorted(own), dtype=np.int64))
-        if own:
-            children[int(found[-1][0])].append(column)
-    return found
+        rows_below = set(lower_rows[column]).union(*(factor_columns[child].tolist() for child in children[column]))
+        rows_below.discard(column)
+        factor_columns.append(np.array(sorted(rows_below), dtype=np.int64))
+        if rows_below:
+            children[int(factor_columns[-1][0])].append(column)
+    return factor_columns

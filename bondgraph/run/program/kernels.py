@@ -1,4 +1,4 @@
-"""Kernels with what they are for: ticks of clocks, nonlinear loops, collisions, and those whose code is not here."""
+"""Bind kernels to their purpose: clock ticks, nonlinear loops, collisions, and kernels whose code is absent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class NewtonLoop:
 
 
 @dataclass(frozen=True)
-class Rubs:
+class CollisionFriction:
     """Dry friction in a collision: its count of directions, the place of its mode (0: it sticks), and, where it has several
     directions, the places in x at which it notes heading and pace."""
 
@@ -77,11 +77,11 @@ class Collisions:
     kernel: Kernel
     constraints: tuple[str, ...]
     bounces: tuple[tuple[int, ...], ...]
-    frictions: tuple[Rubs, ...] = ()
+    frictions: tuple[CollisionFriction, ...] = ()
 
 
 @dataclass(frozen=True)
-class Absent:
+class UnavailableKernel:
     """A kernel whose code was left behind where its results were computed: how many numbers it gave, and no way to ask again."""
 
     n_out: int

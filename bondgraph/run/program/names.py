@@ -19,7 +19,7 @@ _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 
 @dataclass(frozen=True)
 class Slot:
-    """Where a named quantity lies: a block ("x", "out", "p" or "m"), its first index, its shape and its unit."""
+    """Slot of a named quantity: a block ("x", "out", "p" or "m"), its first index, its shape and its unit."""
 
     block: str
     start: int
@@ -48,17 +48,17 @@ class Layout:
         """The slot of a name or of a component, "body.pose[3]"; an unknown name is a KeyError that lists similar ones."""
         if name in self.slots:
             return self.slots[name]
-        if (found := _COMPONENT.fullmatch(name)) and found[1] in self.slots:
-            return self._component(found[1], tuple(map(int, found[2].split(","))))
+        if (component := _COMPONENT.fullmatch(name)) and component[1] in self.slots:
+            return self._component(component[1], tuple(map(int, component[2].split(","))))
         raise unknown("quantity", name, self.names())
 
-    def _component(self, name: str, place: tuple[int, ...]) -> Slot:
-        whole = self.slots[name]
-        if len(place) != len(whole.shape) or any(k >= size for k, size in zip(place, whole.shape, strict=True)):
-            raise UnknownName(f'"{name}" has no component {list(place)}; its shape is {whole.shape}')
-        index = int(np.ravel_multi_index(place, whole.shape))
-        units = spread(whole.unit, whole.size) if ";" not in whole.unit else None
-        return Slot(whole.block, whole.start + index, (), units[index] if units else "")
+    def _component(self, name: str, indices: tuple[int, ...]) -> Slot:
+        slot = self.slots[name]
+        if len(indices) != len(slot.shape) or any(k >= size for k, size in zip(indices, slot.shape, strict=True)):
+            raise UnknownName(f'"{name}" has no component {list(indices)}; its shape is {slot.shape}')
+        index = int(np.ravel_multi_index(indices, slot.shape))
+        units = spread(slot.unit, slot.size) if ";" not in slot.unit else None
+        return Slot(slot.block, slot.start + index, (), units[index] if units else "")
 
     def __contains__(self, name: object) -> bool:
         return name in self.slots
@@ -80,6 +80,6 @@ class Layout:
             if slot.block == block and slot.start <= index < slot.stop:
                 if not slot.shape:
                     return name
-                place = np.unravel_index(index - slot.start, slot.shape)
-                return f"{name}[{', '.join(str(int(i)) for i in place)}]"
+                indices = np.unravel_index(index - slot.start, slot.shape)
+                return f"{name}[{', '.join(str(int(i)) for i in indices)}]"
         return f"{block}[{index}]"

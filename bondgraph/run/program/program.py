@@ -1,4 +1,4 @@
-"""Program: all that a compiled model offers to a solver, in one frozen record.
+"""Record of all that a compiled model offers to a solver: the program.
 
 A kernel takes the blocks t (1,), x (n,), p (parameters,), m (modes,) and fills one array. It holds no state
 of a run, so that threads can share one program.
@@ -17,10 +17,10 @@ from bondgraph.emit.cached_build import OnceProperty
 from bondgraph.output.short_repr import brief
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run.program.kernels import Absent, Collisions, NewtonLoop, RunClock
+from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.transitions import RunContact, RunTransition
-from bondgraph.run.sparsity.reference import Structures
+from bondgraph.run.sparsity.reference import StructureCache
 
 if TYPE_CHECKING:
     from bondgraph.assembly.system import Closing
@@ -118,9 +118,9 @@ class Program:
             ("power roles", len(self.power_roles), self.powers.n_out if self.powers is not None else 0),
             ("nominal sizes", len(self.nominal), self.states),
         )
-        for what, given, needed in counts:
-            if given != needed:
-                raise ValueError(f'program "{self.name}" has {given} {what} for {needed} values of its kernel')
+        for what, count, needed in counts:
+            if count != needed:
+                raise ValueError(f'program "{self.name}" has {count} {what} for {needed} values of its kernel')
         if unknown := set(self.power_roles) - set(ROLES):
             raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
 
@@ -128,14 +128,14 @@ class Program:
         """Names, roles and sizes without any code: what a result needs of its program elsewhere."""
 
         def absent(kernel: Kernel | None) -> Any:
-            return None if kernel is None else Absent(int(kernel.n_out), tuple(kernel.sizes))
+            return None if kernel is None else UnavailableKernel(int(kernel.n_out), tuple(kernel.sizes))
 
         left_out = "choose in_lanes differentiate couple rates_and_powers collisions closing closures breaks model"
         left_out += " closing_flows closing_matrix"
-        without: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
-        without |= dict.fromkeys(left_out.split())
-        without |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
-        return replace(self, **without)
+        replaced: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks"), ())
+        replaced |= dict.fromkeys(left_out.split())
+        replaced |= {name: absent(getattr(self, name)) for name in ("rates", "guards", "powers", "energies", "outputs")}
+        return replace(self, **replaced)
 
     @property
     def jacobian(self) -> Kernel | None:
@@ -156,7 +156,7 @@ class Program:
         return indices, np.repeat(np.arange(self.states), np.diff(indptr))
 
     def matrix_layout(self, kind: str) -> MatrixLayout:
-        """How 1 - h J lies in memory, by the kind of algebra; found once for each."""
+        """Return the memory layout of 1 - h J for a kind of algebra; it is computed once for each."""
         if kind not in self._layouts:
             self._layouts[kind] = layout_of(self.states, *self.jacobian_entries, kind)
         return self._layouts[kind]
@@ -170,21 +170,26 @@ class Program:
         return (None, None) if self.differentiate is None else self.differentiate()
 
     @OnceProperty
-    def couplings(self) -> tuple[Kernel | None, Structures]:
+    def jacobian_couplings(self) -> tuple[Kernel | None, StructureCache]:
         """Derivatives of the rates for error control, and what follows from which of them are not zero, for those that have been
         met."""
         kernel, pattern = self._derivatives if self.couple is None else self.couple()
         nothing = np.zeros(self.states + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return kernel, Structures(*(nothing if pattern is None else pattern))
+        return kernel, StructureCache(*(nothing if pattern is None else pattern))
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Kernels that run inside an integrator, but for derivatives."""
+        kernels = [self.rates, self.guards, self.powers, self.energies, self.rates_and_powers]
+        kernels += [clock.kernel for clock in self.clocks]
+        return tuple(kernel for kernel in kernels if kernel is not None)
 
     @cached_property
     def is_machine_code(self) -> bool:
         """Whether all that runs inside an integrator is machine code."""
-        kernels = [self.rates, self.guards, self.powers, self.energies, self.rates_and_powers]
-        kernels += [clock.kernel for clock in self.clocks]
-        if not all(kernel is None or kernel.is_machine_code for kernel in kernels):
+        if not all(kernel.is_machine_code for kernel in self.kernels):
             return False
-        couple = self.couplings[0]
+        couple = self.jacobian_couplings[0]
         return couple is None or couple.steps is not None or couple.is_machine_code
 
     @property

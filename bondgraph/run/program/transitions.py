@@ -56,5 +56,5 @@ class RunContact:
     forces: tuple[str, ...] = ()
 
     def touching(self, m: np.ndarray) -> np.ndarray:
-        """Whether its law acts in modes (..., modes)."""
+        """Return True where its law acts in modes (..., modes)."""
         return np.all([m[..., slot] != mode for slot, mode in self.off], axis=0)

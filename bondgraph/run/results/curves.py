@@ -1,4 +1,4 @@
-"""Curves: a result and names in; their courses over time as axes of Matplotlib out."""
+"""Plot quantities of a result over time with Matplotlib."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bondgraph.run.program import Program
 
 
 class Plottable(Protocol):
-    """What can be plotted: a result."""
+    """Protocol of a result that can be plotted."""
 
     @property
     def program(self) -> Program:
@@ -28,7 +28,7 @@ class Plottable(Protocol):
 
     @property
     def events(self) -> Events:
-        """What happened."""
+        """Events of the run."""
 
     def __getitem__(self, name: str) -> np.ndarray: ...
 
@@ -36,7 +36,7 @@ class Plottable(Protocol):
 
 
 def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = None) -> np.ndarray:
-    """Axes (panels,), one below the other: of each name its course, or of several in one panel where a list of them is given.
+    """Plot each name, or each list of names, in a panel of its own, one below the other; returns the axes (panels,).
 
     All states where there is no name. Units stand on the axes; a tick at the upper edge is an event; a shade says that an
     automaton is in another mode than at the start. No window is opened.
@@ -46,8 +46,8 @@ def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = 
     """
     chosen = [(name,) if isinstance(name, str) else tuple(name) for name in names or _states(result)]
     with panels(len(chosen), axes, "quantities", result.program.name) as drawn:
-        for several, own in zip(chosen, drawn, strict=True):
-            _panel(result, several, own, told=own is drawn[0])
+        for several, panel_axes in zip(chosen, drawn, strict=True):
+            _panel(result, several, panel_axes, with_modes=panel_axes is drawn[0])
         drawn[-1].set_xlabel("time (s)")
     return drawn
 
@@ -56,37 +56,39 @@ def _states(result: Plottable) -> Sequence[str]:
     """The states, if they are few, by the first of their names."""
     layout = result.program.layout
     names = {(slot.start, slot.stop): name for name, slot in reversed(list(layout.slots.items())) if slot.block == "x"}
-    own = [names[place] for place in sorted(names) if names[place] in layout.names("x")]
-    if not 0 < len(own) <= MANY:
-        title = f"what is to be plotted? There are {len(own)} states"
+    states = [names[key] for key in sorted(names) if names[key] in layout.names("x")]
+    if not 0 < len(states) <= MANY:
+        title = f"what is to be plotted? There are {len(states)} states"
         cure = 'names of some quantities: result.plot("mass.flow", "spring.effort"); result.names() lists them all'
         raise refusal("E560", title, cure, about=result.program.name)
-    return own
+    return states
 
 
-def _panel(result: Plottable, names: Sequence[str], axes: Any, told: bool) -> None:
-    """Courses of some names, what happened meanwhile, and their label with its unit; modes in the legend if `told`."""
+def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool) -> None:
+    """Courses of some names, what happened meanwhile, and their label with its unit; modes in the legend if `with_modes`."""
     units, count = [], 0
     for name in names:
         slot = result.program.layout[name]
         values = np.broadcast_to(result[name], (len(result.t), *slot.shape)) if slot.block == "p" else result[name]
         units.append(slot.unit)
-        for place in np.ndindex(*slot.shape):
-            label = f"{name}[{', '.join(map(str, place))}]" if slot.shape else name
+        for indices in np.ndindex(*slot.shape):
+            label = f"{name}[{', '.join(map(str, indices))}]" if slot.shape else name
             # What jumps is a step, not a slope between two samples.
-            axes.plot(result.t, values[(slice(None), *place)], label=label, drawstyle="steps-post" if slot.block == "m" else None)
+            axes.plot(
+                result.t, values[(slice(None), *indices)], label=label, drawstyle="steps-post" if slot.block == "m" else None
+            )
             count += 1
     for name in names if len(names) == 1 else ():
         if name.removesuffix(".mode") in result.program.mode_states:
             states = result.program.mode_states[name.removesuffix(".mode")]
             axes.set_yticks(range(len(states)), states)
-    known = list(dict.fromkeys(filter(None, units)))
+    distinct_units = list(dict.fromkeys(filter(None, units)))
     title = names[0] if len(names) == 1 else ", ".join(names) if len(", ".join(names)) < 30 else ""
-    axes.set_ylabel(title + (f"\n({'; '.join(known)})" if known else ""))
+    axes.set_ylabel(title + (f"\n({'; '.join(distinct_units)})" if distinct_units else ""))
     axes.set_xlim(result.t[0], result.t[-1])
     axes.margins(y=0.08)
     calm(axes)
-    shaded = _modes(result, axes) and told
+    shaded = _modes(result, axes) and with_modes
     times = result.events.times[~result.events.internal]
     axes.vlines(times, 0.94, 1.0, color=INK, linewidth=1.1, transform=axes.get_xaxis_transform())
     handles, labels = axes.get_legend_handles_labels()
@@ -99,7 +101,7 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, told: bool) -> No
 def _modes(result: Plottable, axes: Any) -> bool:
     """Shade the times at which automata are in other modes than at the start; whether there are any."""
     internal = {transition.name for transition in result.program.transitions if transition.internal}
-    found = False
+    shaded = False
     for name, states in result.program.mode_states.items():
         if f"{name}.mode" not in result:
             continue
@@ -107,16 +109,16 @@ def _modes(result: Plottable, axes: Any) -> bool:
         if name in internal or not np.any(modes != modes[0]):
             continue
         changes = [0, *(np.flatnonzero(np.diff(modes)) + 1), len(modes)]
-        told: set[int] = set()
+        labelled: set[int] = set()
         for begin, end in itertools.pairwise(changes):
             mode = int(modes[begin])
             if mode != modes[0]:
                 until = result.t[min(end, len(modes) - 1)]
-                label = None if mode in told else f"{name}: {states[mode]}"
+                label = None if mode in labelled else f"{name}: {states[mode]}"
                 axes.axvspan(result.t[begin], until, color=_shade(result, name, mode), alpha=0.35, lw=0, zorder=0, label=label)
-                told.add(mode)
-        found = True
-    return found
+                labelled.add(mode)
+        shaded = True
+    return shaded
 
 
 def _shade(result: Plottable, name: str, mode: int) -> str:

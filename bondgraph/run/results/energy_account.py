@@ -107,12 +107,12 @@ def account(
 
 @functools.lru_cache(maxsize=64)
 def role_columns(roles: tuple[str, ...]) -> Mapping[str, np.ndarray | slice]:
-    """Of each role the powers that have it; `roles` are those of all powers."""
-    found = dict[str, np.ndarray | slice]()
+    """Return the columns of powers that have each role; `roles` are those of all powers."""
+    columns = dict[str, np.ndarray | slice]()
     for role in ROLES:
-        own = [column for column, one in enumerate(roles) if one == role]
-        found[role] = slice(None) if len(own) == len(roles) else np.array(own, dtype=int)
-    return found
+        members = [column for column, power_role in enumerate(roles) if power_role == role]
+        columns[role] = slice(None) if len(members) == len(roles) else np.array(members, dtype=int)
+    return columns
 
 
 def totals_of(
@@ -120,15 +120,15 @@ def totals_of(
 ) -> dict[str, np.ndarray]:
     """The totals of an account by their names, and what is "in play" at each sample, (k,) each; `columns` are those of each role,
     `start` is what was stored then, J, all else as in `account`, with what events have taken so far."""
-    found = {role: _in_order(integrals[:, own]) for role, own in columns.items()}
+    by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.items()}
     stored = energies.sum(axis=1)
-    residual = stored - start - found["supplied"] - found["injected"] + found["dissipated"] + lost
+    residual = stored - start - by_role["supplied"] - by_role["injected"] + by_role["dissipated"] + lost
     play = np.abs(energies).sum(axis=1) + np.abs(integrals).sum(axis=1) + np.abs(lost)
-    return {"stored": stored, **found, "lost": lost, "residual": residual, "in play": play}
+    return {"stored": stored, **by_role, "lost": lost, "residual": residual, "in play": play}
 
 
 def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.ndarray:
-    """How many events, at ascending times, lie before each sample: one at the very time of an event shows what was before it,
+    """Count the events, at ascending times, before each sample: one at the very time of an event shows what was before it,
     except where the first sample `starts` the run."""
     counts = np.searchsorted(events, since, side="left")
     if starts:

@@ -1,4 +1,4 @@
-"""Outputs of a run: times, states and modes in; the values that are asked for, each computed once, out."""
+"""Evaluate the outputs of a run on demand, each once."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bondgraph.run.program import Program, Slot
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
-FEW = 2**21
-"""So many numbers are computed at once, whatever is asked for: 16 MB."""
+MAX_EAGER_NUMBERS = 2**21
+"""Numbers that are computed at once, whatever is asked for: 16 MB."""
 
-ASKED = 32
-"""After so many requests all are computed: each took code of its own."""
+MAX_REQUESTS = 32
+"""Requests after which all outputs are computed: each request compiles a kernel of its own."""
 
 
 def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Kernel | None, Mapping[Slot, int]]:
@@ -25,11 +25,11 @@ def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Ke
     kernel, choose = program.outputs, program.choose
     if not slots or kernel is None:
         return None, {}
-    few = kernel.n_out * samples <= FEW or 2 * sum(slot.size for slot in slots) > kernel.n_out
-    if few or choose is None:
+    is_small = kernel.n_out * samples <= MAX_EAGER_NUMBERS or 2 * sum(slot.size for slot in slots) > kernel.n_out
+    if is_small or choose is None:
         return kernel, {slot: slot.start for slot in slots}
-    own, places = choose(tuple(slots))
-    return own, dict(zip(slots, places, strict=True))
+    small_kernel, starts = choose(tuple(slots))
+    return small_kernel, dict(zip(slots, starts, strict=True))
 
 
 class Outputs:
@@ -41,29 +41,29 @@ class Outputs:
 
     def __init__(self, program: Program, p: np.ndarray, t: np.ndarray, x: np.ndarray, m: np.ndarray):
         self._program, self._p, self._at = program, p, (t, x, m)
-        self._found: dict[tuple[int, int], np.ndarray] = {}
+        self._computed: dict[tuple[int, int], np.ndarray] = {}
         self._requests = 0
 
     def __getitem__(self, slot: Slot) -> np.ndarray:
         """The numbers of a slot, (k, size)."""
-        self.find((slot,))
-        found = self._found.get((slot.start, slot.size))
-        return self.all[:, slot.start : slot.stop] if found is None else found
+        self.compute((slot,))
+        values = self._computed.get((slot.start, slot.size))
+        return self.all[:, slot.start : slot.stop] if values is None else values
 
-    def find(self, slots: Iterable[Slot]) -> None:
-        """Compute what is in these slots together."""
-        new = [slot for slot in slots if slot.size and (slot.start, slot.size) not in self._found]
+    def compute(self, slots: Iterable[Slot]) -> None:
+        """Compute the outputs in these slots together."""
+        new = [slot for slot in slots if slot.size and (slot.start, slot.size) not in self._computed]
         if not new or "all" in self.__dict__ or self._program.choose is None:
             return
-        kernel, places = kernel_of(self._program, new, len(self._at[0]))
+        kernel, starts = kernel_of(self._program, new, len(self._at[0]))
         self._requests += 1
-        if kernel is None or kernel is self._program.outputs or self._requests > ASKED:
-            places, values = {slot: slot.start for slot in new}, self.all
+        if kernel is None or kernel is self._program.outputs or self._requests > MAX_REQUESTS:
+            starts, values = {slot: slot.start for slot in new}, self.all
         else:
             values = kernel.many(self._at[0], self._at[1], self._p, self._at[2])
         for slot in new:
-            place = places[slot]
-            self._found[slot.start, slot.size] = np.ascontiguousarray(values[:, place : place + slot.size])
+            start = starts[slot]
+            self._computed[slot.start, slot.size] = np.ascontiguousarray(values[:, start : start + slot.size])
 
     @cached_property
     def all(self) -> np.ndarray:
@@ -73,4 +73,4 @@ class Outputs:
 
     def __getstate__(self) -> dict[str, Any]:
         """All of them, evaluated, without the code."""
-        return {**self.__dict__, "_program": self._program.described(), "_found": {}, "all": self.all}
+        return {**self.__dict__, "_program": self._program.described(), "_computed": {}, "all": self.all}

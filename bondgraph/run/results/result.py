@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,26 +19,32 @@ from bondgraph.run.program.bonds import BondValues, BondVariables
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run.results.curves import curves
 from bondgraph.run.results.energy_account import Ledger, account
-from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.outputs import Outputs
 from bondgraph.run.results.result_cell import result_cell
 from bondgraph.run_arguments import StartValues
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     import pandas
     import xarray
 
 
+MACHINE_CODE = "machine code"
+"""`Statistics.solver` of a run in continuous time: its integrator, compiled."""
+
+
+@answer_old_names
 @dataclass(frozen=True)
 class Statistics:
-    """What a run cost.
+    """Cost of a run.
 
     Parameters
     ----------
-    solver, method : "machine code", "dop853"; after a change of method "dop853, bdf".
+    solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
     steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
-    events : count of transitions; handed_back : instants of events that Python settled, and not machine code.
-    ticks : count of clock ticks; programs : of quadratic programs, in steps with rigid contacts.
+    events : count of transitions; events_in_python : instants of events that Python settled, and not machine code.
+    ticks : count of clock ticks; quadratic_programs : solved, in steps with rigid contacts.
     wall_time : of the whole call, s; integration_time : spent inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     rounding : steps whose tolerance lay below the rounding of the rates, the rtol that these reached, and of which states.
@@ -56,8 +62,8 @@ class Statistics:
     integration_time: float
     local_rtol: float
     ticks: int = 0
-    programs: int = 0
-    handed_back: int = 0
+    quadratic_programs: int = 0
+    events_in_python: int = 0
     rounding: Rounding = field(default_factory=Rounding)
 
     @property
@@ -66,6 +72,7 @@ class Statistics:
         return self.integration_time / max(self.rates, 1)
 
 
+@answer_old_names
 @dataclass(frozen=True, repr=False)
 class Result:
     """A finished run.
@@ -76,7 +83,7 @@ class Result:
     x : states (k, n); m : modes (k, modes); integrals : integrated powers (k, powers), J.
     events : transitions in order, as a frozen sequence (`Events`).
     failure : None, or why the run ended before its time.
-    doubts : why it cannot be trusted though it reached its end.
+    warnings : why it cannot be trusted though it reached its end.
     statistics : what it cost.
     """
 
@@ -91,10 +98,10 @@ class Result:
     events: Events
     failure: Failure | None
     statistics: Statistics
-    doubts: tuple[Doubt, ...] = ()
+    warnings: tuple[ValidityConcern, ...] = ()
 
     def __repr__(self) -> str:
-        end = "in doubt" if self.doubts else "ok"
+        end = "in doubt" if self.warnings else "ok"
         end = end if self.failure is None else f"ended early: {self.failure.reason}"
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no samples"
         return f'Result("{self.program.name}", {span}, {len(self.t)} samples, {len(self.events)} events, {end})'
@@ -104,8 +111,8 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end and can be trusted: there is no failure and no doubt."""
-        return self.failure is None and not self.doubts
+        """True if the run reached its end and can be trusted: there is no failure and no doubt."""
+        return self.failure is None and not self.warnings
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Course of a named quantity, (k, *shape), or of a component, "body.pose[3]"; a parameter is constant, (*shape)."""
@@ -120,12 +127,12 @@ class Result:
     def indeterminate(self) -> dict[str, np.ndarray]:
         """Efforts and flows that the equations leave open in some mode of the run, by name, with the samples (k,) at which they
         are: shares by least norm of what is decided together, as two clutches side by side have while they stick."""
-        found: dict[str, np.ndarray] = {}
-        for places, names in self.program.indeterminate:
-            here = np.all([self.m[:, slot] == state for slot, state in places.items()], axis=0)
+        indeterminate: dict[str, np.ndarray] = {}
+        for states, names in self.program.indeterminate:
+            here = np.all([self.m[:, slot] == state for slot, state in states.items()], axis=0)
             for name in names if np.any(here) else ():
-                found[name] = found.get(name, np.zeros(len(self.t), dtype=bool)) | here
-        return found
+                indeterminate[name] = indeterminate.get(name, np.zeros(len(self.t), dtype=bool)) | here
+        return indeterminate
 
     def __contains__(self, name: object) -> bool:
         return name in self.program.layout
@@ -142,18 +149,18 @@ class Result:
     def bond_values(self, bond: str) -> BondValues:
         """Effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name is a KeyError that lists
         similar ones."""
-        known = {own.name: own for own in self.bonds}
-        if bond not in known:
-            raise unknown("bond", bond, known)
-        return BondValues(self[known[bond].effort], self[known[bond].flow])
+        bonds = {each.name: each for each in self.bonds}
+        if bond not in bonds:
+            raise unknown("bond", bond, bonds)
+        return BondValues(self[bonds[bond].effort], self[bonds[bond].flow])
 
     @cached_property
     def _outputs(self) -> Outputs:
         return Outputs(self.program, self.p, self.t, self.x, self.m)
 
     def _find(self, names: Sequence[str]) -> None:
-        """Compute what is asked for together."""
-        self._outputs.find(slot for slot in map(self.program.layout.__getitem__, names) if slot.block == "out")
+        """Compute the named outputs together."""
+        self._outputs.compute(slot for slot in map(self.program.layout.__getitem__, names) if slot.block == "out")
 
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity just before and just after every event, (events, *shape) each."""
@@ -170,8 +177,8 @@ class Result:
     @cached_property
     def _sides(self) -> tuple[tuple[np.ndarray, np.ndarray, Outputs], ...]:
         """States, modes and outputs just before and just after every event."""
-        t, own = self.events.times, zip(self.events.x, self.events.m, strict=True)
-        return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in own)
+        t, sides = self.events.times, zip(self.events.x, self.events.m, strict=True)
+        return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in sides)
 
     def __getstate__(self) -> dict[str, Any]:
         """All samples, evaluated, and the names: what a copy in another process gets in place of the code."""
@@ -181,25 +188,17 @@ class Result:
     def at_event(self, event: Event | int, name: str) -> tuple[np.ndarray, np.ndarray]:
         """A quantity just before and just after one event (or the event of this number), (*shape) each."""
         if isinstance(event, int):
-            own: int | None = event
-        elif (own := self.events.place(event)) is None:
+            number: int | None = event
+        elif (number := self.events.index_of(event)) is None:
             return replace(self, events=Events.alone(self.program, self.p, event)).at_event(0, name)
         before, after = self.at_events(name)
-        return before[own], after[own]
+        return before[number], after[number]
 
     def peak(self, name: str) -> tuple[float, float]:
         """Time and value of the largest value of a scalar quantity: among its samples and its values just before and just
         after events. A sample is refined by the parabola through its neighbours where the next ones lie on it too, so that
         the peak of a signal that is clipped, or that jumps, is a value that it has."""
-        values = np.asarray(self[name], dtype=float)
-        if values.ndim != 1:
-            raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
-        time, value = refined_peak(self.t, values, self.events.times)
-        for side in self.at_events(name) if self.events else ():
-            top = int(np.argmax(side))
-            if (side[top], -self.events.times[top]) > (value, -time):
-                time, value = float(self.events.times[top]), float(side[top])
-        return time, value
+        return extreme(self, name)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -245,13 +244,13 @@ class Result:
         layout = self.program.layout
         names = self.names() if names is None else names
         self._find(names)
-        found: dict[str, Any] = {}
+        variables: dict[str, Any] = {}
         for name in names:
             slot = layout[name]
             over = () if slot.block == "p" else ("t",)
             axes = (*over, *(f"{name} {k}" for k in range(len(slot.shape))))
-            found[name] = (axes, self[name], {"units": slot.unit})
-        return xarray.Dataset(found, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
+            variables[name] = (axes, self[name], {"units": slot.unit})
+        return xarray.Dataset(variables, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
         """Quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". E416, an ImportError too, where
@@ -270,25 +269,60 @@ class Result:
         return pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))
 
 
-_OFF = 0.25
+MAX_PARABOLA_ERROR = 0.25
 """Distance from the parabola, in its second differences, from which it is not trusted: a sine with ten samples a turn has 0.2."""
 
 
-def refined_peak(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
-    """Time and value of the largest sample, or of the top of the parabola through it and its neighbours."""
+class Sampled(Protocol):
+    """Samples of a run, and values on both sides of its events: a `Result`."""
+
+    @property
+    def t(self) -> np.ndarray:
+        """Sample times (k,), s."""
+
+    @property
+    def events(self) -> Events:
+        """Transitions in order."""
+
+    def __getitem__(self, name: str) -> np.ndarray: ...
+
+    def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Values just before and just after every event."""
+
+
+def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float]:
+    """Return time and value of the largest value of a scalar, or of the smallest if the sign is -1; see `Result.peak`."""
+    values = sign * np.asarray(result[name], dtype=float)
+    if values.ndim != 1:
+        raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
+    times = result.events.times
+    time, value = _refined_peak(result.t, values, times)
+    for side in result.at_events(name) if len(times) else ():
+        top = int(np.argmax(sign * side))
+        if (sign * side[top], -times[top]) > (value, -time):
+            time, value = float(times[top]), float(sign * side[top])
+    return time, sign * value
+
+
+def _refined_peak(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
+    """Time and value of the largest sample, or of the top of the parabola through it and its neighbours. Machine code has the
+    same operations in the same order (`batch.native_measures`)."""
     top = int(np.argmax(values))
     sample = float(t[top]), float(values[top])
     first, last = max(top - 2, 0), min(top + 2, len(t) - 1)
     if not 0 < top < len(t) - 1 or last - first < 3 or np.any((t[first] < events) & (events <= t[last])):
         return sample
     at, v = t[first : last + 1] - t[top], values[first : last + 1] - values[top]
-    inner = slice(top - 1 - first, top + 2 - first)
-    bend, slope, _ = np.polyfit(at[inner], v[inner], 2)
-    width = float(np.max(np.abs(at[inner])))
-    if not bend < 0.0 or np.max(np.abs(bend * at**2 + slope * at - v)) > -_OFF * 2.0 * bend * width**2:
+    k = top - first
+    left, right = float(v[k - 1] / at[k - 1]), float(v[k + 1] / at[k + 1])
+    bend = (right - left) / float(at[k + 1] - at[k - 1])
+    slope = left - bend * float(at[k - 1])
+    width = float(max(-at[k - 1], at[k + 1]))
+    limit = -MAX_PARABOLA_ERROR * 2.0 * bend * (width * width)
+    if not bend < 0.0 or not np.all(np.abs(bend * (at * at) + slope * at - v) <= limit):
         return sample
-    shift = float(-slope / (2.0 * bend))
-    return sample[0] + shift, float(sample[1] + slope * shift + bend * shift**2)
+    shift = -slope / (2.0 * bend)
+    return sample[0] + shift, sample[1] + slope * shift + bend * (shift * shift)
 
 
 def _cut(block: np.ndarray, slot: Slot) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A result in; what a notebook shows of it out: how it ended, its states, what can be plotted, events, energy account."""
+"""Show a result in a notebook: how it ended, its states, names to plot, events, energy account."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Finished(Plottable, Protocol):
         """Why it ended before its time, if it did."""
 
     @property
-    def doubts(self) -> Sequence[Any]:
+    def warnings(self) -> Sequence[Any]:
         """Why it cannot be trusted, if so."""
 
     @property
@@ -33,9 +33,9 @@ def result_cell(result: Finished) -> str:
     """HTML."""
     if not len(result.t):
         return cell(line(result.program.name, "no samples"))
-    end = "ok" if result.failure is None and not result.doubts else "in doubt" if result.failure is None else "ended early"
+    end = "ok" if result.failure is None and not result.warnings else "in doubt" if result.failure is None else "ended early"
     span = f"{result.t[0]:g} to {result.t[-1]:g} s, {plural(len(result.t), 'sample')}, {end}"
-    notes = [code(str(note)) for note in (*([result.failure] if result.failure else []), *result.doubts)]
+    notes = [code(str(note)) for note in (*([result.failure] if result.failure else []), *result.warnings)]
     blocks = [line(result.program.name, span), *notes, _states(result), _quantities(result), _events(result)]
     if len(result.ledger.elements):
         blocks.append(folded(f"energy account, residual {result.ledger.relative_residual:.1e}", result.ledger.tables()))
@@ -44,13 +44,13 @@ def result_cell(result: Finished) -> str:
 
 def _states(result: Finished) -> str:
     layout, rows = result.program.layout, []
-    own = [name for name in layout.names("x") if name in result]
-    for name in own[: ROWS + 1]:
+    names = [name for name in layout.names("x") if name in result]
+    for name in names[: ROWS + 1]:
         course, slot = result[name], layout[name]
         rows.append((name, slot.unit, course[0], course[-1], *((course.min(), course.max()) if course.ndim == 1 else ("", ""))))
-    more = [line(f"and {len(own) - len(rows)} more")] if len(own) > len(rows) else []
+    more = [line(f"and {len(names) - len(rows)} more")] if len(names) > len(rows) else []
     return folded(
-        f"states ({len(own)})", table(("", "unit", "start", "end", "least", "most"), rows, None), *more, opened=len(own) < 7
+        f"states ({len(names)})", table(("", "unit", "start", "end", "least", "most"), rows, None), *more, opened=len(names) < 7
     )
 
 
@@ -69,8 +69,8 @@ def _quantities(result: Finished) -> str:
 
 
 def _events(result: Finished) -> str:
-    told = result.events.where(~result.events.internal)
-    if not len(told):
+    shown = result.events.select(~result.events.internal)
+    if not len(shown):
         return ""
-    rows = [(f"{time:.6g} s", kind, lost) for time, kind, lost in zip(told.times, told.kinds, told.lost, strict=True)]
-    return folded(f"events ({len(told)})", table(("time", "event", "energy lost (J)"), rows), opened=len(told) <= 6)
+    rows = [(f"{time:.6g} s", kind, lost) for time, kind, lost in zip(shown.times, shown.kinds, shown.lost, strict=True)]
+    return folded(f"events ({len(shown)})", table(("time", "event", "energy lost (J)"), rows), opened=len(shown) <= 6)

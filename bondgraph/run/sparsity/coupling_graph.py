@@ -1,6 +1,8 @@
-"""`Structure.of` in machine code: couplings in, the same structure out.
+"""Search strong components and ears of the coupling graph in machine code.
 
-The same search in the same order as in `components`, so that both find the same components and ears.
+It goes in the order of `reference.CouplingStructure.of`, so that both find the same components and ears.
+
+In the literature: the coupling graph.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ import numpy as np
 from bondgraph.emit.cached_build import once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
-from bondgraph.run.sparsity.reference import Structure
+from bondgraph.run.sparsity.reference import CouplingStructure
 from bondgraph.run.table import FieldTable, fields_of
 
 _BY_STATE = ("part", "order", "ear_from", "seen", "next", "path", "finished", "came", "step", "met", "queue")
-_KNOWN = 3
+_IN_EAR = 3
 """`seen` of the states of ears; 1 and 2 are for the two ways through the graph."""
 _COUNTS = ("states", "couplings", "ears", "ear_steps", "queued")
 # Of states: seen, next: of those that were met, and the next coupling of each; path: the way to the present one; finished:
@@ -29,8 +31,8 @@ _OTHERS = ("rows", "columns", "driven", "drivers_at", "drivers", "ear_at", "ear_
 _FIELDS = fields_of((*_BY_STATE, *_OTHERS), _COUNTS)
 
 
-def structure_of(n: int, rows: np.ndarray, columns: np.ndarray) -> Structure:
-    """Of n states with these couplings (k,), which come by columns."""
+def structure_of(n: int, rows: np.ndarray, columns: np.ndarray) -> CouplingStructure:
+    """Analyse n states with these couplings (k,), which come by columns."""
     table = FieldTable(_FIELDS)
     # Each ear but its last step leads to states that no other one has led to.
     lengths = dict.fromkeys(_BY_STATE, n) | dict.fromkeys(("driven", "drivers_at", "ear_at"), n + 1)
@@ -39,19 +41,19 @@ def structure_of(n: int, rows: np.ndarray, columns: np.ndarray) -> Structure:
     table.point("columns", np.ascontiguousarray(columns, dtype=np.int64))
     table["states"], table["couplings"] = n, len(rows)
     _search()(table.address)
-    ears, steps, found = int(table["ears"]), int(table["ear_steps"]), table.arrays
-    return Structure(
-        rows=found["rows"],
-        columns=found["columns"],
-        part=found["part"].copy(),
-        order=found["order"].copy(),
-        inner=np.flatnonzero(found["part"][rows] == found["part"][columns]),
-        drivers_at=found["drivers_at"].copy(),
-        drivers=found["drivers"].copy(),
-        ear_from=found["ear_from"][:ears].copy(),
-        ear_at=found["ear_at"][: ears + 1].copy(),
-        ear_couplings=found["ear_couplings"][:steps].copy(),
-        ear_states=found["ear_states"][:steps].copy(),
+    ears, steps, arrays = int(table["ears"]), int(table["ear_steps"]), table.arrays
+    return CouplingStructure(
+        rows=arrays["rows"],
+        columns=arrays["columns"],
+        part=arrays["part"].copy(),
+        order=arrays["order"].copy(),
+        inner=np.flatnonzero(arrays["part"][rows] == arrays["part"][columns]),
+        drivers_at=arrays["drivers_at"].copy(),
+        drivers=arrays["drivers"].copy(),
+        ear_from=arrays["ear_from"][:ears].copy(),
+        ear_at=arrays["ear_at"][: ears + 1].copy(),
+        ear_couplings=arrays["ear_couplings"][:steps].copy(),
+        ear_states=arrays["ear_states"][:steps].copy(),
     )
 
 
@@ -68,23 +70,23 @@ def machine_code() -> Library:
 
 def procedures() -> list[Procedure]:
     """`search`, and what it needs."""
-    return seldom([_sorted(), _reached(), _components(), _lay(), _ear(), _ears(), _whole()])
+    return seldom([_sort_couplings(), _depth_first(), _strong_components(), _write_ear(), _ear(), _find_ears(), _search_all()])
 
 
 def _record(write: Procedure) -> Record:
     return Record(write["s"], _FIELDS)
 
 
-def _get(array: Temporary, place: Temporary) -> Temporary:
-    return array.load(place, "i64")
+def _get(array: Temporary, index: Temporary) -> Temporary:
+    return array.load(index, "i64")
 
 
-def _put(array: Temporary, place: Temporary | int, value: Temporary | int) -> None:
-    array.store(place, value, "i64")
+def _put(array: Temporary, index: Temporary | int, value: Temporary | int) -> None:
+    array.store(index, value, "i64")
 
 
-def _sorted() -> Procedure:
-    """Where the couplings of each column begin, and those of each row; the columns of the latter, `drivers`."""
+def _sort_couplings() -> Procedure:
+    """Find where the couplings of each column and of each row begin, and the columns of the latter, `drivers`."""
     write = Procedure("sorted", {"s": "ptr"}, internal=True)
     record = _record(write)
     n, count, following = record.get("states"), record.get("couplings"), record.get("next")
@@ -99,18 +101,18 @@ def _sorted() -> Procedure:
         _put(following, i, _get(record.get("drivers_at"), i))
     with write.loop(count) as k:
         row = _get(record.get("rows"), k)
-        place = _get(following, row)
-        _put(record.get("drivers"), place, _get(record.get("columns"), k))
-        _put(following, row, place + 1)
+        index = _get(following, row)
+        _put(record.get("drivers"), index, _get(record.get("columns"), k))
+        _put(following, row, index + 1)
     write.give()
     return write
 
 
-def _reached() -> Procedure:
+def _depth_first() -> Procedure:
     """`components._reached`: along edges that begin `at` these places, of states whose `seen` is not yet `mark`; they are
     written behind the `count` of those in `out`, whose new count is given."""
-    given = {**dict.fromkeys(("s", "at", "edges", "out"), "ptr"), **dict.fromkeys(("root", "mark", "count"), "i64")}
-    write = Procedure("reached", given, "i64", internal=True)
+    arguments = {**dict.fromkeys(("s", "at", "edges", "out"), "ptr"), **dict.fromkeys(("root", "mark", "count"), "i64")}
+    write = Procedure("reached", arguments, "i64", internal=True)
     record, at, mark = _record(write), write["at"], write["mark"]
     seen, following, path = (record.get(name) for name in ("seen", "next", "path"))
     depth, count = write.local(0, "i64"), write.local(write["count"], "i64")
@@ -139,7 +141,7 @@ def _reached() -> Procedure:
     return write
 
 
-def _components() -> Procedure:
+def _strong_components() -> Procedure:
     """`components.components`: `part` and `order`; members of a part ascend."""
     write = Procedure("components", {"s": "ptr"}, internal=True)
     record, n = _record(write), _record(write).get("states")
@@ -157,14 +159,14 @@ def _components() -> Procedure:
         before = count.get()
         count.set(reached("drivers_at", "drivers", members, _get(finished, n - k - 1), 2))
         with write.when(count.get() > before):
-            with write.loop(count.get(), before) as place:
-                _put(part, _get(members, place), parts.get())
+            with write.loop(count.get(), before) as index:
+                _put(part, _get(members, index), parts.get())
             _put(begins, parts.get(), before)
             parts.set(parts.get() + 1)
     with write.loop(n) as state:
-        place = _get(begins, _get(part, state))
-        _put(order, place, state)
-        _put(begins, _get(part, state), place + 1)
+        index = _get(begins, _get(part, state))
+        _put(order, index, state)
+        _put(begins, _get(part, state), index + 1)
     write.give()
     return write
 
@@ -174,24 +176,24 @@ def _ear() -> Procedure:
     write = Procedure("ear", {"s": "ptr", "root": "i64", "first": "i64"}, internal=True)
     record, start, first = _record(write), write["root"], write["first"]
     rows, part, seen, driven = (record.get(name) for name in ("rows", "part", "seen", "driven"))
-    came, step, met, ahead = (record.get(name) for name in ("came", "step", "met", "path"))
-    number, own, begun = record.get("ears") + 1, _get(part, start), _get(rows, first)
+    predecessor, step, met, queue = (record.get(name) for name in ("came", "step", "met", "path"))
+    number, component, begun = record.get("ears") + 1, _get(part, start), _get(rows, first)
     head, tail, last, at = (write.local(value, "i64") for value in (0, 1, first, begun))
-    for array, value in ((ahead, begun), (step, first), (came, -1), (met, number)):
-        _put(array, 0 if array is ahead else begun, value)
+    for array, value in ((queue, begun), (step, first), (predecessor, -1), (met, number)):
+        _put(array, 0 if array is queue else begun, value)
     with write.repeat() as (_, done):
-        at.set(_get(ahead, head.get()))
+        at.set(_get(queue, head.get()))
         head.set(head.get() + 1)
         with write.loop(_get(driven, at.get() + 1), _get(driven, at.get())) as k:
             state = _get(rows, k)
-            with write.when(_get(part, state).equals(own)):
-                with write.when(_get(seen, state).equals(_KNOWN)):
+            with write.when(_get(part, state).equals(component)):
+                with write.when(_get(seen, state).equals(_IN_EAR)):
                     last.set(k)
                     write.jump(done)
                 with write.when(~_get(met, state).equals(number)):
-                    for array, value in ((met, number), (step, k), (came, at.get())):
+                    for array, value in ((met, number), (step, k), (predecessor, at.get())):
                         _put(array, state, value)
-                    _put(ahead, tail.get(), state)
+                    _put(queue, tail.get(), state)
                     tail.set(tail.get() + 1)
     write.call("lay", [write["s"], at.get(), last.get()])
     _put(record.get("ear_from"), record.get("ears"), start)
@@ -201,7 +203,7 @@ def _ear() -> Procedure:
     return write
 
 
-def _lay() -> Procedure:
+def _write_ear() -> Procedure:
     """The steps of an ear, back from its coupling `last` and the state `at` before it; these states are known from here on."""
     write = Procedure("lay", {"s": "ptr", "at": "i64", "last": "i64"}, internal=True)
     record, last = _record(write), write["last"]
@@ -221,11 +223,11 @@ def _lay() -> Procedure:
     _put(couplings, length.get(), last)
     at.set(write["at"])
     with write.loop(length.get()) as k:
-        place = length.get() - 1 - k
-        _put(states, place, at.get())
-        _put(couplings, place, _get(record.get("step"), at.get()))
-        _put(queue, queued + place, at.get())
-        _put(record.get("seen"), at.get(), _KNOWN)
+        index = length.get() - 1 - k
+        _put(states, index, at.get())
+        _put(couplings, index, _get(record.get("step"), at.get()))
+        _put(queue, queued + index, at.get())
+        _put(record.get("seen"), at.get(), _IN_EAR)
         at.set(back())
     record.count("queued", length.get())
     record.count("ear_steps", length.get() + 1)
@@ -233,16 +235,16 @@ def _lay() -> Procedure:
     return write
 
 
-def _ears() -> Procedure:
+def _find_ears() -> Procedure:
     """`components.ears_of` of all components, one after the other."""
     write = Procedure("ears", {"s": "ptr"}, internal=True)
     record, head = _record(write), write.local(0, "i64")
     rows, part, seen, driven, queue = (record.get(name) for name in ("rows", "part", "seen", "driven", "queue"))
-    with write.loop(record.get("states")) as place:
-        first = _get(record.get("order"), place)
+    with write.loop(record.get("states")) as index:
+        first = _get(record.get("order"), index)
         # Ears reach all of a component from its first state.
-        with write.when(~_get(seen, first).equals(_KNOWN)):
-            _put(seen, first, _KNOWN)
+        with write.when(~_get(seen, first).equals(_IN_EAR)):
+            _put(seen, first, _IN_EAR)
             _put(queue, record.get("queued"), first)
             record.count("queued")
             with write.repeat() as (_, done):
@@ -253,14 +255,14 @@ def _ears() -> Procedure:
                 with write.loop(_get(driven, start + 1), _get(driven, start)) as k:
                     state = _get(rows, k)
                     inside = _get(part, state).equals(_get(part, start))
-                    with write.when(inside & ~_get(seen, state).equals(_KNOWN)):
+                    with write.when(inside & ~_get(seen, state).equals(_IN_EAR)):
                         write.call("ear", [write["s"], start, k])
     write.give()
     return write
 
 
-def _whole() -> Procedure:
-    """All of it, one after the other."""
+def _search_all() -> Procedure:
+    """Sort the couplings, then find components and ears."""
     write = Procedure("search", {"s": "ptr"})
     for name in ("sorted", "components", "ears"):
         write.call(name, [write["s"]])

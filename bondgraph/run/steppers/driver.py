@@ -9,10 +9,11 @@ from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.accuracy.reference.error_weights import NEVER, RENEWALS
 from bondgraph.run.events import loop, root_finding
 from bondgraph.run.events.root_finding import EPSILON, POINTS, Within
+from bondgraph.run.status import Status
 from bondgraph.run.steppers import initial_step, sample_clocks, step_control
 from bondgraph.run.steppers.method import Method, derivative, permitted
 from bondgraph.run.steppers.shared_fields import guard_values, note_rounding, rows_until
-from bondgraph.run.steppers.step_control import AGAIN, ATTEMPT, DOUBT, EVENT, GOOD, GROW, RENEW, STOP
+from bondgraph.run.steppers.step_control import GROW
 
 # An event within this part of a step is looked at twice.
 _SOON = 1e-2
@@ -108,7 +109,7 @@ def advance(method: Method) -> Procedure:
     write = Procedure(f"{method.name}_advance", {"c": "ptr"}, "i64")
     with write.repeat():
         status = write.call("steps", [write["c"]], "i64")
-        with write.when(~(status.equals(DOUBT) | status.equals(RENEW))):
+        with write.when(~(status.equals(Status.DOUBT) | status.equals(Status.RENEW))):
             write.give(status)
         write.call("weigh", [write["c"], status])
     write.give(0)
@@ -122,7 +123,7 @@ def weigh(method: Method) -> Procedure:
     weights, implicit = record.get("weights"), write.value(int(not method.explicit), "i64")
     at = [weights, record.get("t"), record.get("y"), record.get("m")]
     step = [*at, record.get("h"), record.get("rtol"), implicit]
-    doubt, due = write["status"].equals(DOUBT), record.get("steps") >= record.get("renewal")
+    doubt, due = write["status"].equals(Status.DOUBT), record.get("steps") >= record.get("renewal")
     with write.when(doubt):
         write.call(record.get("weights_question"), step)
         record.set("patience", Record(weights, ERROR_CONTROL).get("patience"))
@@ -151,18 +152,18 @@ def attempts(method: Method) -> Procedure:
     write.call("ready", [c])
     with write.repeat() as (again, _):
         due = write.call("proposed", [c], "i64")
-        with write.when(due.equals(AGAIN)):
+        with write.when(due.equals(Status.RETRY)):
             write.jump(again)
-        with write.when(~due.equals(ATTEMPT)):
-            with write.when(due.equals(STOP)):
+        with write.when(~due.equals(Status.ATTEMPT)):
+            with write.when(due.equals(Status.STOP)):
                 write.call("flush", [c, record.get("t")])
             write.give(due)
         h, t_new, land = record.get("trial"), record.get("target"), record.get("is_landing").equals(1)
         error = write.call("attempt", [c, h, t_new], "double")
         found = write.call("judged", [c, error], "i64")
-        with write.when(found.equals(AGAIN)):
+        with write.when(found.equals(Status.RETRY)):
             write.jump(again)
-        with write.when(~found.equals(GOOD)):
+        with write.when(~found.equals(Status.ACCEPT)):
             write.give(found)
         with write.when(record.get("guard_count") > 0):
             with write.when(land):
@@ -183,7 +184,7 @@ def attempts(method: Method) -> Procedure:
                 stiff.set(write.call("stiffness", [c, h], "i64"))
         _accept(method, write, record, h, t_new)
         following = write.call("lengthened", [c, error, stiff.get()], "i64")
-        with write.when(~following.equals(AGAIN)):
+        with write.when(~following.equals(Status.RETRY)):
             write.give(following)
     write.give(0)
     return write
@@ -219,7 +220,7 @@ def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new:
         record.set("is_landing", 0)
         record.set("h", h * GROW)
         write.jump(again)
-    write.give(EVENT)
+    write.give(Status.EVENT)
 
 
 def procedures(method: Method) -> list[Procedure]:
@@ -235,7 +236,7 @@ def procedures(method: Method) -> list[Procedure]:
         for part in (sample_clocks.due, sample_clocks.flush, sample_clocks.carried_out, sample_clocks.tick, sample_clocks.started)
     ]
     rest += [
-        *loop.procedures(method.fields, f"{method.name}_advance", EVENT),
+        *loop.procedures(method.fields, f"{method.name}_advance", Status.EVENT),
         initial_step.opened(method),
         initial_step.begin(method),
     ]

@@ -1,5 +1,8 @@
 """A run begins: start values in; tables of integrator, error control, clocks and events as if they were new, what is due at the
-start carried out, the first row, and the length of a first step, out."""
+start carried out, the first row, and the length of a first step, out.
+
+In the literature: the initial step and its size.
+"""
 
 from __future__ import annotations
 

@@ -13,14 +13,11 @@ from bondgraph.emit.llvm import Library
 from bondgraph.run.accuracy.reference.error_weights import RENEWALS
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import Ticks
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.handler import Settler
-from bondgraph.run.events.loop import ROOM
 from bondgraph.run.python_callbacks import check_each
 from bondgraph.run.samples import NextPage
-from bondgraph.run.steppers import segment as legs
-from bondgraph.run.steppers import step_control as of
-from bondgraph.run.steppers.explicit import Tableau, method_of
+from bondgraph.run.status import STATUSES, Status
 from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.pages import LentPage
 from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Onset, Tolerances
@@ -30,11 +27,6 @@ from bondgraph.run.steppers.shared_fields import fired, table_of
 # where calls end.
 _BUDGET, _PATIENCE = 2_000, 0.1
 _COUNTS = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "noisy_steps")
-_STATUS = {of.STOP: legs.STOP, of.EVENT: legs.EVENT, of.PAUSE: legs.PAUSE, of.STIFF: legs.STIFF, ROOM: legs.ROOM}
-_REASONS = {
-    of.SMALL: "step too small: the error per step stays too large however small the step",
-    of.NOT_FINITE: "not finite: a rate is not finite",
-}
 
 
 class OneStep(Integrator):
@@ -48,7 +40,7 @@ class OneStep(Integrator):
         tolerances: Tolerances,
         weights: SharedWeights,
         lengths: Mapping[str, int],
-        ticks: Ticks | None,
+        ticks: ClockSchedule | None,
         settler: Settler | None,
     ):
         self.method, self.library = method, library
@@ -75,7 +67,7 @@ class OneStep(Integrator):
         self._counts = table.reader(*_COUNTS)
         self.seconds = 0.0
 
-    def share(self, ticks: Ticks) -> None:
+    def share(self, ticks: ClockSchedule) -> None:
         """Let the machine code run the clocks."""
         kernels = [None if row is None else self._bound.program.clocks[row].kernel for row in ticks.clocks]
         addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
@@ -105,50 +97,29 @@ class OneStep(Integrator):
         self._page.lend(times, rows, following)
         table["stop"], table["tried"] = stop, 0
         seconds, status = self._call()
-        check_each((self._page.check, self._weights.check))
+        check_each((self._page.check, self._weights.check, self._bound.check))
         self.seconds += seconds
-        if status == of.PAUSE:
+        if status == Status.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
         return self.leg(status)
 
-    def leg(self, status: int) -> Leg:
+    def leg(self, status: Status) -> Leg:
         """The leg that ended with this answer of the machine code."""
         table, n, settler = self.table, self._n, self._settler
         y = table.arrays["y"].copy()
-        marked = fired(table) if status == of.EVENT else ()
-        word, reason = _STATUS.get(status, legs.FAILED), _REASONS.get(status, "")
-        leg = Leg(word, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
+        marked = fired(table) if status == Status.EVENT else ()
+        reason = status.text if status.failed else ""
+        leg = Leg(status, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
         if settler is None:
             return leg
         begun, levels = settler.begun
         return replace(leg, onset=Onset(begun, table.arrays["m"].copy(), levels), held=settler.arrive())
 
-    def _call(self) -> tuple[float, int]:
+    def _call(self) -> tuple[float, Status]:
         begin = time.perf_counter()
-        status = int(self._function(self.table.address))
+        status = STATUSES[self._function(self.table.address)]
         return time.perf_counter() - begin, status
 
     def effort(self) -> Effort:
         steps, rejected, rates, jacobians, guards, noisy = self._counts()
         return Effort(steps, rejected, rates, jacobians, guards, self.seconds, noisy)
-
-
-class ExplicitRungeKutta(OneStep):
-    """The method of a tableau, with dense output, in machine code (`library`); where it is to `watch_stiffness`, it ends a leg
-    in a model that is stiff."""
-
-    def __init__(
-        self,
-        tableau: Tableau,
-        library: Library,
-        bound: Bound,
-        tolerances: Tolerances,
-        weights: SharedWeights,
-        watch_stiffness: bool,
-        ticks: Ticks | None,
-        settler: Settler | None,
-    ):
-        width = bound.program.states + bound.quadratures
-        lengths = {"k": len(tableau.a) * width, "f": tableau.rows * width, "squares": len(tableau.errors) * width}
-        super().__init__(method_of(tableau), library, bound, tolerances, weights, lengths, ticks, settler)
-        self.table["watch"] = watch_stiffness

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from bondgraph.run.events.handler import Settler
-from bondgraph.run.python_callbacks import Answers
+from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.samples import NextPage
 from bondgraph.run.table import FieldTable
 
@@ -55,9 +55,9 @@ class LentPage:
         self._table, self._settler = table, settler
 
     @cached_property
-    def _drain(self) -> Answers:
+    def _drain(self) -> PythonCallback:
         """What machine code calls where rows are full: there are no more samples after an exception."""
-        return Answers(self._full, self._no_more)
+        return PythonCallback(self._full, self._no_more)
 
     def lend(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
         """Rows for samples at times (k,), s."""

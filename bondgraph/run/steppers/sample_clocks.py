@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.clock_schedule import AHEAD, TOGETHER
+from bondgraph.run.clock_schedule import BREAK_MARGIN, SAME_TIME
 from bondgraph.run.codegen_helpers import clock_time
 from bondgraph.run.events.root_finding import POINTS, settle_levels
 from bondgraph.run.steppers.method import Method
@@ -21,7 +21,7 @@ def due(method: Method) -> Procedure:
     write = Procedure("due", {"c": "ptr"}, "double", internal=True)
     record = method.record(write)
     stop = record.get("stop")
-    end = stop - write.intrinsic("fabs", stop) * TOGETHER
+    end = stop - write.intrinsic("fabs", stop) * SAME_TIME
     earliest, nearest = write.local(float("inf")), write.local(float("inf"))
     with write.loop(record.get("clock_count")) as i:
         time = record.get("following")[i]
@@ -37,7 +37,7 @@ def due(method: Method) -> Procedure:
 def _beside(write: Procedure, record: Record, time: Temporary, side: float) -> Temporary:
     """The time on the clock of the formulas just before or after a break (see `ticks.Ticks`)."""
     on_clock = record.get("origin") + time
-    return on_clock + (write.intrinsic("fabs", on_clock) + record.get("span") * 1e-6) * (side * AHEAD)
+    return on_clock + (write.intrinsic("fabs", on_clock) + record.get("span") * 1e-6) * (side * BREAK_MARGIN)
 
 
 def flush(method: Method) -> Procedure:
@@ -55,7 +55,7 @@ def _together(write: Procedure, record: Record, first: Temporary) -> tuple[Tempo
     """When the ticks that are due with the next one, at `first`, are carried out, and up to when they are due with it."""
     t, following = record.get("t"), record.get("following")
     size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", first))
-    last, time = first + size * TOGETHER, write.local(t)
+    last, time = first + size * SAME_TIME, write.local(t)
     with write.loop(record.get("clock_count")) as i, write.when(following[i] <= last):
         time.set(write.intrinsic("maxnum", time.get(), following[i]))
     return time.get(), last
@@ -123,7 +123,7 @@ def started(method: Method) -> Procedure:
         following[i] = record.get("tick_offsets")[i]
         earliest.set(write.intrinsic("minnum", earliest.get(), following[i]))
     first = earliest.get()
-    with write.when(first < float("inf")), write.when(first <= write.intrinsic("fabs", first) * TOGETHER):
+    with write.when(first < float("inf")), write.when(first <= write.intrinsic("fabs", first) * SAME_TIME):
         write.call("carry_out_ticks", [write["c"], *_together(write, record, first)])
     write.give()
     return write

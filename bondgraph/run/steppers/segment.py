@@ -1,4 +1,7 @@
-"""What the driver asks of an integrator: legs between events, and nothing else."""
+"""What the driver asks of an integrator: legs between events, and nothing else.
+
+In the literature: a segment of integration.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
+from bondgraph.methods import MethodEntry
 from bondgraph.run.samples import NextPage
-
-STOP, EVENT, PAUSE, STIFF, FAILED, ROOM = "stop", "event", "pause", "stiff", "failed", "room"
+from bondgraph.run.status import Status
 
 
 @dataclass(frozen=True)
@@ -38,17 +41,16 @@ class Leg:
 
     Parameters
     ----------
-    status : why it ended: "stop" (time reached), "event", "pause" (go on by another call), "stiff", "failed", or
-        "room" (it has made room for more events: go on by another call).
+    status : why it ended.
     t, x, q : where it ended: time, states (n,), integrated powers (quadratures,).
     written : count of rows of samples that are filled; of the last page, where there were several.
     fired : transitions whose guards crossed zero upward at t.
-    reason : of a failure.
+    reason : of a failure, "kind: text".
     onset : of the leg that ends here, where an integrator settles events by itself; `held` : in how many rows of samples it has
         written the modes.
     """
 
-    status: str
+    status: Status
     t: float
     x: np.ndarray
     q: np.ndarray
@@ -109,8 +111,12 @@ class Integrator(Protocol):
 
 @dataclass(frozen=True)
 class Selection:
-    """Which integrator: solver and method; whether it is to say that the model is stiff."""
+    """Which method integrates; whether it is to report that the model is stiff."""
 
-    solver: str
-    method: str
+    entry: MethodEntry
     watch_stiffness: bool = False
+
+    @property
+    def method(self) -> str:
+        """Its name."""
+        return self.entry.name

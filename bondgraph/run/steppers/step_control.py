@@ -1,20 +1,18 @@
 """Between the steps of a method: how long the next is, whether one was good, and what must be looked at first.
 
 None of it touches a state, so that runs side by side share it with runs alone.
+
+In the literature: step size control by the local error.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.clock_schedule import TOGETHER
+from bondgraph.run.clock_schedule import SAME_TIME
 from bondgraph.run.events.root_finding import EPSILON
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.segment import HOPELESS, PATIENCE
-
-# What the loop answers.
-STOP, EVENT, PAUSE, STIFF, DOUBT, RENEW, SMALL, NOT_FINITE = 0, 1, 2, 3, 4, 5, -1, -2
-# What its parts answer besides: a step is to be attempted, was good, or the next is to be looked for.
-ATTEMPT, GOOD, AGAIN = 20, 21, 22
 
 GROW = 6.0
 """Factor by which a step grows at most."""
@@ -30,13 +28,13 @@ def _tick(write: Procedure, record: Record) -> None:
     following = write.call("due", [write["c"]], "double")
     t, stop = record.get("t"), record.get("stop")
     size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", following))
-    inside = following < stop - write.intrinsic("fabs", stop) * TOGETHER
-    with write.when((following - t <= size * TOGETHER) & inside):
+    inside = following < stop - write.intrinsic("fabs", stop) * SAME_TIME
+    with write.when((following - t <= size * SAME_TIME) & inside):
         record.set("is_landing", 0)
         jumped = write.call("tick", [write["c"], following], "i64")
         with write.when(jumped.equals(1)):
-            write.give(EVENT)
-        write.give(AGAIN)
+            write.give(Status.EVENT)
+        write.give(Status.RETRY)
 
 
 def _endless(write: Procedure, record: Record) -> None:
@@ -44,11 +42,11 @@ def _endless(write: Procedure, record: Record) -> None:
     loop pauses."""
     steps, most = record.get("steps"), record.get("most")
     with write.when(steps > most):
-        write.give(PAUSE)
+        write.give(Status.PAUSE)
     with write.when(steps >= PATIENCE):
         way = record.get("t") / record.get("span") * write.real(most) * HOPELESS
         with write.when(way <= write.real(steps)):
-            write.give(PAUSE)
+            write.give(Status.PAUSE)
 
 
 def proposed(method: Method) -> Procedure:
@@ -58,9 +56,9 @@ def proposed(method: Method) -> Procedure:
     t, stop = record.get("t"), record.get("stop")
     with write.when(stop - t <= write.select(record.get("steps") > 0, tiny_of(write, t), 0.0)):
         record.set("t", stop)
-        write.give(STOP)
+        write.give(Status.STOP)
     with write.when(record.get("tried") >= record.get("budget")):
-        write.give(PAUSE)
+        write.give(Status.PAUSE)
     _endless(write, record)
     record.count("tried")
     record.set("horizon", stop)
@@ -74,7 +72,7 @@ def proposed(method: Method) -> Procedure:
     record.set("trial", h)
     record.set("target", write.select(land, t + h, write.select(last, horizon, t + h)))
     record.set("is_last", write.select(last, 1, 0, "i64"))
-    write.give(ATTEMPT)
+    write.give(Status.ATTEMPT)
     return write
 
 
@@ -84,7 +82,7 @@ def judged(method: Method) -> Procedure:
     record, error = method.record(write), write["error"]
     h, finite, tiny = record.get("trial"), (error * 0.0).equals(0.0), tiny_of(write, record.get("t"))
     with write.when((error <= 1.0) | (record.get("is_landing").equals(1) & finite)):
-        write.give(GOOD)
+        write.give(Status.ACCEPT)
     record.set("is_landing", 0)
     factor = write.intrinsic("maxnum", _SHRINK, _SAFE / method.root(write, error))
     record.set("h", h * write.select(finite, factor, _SHRINK))
@@ -93,14 +91,14 @@ def judged(method: Method) -> Procedure:
     record.count("doubts")
     with write.when(~(record.get("h") > tiny + 1e-300)):
         with write.when(record.get("cornered").equals(1)):
-            write.give(write.select(finite, SMALL, NOT_FINITE, "i64"))
+            write.give(write.select(finite, Status.STEP_TOO_SMALL, Status.NOT_FINITE, "i64"))
         record.set("cornered", 1)
         record.set("h", record.get("h") * _ANOTHER)
         record.set("doubts", record.get("patience"))
     with write.when(record.get("doubts") >= record.get("patience")):
         record.set("doubts", 0)
-        write.give(DOUBT)
-    write.give(AGAIN)
+        write.give(Status.DOUBT)
+    write.give(Status.RETRY)
     return write
 
 
@@ -114,10 +112,10 @@ def lengthened(method: Method) -> Procedure:
     longer = write.intrinsic("maxnum", record.get("h"), h * factor)
     record.set("h", write.select(record.get("is_last").equals(1), longer, h * factor))
     with write.when(write["stiff"].equals(1)):
-        write.give(STIFF)
+        write.give(Status.STIFF)
     with write.when((record.get("steps") >= record.get("renewal")) | (record.get("noisy") > _STALE)):
-        write.give(RENEW)
-    write.give(AGAIN)
+        write.give(Status.RENEW)
+    write.give(Status.RETRY)
     return write
 
 

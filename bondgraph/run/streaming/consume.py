@@ -10,8 +10,8 @@ from bondgraph.run.hybrid import Hybrid
 from bondgraph.run.program import Program
 from bondgraph.run.streaming.energy_account import RunningAccount
 from bondgraph.run.streaming.quantities import ChosenQuantities
-from bondgraph.run.validation.judge import stride_of
-from bondgraph.run.validation.lost_solution import LossSearch, energies_at
+from bondgraph.run.validation.checked_result import check_stride
+from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at
 
 PROBES = 16
 """Samples whose states stay, for what is to be said of a run that cannot be trusted."""
@@ -45,7 +45,7 @@ class Taking:
         self._own = np.isin(settings.times, since)
         self._all = bool(self._own.all())
         self._stay = _staying(program, self._own)
-        self._search = LossSearch(program, settings.p, settings.rtol)
+        self._search = SolutionCheck(program, settings.p, settings.rtol)
         self.account = RunningAccount(program, settings.p, run.log, run.start_energies, len(since))
 
     def take(self, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
@@ -83,7 +83,7 @@ class Taking:
 
     def finish(self) -> int:
         """After the last sample: end the run before what is lost, if anything is; so many of the samples hold."""
-        lost = self._search.found()
+        lost = self._search.result()
         if lost is None:
             return self.seen
         self._run.end_before(lost)
@@ -115,5 +115,5 @@ def _staying(program: Program, own: np.ndarray) -> np.ndarray:
     stay, asked = np.zeros(len(own), dtype=bool), np.flatnonzero(own)
     stay[asked[np.linspace(0, len(asked) - 1, PROBES).astype(int)]] = True
     if program.closing is not None and program.closing.owners:
-        stay[:: stride_of(len(own))] = True
+        stay[:: check_stride(len(own))] = True
     return stay

@@ -1,7 +1,7 @@
-"""The matrix of the constraints of a program, A = J M^-1 J^T, along a run: samples in; its entries, and its eigenvalues, out.
+"""Evaluate the constraint (Delassus) matrix A = J M^-1 J^T of a program along a run, and its eigenvalues.
 
-Bodies that no constraint ties to others have a part of the matrix for themselves, so that many mechanisms side by side cost as
-much as one after the other; and of long runs so many samples are looked at at a time that memory does not grow with them.
+Bodies that no constraint ties to others have a diagonal block of their own, so that mechanisms side by side cost as much as one
+after the other. A long run is evaluated in pieces, so that memory does not grow with its samples.
 """
 
 from __future__ import annotations
@@ -13,40 +13,81 @@ import numpy as np
 
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import Program
-from bondgraph.run.validation.blocks import Island, islands
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixBlock:
+    """Rows and columns (n,) that have entries with each other and with no others: their places among all; which entries (e,) of
+    the matrix are theirs, and the rows and columns of these among the places; all ascending."""
+
+    indices: np.ndarray
+    entries: np.ndarray
+    row_indices: np.ndarray
+    column_indices: np.ndarray
+
+    def dense_of(self, entries: np.ndarray) -> np.ndarray:
+        """Matrices (k, n, n) of it, of all entries (k, all)."""
+        n = len(self.indices)
+        matrices = np.zeros((len(entries), n, n))
+        matrices[:, self.row_indices, self.column_indices] = entries[:, self.entries]
+        return matrices
+
+
+def diagonal_blocks(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixBlock, ...]:
+    """Those of a matrix (n, n) with these entries (e,)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
+    count, block_of_index = connected_components(graph, directed=False)
+    index_in_block, block_of_entry = np.empty(n, dtype=int), block_of_index[rows]
+    indices, entries = _grouped(block_of_index, count), _grouped(block_of_entry, count)
+    for members in indices:
+        index_in_block[members] = np.arange(len(members))
+    return tuple(
+        MatrixBlock(members, block_entries, index_in_block[rows[block_entries]], index_in_block[columns[block_entries]])
+        for members, block_entries in zip(indices, entries, strict=True)
+    )
+
+
+def _grouped(numbers: np.ndarray, count: int) -> list[np.ndarray]:
+    """Return the indices at which each of the numbers 0 ... count - 1 stands."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.searchsorted(numbers[order], np.arange(1, count))) if count else []
+
 
 SHARE = 0.3
 """Part of the largest component of a null vector from which a constraint has a share in it."""
 
-ROOM = 4_000_000
+MAX_NUMBERS = 4_000_000
 """Numbers in the matrices that are there at a time."""
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes:
-    """What rows are measured by, 1 over it (n,), and the sign that makes the diagonal positive (n,)."""
+class RowScaling:
+    """Scale of every row, 1 over its size (n,), and the sign that makes the diagonal positive (n,)."""
 
     scale: np.ndarray
     signs: np.ndarray
 
-    def scaled(self, matrices: np.ndarray, places: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def scaled(self, matrices: np.ndarray, indices: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Matrices (k, n, n) of these places, symmetric and without units."""
-        scale, signs = self.scale[places], self.signs[places]
+        scale, signs = self.scale[indices], self.signs[indices]
         scaled = (signs * scale)[:, None] * matrices * scale
         return (scaled + scaled.transpose(0, 2, 1)) / 2.0
 
 
-class ClosingMatrix:
+class ConstraintMatrix:
     """The matrix of the constraints of a program at fixed parameters, along a run; times are those since its `origin`, s."""
 
     def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0):
         assert program.closing is not None and program.closures is not None
         self.closing, self.kernel, self.bound = program.closing, program.closures, Bound(program, p, origin)
         self.rows, self.columns = np.array(self.closing.pattern, dtype=int).reshape(-1, 2).T
-        self.islands = islands(len(self.closing.owners), self.rows, self.columns)
-        self.whole = Island(np.arange(len(self.closing.owners)), np.arange(len(self.rows)), self.rows, self.columns)
+        self.blocks = diagonal_blocks(len(self.closing.owners), self.rows, self.columns)
+        self.full = MatrixBlock(np.arange(len(self.closing.owners)), np.arange(len(self.rows)), self.rows, self.columns)
 
-    def along(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def at_samples(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Entries of A (k, entries), and of rows that repeat others the right sides, and what is left, at samples (k, ...)."""
         values = self.kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)[:, len(self.closing.flows) :]
         entries, count = len(self.rows), len(self.closing.repeating)
@@ -54,34 +95,34 @@ class ClosingMatrix:
 
     def diagonals(self, entries: np.ndarray) -> np.ndarray:
         """Of the matrices with these entries (k, n)."""
-        found = np.zeros((len(entries), len(self.closing.owners)))
-        own = np.flatnonzero(self.rows == self.columns)
-        found[:, self.rows[own]] = entries[:, own]
-        return found
+        diagonals = np.zeros((len(entries), len(self.closing.owners)))
+        on_diagonal = np.flatnonzero(self.rows == self.columns)
+        diagonals[:, self.rows[on_diagonal]] = entries[:, on_diagonal]
+        return diagonals
 
-    def eigenvalues(self, entries: np.ndarray, sizes: Sizes) -> np.ndarray:
-        """Of the matrices with these entries, measured by `sizes`, (k, n), ascending."""
-        found = np.empty((len(entries), len(self.closing.owners)))
-        for part in self.islands:
-            many = max(1, ROOM // len(part.places) ** 2)
-            for first in range(0, len(entries), many):
-                some = slice(first, first + many)
-                matrices = sizes.scaled(part.dense(entries[some]), part.places)
-                found[some, part.places] = np.linalg.eigvalsh(matrices)
-        found.sort(axis=1)
-        return found
+    def eigenvalues(self, entries: np.ndarray, scaling: RowScaling) -> np.ndarray:
+        """Of the matrices with these entries, measured by `scaling`, (k, n), ascending."""
+        eigenvalues = np.empty((len(entries), len(self.closing.owners)))
+        for part in self.blocks:
+            count = max(1, MAX_NUMBERS // len(part.indices) ** 2)
+            for first in range(0, len(entries), count):
+                samples = slice(first, first + count)
+                matrices = scaling.scaled(part.dense_of(entries[samples]), part.indices)
+                eigenvalues[samples, part.indices] = np.linalg.eigvalsh(matrices)
+        eigenvalues.sort(axis=1)
+        return eigenvalues
 
     def contradictions(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What is left of the accelerations of constraints that repeat others, as a part of these, (k,), and where, (k, rows)."""
-        entries, right, left = self.along(t, x, m)
+        """Return the residual accelerations of constraints that repeat others, as a part of these, (k,), and where, (k, rows)."""
+        entries, right_side, residual = self.at_samples(t, x, m)
         sizes = np.sqrt(np.abs(self.diagonals(entries)[:, list(self.closing.repeating)]))
-        left, right = np.abs(left / sizes), np.abs(right / sizes)
+        residual, right_side = np.abs(residual / sizes), np.abs(right_side / sizes)
         # At rest there is no acceleration to compare with; what is stored gives the size, in times of a second.
         stored = [np.abs(self.bound.energies(float(a), b, c)).sum() for a, b, c in zip(t, x, m, strict=True)]
         floor = 1e-6 * np.sqrt(np.array(stored)) + 1e-300
-        return np.linalg.norm(left, axis=1) / np.maximum(np.linalg.norm(right, axis=1), floor), left
+        return np.linalg.norm(residual, axis=1) / np.maximum(np.linalg.norm(right_side, axis=1), floor), residual
 
-    def owners(self, places: Sequence[int], shares: np.ndarray) -> tuple[str, ...]:
+    def owners(self, rows: Sequence[int], shares: np.ndarray) -> tuple[str, ...]:
         """Elements of the rows with a share."""
         large = shares > SHARE * shares.max(initial=0.0)
-        return tuple(dict.fromkeys(self.closing.owners[k] for k, own in zip(places, large, strict=True) if own))
+        return tuple(dict.fromkeys(self.closing.owners[k] for k, is_large in zip(rows, large, strict=True) if is_large))

@@ -1,5 +1,4 @@
-"""What a run has lost on its way: samples in, all at once or bit by bit; the first at which a value is not finite, or solves its
-equations no more, out."""
+"""Find the first sample of a run at which a value is not finite, or no longer solves its equations."""
 
 from __future__ import annotations
 
@@ -10,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.run.program import NewtonLoop, Program
-from bondgraph.run.validation.doubts import FAR
+from bondgraph.run.validation.concerns import FAR
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
-FLAT = 1e-6
+NEWTON_ROUNDING = 1e-6
 """Part of an unknown to which rounding leaves Newton's method where a curve is flat."""
 
-ZERO = 1e-6
+ZERO_RATIO = 1e-6
 """Part of the guess for an unknown below which it is zero, and what is left of it is rounding of the formulas."""
 
 
@@ -34,14 +33,14 @@ class LostSolution:
     x: np.ndarray
 
 
-def first_lost(
+def find_lost_solution(
     program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, rtol: float
 ) -> LostSolution | None:
     """The first of the samples at t (k,) at which states x (k, n), integrated powers q (k, powers), energies, powers or rates
     are not finite, or Newton's method has not reached the solution of an algebraic loop; None if there is none."""
-    search = LossSearch(program, p, rtol)
+    search = SolutionCheck(program, p, rtol)
     search.see(t, x, m, q, energies_at(program, t, p, x, m))
-    return search.found()
+    return search.result()
 
 
 def energies_at(program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -55,20 +54,20 @@ def _computed(kernel: Kernel | None, t: np.ndarray, p: np.ndarray, x: np.ndarray
 
 
 def _is_finite(values: np.ndarray) -> bool:
-    """Whether all are: then their sum mostly is, which is soon told."""
+    """Return True if all values are finite; the sum is a quick test."""
     return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
 
 
-class LossSearch:
-    """`first_lost` of samples that come bit by bit."""
+class SolutionCheck:
+    """`find_lost_solution` of samples that come bit by bit."""
 
     def __init__(self, program: Program, p: np.ndarray, rtol: float):
         self._program, self._p, self._seen = program, p, 0
         self._broken: LostSolution | None = None
-        self._loops = [_Astray(loop, max(FAR * rtol, FLAT)) for loop in program.loops]
+        self._loops = [_LoopCheck(loop, max(FAR * rtol, NEWTON_ROUNDING)) for loop in program.loops]
 
     def see(self, t: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, energies: np.ndarray) -> LostSolution | None:
-        """The samples that follow: as for `first_lost`, with their energies (k, storages), J.
+        """The samples that follow: as for `find_lost_solution`, with their energies (k, storages), J.
 
         Returns the first of all at which a value is not finite, if it is known by now."""
         if len(t):
@@ -78,22 +77,22 @@ class LossSearch:
         self._seen += len(t)
         return self._broken
 
-    def found(self) -> LostSolution | None:
+    def result(self) -> LostSolution | None:
         """The first that is lost; None if there is none."""
-        lost = [self._broken, *(loop.found() for loop in self._loops)]
+        lost = [self._broken, *(loop.result() for loop in self._loops)]
         return min((one for one in lost if one is not None), key=lambda one: one.sample, default=None)
 
     def _not_finite(
         self, t: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, energies: np.ndarray
     ) -> LostSolution | None:
-        program, found = self._program, list[LostSolution]()
+        program, losses = self._program, list[LostSolution]()
 
         def look(values: np.ndarray, what: str, names: tuple[str, ...]) -> None:
             if not _is_finite(values):
                 k, i = np.argwhere(~np.isfinite(values))[0]
                 name = names[i] if i < len(names) else program.layout.label("x", int(i))
                 of = f'{what} of "{name}"' if name else what
-                found.append(LostSolution(self._seen + int(k), "not finite", f"{of} is not finite", name, x[k].copy()))
+                losses.append(LostSolution(self._seen + int(k), "not finite", f"{of} is not finite", name, x[k].copy()))
 
         with np.errstate(all="ignore"):
             look(x, "the state", ())
@@ -101,10 +100,10 @@ class LossSearch:
             look(_computed(program.powers, t, self._p, x, m), "the power", program.power_names)
             look(q, "the work", program.power_names)
             look(_computed(program.rates, t, self._p, x, m), "the rate", ())
-        return min(found, key=lambda lost: lost.sample, default=None)
+        return min(losses, key=lambda lost: lost.sample, default=None)
 
 
-class _Astray:
+class _LoopCheck:
     """Samples at which the steps that are taken at every evaluation of a loop leave a further one, of a part of the largest
     unknown that the `tolerance` does not allow; one that is zero has no part."""
 
@@ -115,24 +114,24 @@ class _Astray:
         self._suspects: list[tuple[int, np.ndarray, np.ndarray]] = []
 
     def _allowed(self) -> np.ndarray:
-        return self._tolerance * np.fmax(self._sizes, ZERO * np.array(self._loop.near))
+        return self._tolerance * np.fmax(self._sizes, ZERO_RATIO * np.array(self._loop.near))
 
     def see(self, first: int, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
         """Samples from the number `first` on. Unknowns may grow, and excuse what is suspect now; but a sample that is further off
         in no unknown than those before it is excused with them."""
-        loop, places, before = self._loop, list(self._loop.states), x
+        loop, indices, before = self._loop, list(self._loop.states), x
         x = x.copy()
         for _ in range(loop.steps):
             with np.errstate(all="ignore"):
-                x[:, places] += loop.kernel.many(t, x, p, m)[:, len(places) :]
-                further = np.abs(loop.kernel.many(t, x, p, m)[:, len(places) :])
-        self._sizes = np.fmax(self._sizes, np.fmax.reduce(np.abs(x[:, places]), axis=0, initial=0.0))
+                x[:, indices] += loop.kernel.many(t, x, p, m)[:, len(indices) :]
+                further = np.abs(loop.kernel.many(t, x, p, m)[:, len(indices) :])
+        self._sizes = np.fmax(self._sizes, np.fmax.reduce(np.abs(x[:, indices]), axis=0, initial=0.0))
         ahead = np.fmax.accumulate(np.vstack([self._furthest, further]), axis=0)
         self._furthest = ahead[-1]
         suspect = np.any(further > self._allowed(), axis=1) & np.any(further > ahead[:-1], axis=1)
         self._suspects += [(first + int(k), further[k], before[k].copy()) for k in np.flatnonzero(suspect)]
 
-    def found(self) -> LostSolution | None:
+    def result(self) -> LostSolution | None:
         """The first of them, with what the unknowns have grown to; None if there is none."""
         allowed, named = self._allowed(), ", ".join(self._loop.elements)
         reason = f"Newton's method has lost the solution of the algebraic loop through {named}"

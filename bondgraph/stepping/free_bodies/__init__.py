@@ -1,8 +1,11 @@
-"""Many free bodies that touch anywhere: a graph with shapes in; steps of time with impact and Coulomb friction out.
+"""Nonsmooth contact dynamics (NSCD) of many free bodies with shapes: time steps with impact and Coulomb friction.
 
-For few contacts with laws of their own, and for what is jointed, see `bondgraph.compile_model` and `bondgraph.stepping`.
+For few contacts with their own laws, and for jointed bodies, see `bondgraph.compile_model` and `bondgraph.stepping`.
 """
 
-from bondgraph.stepping.free_bodies.run import Pile, PileResult, pile
+from bondgraph.stepping.free_bodies.run import FreeBodyResult, FreeBodyStepper, free_body_stepper
+from screws.renamed import answer_old_names
 
-__all__ = ["Pile", "PileResult", "pile"]
+__all__ = ["FreeBodyStepper", "FreeBodyResult", "free_body_stepper"]
+
+answer_old_names(__name__)

@@ -1,8 +1,7 @@
-"""A compiled graph of free bodies in -> where each body's pose, momentum and twist lie, and the inertias, out.
+"""Free bodies of a compiled graph: state indices of their poses and momenta, and their inertias.
 
-A body is free where its twist follows from its own momentum and pose alone: T_0_0_b = Ad(H) M^-1 P_b. Whether that holds is
-tried.
-"""
+A body is free where its twist follows from its own momentum and pose alone, T_0_0_b = Ad(H) M^-1 P_b, which is tested
+numerically."""
 
 from __future__ import annotations
 
@@ -24,27 +23,27 @@ __all__ = ["Bodies", "Placement", "adjoint", "free_bodies", "matrices_of"]
 
 @dataclass(frozen=True, eq=False)
 class Bodies:
-    """All bodies that may collide, by number; the first `free` of them are free."""
+    """Bodies that may collide, by number; the first `free` of them are free."""
 
     colliders: tuple[Collider, ...]
     free: int
     pose: np.ndarray
-    """Places in x of the poses of the free bodies, (free, 7)."""
+    """Indices in x of the poses of the free bodies, (free, 7)."""
     momentum: np.ndarray
-    """Places in x of their momenta, (free, 6)."""
+    """Indices in x of their momenta, (free, 6)."""
     M: np.ndarray
     """Inertias in body coordinates, (free, 6, 6)."""
     inverse: np.ndarray
-    """Their inverses."""
+    """Inverses of the inertias."""
     mass: np.ndarray
-    """(free,), kg."""
+    """Masses, (free,), kg."""
     centre: np.ndarray
     """Centres of mass in body coordinates, (free, 3), m."""
 
 
 @dataclass
 class Placement:
-    """Where all bodies are, and how they move, in the world."""
+    """Poses and twists of all bodies in the world: R (n, 3, 3), p (n, 3), T (n, 6)."""
 
     R: np.ndarray
     p: np.ndarray
@@ -52,7 +51,7 @@ class Placement:
 
 
 def adjoint(R: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Ad(H) of poses (n, 3, 3) and (n, 3), (n, 6, 6)."""
+    """Return Ad(H) (n, 6, 6) of poses (n, 3, 3) and (n, 3)."""
     out = np.zeros((len(R), 6, 6))
     out[:, :3, :3] = out[:, 3:, 3:] = R
     out[:, 3:, :3] = np.matmul(cross_matrices(p), R)
@@ -60,29 +59,28 @@ def adjoint(R: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def cross_matrices(v: np.ndarray) -> np.ndarray:
-    """v x of vectors (n, 3), as matrices (n, 3, 3)."""
+    """Return the cross-product matrices (n, 3, 3) of vectors (n, 3)."""
     out = np.zeros((len(v), 3, 3))
     out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
     return out - np.swapaxes(out, 1, 2)
 
 
 def matrices_of(q: np.ndarray) -> np.ndarray:
-    """Rotations (n, 3, 3) of unit quaternions (n, 4), real part first."""
+    """Return rotations (n, 3, 3) of unit quaternions (n, 4), real part first."""
     w, v = q[:, 0], q[:, 1:]
     outer = v[:, :, None] * v[:, None, :]
     return (w * w - np.einsum("ni,ni->n", v, v))[:, None, None] * np.eye(3) + 2.0 * (outer + w[:, None, None] * cross_matrices(v))
 
 
 def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> Bodies:
-    """The bodies of all collisions of a model, the free ones first.
+    """Return the bodies of all collisions of a model, the free ones first.
 
-    Raises `ModelError` E549 for graphs without collisions, with constraints or switches, or where a body does not move by its own
-    momentum alone.
-    """
+    Raises `ModelError` E549 for graphs without collisions, with constraints or switches, or where other states move a body than
+    its own momentum."""
     model, layout = compiled.model, compiled.program.layout
     _refuse(model)
-    known = {body.path: body for collisions in model.collisions for body in collisions.bodies}
-    ordered = sorted(known.values(), key=lambda body: body.momentum is None)
+    by_path = {body.path: body for collisions in model.collisions for body in collisions.bodies}
+    ordered = sorted(by_path.values(), key=lambda body: body.momentum is None)
     free = [body for body in ordered if body.momentum is not None]
     for body in free:
         assert body.momentum is not None
@@ -116,13 +114,13 @@ def _refuse(model: Model) -> None:
 def _inverse_inertias(
     compiled: Compiled, free: list[Collider], pose: np.ndarray, momentum: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray
 ) -> np.ndarray:
-    """M^-1 (n, 6, 6) in body coordinates, from the twists that unit momenta give."""
+    """Return M^-1 (n, 6, 6) in body coordinates, from the twists by unit momenta."""
     if not free:
         return np.zeros((0, 6, 6))
     layout, bound = compiled.program.layout, Bound(compiled.program, p)
     at = np.array([np.arange(6) + layout[body.twist].start for body in free])
-    R, place = matrices_of(x[pose[:, :4]]), x[pose[:, 4:]]
-    to_body = np.linalg.inv(adjoint(R, place))
+    R, origin = matrices_of(x[pose[:, :4]]), x[pose[:, 4:]]
+    to_body = np.linalg.inv(adjoint(R, origin))
 
     def twists(momenta: np.ndarray) -> np.ndarray:
         moved = x.copy()
@@ -130,11 +128,11 @@ def _inverse_inertias(
         return np.matmul(to_body, bound.outputs(0.0, moved, m)[at][..., None])[..., 0]
 
     unit = np.stack([twists(np.broadcast_to(row, (len(free), 6))) for row in np.eye(6)], axis=2)
-    # Momenta of one body must not move another, and none must move by what is no momentum: tried with all different.
+    # Momenta of one body must not move another, and nothing else must move a body: tested with different momenta.
     some = np.linspace(0.3, 1.7, 6 * len(free)).reshape(-1, 6) * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
-    expected, found = np.matmul(unit, some[..., None])[..., 0], twists(some)
+    expected, actual = np.matmul(unit, some[..., None])[..., 0], twists(some)
     size = np.matmul(np.abs(unit), np.abs(some)[..., None])[..., 0]
-    off = np.any(np.abs(found - expected) > 1e-6 * size, axis=1)
+    off = np.any(np.abs(actual - expected) > 1e-6 * size, axis=1)
     if off.any():
         body = free[int(np.argmax(off))]
         raise refusal("E549", f'"{body.path}" does not move by its own momentum alone', _CURE, about=compiled.model.name)

@@ -1,16 +1,19 @@
-"""Contacts of many bodies, with how each moves under their forces, in -> impulses and velocities that fit all of them, out.
+"""Projected Gauss-Seidel method for the contacts of many bodies: impulses and velocities with unilateral contact and friction.
 
-At contact k with the relative velocity u = J v + b (normal first), impulses r and friction mu (Signorini and Coulomb):
+At contact k with the relative velocity u = J v + b (normal first), impulses r and friction mu obey the complementarity conditions
+of Signorini and Coulomb:
 
     0 <= r_n  _|_  u_n >= 0        |r_t| <= mu r_n, and against u_t with |r_t| = mu r_n where it slips
 
-Solved contact by contact, each with what the others leave it, until a sweep changes no velocity by more than a tolerance
-(nonsmooth contact dynamics: Moreau 1988, Jean 1999; the steps are projections, de Saxce and Feng 1998). A sweep is machine
-code, and costs some 100 ns a contact. Matrices of all contacts are never put together.
+They are solved contact by contact, with the latest velocities, until a sweep changes no velocity by more than a tolerance
+(nonsmooth contact dynamics: Moreau 1988, Jean 1999; the steps are projections, de Saxce and Feng 1998). A sweep is machine code,
+and costs some 100 ns a contact. The matrix of all contacts is never assembled.
 
-Sweeps carry news from one body to the next, so that high stacks and heavy bodies on light ones would need very many. After
-`PLAIN` of them, each therefore begins ahead of where the last one ended, on the line from the one before (Nesterov 1983), and
-from its end itself where that had gone too far (O'Donoghue and Candes 2015).
+A sweep propagates impulses from one body to the next, so that high stacks and heavy bodies on light ones would need very many.
+After `PLAIN` sweeps, each therefore begins at an extrapolation of the last two (Nesterov 1983), with a restart where that goes
+too far (O'Donoghue and Candes 2015).
+
+In the literature: nonlinear Gauss-Seidel, nonsmooth contact dynamics (NSCD).
 """
 
 from __future__ import annotations
@@ -27,29 +30,29 @@ from bondgraph.emit.kernel import address_of
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
 
-__all__ = ["Contacts", "Impulses", "settle"]
+__all__ = ["Contacts", "Impulses", "solve_contacts"]
 
 PLAIN = 40
-"""Sweeps that begin where the last one ended; most steps need fewer."""
-GROWN, TIMID = 10.0, 1e-2
-"""Where changes grow to so many times the least, what friction leaves has no slope to go down: back to the least, and half as far
-ahead, until that is next to nothing."""
+"""Sweeps without acceleration; most steps need fewer."""
+MAX_GROWTH, MIN_SHARE = 10.0, 1e-2
+"""Growth of changes over the least from which the iteration returns to the least and halves the extrapolation, since friction has
+no descent direction; smallest extrapolation."""
 
 
 @dataclass(frozen=True)
 class Contacts:
-    """Rows of k contacts between bodies whose twists are v (bodies, 6)."""
+    """Rows of k contacts between bodies with twists v (bodies, 6)."""
 
     bodies: np.ndarray
-    """Which two, (k, 2) integers."""
+    """Numbers of both bodies, (k, 2) integers."""
     J: np.ndarray
-    """d u / d v of both, (k, 3, 12): normal and two tangents."""
+    """Jacobian d u / d v of both, (k, 3, 12): normal and two tangents."""
     response: np.ndarray
-    """What an impulse along each row does to the twists of both, (k, 3, 12): M^-1 J^T; zero for bodies that nothing moves."""
+    """Changes of both twists by a unit impulse along each row, M^-1 J^T, (k, 3, 12); zero for fixed bodies."""
     b: np.ndarray
-    """What is added to u, (k, 3), m/s: gap over step, or restitution."""
+    """Offset of u, (k, 3), m/s: gap over step, or restitution."""
     friction: np.ndarray
-    """Coefficients (k,)."""
+    """Friction coefficients (k,)."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +65,10 @@ class Impulses:
     sweeps: int
 
 
-def settle(contacts: Contacts, twists: np.ndarray, guess: np.ndarray, tolerance: float, most: int) -> Impulses:
-    """Impulses and twists that fit, from twists (bodies, 6) without contact and a guess of the impulses (k, 3).
+def solve_contacts(contacts: Contacts, twists: np.ndarray, guess: np.ndarray, tolerance: float, most: int) -> Impulses:
+    """Solve for impulses and twists, from twists (bodies, 6) without contact and a guess of the impulses (k, 3).
 
-    It stops when a whole sweep changes no relative velocity by more than `tolerance`, m/s, or after `most` sweeps.
+    It stops when a sweep changes no relative velocity by more than `tolerance`, m/s, or after `most` sweeps.
     """
     count = len(contacts.friction)
     r = np.ascontiguousarray(guess, dtype=float).copy()
@@ -73,9 +76,9 @@ def settle(contacts: Contacts, twists: np.ndarray, guess: np.ndarray, tolerance:
     for side in range(2):
         moved = np.einsum("kji,kj->ki", contacts.response[:, :, 6 * side : 6 * side + 6], r)
         np.add.at(v, contacts.bodies[:, side], moved)
-    own = np.matmul(contacts.J, np.swapaxes(contacts.response, 1, 2))
-    across, mixed = own[:, 1, 1] + own[:, 2, 2], own[:, 1, 1] * own[:, 2, 2] - own[:, 1, 2] * own[:, 2, 1]
-    stiff = np.stack([own[:, 0, 0], 0.5 * (across + np.sqrt(np.maximum(across**2 - 4.0 * mixed, 0.0)))], axis=1)
+    local = np.matmul(contacts.J, np.swapaxes(contacts.response, 1, 2))
+    trace, determinant = local[:, 1, 1] + local[:, 2, 2], local[:, 1, 1] * local[:, 2, 2] - local[:, 1, 2] * local[:, 2, 1]
+    stiff = np.stack([local[:, 0, 0], 0.5 * (trace + np.sqrt(np.maximum(trace**2 - 4.0 * determinant, 0.0)))], axis=1)
     arrays = (
         np.ascontiguousarray(contacts.bodies, dtype=np.int64),
         *(np.ascontiguousarray(a, dtype=float) for a in (contacts.J, contacts.response, stiff, contacts.b, contacts.friction)),
@@ -83,26 +86,26 @@ def settle(contacts: Contacts, twists: np.ndarray, guess: np.ndarray, tolerance:
         v,
         np.zeros(2),
     )
-    places, told = [address_of(array) for array in arrays], arrays[-1]
-    _function()(count, *places, min(most, PLAIN), tolerance)
-    sweeps, change, ahead, boldest = int(told[1]), float(told[0]), 1.0, 1.0
+    addresses, status = [address_of(array) for array in arrays], arrays[-1]
+    _function()(count, *addresses, min(most, PLAIN), tolerance)
+    sweeps, change, momentum, largest_share = int(status[1]), float(status[0]), 1.0, 1.0
     ended = best = (r.copy(), v.copy())
     least = change
     while change > tolerance and sweeps < most:
         begun = r.copy()
-        _function()(count, *places, 1, tolerance)
-        sweeps, change = sweeps + 1, float(told[0])
+        _function()(count, *addresses, 1, tolerance)
+        sweeps, change = sweeps + 1, float(status[0])
         before, ended = ended, (r.copy(), v.copy())
         if change < least:
             least, best = change, ended
-        elif change > GROWN * least and boldest > TIMID:
-            boldest, ahead, ended = 0.5 * boldest, 1.0, best
+        elif change > MAX_GROWTH * least and largest_share > MIN_SHARE:
+            largest_share, momentum, ended = 0.5 * largest_share, 1.0, best
             r[:], v[:] = best
             continue
         if np.vdot(r - begun, r - before[0]) < 0.0:
-            ahead = 1.0
-        following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * ahead * ahead))
-        share, ahead = min((ahead - 1.0) / following, boldest), following
+            momentum = 1.0
+        next_momentum = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum * momentum))
+        share, momentum = min((momentum - 1.0) / next_momentum, largest_share), next_momentum
         r += share * (r - before[0])  # twists are linear in impulses
         v += share * (v - before[1])
     return Impulses(*ended, change, sweeps)
@@ -116,26 +119,26 @@ def _function() -> ctypes._CFunctionType:
 
 @once
 def machine_code() -> Library:
-    """The sweeps as machine code."""
+    """Return the sweeps as machine code."""
     return compile_written(procedures)
 
 
 def procedures() -> list[Procedure]:
-    """The sweeps."""
-    return [_settle()]
+    """Return the procedures of the sweeps."""
+    return [_sweeps()]
 
 
-def _settle() -> Procedure:
-    arrays = ("bodies", "J", "response", "stiff", "b", "friction", "r", "v", "told")
+def _sweeps() -> Procedure:
+    arrays = ("bodies", "J", "response", "stiff", "b", "friction", "r", "v", "status")
     write = Procedure("settle", {"count": "i64", **dict.fromkeys(arrays, "ptr noalias"), "most": "i64", "tolerance": "double"})
-    done, told = write.local(0, "i64"), write["told"]
+    done, status = write.local(0, "i64"), write["status"]
     change = write.local(0.0)
     with write.repeat() as (_, out):
         change.set(0.0)
         with write.loop(write["count"]) as k:
             _contact(write, k, change)
         done.set(done.get() + 1)
-        told[0], told[1] = change.get(), write.real(done.get())
+        status[0], status[1] = change.get(), write.real(done.get())
         with write.when((change.get() <= write["tolerance"]) | (done.get() >= write["most"])):
             write.jump(out)
     write.give()
@@ -143,7 +146,7 @@ def _settle() -> Procedure:
 
 
 def _contact(write: Procedure, k: Temporary, change: object) -> None:
-    """One contact with the velocities that all others leave it: first the normal, then both tangents together."""
+    """Write the update of one contact at the latest velocities: first the normal, then both tangents together."""
     twists = [write["v"].at(write["bodies"].load(k * 2 + side, "i64") * 6) for side in range(2)]
     J, response = write["J"].at(k * 36), write["response"].at(k * 36)
     r, b, stiff = write["r"].at(k * 3), write["b"].at(k * 3), write["stiff"].at(k * 2)

@@ -1,4 +1,4 @@
-"""A graph of free bodies with shapes in -> its steps of time, and their course as a result by name with its account, out."""
+"""Runs of free bodies with shapes in time steps, with their result and energy account."""
 
 from __future__ import annotations
 
@@ -19,66 +19,68 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.records import Events
 from bondgraph.run.results.energy_account import Ledger
-from bondgraph.run.results.failure import Doubt, Failure
+from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result, Statistics
 from bondgraph.run.settings import number
 from bondgraph.stepping.free_bodies.bodies import Bodies, Placement, free_bodies, matrices_of
-from bondgraph.stepping.free_bodies.step import Accuracy, PileStep, TooMany, Walk, encounters
+from bondgraph.stepping.free_bodies.step import Accuracy, FreeBodyRun, FreeBodyStep, TooManyCandidates, collision_groups
+from screws.renamed import answer_old_names
 from screws.shapes import HalfSpace, PointPairs, Solid, candidates
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
 
-__all__ = ["Pile", "PileResult", "pile"]
+__all__ = ["FreeBodyStepper", "FreeBodyResult", "free_body_stepper"]
 
-DEEPEST = 0.1
-"""Share of the smaller shape by which bodies may overlap at the start."""
+MAX_OVERLAP = 0.1
+"""Largest overlap at the start, as a share of the smaller shape."""
 CONTACTS, STEP = "contacts", "step"
-"""Names of two entries of the account: what contacts take, and what steps themselves take or give (it shrinks with them)."""
-LOOSE, NOT_FOUND = 100.0, "E550"
-"""A run whose impulses are off by so many tolerances somewhere is in doubt, with this code."""
+"""Entries of the energy account: loss at contacts, and loss or gain of the steps themselves (it shrinks with their length)."""
+LOOSE, DOUBT_CODE = 100.0, "E550"
+"""Error of impulses, in tolerances, from which a run is in doubt, and the code of the doubt."""
 
 
+@answer_old_names
 @dataclass(frozen=True, repr=False)
-class PileResult(Result):
-    """A run with what happened at contacts, by sample; the first sample has none."""
+class FreeBodyResult(Result):
+    """Result of a run of free bodies, with contacts by sample; the first sample has none."""
 
-    touching: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    """How many contacts pressed, (k,)."""
-    overlap: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Deepest overlap, (k,), m."""
-    slip: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Largest velocity along a surface of what pressed, (k,), m/s."""
+    contact_count: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    """Number of contacts that press, (k,)."""
+    penetration: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Deepest penetration, (k,), m."""
+    slip_speed: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Largest sliding velocity of a pressed contact, (k,), m/s."""
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Sweeps over all contacts in the step, (k,)."""
     work: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
-    """What moved bodies gave through contacts, what contacts took, and what steps themselves took, (k, 3), J, since the start."""
+    """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, lost by the steps
+    themselves."""
     pairs: PointPairs | None = None
-    """Candidates of the last step; shapes are numbered through all sets of collisions."""
+    """Candidates of the last step; shapes are numbered across all sets of collisions."""
     impulses: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
-    """Theirs, in the world, on the second body, (n, 3), N s."""
+    """Impulses of the last step, in the world, on the second body, (n, 3), N s."""
 
     def account(self) -> Ledger:
-        """The energy account, with contacts, bodies that are moved, and what steps themselves give or take.
+        """Return the energy account, with contacts, moved bodies, and the loss or gain of the steps themselves.
 
-        All three are measured where they arise, by impulses, forces and velocities. The residual is zero but for rounding where
-        forces are constant, as weights are, and shrinks with the step where springs or sources act.
-        """
-        own = super().account()
-        given, lost, step = self.work.T
-        more = {"moved bodies": given, CONTACTS: lost, STEP: step}
+        All three are computed from impulses, forces and velocities. The residual is rounding where forces are constant, as
+        weights are, and shrinks with the step where springs or sources act."""
+        ledger = super().account()
+        supplied, lost, step = self.work.T
+        more = {"moved bodies": supplied, CONTACTS: lost, STEP: step}
         return replace(
-            own,
-            supplied=own.supplied + given,
-            dissipated=own.dissipated + lost + step,
-            residual=own.residual - given + lost + step,
-            in_play=max(own.in_play, float(np.max(np.abs(own.stored) + np.abs(lost) + np.abs(given)))),
-            elements={**own.elements, **more},
+            ledger,
+            supplied=ledger.supplied + supplied,
+            dissipated=ledger.dissipated + lost + step,
+            residual=ledger.residual - supplied + lost + step,
+            in_play=max(ledger.in_play, float(np.max(np.abs(ledger.stored) + np.abs(lost) + np.abs(supplied)))),
+            elements={**ledger.elements, **more},
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Pile:
+class FreeBodyStepper:
     """Free bodies that may collide, compiled for steps of time."""
 
     compiled: Compiled
@@ -86,11 +88,11 @@ class Pile:
 
     def simulate(
         self, t_end: float, *, step: float, parameters: Mapping[str, Any] | None = None, initial: Mapping[str, Any] | None = None
-    ) -> PileResult:
-        """Run from 0 to t_end in steps of `step`, s, each of which is a sample.
+    ) -> FreeBodyResult:
+        """Run from 0 to t_end in steps of `step`, s; each step is a sample.
 
         Raises `ModelError` E548 for bodies that overlap at the start, E549 for bodies that are not free, E551 for other times.
-        More candidates than there may be end a run (E514).
+        Too many candidates end a run (E514).
         """
         compiled, name = self.compiled, self.compiled.model.name
         end, h = number(t_end, "E551", "t_end"), number(step, "E551", "step")
@@ -98,73 +100,77 @@ class Pile:
             raise refusal("E551", f"{end!r} s cannot be gone in steps of {h!r} s", "an end and a step above zero", about=name)
         begin = time.perf_counter()
         (x, m), p = compiled.initial(initial, parameters), compiled.parameters(parameters)
-        walk = _walk(compiled, self.accuracy, p, x, m)
-        _refuse_overlaps(walk, name)
+        run = _new_run(compiled, self.accuracy, p, x, m)
+        _refuse_overlaps(run, name)
         times = np.minimum(np.arange(math.ceil(end / h * (1.0 - 1e-12)) + 1) * h, end)
-        states, courses, failure = [x.copy()], list[PileStep](), None
-        for t, following in itertools.pairwise(times):
+        states, steps, failure = [x.copy()], list[FreeBodyStep](), None
+        for t, t_next in itertools.pairwise(times):
             try:
-                courses.append(walk.step(float(t), float(following - t)))
-            except TooMany as many:
-                failure = _failure(many.problem, float(t))
+                steps.append(run.step(float(t), float(t_next - t)))
+            except TooManyCandidates as error:
+                failure = _failure(error.problem, float(t))
                 break
-            states.append(walk.x.copy())
-        return _result(self, walk, p, times[: len(states)], np.array(states), courses, failure, begin)
+            states.append(run.x.copy())
+        return _result(self, run, p, times[: len(states)], np.array(states), steps, failure, begin)
 
 
-def pile(graph: Graph | Model, *, tolerance: float = 1e-4, sweeps: int = 1000, backend: str = "auto") -> Pile:
-    """Compile a graph of free bodies for steps of time in which they touch, stick, slip and bounce wherever their shapes meet.
+@answer_old_names
+def free_body_stepper(
+    graph: Graph | Model, *, tolerance: float = 1e-4, max_sweeps: int = 1000, backend: str = "auto"
+) -> FreeBodyStepper:
+    """Compile a graph of free bodies for time steps in which they touch, stick, slip and bounce wherever their shapes meet.
 
-    Every body moves by its own momentum; what else acts on it may be any part of a graph but constraints and switches, and
-    thus contacts with laws of their own. The cost of a step grows with the number of contacts, not with its square.
+    Every body moves by its own momentum; any part of a graph may act on it except constraints and switches, and thus contacts
+    with their own laws. The cost of a step grows with the number of contacts, not with its square.
 
     Parameters
     ----------
     graph : bodies with shapes, and `collisions(graph, bodies)`.
-    tolerance : of relative velocities at contacts, of the largest in the step.
-    sweeps : most sweeps over all contacts in a step; where they do not suffice by far, the result is in doubt.
+    tolerance : of relative velocities at contacts, relative to the largest in the step.
+    max_sweeps : largest number of Gauss-Seidel sweeps over all contacts in a step; where they are far too few, the result is
+        in doubt.
     backend : as of `compile_model`.
 
-    Raises `ModelError` E100 for what is no graph, E549 for one without collisions, E551 for other settings.
+    Raises `ModelError` E100 for anything but a graph, E549 for one without collisions, E551 for invalid settings.
 
     Source: Moreau 1988, Jean 1999 (nonsmooth contact dynamics), with friction in Coulomb's law itself.
     """
     from bondgraph.compile.pipeline import compile_model
 
     if not isinstance(graph, (Graph, Model)):
-        raise no_model(graph, "pile")
+        raise no_model(graph, "free_body_stepper")
     share = number(tolerance, "E551", "tolerance")
-    if not 0.0 < share < 1.0 or isinstance(sweeps, bool) or not isinstance(sweeps, int) or sweeps < 1:
-        title = f"impulses cannot be found to {tolerance!r} in {sweeps!r} sweeps"
+    if not 0.0 < share < 1.0 or isinstance(max_sweeps, bool) or not isinstance(max_sweeps, int) or max_sweeps < 1:
+        title = f"impulses cannot be found to {tolerance!r} in {max_sweeps!r} sweeps"
         raise refusal("E551", title, "a tolerance between 0 and 1, a whole number of sweeps", about=graph.name)
     compiled = compile_model(graph, backend=backend)
-    made = Pile(compiled, Accuracy(share, sweeps))
+    compiled_stepper = FreeBodyStepper(compiled, Accuracy(share, max_sweeps))
     (x, m), p = compiled.initial(), compiled.parameters()
     free_bodies(compiled, p, x, m)
-    return made
+    return compiled_stepper
 
 
-def _walk(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> Walk:
+def _new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> FreeBodyRun:
     bodies = free_bodies(compiled, p, x, m)
     bound = Bound(compiled.program, p)
-    taken = np.concatenate([bodies.pose.ravel(), bodies.momentum.ravel()])
-    others = np.setdiff1d(np.arange(len(x)), taken)
-    sets = encounters(compiled.model, bodies)
+    of_bodies = np.concatenate([bodies.pose.ravel(), bodies.momentum.ravel()])
+    others = np.setdiff1d(np.arange(len(x)), of_bodies)
+    sets = collision_groups(compiled.model, bodies)
     radius = np.zeros(len(bodies.colliders))
-    for one in sets:
-        for k, solid in zip(one.arranged.body, one.arranged.solids, strict=True):
-            far = (
+    for each in sets:
+        for k, solid in zip(each.arranged.body, each.arranged.solids, strict=True):
+            distance = (
                 math.inf
                 if isinstance(solid, HalfSpace)
                 else np.linalg.norm(solid.position) + np.linalg.norm(solid.half) + solid.radius
             )
-            radius[k] = max(radius[k], far)
-    return Walk(bodies, sets, bound, x.copy(), m, accuracy, others, _moved_bodies(compiled, bodies, bound, m), radius)
+            radius[k] = max(radius[k], distance)
+    return FreeBodyRun(bodies, sets, bound, x.copy(), m, accuracy, others, _moved_bodies(compiled, bodies, bound, m), radius)
 
 
 def _moved_bodies(compiled: Compiled, bodies: Bodies, bound: Bound, m: np.ndarray) -> Callable[[float, np.ndarray], Placement]:
-    """Time and state -> motion of the bodies that are not free; worked out once where all of them are fixed."""
-    rest = bodies.colliders[bodies.free :]
+    """Return the placement of the bodies that are not free, as a function of time and state; computed once for fixed ones."""
+    others = bodies.colliders[bodies.free :]
     layout = compiled.program.layout
 
     def values(t: float, x: np.ndarray) -> Placement:
@@ -174,67 +180,66 @@ def _moved_bodies(compiled: Compiled, bodies: Bodies, bound: Bound, m: np.ndarra
             slots = [layout[name] for name in names]
             return np.array([blocks[slot.block][slot.start : slot.stop] for slot in slots]).reshape(len(names), size)
 
-        pose = of([body.pose for body in rest], 7)
-        return Placement(matrices_of(pose[:, :4]), pose[:, 4:], of([body.twist for body in rest], 6))
+        pose = of([body.pose for body in others], 7)
+        return Placement(matrices_of(pose[:, :4]), pose[:, 4:], of([body.twist for body in others], 6))
 
-    if all(body.fixed for body in rest):
-        held: list[Placement] = []
+    if all(body.fixed for body in others):
+        cache: list[Placement] = []
 
-        def once(t: float, x: np.ndarray) -> Placement:
-            if not held:
-                held.append(values(t, x))
-            return held[0]
+        def cached(t: float, x: np.ndarray) -> Placement:
+            if not cache:
+                cache.append(values(t, x))
+            return cache[0]
 
-        return once
+        return cached
     return values
 
 
-def _refuse_overlaps(walk: Walk, name: str) -> None:
-    """E548 where bodies overlap at the start by more than a share of the smaller one."""
-    motion = walk.where(0.0)
-    for one in walk.sets:
-        pairs = candidates(one.arranged, motion.R, motion.p, 0.0)
+def _refuse_overlaps(run: FreeBodyRun, name: str) -> None:
+    """Raise E548 where bodies overlap at the start by more than a share of the smaller one."""
+    motion = run.where(0.0)
+    for each in run.sets:
+        pairs = candidates(each.arranged, motion.R, motion.p, 0.0)
         if not len(pairs):
             continue
-        sizes = np.array([_smallest(solid) for solid in one.arranged.solids])
+        sizes = np.array([_smallest(solid) for solid in each.arranged.solids])
         share = -pairs.gap / np.minimum(sizes[pairs.shape1], sizes[pairs.shape2])
         worst = int(np.argmax(share))
-        if share[worst] > DEEPEST:
-            both = [walk.bodies.colliders[k[worst]].path for k in (pairs.body1, pairs.body2)]
+        if share[worst] > MAX_OVERLAP:
+            both = [run.bodies.colliders[k[worst]].path for k in (pairs.body1, pairs.body2)]
             title = f'"{both[0]}" and "{both[1]}" overlap at the start, by {-pairs.gap[worst]:.4g} m'
-            raise refusal("E548", title, "other start positions", "apart=[...] for bodies that may overlap", about=name)
+            raise refusal("E548", title, "other start positions", "exclude=[...] for bodies that may overlap", about=name)
 
 
 def _smallest(solid: Solid) -> float:
-    """Smallest half width of a solid."""
+    """Return the smallest half width of a solid."""
     return float(np.min(solid.half)) + solid.radius
 
 
 def _result(
-    made: Pile,
-    walk: Walk,
+    setup: FreeBodyStepper,
+    run: FreeBodyRun,
     p: np.ndarray,
     t: np.ndarray,
     x: np.ndarray,
-    courses: list[PileStep],
+    steps: list[FreeBodyStep],
     failure: Failure | None,
     begin: float,
-) -> PileResult:
-    compiled = made.compiled
-    own = compiled.program
-    m = np.tile(walk.m, (len(t), 1))
-    integrals = np.zeros((len(t), len(own.power_names)))
-    if own.powers is not None:
-        integrals[1:] = np.cumsum(np.diff(t)[:, None] * own.powers.many(t[1:], x[1:], p, m[1:]), axis=0)
+) -> FreeBodyResult:
+    program = setup.compiled.program
+    m = np.tile(run.m, (len(t), 1))
+    integrals = np.zeros((len(t), len(program.power_names)))
+    if program.powers is not None:
+        integrals[1:] = np.cumsum(np.diff(t)[:, None] * program.powers.many(t[1:], x[1:], p, m[1:]), axis=0)
     work = np.zeros((len(t), 3))
-    work[1:] = np.cumsum([(course.given, course.lost, course.taken) for course in courses], axis=0).reshape(-1, 3)
-    loose = [k for k, course in enumerate(courses) if course.change > LOOSE * course.allowed]
+    work[1:] = np.cumsum([(step.supplied, step.lost, step.step_loss) for step in steps], axis=0).reshape(-1, 3)
+    loose = [k for k, step in enumerate(steps) if step.change > LOOSE * step.allowed]
     statistics = Statistics(
         solver="sweeps",
         method="Moreau and Jean",
-        steps=len(courses),
+        steps=len(steps),
         rejected=0,
-        rates=len(courses),
+        rates=len(steps),
         jacobians=0,
         guards=0,
         events=0,
@@ -243,34 +248,34 @@ def _result(
         local_rtol=0.0,
     )
     if failure is not None:
-        warnings.warn(f'"{own.name}": {failure}', RunEndedWarning, stacklevel=3)
-    return PileResult(
-        program=own,
+        warnings.warn(f'"{program.name}": {failure}', RunEndedWarning, stacklevel=3)
+    return FreeBodyResult(
+        program=program,
         p=p,
         t=t,
         since=t.copy(),
         x=x,
         m=m,
         integrals=integrals,
-        start_energies=np.zeros(0) if own.energies is None else own.energies(t[0], x[0], p, m[0]),
-        events=Events.of(own, p, float(t[0]), Log(own, float(t[0]))),
+        start_energies=np.zeros(0) if program.energies is None else program.energies(t[0], x[0], p, m[0]),
+        events=Events.of(program, p, float(t[0]), Log(program, float(t[0]))),
         failure=failure,
         statistics=statistics,
-        doubts=tuple(_doubt(courses[k], float(t[k + 1]), len(loose)) for k in loose[:1]),
-        touching=np.array([0, *(int(np.sum(course.pressing)) for course in courses)]),
-        overlap=np.array([0.0, *(course.overlap for course in courses)]),
-        slip=np.array([0.0, *(course.slip for course in courses)]),
-        sweeps=np.array([0, *(course.sweeps for course in courses)]),
-        pairs=courses[-1].pairs if courses else None,
+        warnings=tuple(_concern(steps[k], float(t[k + 1]), len(loose)) for k in loose[:1]),
+        contact_count=np.array([0, *(int(np.sum(step.pressing)) for step in steps)]),
+        penetration=np.array([0.0, *(step.overlap for step in steps)]),
+        slip_speed=np.array([0.0, *(step.slip for step in steps)]),
+        sweeps=np.array([0, *(step.sweeps for step in steps)]),
+        pairs=steps[-1].pairs if steps else None,
         work=work,
-        impulses=courses[-1].impulses if courses else np.zeros((0, 3)),
+        impulses=steps[-1].impulses if steps else np.zeros((0, 3)),
     )
 
 
-def _doubt(course: PileStep, t: float, count: int) -> Doubt:
-    found = f"the last one changed a velocity by {course.change:.2g} m/s"
-    reason = f"{NOT_FOUND} impulses were not found in {course.sweeps} sweeps, in {count} steps: {found}"
-    return Doubt(reason, t, "contacts", course.change, course.allowed)
+def _concern(step: FreeBodyStep, t: float, count: int) -> ValidityConcern:
+    change = f"the last one changed a velocity by {step.change:.2g} m/s"
+    reason = f"{DOUBT_CODE} impulses were not found in {step.sweeps} sweeps, in {count} steps: {change}"
+    return ValidityConcern(reason, t, "contacts", step.change, step.allowed)
 
 
 def _failure(problem: Problem, t: float) -> Failure:

@@ -1,9 +1,9 @@
-"""State of many free bodies and a step in -> state at its end, with what happened at contacts.
+"""One time step of many free bodies with impact and Coulomb friction.
 
     forces -> twists without contacts -> candidates -> impulses -> twists -> poses
 
-Momenta are carried in world coordinates, so that what no force acts on keeps its momentum and spin exactly; positions move with
-the velocities at the end of the step (Moreau 1988; Stewart and Trinkle 1996).
+Momenta are kept in world coordinates, so that a body without forces keeps its momentum and spin exactly; positions move with the
+velocities at the end of the step (Moreau 1988; Stewart and Trinkle 1996).
 """
 
 from __future__ import annotations
@@ -17,106 +17,172 @@ from bondgraph.errors import Problem
 from bondgraph.model.model import CollisionSet, Model
 from bondgraph.run.bound import Bound
 from bondgraph.stepping.free_bodies.bodies import Bodies, Placement, adjoint, matrices_of
-from bondgraph.stepping.free_bodies.contact_rows import Touch, contact_rows, guess
-from bondgraph.stepping.free_bodies.gauss_seidel import settle
+from bondgraph.stepping.free_bodies.gauss_seidel import Contacts, solve_contacts
 from screws.shapes import Arrangement, PointPairs, candidates
-from screws.shapes.found import crosses, dots
+from screws.shapes.nearest_points import crosses, dots
 
-__all__ = ["Accuracy", "PileStep", "Encounter", "TooMany", "Walk", "encounters"]
+__all__ = ["Accuracy", "CollisionGroup", "FreeBodyRun", "FreeBodyStep", "TooManyCandidates", "collision_groups"]
+
+RECOVERY = 0.2
+"""Share of an overlap that a step removes: removing all of it would throw the bodies apart."""
 
 
-PUSHED = 0.2
-"""Share of the fastest body's way that candidates of all bodies may be apart beyond their own."""
+@dataclass(frozen=True, eq=False)
+class StepCandidates:
+    """Candidates of one step with the friction and restitution of each."""
+
+    pairs: PointPairs
+    friction: np.ndarray
+    restitution: np.ndarray
+
+
+def tangents(normal: np.ndarray) -> np.ndarray:
+    """Return rows (n, 3, 3): each normal, and two unit vectors perpendicular to it and each other."""
+    helper = np.where(np.abs(normal[:, :1]) < 0.6, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
+    first = crosses(normal, helper)
+    first /= np.sqrt(dots(first, first))[:, None]
+    return np.stack([normal, first, crosses(normal, first)], axis=1)
+
+
+def contact_rows(
+    touch: StepCandidates, inverse: np.ndarray, before: np.ndarray, coming: np.ndarray, h: float
+) -> tuple[Contacts, np.ndarray]:
+    """Return the rows of a step of h seconds, and their directions (k, 3, 3).
+
+    inverse : M^-1 in world coordinates, (bodies, 6, 6), zero for fixed bodies.
+    before, coming : twists (bodies, 6) at the start of the step, and at its end without contacts.
+    """
+    pairs = touch.pairs
+    along = tangents(pairs.normal)
+    J1 = -np.concatenate([crosses(pairs.p1[:, None, :], along), along], axis=2)
+    J2 = np.concatenate([crosses(pairs.p2[:, None, :], along), along], axis=2)
+    response = np.concatenate([np.matmul(J1, inverse[pairs.body1]), np.matmul(J2, inverse[pairs.body2])], axis=2)
+    approach = dots(J1[:, 0], before[pairs.body1]) + dots(J2[:, 0], before[pairs.body2])
+    predicted = dots(J1[:, 0], coming[pairs.body1]) + dots(J2[:, 0], coming[pairs.body2])
+    b = np.zeros((len(pairs), 3))
+    opening = np.where(pairs.gap > 0.0, pairs.gap, RECOVERY * pairs.gap) / h
+    bounces = (pairs.gap + h * predicted <= 0.0) & (touch.restitution > 0.0)
+    b[:, 0] = np.where(bounces, np.minimum(opening, touch.restitution * np.minimum(approach, 0.0)), opening)
+    bodies = np.stack([pairs.body1, pairs.body2], axis=1)
+    return Contacts(bodies, np.concatenate([J1, J2], axis=2), response, b, touch.friction), along
+
+
+def guess(pairs: PointPairs, along: np.ndarray, last: tuple[PointPairs, np.ndarray] | None) -> np.ndarray:
+    """Return impulses (k, 3) of the nearest contact between the same shapes in the step before; zero where there was none.
+
+    last : the candidates of that step, and their impulses in the world (k, 3).
+    """
+    out = np.zeros((len(pairs), 3))
+    if last is None or not len(last[0]) or not len(pairs):
+        return out
+    earlier, impulses = last
+    count = 1 + int(max(pairs.shape2.max(), earlier.shape2.max()))
+    key, earlier_key = pairs.shape1 * count + pairs.shape2, earlier.shape1 * count + earlier.shape2
+    low, high = np.searchsorted(earlier_key, key, "left"), np.searchsorted(earlier_key, key, "right")
+    nearest, best = np.full(len(pairs), np.inf), np.full(len(pairs), -1)
+    for k in range(int((high - low).max())):
+        row = np.minimum(low + k, len(earlier_key) - 1)
+        distance = dots(pairs.p1 - earlier.p1[row], pairs.p1 - earlier.p1[row])
+        nearer = (low + k < high) & (distance < nearest)
+        nearest, best = np.where(nearer, distance, nearest), np.where(nearer, row, best)
+    # Each impulse is used once, even with two contacts near an old one.
+    order = np.lexsort((nearest, best))
+    first = order[np.flatnonzero(np.diff(best[order], prepend=-1) != 0)]
+    first = first[best[first] >= 0]
+    out[first] = np.matmul(along[first], impulses[best[first]][..., None])[..., 0]
+    return out
+
+
+PUSH_REACH = 0.2
+"""Share of the fastest body's way that is added to the reach of all candidates."""
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """When impulses fit: no relative velocity changes by more than `tolerance` of the largest in a whole sweep."""
+    """Accuracy of impulses: no relative velocity changes by more than `tolerance` times the largest in a sweep."""
 
     tolerance: float = 1e-4
     sweeps: int = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Encounter:
-    """One set of collisions, with its bodies by their numbers among all."""
+class CollisionGroup:
+    """Set of collisions, with its bodies by their numbers among all."""
 
     collisions: CollisionSet
     arranged: Arrangement
 
 
 @dataclass(frozen=True, eq=False)
-class PileStep:
-    """What one step did."""
+class FreeBodyStep:
+    """Result of one step."""
 
     pairs: PointPairs
     impulses: np.ndarray
-    """In the world, on body 2, (k, 3), N s."""
+    """Impulses in the world, on body 2, (k, 3), N s."""
     pressing: np.ndarray
-    """Whether each presses, (k,)."""
+    """True for contacts that press, (k,)."""
     overlap: float
-    """Deepest at the start of the step, m."""
+    """Deepest overlap at the start of the step, m."""
     slip: float
-    """Largest velocity along a surface of what is pressed, m/s."""
+    """Largest sliding velocity of a pressed contact, m/s."""
     lost: float
-    """Energy that contacts took, J."""
-    given: float
-    """Energy that bodies which are moved gave through contacts, J."""
-    taken: float
-    """Energy that the step itself took, J: forces are those at its start and velocities those at its end, and spins stay while
-    bodies turn."""
+    """Energy lost at contacts, J."""
+    supplied: float
+    """Energy supplied through contacts by bodies with prescribed motion, J."""
+    step_loss: float
+    """Energy lost by the step itself, J: forces are those at its start and velocities those at its end, and spins stay constant
+    while bodies turn."""
     sweeps: int
     change: float
-    """Last change of a relative velocity in the sweeps, m/s, and what it may be."""
+    """Last change of a relative velocity in the sweeps, m/s."""
     allowed: float
+    """Largest allowed change, m/s."""
 
 
-class TooMany(Exception):
-    """A step with more candidates than a set may have: ends a run."""
+class TooManyCandidates(Exception):
+    """Error of a step with more candidates than a set may have; it ends a run."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.problem = problem
 
 
-def encounters(model: Model, bodies: Bodies) -> tuple[Encounter, ...]:
-    """The sets of collisions of a model, over the numbers of all bodies."""
+def collision_groups(model: Model, bodies: Bodies) -> tuple[CollisionGroup, ...]:
+    """Return the sets of collisions of a model, over the numbers of all bodies."""
     number = {body.path: k for k, body in enumerate(bodies.colliders)}
-    found = []
-    for collisions in model.collisions:
-        found.append(Encounter(collisions, collisions.arranged([number[body.path] for body in collisions.bodies])))
-    return tuple(found)
+    return tuple(CollisionGroup(each, each.arranged([number[body.path] for body in each.bodies])) for each in model.collisions)
 
 
 @dataclass(eq=False)
-class Walk:
-    """A run's own numbers: its state, and what it remembers from step to step."""
+class FreeBodyRun:
+    """Run of free bodies: its state, and the contacts of the last step."""
 
     bodies: Bodies
-    sets: tuple[Encounter, ...]
+    sets: tuple[CollisionGroup, ...]
     bound: Bound
     x: np.ndarray
     m: np.ndarray
     accuracy: Accuracy
     others: np.ndarray
-    """Places in x of states that are no free body's."""
+    """Indices in x of states of other elements than free bodies."""
     moved: Callable[[float, np.ndarray], Placement]
-    """Time and state -> where the bodies are that are not free."""
+    """Function of time and state that returns the placement of the bodies that are not free."""
     radius: np.ndarray
-    """Of each body about its frame's origin, (bodies,), m; infinite for half-spaces."""
+    """Radius of each body about its frame's origin, (bodies,), m; infinite for half-spaces."""
     last: tuple[PointPairs, np.ndarray] | None = None
 
     def where(self, t: float) -> Placement:
-        """All bodies, with the twists that momenta say."""
+        """Return the placement of all bodies, with twists from the momenta."""
         bodies, x = self.bodies, self.x
-        rest = self.moved(t, x)
+        fixed = self.moved(t, x)
         free_R, free_p = matrices_of(x[bodies.pose[:, :4]]), x[bodies.pose[:, 4:]]
         body_twist = np.matmul(bodies.inverse, x[bodies.momentum][..., None])
         free_T = np.matmul(adjoint(free_R, free_p), body_twist)[..., 0]
-        return Placement(np.concatenate([free_R, rest.R]), np.concatenate([free_p, rest.p]), np.concatenate([free_T, rest.T]))
+        return Placement(np.concatenate([free_R, fixed.R]), np.concatenate([free_p, fixed.p]), np.concatenate([free_T, fixed.T]))
 
-    def step(self, t: float, h: float) -> PileStep:
-        """Go on by h seconds. Raises `TooMany`."""
+    def step(self, t: float, h: float) -> FreeBodyStep:
+        """Advance by h seconds. Raises `TooManyCandidates`."""
         bodies, n, x = self.bodies, self.bodies.free, self.x
         free = np.arange(len(bodies.colliders)) < n
         motion = self.where(t)
@@ -137,13 +203,13 @@ class Walk:
         contacts, along = contact_rows(touch, inverse, motion.T, coming, h)
         before = _relative(contacts.J, contacts.bodies, coming)
         allowed = self.accuracy.tolerance * float(np.max(np.abs(before), initial=0.0))
-        settled = settle(contacts, coming, guess(touch.pairs, along, self.last), allowed, self.accuracy.sweeps)
-        r, v = settled.impulses, settled.twists
+        solved = solve_contacts(contacts, coming, guess(touch.pairs, along, self.last), allowed, self.accuracy.sweeps)
+        r, v = solved.impulses, solved.twists
         impulses = np.matmul(np.swapaxes(along, 1, 2), r[..., None])[..., 0]
         self.last = touch.pairs, impulses
         after = _relative(contacts.J, contacts.bodies, v)
         lost = -0.5 * float(np.sum(r * (_relative(contacts.J, contacts.bodies, motion.T) + after)))
-        given = -float(np.sum(r * _relative(contacts.J, contacts.bodies, np.where(free[:, None], 0.0, motion.T))))
+        supplied = -float(np.sum(r * _relative(contacts.J, contacts.bodies, np.where(free[:, None], 0.0, motion.T))))
         pressed = r[:, 0] > 0.0
         slip = float(np.max(np.hypot(after[pressed, 1], after[pressed, 2]), initial=0.0))
         pushed = np.matmul(back, (v - coming)[:n, :, None])
@@ -152,35 +218,35 @@ class Walk:
         self._move(t, h, motion, v, P_0)
         P = x[bodies.momentum]
         turned = 0.5 * float(np.vdot(P, np.matmul(bodies.inverse, P[..., None])) - np.vdot(P_0, v[:n]))
-        taken = 0.5 * float(np.vdot(forces, v[:n] - motion.T[:n])) - turned
+        step_loss = 0.5 * float(np.vdot(forces, v[:n] - motion.T[:n])) - turned
         overlap = max(0.0, -float(np.min(touch.pairs.gap, initial=0.0)))
-        return PileStep(
-            touch.pairs, impulses, pressed, overlap, slip, lost, given, taken, settled.sweeps, settled.change, allowed
+        return FreeBodyStep(
+            touch.pairs, impulses, pressed, overlap, slip, lost, supplied, step_loss, solved.sweeps, solved.change, allowed
         )
 
-    def _touching(self, motion: Placement, coming: np.ndarray, h: float) -> Touch:
-        """Candidates: what bodies may come to in this step as they move without contacts, and a share of the fastest for
-        those that it pushes."""
+    def _touching(self, motion: Placement, coming: np.ndarray, h: float) -> StepCandidates:
+        """Return candidates within reach of each body's motion without contacts, plus a share of the fastest body's, which may
+        push others."""
         centre = motion.p.copy()
         n = self.bodies.free
         centre[:n] += np.matmul(motion.R[:n], self.bodies.centre[..., None])[..., 0]
         turning = np.where(np.isfinite(self.radius), self.radius, 0.0) * np.sqrt(dots(coming[:, :3], coming[:, :3]))
         linear = coming[:, 3:] + crosses(coming[:, :3], centre)
         speed = np.sqrt(dots(linear, linear)) + turning
-        reach = h * (speed + PUSHED * np.max(speed, initial=0.0))
+        reach = h * (speed + PUSH_REACH * np.max(speed, initial=0.0))
         parts, mu, e, shapes = [], [], [], 0
-        for one in self.sets:
-            pairs = candidates(one.arranged, motion.R, motion.p, reach)
-            if len(pairs) > one.collisions.most:
-                raise TooMany(_too_many(len(pairs), one.collisions))
+        for each in self.sets:
+            pairs = candidates(each.arranged, motion.R, motion.p, reach)
+            if len(pairs) > each.collisions.max_contacts:
+                raise TooManyCandidates(_too_many(len(pairs), each.collisions))
             parts.append(replace(pairs, shape1=pairs.shape1 + shapes, shape2=pairs.shape2 + shapes))
-            shapes += len(one.arranged.solids)
-            mu.append(np.full(len(pairs), one.collisions.friction))
-            e.append(np.full(len(pairs), one.collisions.restitution))
-        return Touch(merged(parts), np.concatenate(mu), np.concatenate(e))
+            shapes += len(each.arranged.solids)
+            mu.append(np.full(len(pairs), each.collisions.friction))
+            e.append(np.full(len(pairs), each.collisions.restitution))
+        return StepCandidates(merged(parts), np.concatenate(mu), np.concatenate(e))
 
     def _move(self, t: float, h: float, motion: Placement, v: np.ndarray, P_0: np.ndarray) -> None:
-        """Poses with the velocities of centres and spins, which stay through the step; other states by their rates at its end."""
+        """Move poses by the velocities of centres and spins, constant in the step; other states by their rates at its end."""
         bodies, n, x = self.bodies, self.bodies.free, self.x
         R, p = motion.R[:n], motion.p[:n]
         arm = np.matmul(R, bodies.centre[..., None])[..., 0]
@@ -197,13 +263,13 @@ class Walk:
 
 
 def _carried(T: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """ad(T)^T P, (n, 6): the rate of a momentum in body coordinates that stays in the world."""
+    """Return ad(T)^T P, (n, 6): the rate in body coordinates of a momentum that is constant in the world."""
     omega, v = T[:, :3], T[:, 3:]
     return np.concatenate([crosses(P[:, :3], omega) + crosses(P[:, 3:], v), crosses(P[:, 3:], omega)], axis=1)
 
 
 def _turned(q: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Unit quaternions (n, 4) after turning by vectors (n, 3) of the world."""
+    """Turn unit quaternions (n, 4) by rotation vectors (n, 3) in the world."""
     size = np.sqrt(dots(angle, angle))
     w, v = np.cos(0.5 * size), 0.5 * np.sinc(size / (2.0 * np.pi))[:, None] * angle
     turned = np.empty_like(q)
@@ -213,21 +279,21 @@ def _turned(q: np.ndarray, angle: np.ndarray) -> np.ndarray:
 
 
 def _relative(J: np.ndarray, bodies: np.ndarray, twists: np.ndarray) -> np.ndarray:
-    """J v of contacts, (k, 3), m/s."""
+    """Return J v of contacts, (k, 3), m/s."""
     both = np.concatenate([twists[bodies[:, 0]], twists[bodies[:, 1]]], axis=1)
     return np.matmul(J, both[..., None])[..., 0]
 
 
 def merged(parts: list[PointPairs]) -> PointPairs:
-    """Candidates of several sets, in their order; shapes are numbered through."""
+    """Return the candidates of several sets, in their order; shapes are numbered consecutively."""
     if len(parts) == 1:
         return parts[0]
     names = PointPairs.__dataclass_fields__
     return PointPairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def _too_many(found: int, collisions: CollisionSet) -> Problem:
-    title = f"{found} candidates for contact, where there may be {collisions.most}"
+def _too_many(count: int, collisions: CollisionSet) -> Problem:
+    title = f"{count} candidates for contact, where there may be {collisions.max_contacts}"
     return Problem(
-        "E514", title, cures=(f"collisions(..., most={2 * found})", "a shorter step: fast bodies may reach many others")
+        "E514", title, cures=(f"collisions(..., max_contacts={2 * count})", "a shorter step: fast bodies may reach many others")
     )

@@ -1,1 +1,1 @@
-"""The quadratic program of a step: a system with given velocities in; its matrices as one routine, and solutions of it, out."""
+"""Quadratic program of a step: its matrices as one routine, friction cones, contact candidates and solvers."""

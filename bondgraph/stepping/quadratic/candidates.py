@@ -1,9 +1,7 @@
-"""Places where bodies may touch, found anew at every step: poses of bodies in; rows of a step's program out.
+"""Contact candidates: points where bodies may touch, found from their poses at every step, and their rows in the program.
 
-A graph knows its own contacts (`Model.contacts`), whose coordinates are states. Boxes, meshes and piles have other places of
-contact at every step: data that whoever knows the shapes finds from the poses. What answers `Candidates` may be given to
-a stepper.
-"""
+The contacts of a graph (`Model.contacts`) have coordinates that are states. Boxes, meshes and piles touch at other points at
+every step; a `Candidates` object finds these from the poses. A stepper takes any object with this protocol."""
 
 from __future__ import annotations
 
@@ -19,12 +17,12 @@ from bondgraph.stepping.quadratic.cone import CONE, directions
 from screws.shapes import candidates
 
 WORLD = -1
-"""The place of a body that never moves."""
+"""Index of a body that never moves."""
 
 
 @dataclass(frozen=True)
 class TouchingBody:
-    """A body of the graph whose contacts are found from its pose.
+    """Body of the graph whose contacts are found from its pose.
 
     Parameters
     ----------
@@ -40,11 +38,11 @@ class TouchingBody:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Places where bodies may touch, one row each.
+    """Contact points of pairs of bodies, one row each.
 
     Parameters
     ----------
-    body1, body2 : (k,) places among the bodies of their `Candidates`, or `WORLD`.
+    body1, body2 : (k,) indices among the bodies of their `Candidates`, or `WORLD`.
     p1, p2 : (k, 3) the nearest points of the two, world coordinates, m.
     normal : (k, 3) unit, from body 1 to body 2, world coordinates.
     gap : (k,) m, negative where they overlap.
@@ -65,49 +63,52 @@ class Pairs:
 
 
 class Candidates(Protocol):
-    """What finds places of contact."""
+    """Search for contact points."""
 
     @property
     def bodies(self) -> Sequence[TouchingBody]:
-        """The bodies that it wants to know the poses of."""
+        """Bodies whose poses the search needs."""
         ...
 
     def __call__(self, poses: np.ndarray, /) -> Pairs:
-        """Places where they may touch; `poses` (bodies, 4, 4), H_0_b, as they would be at the end of a step if nothing moved but
-        what sources move."""
+        """Return points where bodies may touch; `poses` (bodies, 4, 4), H_0_b, at the end of a step in which only sources move
+        bodies."""
         ...
 
 
 class Shapes:
-    """Candidates of the bodies with shapes that a model says may touch anywhere (`Model.collisions`)."""
+    """Candidates of the bodies with shapes that may touch anywhere (`Model.collisions`)."""
 
     def __init__(self, sets: Sequence[CollisionSet], reach: float):
-        colliders = {one.path: one for each in sets for one in each.bodies}
-        self.bodies = tuple(TouchingBody(one.path, one.pose, one.twist) for one in colliders.values())
+        colliders = {body.path: body for each in sets for body in each.bodies}
+        self.bodies = tuple(TouchingBody(body.path, body.pose, body.twist) for body in colliders.values())
         self._sets, self._number = tuple(sets), {path: k for k, path in enumerate(colliders)}
         solids = [solid for each in sets for _, solid in each.shapes]
         sizes = [float(np.min(solid.half)) + solid.radius for solid in solids if np.all(np.isfinite(solid.half))]
         self.reach = reach if np.isfinite(reach) else min(sizes, default=1.0)
-        """Largest gap that is looked at, m: the smallest half width of a shape where nobody says."""
+        """Largest gap of a candidate, m: by default the smallest half width of a shape."""
         self._arranged = tuple(each.arranged(range(len(each.bodies))) for each in sets)
 
     def __call__(self, poses: np.ndarray, /) -> Pairs:
-        """Places within reach; E514 where there are more than a set may have."""
-        found = []
+        """Return points within reach; E514 where a set has too many."""
+        parts = []
         for each, arranged in zip(self._sets, self._arranged, strict=True):
-            own = np.array([self._number[one.path] for one in each.bodies], dtype=np.intp)
-            pairs = candidates(arranged, poses[own, :3, :3], poses[own, :3, 3], self.reach)
-            if len(pairs) > each.most:
-                title, cure = f"there are {len(pairs)} candidates for contact, and at most {each.most} may be", "a larger most="
+            numbers = np.array([self._number[body.path] for body in each.bodies], dtype=np.intp)
+            pairs = candidates(arranged, poses[numbers, :3, :3], poses[numbers, :3, 3], self.reach)
+            if len(pairs) > each.max_contacts:
+                title, cure = (
+                    f"there are {len(pairs)} candidates for contact, and at most {each.max_contacts} may be",
+                    "a larger max_contacts=",
+                )
                 raise refusal("E514", title, cure, f"a reach below {self.reach:g} m", about="collisions", places=())
             mu, e = np.full(len(pairs), each.friction), np.full(len(pairs), each.restitution)
-            found.append((own[pairs.body1], own[pairs.body2], pairs.p1, pairs.p2, pairs.normal, pairs.gap, mu, e))
-        return Pairs(*(np.concatenate(column) for column in zip(*found, strict=True)))
+            parts.append((numbers[pairs.body1], numbers[pairs.body2], pairs.p1, pairs.p2, pairs.normal, pairs.gap, mu, e))
+        return Pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class PairRows:
-    """Rows of pairs in a program: for each pair its facets, or with exact cones the normal and two slips."""
+    """Rows of pairs in a program: of each pair its facets, or with exact cones the normal and two slips."""
 
     pairs: Pairs
     A: np.ndarray
@@ -117,44 +118,44 @@ class PairRows:
     slip: np.ndarray
     """(2 k, n)"""
     drift: np.ndarray
-    """(2 k,) m, what sources alone make of the slips in the step, and:"""
+    """Slips in the step by sources alone, (2 k,), m."""
     moved: np.ndarray
-    """(k,) m, of the gaps."""
+    """Changes of the gaps by sources alone, (k,), m."""
     tangents: np.ndarray
-    """(k, 2, 3) directions of slip, world coordinates."""
+    """Directions of slip, (k, 2, 3), world coordinates."""
     facets: np.ndarray
-    """(facets, 2); of an exact cone the axes."""
+    """Facets, (facets, 2); of an exact cone the axes."""
     exact: bool
 
     @property
-    def each(self) -> int:
-        """Rows of one pair."""
+    def rows_per_pair(self) -> int:
+        """Number of rows of one pair."""
         return len(self.facets) + self.exact
 
-    def loosening(self, s: np.ndarray) -> np.ndarray:
-        """What slips s (k,) take from the bounds (rows,)."""
-        by = np.zeros((len(s), self.each))
-        by[:, : 1 if self.exact else self.each] = (self.pairs.friction * s)[:, None]
+    def slip_terms(self, s: np.ndarray) -> np.ndarray:
+        """Return the terms mu s of slips s (k,) in the bounds (rows,)."""
+        by = np.zeros((len(s), self.rows_per_pair))
+        by[:, : 1 if self.exact else self.rows_per_pair] = (self.pairs.friction * s)[:, None]
         return by.ravel()
 
     def lengths(self, along: np.ndarray) -> np.ndarray:
-        """How far each pair slips (k,), of its slips (k, 2), in the norm of its facets or of the exact cone."""
+        """Return the length (k,) of slips (k, 2), in the norm of the facets or of the exact cone."""
         return np.asarray(np.linalg.norm(along, axis=1) if self.exact else np.max(along @ self.facets.T, axis=1))
 
     def forces(self, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Normal forces (k,) and friction on body 2 along the tangents (k, 2), N."""
-        rows = multipliers.reshape(len(self.pairs), self.each)
+        """Return normal forces (k,) and friction on body 2 along the tangents (k, 2), N."""
+        rows = multipliers.reshape(len(self.pairs), self.rows_per_pair)
         normal = rows[:, 0] if self.exact else rows.sum(axis=1)
         along = rows[:, 1:] if self.exact else rows
         return normal, self.pairs.friction[:, None] * (along @ self.facets)
 
 
 def pair_rows(pairs: Pairs, motion: tuple[np.ndarray, np.ndarray], v: np.ndarray | None, h: float, facets: int | str) -> PairRows:
-    """Rows of pairs.
+    """Return the rows of pairs.
 
     Parameters
     ----------
-    motion : d(twist)/dv (bodies, 6, n), and the twists (bodies, 6) that sources alone give.
+    motion : d(twist)/dv (bodies, 6, n), and the twists (bodies, 6) by sources alone.
     v : velocities before the step (n,), for restitution; None without.
     h : step, s.
     facets : of each cone, or "cone".
@@ -180,12 +181,12 @@ def pair_rows(pairs: Pairs, motion: tuple[np.ndarray, np.ndarray], v: np.ndarray
         meets = (pairs.gap + h * before <= 0.0) & (pairs.restitution > 0.0)
         bound = np.where(meets, np.maximum(bound, rebound), bound)
     mu, drift = pairs.friction[:, None, None], h * rate[:, 1:]
-    rubbing = mu * np.matmul(edges, rows[:, 1:])
+    friction = mu * np.matmul(edges, rows[:, 1:])
     bounds = -pairs.friction[:, None] * (drift @ edges.T)
     if exact:
-        A, lower = np.concatenate([rows[:, :1], rubbing], axis=1), np.concatenate([bound[:, None], bounds], axis=1)
+        A, lower = np.concatenate([rows[:, :1], friction], axis=1), np.concatenate([bound[:, None], bounds], axis=1)
     else:
-        A, lower = rubbing + rows[:, :1], bounds + bound[:, None]
+        A, lower = friction + rows[:, :1], bounds + bound[:, None]
     return PairRows(
         pairs,
         A.reshape(-1, n),
@@ -200,7 +201,7 @@ def pair_rows(pairs: Pairs, motion: tuple[np.ndarray, np.ndarray], v: np.ndarray
 
 
 def _tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two unit vectors across each normal (k, 3)."""
+    """Return two unit vectors across each normal (k, 3)."""
     axis = np.eye(3)[np.argmin(np.abs(normal), axis=1)]
     first = np.cross(normal, axis)
     first /= np.linalg.norm(first, axis=1, keepdims=True)
@@ -208,17 +209,17 @@ def _tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def poses_from(numbers: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
-    """Poses (bodies, 4, 4) from their signals in a row, of 7 or 16 numbers each."""
-    found = np.zeros((len(sizes), 4, 4))
-    found[:, 3, 3] = 1.0
+    """Return poses (bodies, 4, 4) from their signals in a row, of 7 or 16 numbers each."""
+    poses = np.zeros((len(sizes), 4, 4))
+    poses[:, 3, 3] = 1.0
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
     flat = [k for k, size in enumerate(sizes) if size == 7]
     for k in (k for k, size in enumerate(sizes) if size != 7):
-        found[k] = numbers[starts[k] : starts[k] + 16].reshape(4, 4)
+        poses[k] = numbers[starts[k] : starts[k] + 16].reshape(4, 4)
     if flat:
         states = numbers[starts[flat][:, None] + np.arange(7)]
         w, x, y, z = (states[:, :4] / np.linalg.norm(states[:, :4], axis=1, keepdims=True)).T
-        found[flat, :3, :3] = np.stack(
+        poses[flat, :3, :3] = np.stack(
             [
                 np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=1),
                 np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], axis=1),
@@ -226,5 +227,5 @@ def poses_from(numbers: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
             ],
             axis=1,
         )
-        found[flat, :3, 3] = states[:, 4:]
-    return found
+        poses[flat, :3, 3] = states[:, 4:]
+    return poses

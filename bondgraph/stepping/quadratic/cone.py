@@ -1,4 +1,4 @@
-"""Friction cones: how many directions a contact can slip in -> the rows that stand for its cone in a step.
+"""Friction cones: rows of a contact's cone in the program of a step, with facets or exact.
 
 A contact with gap d, normal row n, slip rows D and coefficient mu allows a step dq where, for every facet e_j of its cone,
 
@@ -23,15 +23,15 @@ FACETS = (4, 8, 16, 32)
 
 
 def check_facets(facets: int | str, name: str) -> int | str:
-    """The number of facets, or "cone"; E501 for what is neither."""
+    """Return the number of facets, or "cone"; E501 for anything else."""
     if facets == CONE or (isinstance(facets, int) and not isinstance(facets, bool) and facets in FACETS):
         return facets
-    known = ", ".join(map(str, FACETS))
-    raise refusal("E501", f"a cone cannot have {facets!r} facets", f'one of {known}, or "{CONE}"', about=name, places=())
+    counts = ", ".join(map(str, FACETS))
+    raise refusal("E501", f"a cone cannot have {facets!r} facets", f'one of {counts}, or "{CONE}"', about=name, places=())
 
 
 def directions(slips: int, facets: int | str) -> np.ndarray:
-    """Facets e_j (facets, slips) for so many directions of slip; of the exact cone the axes (slips, slips).
+    """Return facets e_j (facets, slips) for a number of slip directions; of the exact cone the axes (slips, slips).
 
     >>> directions(1, 8).tolist()
     [[1.0], [-1.0]]
@@ -45,56 +45,56 @@ def directions(slips: int, facets: int | str) -> np.ndarray:
     if facets == CONE:
         return np.eye(2)
     count = int(facets)
-    # sines of the first quadrant alone, so that opposite facets cancel to the last bit
+    # only sines of the first quadrant, so that opposite facets cancel to the last bit
     first = [(math.cos(angle), math.sin(angle)) for angle in (2.0 * math.pi * k / count for k in range(count // 4))]
-    turned = [*first, *((-y, x) for x, y in first)]
-    return np.array([*turned, *((-x, -y) for x, y in turned)])
+    half = [*first, *((-y, x) for x, y in first)]
+    return np.array([*half, *((-x, -y) for x, y in half)])
 
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """One contact among the rows of a step."""
+    """Rows of one contact in the program of a step."""
 
     path: str
     first: int
     """Its first row."""
     facets: np.ndarray
-    """(rows, slips); of the exact cone the axes (2, 2), behind a row for the normal."""
+    """Facets (rows, slips); of the exact cone the axes (2, 2), behind a row for the normal."""
     exact: bool
-    """Whether its rows are the normal and the slips, as one second-order cone."""
+    """True if its rows are the normal and the slips, as one second-order cone."""
     slip: int
     """Its first row among the slips of all contacts."""
     along: tuple[int, ...] = ()
-    """Which of the contact's slip components these are: those in which anything can move."""
+    """Indices of the contact's slip components in which anything can move."""
 
     @property
     def slips(self) -> int:
-        """Directions of slip: 0, 1 or 2."""
+        """Number of slip directions: 0, 1 or 2."""
         return int(self.facets.shape[1])
 
     @property
     def rows(self) -> int:
-        """How many rows it takes."""
+        """Number of its rows."""
         return len(self.facets) + self.exact
 
     @property
     def has_friction(self) -> bool:
-        """Whether there is anything to slip."""
+        """True if the contact can slip."""
         return self.slips > 0
 
 
-def gather(cones: tuple[Cone, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of all contacts: what makes normal forces (contacts, rows) and slip forces over mu (slips, rows) of the rows' multipliers,
-    and the contact of each row (rows,)."""
+def force_matrices(cones: tuple[Cone, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return matrices from the rows' multipliers to normal forces (contacts, rows) and to slip forces over mu (slips, rows), and
+    the contact of each row (rows,)."""
     rows, slips = sum(cone.rows for cone in cones), sum(cone.slips for cone in cones)
     normal, tangent, owner = np.zeros((len(cones), rows)), np.zeros((slips, rows)), np.zeros(rows, dtype=int)
     for k, cone in enumerate(cones):
-        own, along = slice(cone.first, cone.first + cone.rows), slice(cone.slip, cone.slip + cone.slips)
-        owner[own] = k
+        span, along = slice(cone.first, cone.first + cone.rows), slice(cone.slip, cone.slip + cone.slips)
+        owner[span] = k
         if cone.exact:
             normal[k, cone.first] = 1.0
             tangent[along, cone.first + 1 : cone.first + cone.rows] = cone.facets
         else:
-            normal[k, own] = 1.0
-            tangent[along, own] = cone.facets.T
+            normal[k, span] = 1.0
+            tangent[along, span] = cone.facets.T
     return normal, tangent, owner

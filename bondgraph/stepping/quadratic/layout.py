@@ -1,4 +1,4 @@
-"""What a step is asked to be made of, and where its numbers lie in one buffer."""
+"""Options of a step's program, and the layout of its numbers in one buffer."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from bondgraph.stepping.quadratic.cone import Cone
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a step is to be made of."""
+class StepOptions:
+    """Options of a step's program."""
 
     inertia: str
     facets: int | str
     restitution: Mapping[str, float]
-    """By contact; none is 0."""
+    """Restitution by contact; 0 by default."""
     ignored: frozenset[str]
-    """States of storages that are not there."""
+    """States of storages that are left out."""
     bodies: tuple[TouchingBody, ...] = ()
-    """Those of candidates."""
+    """Bodies of candidates."""
 
     @property
     def full(self) -> bool:
-        """Whether velocities go on from step to step."""
+        """True if velocities continue from step to step."""
         return self.inertia == "full"
 
 
 @dataclass(frozen=True, eq=False)
 class StepLayout:
-    """Where the numbers of a step lie: fields of one buffer, by name, with their shapes; and what they are of."""
+    """Layout of the numbers of a step: fields of one buffer, by name, with their shapes and meaning."""
 
     unknowns: tuple[str, ...]
-    """A label for each velocity."""
+    """Label of each velocity."""
     owners: tuple[str, ...]
-    """The inertia of each."""
+    """Inertia of each velocity."""
     turns: np.ndarray
-    """Whether each is the rate of an angle."""
-    places: np.ndarray
-    """Of each in x."""
+    """True for the rate of an angle."""
+    velocity_indices: np.ndarray
+    """Index of each velocity in x."""
     contacts: tuple[ContactPoint, ...]
     cones: tuple[Cone, ...]
     constraints: tuple[str, ...]
-    """The element of each equality; these rows come after those of the contacts."""
+    """Element of each equality; these rows come after those of the contacts."""
     fields: Mapping[str, tuple[int, tuple[int, ...]]]
     """H (n, n), f (n), A (rows, n), lower (rows), mu (contacts), gap (contacts), slip (slips, n), drift (slips), and of
     the bodies of candidates poses (numbers), twists (6 bodies, n), carried (6 bodies)."""
     size: int
     index: np.ndarray | None
-    """Place in the buffer of each output of the routine; None: it gives the whole buffer."""
+    """Index in the buffer of each output of the routine; None for a routine that writes the whole buffer."""
     poses: tuple[int, ...]
-    """How many numbers the pose of each body of candidates has."""
+    """Size of the pose of each body of candidates: 7 or 16."""
     still: bool
-    """Whether nothing moves where all velocities vanish."""
+    """True if nothing moves where all velocities vanish."""
     remembers: bool
-    """Whether a step reads the velocities of the one before."""
+    """True if a step depends on the velocities of the one before."""
     moving: tuple[str, ...]
     """All inertias, dependent ones too."""
 
     def view(self, buffer: np.ndarray, name: str) -> np.ndarray:
-        """A field of a buffer."""
+        """Return a field of a buffer."""
         start, shape = self.fields[name]
         return buffer[start : start + int(np.prod(shape))].reshape(shape)

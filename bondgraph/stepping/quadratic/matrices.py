@@ -1,7 +1,7 @@
-"""A system with given velocities, on a tape -> the routine of one step's quadratic program, and where its numbers go.
+"""Matrices of one step's quadratic program: stiffness, damping, inertia and contact rows of a system with given velocities.
 
-With v the velocities of the independent inertias, J = d(flow)/dv of any bond, and everything at the end of the step but for what
-v adds to it:
+With v the velocities of the independent inertias, J = d(flow)/dv of any bond, and everything at the end of the step except for
+the contribution of v:
 
     F = -sum of J^T e over storages and resistors, + over sources            virtual power; J and e from the graph
     K = sum of J^T (de/dq) J over C                                          material stiffness
@@ -9,38 +9,280 @@ v adds to it:
     M = sum of J^T (dp/df) J over I and IC, dependent ones too
     H = K + B/h [+ M/h^2],  f = -F [- M v/h],  rows of contacts and constraints
 
-The unknown is dq = h v. All derivatives are those of the tape.
+The unknown is dq = h v. All derivatives come from the tape.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.draft import effort, flow, into
 from bondgraph.model import laws
-from bondgraph.model.model import Model
-from bondgraph.stepping.given_velocities import is_inertia
-from bondgraph.stepping.quadratic.contacts import ContactRows, contact_rows
-from bondgraph.stepping.quadratic.layout import StepLayout, Wanted
-from bondgraph.stepping.quadratic.mechanics import mechanics_of
-from bondgraph.stepping.quadratic.values import StepValues
+from bondgraph.model.model import ContactPoint, Model
+from bondgraph.model.units import spread
+from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, euler_junctions, is_inertia, velocities_of
+from bondgraph.stepping.quadratic.cone import CONE, Cone, directions
+from bondgraph.stepping.quadratic.layout import StepLayout, StepOptions
+from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
+from screws.scalars import maximum, minimum, where
+
+
+@dataclass
+class ContactRows:
+    """Rows of the contacts in the program of a step."""
+
+    cones: list[Cone] = field(default_factory=list)
+    """Cone of each contact, with the range of its rows."""
+    rows: Sparse = field(default_factory=dict)
+    """Entries (row, velocity) of A in A dq >= lower."""
+    lower: list[Any] = field(default_factory=list)
+    friction: list[Any] = field(default_factory=list)
+    """Friction coefficient of each contact."""
+    gaps: list[Any] = field(default_factory=list)
+    """Gap of each contact."""
+    slips: Sparse = field(default_factory=dict)
+    """Entries (slip, velocity) of the slips."""
+    drift: list[Any] = field(default_factory=list)
+    """Drift of each slip over the step, with all velocities zero."""
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.lower)
+
+
+def contact_rows(values: StepValues, options: StepOptions) -> ContactRows:
+    """Return the rows of all contacts of a model."""
+    contacts = ContactRows()
+    for contact in values.model.contacts:
+        _add_contact(contacts, values, options, contact)
+    return contacts
+
+
+def _add_contact(rows: ContactRows, values: StepValues, options: StepOptions, contact: ContactPoint) -> None:
+    gap, rate = values.at(contact.gap)[0], values.at(contact.gap_rate)
+    normal = {k: value for (_, k), value in values.slopes(rate).items()}
+    sliding, coefficient = _slip(values, contact)
+    D = values.slopes(sliding) if sliding else {}
+    moves = sorted({i for i, _ in D})
+    facets = directions(len(moves), options.facets)
+    exact = len(moves) == 2 and options.facets == CONE
+    cone = Cone(contact.path, rows.count, facets, exact, len(rows.drift), tuple(moves))
+    rows.cones.append(cone)
+    carried = [values.h * scalar for scalar in values.at_rest([sliding[i] for i in moves])] if moves else []
+    for component, i in enumerate(moves):
+        rows.slips |= {(cone.slip + component, k): value for (row, k), value in D.items() if row == i}
+    bound = _bound(values, options, contact, normal)
+    if exact:
+        rows.rows |= {(cone.first, k): value for k, value in normal.items()}
+        rows.lower.append(bound)
+    for j, facet in enumerate(facets):
+        row: dict[int, Any] = {} if exact else dict(normal)
+        low = 0.0 if exact else bound
+        for component, weight in enumerate(facet):
+            for (i, k), value in D.items():
+                if i == moves[component] and weight != 0.0:
+                    row[k] = row.get(k, 0.0) + coefficient * float(weight) * value
+            low = low - coefficient * float(weight) * carried[component]
+        rows.rows |= {(cone.first + exact + j, k): value for k, value in row.items()}
+        rows.lower.append(low)
+    rows.friction.append(coefficient)
+    rows.gaps.append(gap)
+    rows.drift += carried
+
+
+def _slip(values: StepValues, contact: ContactPoint) -> tuple[list[Any], Any]:
+    """Return slip velocities and coefficient of friction; nothing without friction."""
+    if contact.friction is None or not contact.slip:
+        return [], 0.0
+    sliding = []
+    for entry in contact.slip:
+        scalars = values.at(entry.signal)
+        sliding.append(scalars[0 if entry.index is None else entry.index])
+    return sliding, values.at(contact.friction)[0]
+
+
+def _bound(values: StepValues, options: StepOptions, contact: ContactPoint, normal: Mapping[int, Any]) -> Any:
+    """Return the lower bound of n dq: -gap; where bodies meet in the step and bounce, their separation (Moreau)."""
+    gap, rate = values.at(contact.gap)[0], values.at(contact.gap_rate)[0]
+    restitution = options.restitution.get(contact.path, 0.0)
+    if not options.full or restitution == 0.0:
+        return -gap
+    carried = values.at_rest([rate])[0]
+    approach = sum((value * values.v[k] for k, value in normal.items()), start=values.tape.scalar(0.0))
+    rebound = -values.h * carried - restitution * values.h * minimum(rate, 0.0)
+    return where(gap + values.h * approach <= 0.0, maximum(-gap, rebound), -gap)
+
+
+def mechanics_of(values: StepValues, options: StepOptions) -> tuple[Sparse, list[Any]]:
+    """Return H (n, n) and f (n,)."""
+    model = values.model
+    turning = {other for path, e in model.elements.items() if is_inertia(e.law) for other in euler_junctions(model, path)}
+    sums = _Sums(values, options)
+    for path, element in model.elements.items():
+        law = element.law
+        if isinstance(law, laws.Storage) and law.gives == "effort":
+            if f"{path}.{law.state}" not in options.ignored:
+                sums.add_spring(path, law)
+        elif isinstance(law, laws.Resistor):
+            sums.add_damper(path)
+        elif isinstance(law, laws.Source) and law.gives == "effort":
+            sums.add_source(path)
+        elif isinstance(law, laws.SkewGyrator | laws.Gyrator | laws.Reaction) and options.full and path not in turning:
+            sums.add_turning(path)
+        elif is_inertia(law):
+            sums.add_inertia(path, law)
+    return sums.program()
+
+
+class _Sums:
+    """Sums of K, B, M (n, n) and the force F (n,), by virtual power."""
+
+    def __init__(self, values: StepValues, options: StepOptions):
+        self.values, self.options = values, options
+        self.force: list[Any] = [0.0] * len(values.v)
+        self.K, self.B, self.M = (defaultdict[tuple[int, int], Any](lambda: 0.0) for _ in range(3))
+
+    def program(self) -> tuple[Sparse, list[Any]]:
+        """Return H = K + B/h + M/h^2, f = -F."""
+        h = self.values.h
+        H = {key: self.K[key] + self.B[key] / h + self.M[key] / (h * h) for key in {**self.K, **self.B, **self.M}}
+        return H, [-value for value in self.force]
+
+    def push(self, J: Sparse, efforts: Sequence[Any], sign: float) -> None:
+        """Add sign J^T efforts to F."""
+        for (i, k), value in J.items():
+            self.force[k] = self.force[k] + sign * value * efforts[i]
+
+    def add_spring(self, path: str, law: laws.Storage) -> None:
+        """Add a C; one whose state has its own rate, such as a pose, has no stiffness here."""
+        values, bond = self.values, self.values.model.bonds_at(path)[0]
+        if law.rate is None:
+            J, e, sign = values.slopes(values.at(f"{path}.{law.state}'")), values.at(effort(bond)), 1.0
+            indices = values.system.places[f"{path}.{law.state}"]
+            _add_quadratic(self.K, J, values.slopes(e, [values.x[k] for k in indices]))
+        else:
+            J, e, sign = values.slopes(values.at(flow(bond))), values.at(effort(bond)), float(into(bond, path))
+        self.push(J, values.at_rest(e), -sign)
+
+    def add_damper(self, path: str) -> None:
+        """Add an R, by its tangent at the last velocity."""
+        values, bond = self.values, self.values.model.bonds_at(path)[0]
+        J, e, sign = values.slopes(values.at(flow(bond))), values.at(effort(bond)), float(into(bond, path))
+        slopes = values.slopes(e)
+        for (i, k), value in J.items():
+            for (i2, l), slope in slopes.items():
+                if i2 == i:
+                    self.B[k, l] = self.B[k, l] + sign * value * slope
+        if values.depend_on_velocities(slopes):
+            straight = [
+                scalar - sum((s * values.v[l] for (i, l), s in slopes.items() if i == row), start=0.0 * scalar)
+                for row, scalar in enumerate(e)
+            ]
+            self.push(J, straight, -sign)
+        else:
+            self.push(J, values.at_rest(e), -sign)
+
+    def add_source(self, path: str) -> None:
+        """Add an Se."""
+        values, bond = self.values, self.values.model.bonds_at(path)[0]
+        e = values.at(effort(bond))
+        self.push(values.slopes(values.at(flow(bond))), e if self.options.full else values.at_rest(e), -float(into(bond, path)))
+
+    def add_turning(self, path: str) -> None:
+        """Add an element whose efforts depend on velocities, other than an inertia."""
+        values = self.values
+        for bond in values.model.bonds_at(path):
+            self.push(values.slopes(values.at(flow(bond))), values.at(effort(bond)), -float(into(bond, path)))
+
+    def add_inertia(self, path: str, law: laws.Law) -> None:
+        """Add an I or an IC, a dependent one too."""
+        values = self.values
+        J = values.slopes(values.at(flow(values.model.bonds_at(path)[0])))
+        if self.options.inertia != "ignored":
+            for (i, l), slope in values.slopes(values.at(f"{path}{MOMENTUM}")).items():
+                for (i2, k), value in J.items():
+                    if i2 == i:
+                        self.M[k, l] = self.M[k, l] + value * slope
+        if self.options.full:
+            self.push(J, [scalar / values.h for scalar in values.at(f"{path}{MOMENTUM}")], 1.0)
+        if isinstance(law, laws.InertialField):
+            self.push(J, values.at(f"{path}{OWN_FORCE}"), 1.0)
+
+
+def _add_quadratic(total: Any, J: Sparse, inner: Sparse) -> None:
+    """Add J^T inner J to total."""
+    for (a, b), middle in inner.items():
+        for (i, k), left in J.items():
+            if i != a:
+                continue
+            for (j, l), right in J.items():
+                if j == b:
+                    total[k, l] = total[k, l] + left * middle * right
+
+
+Sparse = dict[tuple[int, int], Any]
+"""Sparse matrix: entries by (row, column)."""
+
+
+class StepValues:
+    """Values of a traced system, and their inputs.
+
+    `v` are the scalars of the velocities, `places` their indices in x, `labels` and `owners` a name and the inertia of each,
+    `turns` True for the rate of an angle; `h` is the length of the step."""
+
+    def __init__(self, traced: Traced, model: Model):
+        self.context, self.model = traced.context, model
+        self.values, self.system, self.tape = traced.values, traced.context.system, traced.context.tape
+        self.x = self.context.inputs["x"]
+        (self.h,) = self.tape.inputs("h", 1)
+        self.places, self.labels, self.owners, self.turns = list[int](), list[str](), list[str](), list[bool]()
+        for name in velocities_of(self.system, model):
+            indices = list(self.system.places[name])
+            self.places += indices
+            self.owners += [name.rpartition(".")[0]] * len(indices)
+            units = spread(model.bonds_at(self.owners[-1])[0].domain.flow_unit, len(indices)) or [""] * len(indices)
+            self.turns += [unit.startswith("rad") for unit in units]
+            self.labels += [f"{name}[{k}]" for k in range(len(indices))] if len(indices) > 1 else [name]
+        self.v = [self.x[k] for k in self.places]
+
+    def at(self, name: str) -> list[Any]:
+        """Return the scalars of a value."""
+        return scalars_of(self.values[self.system.resolve(name)])
+
+    def at_rest(self, scalars: Sequence[Any]) -> list[TapeScalar]:
+        """Return scalars with all velocities zero."""
+        return self.context.without(self.v, [self.tape.scalar(s) for s in scalars])
+
+    def slopes(self, scalars: Sequence[Any], by: Sequence[TapeScalar] | None = None) -> Sparse:
+        """Return nonzero derivatives (scalar, velocity), or by other inputs."""
+        slopes = jacobian([self.tape.scalar(s) for s in scalars], self.v if by is None else by)
+        return {(int(i), int(j)): v for i, j, v in zip(slopes.rows, slopes.columns, slopes.values, strict=True)}
+
+    def depend_on_velocities(self, slopes: Sparse) -> bool:
+        """Return True if slopes depend on the velocities."""
+        return bool({scalar.index for scalar in self.v} & self.context.reached(list(slopes.values())))
+
 
 _DENSE = 4000
-"""Numbers up to which a whole buffer is written by the routine, zeros too."""
+"""Size up to which the routine writes the whole buffer, zeros too."""
 
 
-def step_routine(traced: Traced, model: Model, wanted: Wanted) -> tuple[Routine, StepLayout]:
-    """The routine (blocks t, x, p, m, h) and the layout of its outputs."""
+def step_routine(traced: Traced, model: Model, options: StepOptions) -> tuple[Routine, StepLayout]:
+    """Return the routine (blocks t, x, p, m, h) and the layout of its outputs."""
     values = StepValues(traced, model)
     n, ground = len(values.v), values.context
-    H, f = mechanics_of(values, wanted)
-    contacts = contact_rows(values, wanted)
+    H, f = mechanics_of(values, options)
+    contacts = contact_rows(values, options)
     rows, lower, held = _with_constraints(values, contacts)
     buffer = _Buffer(values)
     buffer.put("H", (n, n), H)
@@ -51,21 +293,21 @@ def step_routine(traced: Traced, model: Model, wanted: Wanted) -> tuple[Routine,
     buffer.put_row("gap", contacts.gaps)
     buffer.put("slip", (len(contacts.drift), n), contacts.slips)
     buffer.put_row("drift", contacts.drift)
-    poses = [values.at(body.pose) for body in wanted.bodies]
+    poses = [values.at(body.pose) for body in options.bodies]
     buffer.put_row("poses", [scalar for pose in poses for scalar in pose])
-    twists = [scalar for body in wanted.bodies for scalar in values.at(body.twist)]
+    twists = [scalar for body in options.bodies for scalar in values.at(body.twist)]
     buffer.put("twists", (len(twists), n), values.slopes(twists) if twists else {})
-    buffer.put_row("carried", values.resting(twists))
+    buffer.put_row("carried", values.at_rest(twists))
     outputs, index = buffer.outputs()
     needed = ground.reached(outputs)
     blocks = tuple((name, len(ground.inputs[name])) for name in ("t", "x", "p", "m"))
     routine = Routine("step_matrices", values.tape, (*blocks, ("h", 1)), tuple(outputs))
-    rates = values.resting([s for state in values.system.states for s in scalars_of(values.values[state.rate])])
+    rates = values.at_rest([s for state in values.system.states for s in scalars_of(values.values[state.rate])])
     layout = StepLayout(
         unknowns=tuple(values.labels),
         owners=tuple(values.owners),
         turns=np.array(values.turns, dtype=bool),
-        places=np.array(values.places, dtype=int),
+        velocity_indices=np.array(values.places, dtype=int),
         contacts=model.contacts,
         cones=tuple(contacts.cones),
         constraints=tuple(held),
@@ -81,13 +323,13 @@ def step_routine(traced: Traced, model: Model, wanted: Wanted) -> tuple[Routine,
 
 
 def _with_constraints(values: StepValues, contacts: ContactRows) -> tuple[dict[tuple[int, int], Any], list[Any], list[str]]:
-    """Rows and lower bounds of contacts, then those of equalities; the element of each of these."""
+    """Return rows and lower bounds of contacts, then those of equalities, and the element of each equality."""
     rows, lower, held = dict(contacts.rows), list(contacts.lower), list[str]()
     for path, element in values.model.elements.items():
         if isinstance(element.law, laws.IdealConstraint) and element.law.automaton is None:
-            own, begin = values.slopes(values.at(f"{path}.h'")), len(lower)
+            slopes, begin = values.slopes(values.at(f"{path}.h'")), len(lower)
             size = len(values.at(f"{path}.h'"))
-            rows |= {(begin + i, j): value for (i, j), value in own.items()}
+            rows |= {(begin + i, j): value for (i, j), value in slopes.items()}
             stored = element.law.position is not None or element.law.stores_position
             lower += [-value for value in values.at(f"{path}.h")] if stored else [0.0] * size
             held += [path] * size
@@ -95,29 +337,29 @@ def _with_constraints(values: StepValues, contacts: ContactRows) -> tuple[dict[t
 
 
 class _Buffer:
-    """Fields of numbers one after the other, of which zeros are left out."""
+    """Fields of numbers one after the other, without zeros."""
 
     def __init__(self, values: StepValues):
         self._tape = values.tape
         self.fields: dict[str, tuple[int, tuple[int, ...]]] = {}
         self.size = 0
-        self._given: dict[int, TapeScalar] = {}
+        self._scalars: dict[int, TapeScalar] = {}
 
     def put(self, name: str, shape: tuple[int, ...], entries: Mapping[Any, Any]) -> None:
-        """A field of this shape; place -> entry."""
+        """Add a field of this shape, with entries by index."""
         self.fields[name] = self.size, shape
-        for place, value in entries.items():
+        for index, value in entries.items():
             scalar = self._tape.scalar(value)
             if scalar.value != 0.0:
-                self._given[self.size + int(np.ravel_multi_index(place, shape))] = scalar
+                self._scalars[self.size + int(np.ravel_multi_index(index, shape))] = scalar
         self.size += int(np.prod(shape))
 
     def put_row(self, name: str, values: Sequence[Any]) -> None:
-        """A field of one dimension."""
+        """Add a field of one dimension."""
         self.put(name, (len(values),), {(k,): value for k, value in enumerate(values)})
 
     def outputs(self) -> tuple[list[Any], np.ndarray | None]:
-        """What a routine gives, and its places in the buffer; None where that is all of it."""
+        """Return the outputs of the routine, and their indices in the buffer; None for the whole buffer."""
         if self.size <= _DENSE:
-            return [self._given.get(place, 0.0) for place in range(self.size)], None
-        return list(self._given.values()), np.array(list(self._given), dtype=np.intp)
+            return [self._scalars.get(index, 0.0) for index in range(self.size)], None
+        return list(self._scalars.values()), np.array(list(self._scalars), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Springs and dampers that press the bodies apart, with a cone of friction: Visser 2002; numbers in; the tail of a contact out.
+"""Compliant contact law: springs and dampers in parallel with friction cones (Visser 2002).
 
 ```
    1  T_O2^{C2,O1}
@@ -21,7 +21,7 @@ import numpy as np
 from screwbond.models.contacts.components import COMPONENTS, by_component, domain_of, selection, stiffness_problems
 from screwbond.models.contacts.friction import STATES as FRICTION_STATES
 from screwbond.models.contacts.friction import Cone, connect_friction, friction_cones, friction_problems
-from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics
 from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
 from screwbond.models.contacts.transport import contact_spring
 
@@ -30,12 +30,13 @@ from bondgraph.errors import Problem
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
 from bondgraph.model.units import quotient
-from screws.given import real
+from screws.numeric_arguments import real
+from screws.renamed import answer_old_names
 from screws.scalars import array, maximum
 
 
 class Compliance(TypedDict, total=False):
-    """The numbers of `Compliant`, for those who take them as keywords of their own."""
+    """Numbers of `Compliant`, for functions that take them as keywords."""
 
     normal_stiffness: float | None
     normal_damping: float | None
@@ -47,6 +48,7 @@ class Compliance(TypedDict, total=False):
     torsional_friction: float | None
 
 
+@answer_old_names
 @dataclass(frozen=True, kw_only=True)
 class Compliant:
     """A spring and a damper in parallel for each constrained component; f_n = max(0, -k d - c d') on v_z.
@@ -56,8 +58,8 @@ class Compliant:
     normal_stiffness, normal_damping : N/m, N s/m on v_z.
     tangential_stiffness, tangential_damping : N/m, N s/m on v_x and v_y.
     rotational_stiffness, rotational_damping : N m/rad, N m s on the omega components.
-    friction : coefficient of the cone of v_x and v_y; None: they never slip. Needs v_z constrained and tangential damping.
-    torsional_friction : limit of the torque of omega_z over the normal force, m; None: it never slips.
+    friction : coefficient of the cone of v_x and v_y; None: no slip. Needs v_z constrained and tangential damping.
+    torsional_friction : limit of the torque of omega_z over the normal force, m; None: no slip.
 
     Source: Visser 2002, figure 3.
     """
@@ -71,36 +73,36 @@ class Compliant:
     friction: float | None = None
     torsional_friction: float | None = None
 
-    acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
-    carried: ClassVar[bool] = True
-    stepped: ClassVar[bool] = False
+    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    tangent_vectors: ClassVar[bool] = True
+    stepping_only: ClassVar[bool] = False
 
     @property
     def components(self) -> tuple[str, ...]:
-        """v_z, and those that have numbers: v_x and v_y with tangential ones or friction, omega_z with rotational ones."""
-        slips = self.friction is not None or _given(self.tangential_stiffness, self.tangential_damping)
-        turns = self.torsional_friction is not None or _given(self.rotational_stiffness, self.rotational_damping)
+        """Components v_z, v_x and v_y with tangential numbers or friction, omega_z with rotational numbers."""
+        slips = self.friction is not None or _any_nonzero(self.tangential_stiffness, self.tangential_damping)
+        turns = self.torsional_friction is not None or _any_nonzero(self.rotational_stiffness, self.rotational_damping)
         return (*(("omega_z",) if turns else ()), *(("v_x", "v_y") if slips else ()), "v_z")
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """E422 stiffness or damping, E490, E491, E492 friction."""
+        """Report E422 stiffness or damping, E490, E491, E492 friction."""
         damping = self._damping
-        found = stiffness_problems(name, chosen, self._stiffness, damping)
-        return found + friction_problems(name, self._cones(chosen), chosen, damping)
+        problems = stiffness_problems(name, chosen, self._stiffness, damping)
+        return problems + friction_problems(name, self._cones(chosen), chosen, damping)
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
-        """Springs and dampers of the constrained components, and sliders of the cones."""
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
+        """Connect springs and dampers of the constrained components, and sliders of the cones."""
         chosen, cones = head.chosen, self._cones(head.chosen)
         _connect(graph, split, head, self._stiffness, self._damping, cones)
         normal = SignalEntry("X0.effort", COMPONENTS.index("v_z")) if "v_z" in chosen else None
         frictions = tuple(cone.name for cone in cones)
-        return Tail(
+        return ContactForces(
             gap_switch(head.surfaces),
             normal,
             _normal_force(graph, chosen, cones),
             (("switch", FREE), *((cone, FRICTION_STATES[0]) for cone in frictions)),
             ("kinematics.d", "spring.q", "switch", *frictions),
-            lambda gap: (gap, *_pressed(chosen, gap), *(["off" if gap >= 0.0 else "stick"] * len(frictions))),
+            lambda gap: (gap, *_initial_spring(chosen, gap), *(["off" if gap >= 0.0 else "stick"] * len(frictions))),
             "X0.effort",
             ("spring.q",),
             None if self.friction is None else "friction cone.coefficient",
@@ -118,14 +120,14 @@ class Compliant:
         return by_component((self.normal_damping, self.tangential_damping, self.rotational_damping))
 
 
-def _given(*numbers: Any) -> bool:
-    """Whether any of these numbers is there, and not zero."""
+def _any_nonzero(*numbers: Any) -> bool:
+    """Return True if any of these numbers is given and not zero."""
     return any(number is not None and real(number) != 0.0 for number in numbers)
 
 
-def _pressed(chosen: Sequence[str], gap: float) -> tuple[Any, str]:
-    """Springs at the penetration of a start, and the state of the switch. A contact starts sticking; where its velocities say
-    otherwise it slips from the first moment."""
+def _initial_spring(chosen: Sequence[str], gap: float) -> tuple[Any, str]:
+    """Return the springs' deformation at the initial penetration, and the state of the switch. A contact starts sticking; if its
+    velocities require it, it slips from the first moment."""
     spring = np.zeros(len(chosen))
     if gap < 0.0 and "v_z" in chosen:
         spring[chosen.index("v_z")] = -gap
@@ -133,7 +135,7 @@ def _pressed(chosen: Sequence[str], gap: float) -> tuple[Any, str]:
 
 
 def _normal_force(graph: Graph, chosen: Sequence[str], cones: Sequence[Cone]) -> str:
-    """The signal of the normal force: friction has it, and so has a bond of v_z alone; else it is taken out of the wrench."""
+    """Return the signal of the normal force: of friction, of a bond of v_z alone, or else extracted from the wrench."""
     if cones:
         return f"{cones[0].name} cone.normal"
     if tuple(chosen) == ("v_z",):
@@ -146,7 +148,12 @@ NORMAL = Op("normal force", lambda wrench: wrench[COMPONENTS.index("v_z")], r"(#
 
 
 def _connect(
-    graph: Graph, split: Element, head: Head, stiffness: Mapping[str, float], damping: Mapping[str, float], cones: Sequence[Cone]
+    graph: Graph,
+    split: Element,
+    head: ContactKinematics,
+    stiffness: Mapping[str, float],
+    damping: Mapping[str, float],
+    cones: Sequence[Cone],
 ) -> None:
     chosen, domain = head.chosen, domain_of(head.chosen)
     pick = TF("constrained", selection(chosen), structural=True, domains=(SCREW, domain), symbols={"matrix": r"S_{\mathrm{con}}"})
@@ -171,7 +178,7 @@ def _connect(
 
 
 def _parallel_damping(normal: int | None) -> Any:
-    """Damper in parallel with the spring; its normal part never pulls: spring + damper >= 0."""
+    """Return the law of the damper in parallel with the spring; its normal part never pulls: spring + damper >= 0."""
 
     def law(rate: Any, damping: Any, spring: Any) -> Any:
         if np.ndim(rate) == 0:

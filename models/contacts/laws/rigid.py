@@ -1,6 +1,6 @@
-"""Rigid contact for time stepping: a coefficient of friction in; a contact without a tail, only marked, out.
+"""Rigid contact law for time stepping: no tail, only a coefficient of friction and signals for the forces.
 
-A step finds the forces of all rigid contacts together, from the gaps, normals and slips that `Model.contacts` names.
+A step solves for the forces of all rigid contacts at once, from the gaps, normals and slips that `Model.contacts` names.
 """
 
 from __future__ import annotations
@@ -10,45 +10,46 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import COMPONENTS
-from screwbond.models.contacts.laws.numbers import component_problem
-from screwbond.models.contacts.laws.rubbing import COEFFICIENT, EXCESS, components_with, rubbing_problems
-from screwbond.models.contacts.laws.tails import Head, Tail
-from screwbond.models.contacts.switches import FREE, STATES, TOUCHING, limits
+from screwbond.models.contacts.laws.dry_friction import COEFFICIENT, EXCESS, components_with, friction_coefficient_problems
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, component_problem
+from screwbond.models.contacts.switches import FREE, STATES, TOUCHING, range_limits
 
 from bondgraph import Automaton, Block, Element, Graph, Op, Parameter
 from bondgraph.errors import Problem
 from bondgraph.model.ops import zeros
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Rigid:
-    """The bodies do not overlap, and slip where the force in the tangent plane would exceed friction times the normal force: a
-    step finds it, and nothing else does (E434).
+    """The bodies do not overlap, and slip where the tangential force would exceed friction times the normal force; only time
+    stepping supports this law (E434).
 
     Attributes
     ----------
-    friction : coefficient, zero or more; None: nothing keeps them from slipping.
+    friction : coefficient, zero or more; None: no friction.
     """
 
     friction: Any = None
 
-    acting: ClassVar[tuple[str, ...]] = ()
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = True
+    active_states: ClassVar[tuple[str, ...]] = ()
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = True
 
     @property
     def components(self) -> tuple[str, ...]:
-        """v_z, and with friction v_x and v_y."""
+        """Components v_z, and with friction v_x and v_y."""
         return components_with(self.friction)
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """E435 components, E490, E491 friction."""
+        """Report E435 components, E490, E491 friction."""
         cure = f"constrained={list(self.components)}, or leave it out"
-        found = component_problem(name, self, chosen, self.components, cure)
-        return [*found, *rubbing_problems(name, self.friction, chosen)]
+        problems = component_problem(name, self, chosen, self.components, cure)
+        return [*problems, *friction_coefficient_problems(name, self.friction, chosen)]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
-        """Nothing but the forces, zero until a step says otherwise, and the coefficient as a parameter."""
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
+        """Add the forces, zero until a step sets them, and the coefficient as a parameter."""
         graph.add(Block("step", [("N", zeros(()), []), ("f", zeros((2,)), [])], units={"N": "N", "f": "N"}))
         if self.friction is not None:
             cone = Block(
@@ -62,8 +63,8 @@ class Rigid:
             graph.add(cone)
             graph.export("friction excess", "friction cone.excess")
             graph.export("friction slip", "friction cone.slip")
-        return Tail(
-            Automaton("switch", STATES, FREE, tuple(limits(head.surfaces, STATES))),
+        return ContactForces(
+            Automaton("switch", STATES, FREE, tuple(range_limits(head.surfaces, STATES))),
             None,
             "step.N",
             (("switch", FREE),),
@@ -76,4 +77,4 @@ class Rigid:
 
 _PLANE = COMPONENTS.index("v_x")
 SLIP = Op("slip", lambda twist: twist[_PLANE : _PLANE + 2], r"(v_x, v_y) \text{ of } #1")
-"""Velocity of body 2 beside body 1 in the tangent plane."""
+"""Velocity of body 2 relative to body 1 in the tangent plane."""

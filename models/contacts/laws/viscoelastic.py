@@ -1,4 +1,4 @@
-"""A spring whose damping grows with the penetration: Wang 2022 (15); stiffness and damping in; the tail of a contact out.
+"""Viscoelastic contact law: a spring with damping proportional to the penetration (Wang 2022 (15)).
 
 ```
    1  T_O2^{C2,O1}
@@ -19,27 +19,28 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import domain_of, selection
-from screwbond.models.contacts.laws.numbers import component_problem, number_problems
-from screwbond.models.contacts.laws.tails import Head, Tail
+from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, component_problem, number_problems
 from screwbond.models.contacts.switches import FREE, TOUCHING, gap_switch
 
 from bondgraph import J1, TF, C, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Problem
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
+from screws.renamed import answer_old_names
 from screws.scalars import maximum
 
-ALONG = ("v_z",)
-"""What springs along the normal constrain."""
+NORMAL_COMPONENT = ("v_z",)
+"""Component that springs along the normal constrain."""
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Viscoelastic:
-    """f = k s + c s s' on v_z, with s the penetration: begins and ends at zero force.
+    """Spring and damper f = k s + c s s' on v_z, with s the penetration; the force begins and ends at zero.
 
-    The bodies part with the speed e v0, where w0 = -c v0 / k and e = (1 + W(-exp(w0 + ln(1 - w0) - 1))) / |w0| of Lambert's W:
-    less of a faster impact, e = 1 - 2/3 |w0| of a slow one. Out of its own impact the force never pulls, since s' = -k / c, where
-    it would begin to, is a line that no motion reaches; where others pull the bodies apart faster than that, it is zero.
+    The bodies separate with the speed e v0, where w0 = -c v0 / k and e = (1 + W(-exp(w0 + ln(1 - w0) - 1))) / |w0| of Lambert's
+    W: less for a faster impact, e = 1 - 2/3 |w0| for a slow one. In an impact the force never pulls, since no motion reaches the
+    line s' = -k / c; where other forces pull the bodies apart faster than that, it is zero.
 
     Attributes
     ----------
@@ -51,18 +52,18 @@ class Viscoelastic:
     k: Any
     c: Any
 
-    components: ClassVar[tuple[str, ...]] = ALONG
-    acting: ClassVar[tuple[str, ...]] = (TOUCHING,)
-    carried: ClassVar[bool] = False
-    stepped: ClassVar[bool] = False
+    components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
+    active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
+    tangent_vectors: ClassVar[bool] = False
+    stepping_only: ClassVar[bool] = False
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """E435 components, E436 numbers."""
+        """Report E435 components, E436 numbers."""
         numbers = number_problems(name, self, ("k", "N/m", 0.0, math.inf), ("c", "N s/m^2", 0.0, math.inf), above=("k",))
         return [*normal_only(name, self, chosen), *numbers]
 
-    def attach(self, graph: Graph, split: Element, head: Head) -> Tail:
-        """Spring and damper along the normal."""
+    def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
+        """Connect spring and damper along the normal."""
         common = J1("deformation rate", symbols={"flow": r"\dot s"})
         damper = R(
             "damper",
@@ -73,7 +74,7 @@ class Viscoelastic:
         )
         graph.connect(split, row := normal_row()).connect(row, common)
         graph.connect(common, normal_spring(self.k)).connect(common, damper)
-        return Tail(
+        return ContactForces(
             gap_switch(head.surfaces),
             FORCE,
             FORCE.signal,
@@ -92,21 +93,23 @@ DAMPING = Op(
     "WA22 (15)",
 )
 FORCE = SignalEntry("constrained.2.effort")
-"""What a spring along the normal gives."""
+"""Signal of the force of a spring along the normal."""
 
 
 def normal_row() -> Element:
-    """TF that takes v_z out of the contact twist."""
-    domains = (SCREW, domain_of(ALONG))
-    return TF("constrained", selection(ALONG), structural=True, domains=domains, symbols={"matrix": r"S_{\mathrm{con}}"})
+    """Return the TF that selects v_z of the contact twist."""
+    domains = (SCREW, domain_of(NORMAL_COMPONENT))
+    return TF(
+        "constrained", selection(NORMAL_COMPONENT), structural=True, domains=domains, symbols={"matrix": r"S_{\mathrm{con}}"}
+    )
 
 
 def normal_spring(stiffness: Any) -> Element:
-    """The C whose state is the penetration, m."""
+    """Return the C whose state is the penetration, m."""
     return C("spring", stiffness=stiffness, symbols={"q": "s", "stiffness": "k"})
 
 
 def normal_only(name: str, law: object, chosen: Sequence[str]) -> list[Problem]:
-    """E435 for a law along the normal that is to constrain something else."""
+    """Report E435 for a law along the normal that constrains another component."""
     cure = 'constrained=["v_z"]; Compliant(...) has springs for the other components too'
-    return [*component_problem(name, law, chosen, ALONG, cure)]
+    return [*component_problem(name, law, chosen, NORMAL_COMPONENT, cure)]

@@ -1,1 +1,1 @@
-"""The command screwbond delta: arguments and parameter files in; runs and their files out."""
+"""Command `screwbond delta`: its tasks and their files."""

@@ -1,4 +1,4 @@
-"""The task `simulate` of the command `screwbond delta`: a robot and a start in; a run, its files and figures out."""
+"""Task `simulate` of the command `screwbond delta`: a run with its files and figures."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.command.robots import ROBOT_FIELDS, read_robot, robot_files, row
-from screwbond.models.delta.pictures.figures import course_plot
+from screwbond.models.delta.command.robot_arguments import ROBOT_FIELDS, format_row, read_robot, robot_files
+from screwbond.models.delta.pictures.figures import time_plot
 from screwbond.models.delta.studies.robot import DeltaRobot
 from screwbond.models.delta.studies.run import DeltaRun
 from screwbond.models.studies.artefacts import plot
@@ -58,7 +58,8 @@ def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
         "trajectory.npz": arrays,
         "trajectory.csv": Table(COLUMNS, np.column_stack([*arrays.values()])),
         "singularities.json": [
-            {"time": p.time, "kind": p.kind, "y": p.y.tolist(), "q": p.q.tolist(), "w": p.w.tolist()} for p in run.passages
+            {"time": p.time, "kind": p.kind, "y": p.y.tolist(), "q": p.q.tolist(), "w": p.w.tolist()}
+            for p in run.singular_postures
         ],
         **robot_files(run.compiled),
     }
@@ -66,16 +67,16 @@ def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
     overview = [
         f"delta robot: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.1f} ms"
         f" (build {1e3 * wall['build']:.0f} ms, compile {1e3 * wall['compile']:.0f} ms)",
-        f"  tool at the end {row(summary['w_end'])} m; tips apart by {summary['largest_drift']:.1e} m at most;"
+        f"  tool at the end {format_row(summary['w_end'])} m; tips apart by {summary['largest_drift']:.1e} m at most;"
         f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
         *(f"  {line}" for line in summary["singular_configurations"]),
     ]
-    pictures = {"course.png": plot(lambda path: course_plot(run, path, title="Delta robot"))}
+    pictures = {"course.png": plot(lambda path: time_plot(run, path, title="Delta robot"))}
     return Outcome(summary, files, overview, pictures, run.notes, run.failure)
 
 
 def _trajectory(run: DeltaRun) -> dict[str, np.ndarray]:
-    """Arrays over time by name, in the order of `COLUMNS`."""
+    """Return arrays over time by name, in the order of `COLUMNS`."""
     return {
         "t": run.t,
         "y": run.y,
@@ -101,7 +102,7 @@ def _summary(robot: DeltaRobot, run: DeltaRun) -> dict[str, Any]:
         "energy": {"at start": float(run.energy[0]), "at end": float(run.energy[-1])},
         "ledger_residual": run.ledger.relative_residual,
         "largest_drift": float(run.drift.max()),
-        "singular_configurations": [str(p) for p in run.passages],
+        "singular_configurations": [str(p) for p in run.singular_postures],
         "steps": work.steps,
         "evaluations": work.rates,
         "method": work.method,

@@ -1,1 +1,1 @@
-"""Graphs of the delta robot: parameters in; the robot with its controllers, as arms or rigid bodies, as bond graphs out."""
+"""Bond graphs of the delta robot and its controllers, as arms or as rigid bodies."""

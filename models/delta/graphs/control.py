@@ -1,4 +1,4 @@
-"""Controllers of the delta robot, as signal blocks of its graph: gravity compensation, joint PID, task-space PD, linearisation.
+"""Controllers of the delta robot as signal blocks: gravity compensation, joint PID, task-space PD, feedback linearisation.
 
 ```
  reference --> control --> motors --> Se motor 1, 2, 3 --> robot
@@ -6,9 +6,9 @@
                   |           +-- J, M, gravity -- model <-- y
                   +---------------- w ------------- model
 ```
-The block `model` is what a controller knows of the robot: forward kinematics of the motor angles y in closed form, and with it
-the Jacobian, the inertia that the motors feel and the torques of gravity. Its parameters `model.L1` ... are its own, so that a
-controller can be wrong about its robot.
+The block `model` is the controller's model of the robot: forward kinematics of the motor angles y in closed form, the Jacobian,
+the inertia felt by the motors and the torques of gravity. It has its own parameters `model.L1` ..., so that a controller can have
+model errors.
 
 Source: Bortoff 2018, section 4; Bortoff 2020, section 4, fig. 14.
 """
@@ -21,26 +21,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from screwbond.models.control import joint_pid, operational_torque, pd_feedforward
-from screwbond.models.delta.graphs.linearisation import linearising
+from screwbond.models.delta.graphs.feedback_linearisation import linearisation_block
 from screwbond.models.delta.kinematics import arm
 from screwbond.models.delta.kinematics.arm import ArmParameters, Constants
-from screwbond.models.delta.kinematics.formulas import closed, newton
+from screwbond.models.delta.kinematics.checks import error
+from screwbond.models.delta.kinematics.closure import forward_closed_form, newton_step
 from screwbond.models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
-from screwbond.models.delta.kinematics.refusals import error
 from screwbond.models.motion import Motion, reference
 
 from bondgraph import Block, Element, Op, Parameter
 from bondgraph.model.units import per_second
 
 FILTER_TIME = 2e-3
-"""Of the filtered difference that sampled controllers take for a velocity, s. Source: Bortoff 2020, section 4."""
+"""Time constant of the filtered difference of sampled controllers, s. Source: Bortoff 2020, section 4."""
 
 ARMS = (1, 2, 3)
 
 
 @dataclass(frozen=True)
 class Control:
-    """Blocks of a controller, in the order in which they tick, and the path of its torques (3,).
+    """Blocks of a controller, in the order of their ticks, and the path of its torques (3,).
 
     `DeltaRobot.simulate(..., signals=control.torque, blocks=control.blocks)` closes the loop.
     """
@@ -50,9 +50,9 @@ class Control:
 
 
 def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Tool w (3,), Jacobian dw/dy (3, 3), inertia (3, 3) felt by the motors and torques of gravity (3,) at motor angles y (3,).
+    """Return tool w (3,), Jacobian dw/dy (3, 3), inertia (3, 3) and gravity (3,) felt by the motors at motor angles y (3,).
 
-    Any scalar. With S = dtheta/dy, the inertia is S^T M S, and gravity S^T G: what [B H^T] [u; lambda] = G gives for u.
+    Any scalar. With S = dtheta/dy, the inertia is S^T M S, and gravity S^T G: the solution u of [B H^T] [u; lambda] = G.
 
     Parameters
     ----------
@@ -60,19 +60,19 @@ def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, 
 
     Source: Bortoff 2018, eq. (27), (28), and (32) in its right order.
     """
-    x = closed(y, p, mode)["x"]
-    found = newton(x, y, p)
-    slopes = found["dtheta_dy"].reshape(9, 3)
+    x = forward_closed_form(y, p, mode)["x"]
+    terms = newton_step(x, y, p)
+    slopes = terms["dtheta_dy"].reshape(9, 3)
     inertia, gravity = np.zeros((3, 3)), np.zeros(3)
     for i in range(3):
-        theta, own = (y[i], x[2 * i], x[2 * i + 1]), slopes[3 * i : 3 * i + 3]
-        inertia = inertia + own.T @ arm.inertia(theta, p) @ own
-        gravity = gravity + own.T @ arm.gravity_torque(theta, p)
-    return found["w"], found["jacobian"].reshape(3, 3), inertia, gravity
+        theta, arm_slopes = (y[i], x[2 * i], x[2 * i + 1]), slopes[3 * i : 3 * i + 3]
+        inertia = inertia + arm_slopes.T @ arm.inertia(theta, p) @ arm_slopes
+        gravity = gravity + arm_slopes.T @ arm.gravity_torque(theta, p)
+    return terms["w"], terms["jacobian"].reshape(3, 3), inertia, gravity
 
 
 def robot_model(parameters: DeltaParameters, *, name: str = "model", y: str = "y", mode: str = "below") -> Element:
-    """The block that knows the robot: `<name>.w`, `.jacobian`, `.inertia` and `.gravity` of the motor angles at path y."""
+    """Return the model block: `<name>.w`, `.jacobian`, `.inertia` and `.gravity` of the motor angles at path y."""
     sign = {"below": 1.0, "above": -1.0}[mode]
     terms = Op(
         "model",
@@ -91,7 +91,7 @@ def robot_model(parameters: DeltaParameters, *, name: str = "model", y: str = "y
 
 
 def gravity_compensation(parameters: DeltaParameters, **options: Any) -> Control:
-    """Torques that hold the robot wherever it is: every pose is an equilibrium. Options as in `robot_model`."""
+    """Return the torques that hold the robot at any pose: every pose is an equilibrium. Options as in `robot_model`."""
     model = robot_model(parameters, **options)
     return Control((model,), f"{model.name}.gravity")
 
@@ -108,14 +108,14 @@ def joint_control(
     period: float | None = None,
     filter_time: float = FILTER_TIME,
 ) -> Control:
-    """PID of the motor angles on a motion of them (3,), rad, by default with compensation of gravity.
+    """Return a PID controller of the motor angles for a motion (3,), rad, by default with gravity compensation.
 
     Parameters
     ----------
     kp, kd, ki, limit : as in `screwbond.models.control.joint_pid`: N m/rad, N m s/rad, N m/(rad s), N m.
     period, filter_time : s between samples, and of the filtered difference then; None: continuous, with measured velocities.
 
-    Raises `ModelError` E440 for a motion that has not three axes; E478 from the controller.
+    Raises `ModelError` E440 for a motion without three axes; E478 from the controller.
     """
     check_axes(motion)
     goal = reference("goal", motion, unit="rad")
@@ -149,17 +149,17 @@ def task_control(
     period: float | None = None,
     filter_time: float = FILTER_TIME,
 ) -> Control:
-    """PD with feedforward of the tool on a motion of it (3,), m: u = kp (r - w) + kd (r' - w') + r'' is an acceleration, and the
-    torque J^T Lambda u plus that of gravity, with Lambda the inertia of the task space.
+    """Return a PD controller with feedforward of the tool for a motion (3,), m: u = kp (r - w) + kd (r' - w') + r'' is an
+    acceleration; the torque is J^T Lambda u plus gravity, with Lambda the inertia in task space.
 
     Parameters
     ----------
     kp, kd : numbers or (3,), 1/s^2 and 1/s; kp also a function of time (`screwbond.models.control.fading`).
-    gravity : whether its torques are added.
+    gravity : True to add its torques.
     extra : path of an acceleration (3,) that is added to u.
     period, filter_time : s between samples, and of the filtered difference w' then; None: continuous, with w' = J y'.
 
-    Raises `ModelError` E440 for a motion that has not three axes; E476 for gains outside 0 <= kp <= kd^2.
+    Raises `ModelError` E440 for a motion without three axes; E476 for gains outside 0 <= kp <= kd^2.
 
     Source: Bortoff 2020, (11), (12).
     """
@@ -204,9 +204,9 @@ def linearising_control(
     alpha0: float = 25.0,
     output: str = "tool",
 ) -> Control:
-    """Exact feedback linearisation: e'' + kd e' + kp e = 0 for the tool (m) or the motor angles (rad), off the constraint too.
+    """Return exact feedback linearisation: e'' + kd e' + kp e = 0 for tool (m) or motor angles (rad), off the constraint too.
 
-    It is told all angles and rates of the robot, and its stabilisation: the multipliers are eliminated through the stabilised
+    Its inputs are all angles and rates of the robot, and its stabilisation: the multipliers are eliminated through the stabilised
     constraint, so that y'' = alpha(q, v) + beta(q) u holds in all 18 states.
 
     Parameters
@@ -215,21 +215,21 @@ def linearising_control(
     alpha1, alpha0 : of the robot.
     output : "tool" (the tip of arm 1), or "motors".
 
-    Raises `ModelError` E440 for a motion that has not three axes, or an unknown output; E476 for gains outside 0 <= kp <= kd^2.
+    Raises `ModelError` E440 for a motion without three axes, or an unknown output; E476 for gains outside 0 <= kp <= kd^2.
 
     Source: Bortoff 2018, section 4.
     """
     check_axes(motion)
-    block = linearising(parameters, alpha1, alpha0, output, "control.acceleration")
-    place, rate = ("tool", "tool velocity") if output == "tool" else ("y", "motor rates.rate")
+    block = linearisation_block(parameters, alpha1, alpha0, output, "control.acceleration")
+    position, rate = ("tool", "tool velocity") if output == "tool" else ("y", "motor rates.rate")
     unit = "m" if output == "tool" else "rad"
-    pd = pd_feedforward("control", "goal", place, rate, kp=kp, kd=kd, dimension=3, unit=per_second(unit, 2))
+    pd = pd_feedforward("control", "goal", position, rate, kp=kp, kd=kd, dimension=3, unit=per_second(unit, 2))
     measured = [] if output == "tool" else [_motor_rates()]
     return Control((reference("goal", motion, unit=unit), *measured, pd, block), "linearisation.torque")
 
 
 def check_axes(motion: Motion) -> None:
-    """Refuse a motion that has not three axes (E440)."""
+    """Refuse a motion without three axes (E440)."""
     if motion.shape != (3,):
         raise error("E440", f"a motion of shape {motion.shape} for three axes", "a motion of (3,)")
 
@@ -237,7 +237,7 @@ def check_axes(motion: Motion) -> None:
 def _motor_rates() -> Element:
     paths = {f"v{i}": f"arm {i}.theta rate" for i in ARMS}
     return Block(
-        "motor rates", [("rate", FIRSTS, list(paths))], inputs=paths, units={"rate": "rad/s"}, symbols={"rate": r"\dot y"}
+        "motor rates", [("rate", MOTOR_RATES, list(paths))], inputs=paths, units={"rate": "rad/s"}, symbols={"rate": r"\dot y"}
     )
 
 
@@ -251,5 +251,5 @@ def _tool_rate(model: str) -> Element:
     )
 
 
-FIRSTS = Op("motor rates", lambda *v: np.array([rates[0] for rates in v]), r"\dot y(#1, #2, #3)")
+MOTOR_RATES = Op("motor rates", lambda *v: np.array([rates[0] for rates in v]), r"\dot y(#1, #2, #3)")
 PRODUCT = Op("product", lambda J, v: J @ v, "#1 #2")

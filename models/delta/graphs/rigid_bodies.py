@@ -1,9 +1,9 @@
-"""The delta robot as a screw bond graph of rigid bodies: seven bodies, nine joints, three loops closed by constraints.
+"""Delta robot as a screw bond graph of rigid bodies: seven bodies, nine joints, three loops closed by constraints.
 
 Each arm is a proximal link on a revolute joint (shaft along x1 of the arm), a distal rod on a universal joint at its elbow (first
 axis along x1) and a universal joint between the rod's tip and the end effector. The end effector is a body of mass 3 M3 that the
 three tips keep from turning; it has the three freedoms of the tool. A rod has the inertia J2 across and `axial_inertia` along it.
-As that goes to zero, the motion goes to that of the three arms of Bortoff 2018, whose rods are thin.
+As that vanishes, the motion tends to that of the three arms of Bortoff 2018, whose rods are thin.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from screwbond.models.bodies import Body, ground, rigid_body
 from screwbond.models.delta.kinematics.arm import CONE, direction
-from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta.kinematics.closure import ROTATIONS
 from screwbond.models.delta.kinematics.parameters import LETTERS, DeltaParameters
-from screwbond.models.delta.kinematics.whole_robot import DeltaKinematics
+from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
 from screwbond.models.joints import attach_joint, joint_graph
 
 from bondgraph import MTF, Block, Graph, Op, Parameter, R
@@ -28,7 +28,7 @@ from screws.scalars import array, atan2, maximum, sqrt
 
 EYE = np.eye(3)
 DAMPING = {"resistance": LETTERS["DAMPING"]}
-"""Letter of a friction."""
+"""Letter of the friction coefficient."""
 SHAFT = revolute((1.0, 0.0, 0.0))
 HOOKE = universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -44,7 +44,7 @@ def rigid_delta_graph(
     alpha0: float = 25.0,
     name: str = "delta robot",
 ) -> Graph:
-    """Graph of the robot, started at the motor angles y (3,) in rad with the motor velocities `rates` (3,) in rad/s.
+    """Return the graph of the robot, started at motor angles y (3,), rad, with motor velocities `rates` (3,), rad/s.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def rigid_delta_graph(
     Raises `ModelError` E463 to E466 for motor angles at which the robot cannot be assembled; `GeometryError` for parameters
     without mass or inertia of some body.
 
-    Where the three rods, seen along their shafts, lie in one plane, the universal joints do not keep the end effector from
+    Where the three rods, seen along their shafts, lie in one plane, the universal joints do not prevent the end effector from
     turning.
     """
     start = DeltaKinematics(parameters).forward(y, mode=mode)
@@ -74,14 +74,16 @@ def rigid_delta_graph(
         velocity=(start.jacobian @ np.asarray(rates, dtype=float)).tolist(),
         gravity=weight,
     )
-    held: dict[str, Any] = {"alpha1": alpha1, "alpha0": alpha0}
+    stabilisation: dict[str, Any] = {"alpha1": alpha1, "alpha0": alpha0}
     for i, arm_axes in enumerate(ROTATIONS):
         label, arm = str(i + 1), slice(3 * i, 3 * i + 3)
         link, rod = _links(p, arm_axes, start.theta[arm], v[arm], axial_inertia, label, weight)
-        on_base, on_tool = _turned(arm_axes, p.L0), _turned(arm_axes, p.L3)
-        shoulder = joint_graph(f"shoulder {label}", SHAFT, frame_a=on_base, frame_b=_along(-p.LC1), **held)
-        elbow = joint_graph(f"elbow {label}", HOOKE, frame_a=_along(p.L1 - p.LC1), frame_b=_along(-p.LC2), **held)
-        wrist = joint_graph(f"wrist {label}", HOOKE, frame_a=on_tool, frame_b=_along(p.L2 - p.LC2), **held)
+        on_base, on_tool = _arm_frame(arm_axes, p.L0), _arm_frame(arm_axes, p.L3)
+        shoulder = joint_graph(f"shoulder {label}", SHAFT, frame_a=on_base, frame_b=_link_frame(-p.LC1), **stabilisation)
+        elbow = joint_graph(
+            f"elbow {label}", HOOKE, frame_a=_link_frame(p.L1 - p.LC1), frame_b=_link_frame(-p.LC2), **stabilisation
+        )
+        wrist = joint_graph(f"wrist {label}", HOOKE, frame_a=on_tool, frame_b=_link_frame(p.L2 - p.LC2), **stabilisation)
         attach_joint(graph, shoulder, base, link)
         attach_joint(graph, elbow, link, rod)
         attach_joint(graph, wrist, tool, rod)
@@ -98,25 +100,25 @@ def rigid_delta_graph(
         )
         graph.add(angles)
         graph.export(f"phi {label}", f"angles {label}.phi")
-    graph.add(Block("tool", [("w", PLACE, ["pose"])], inputs={"pose": tool.pose_path}, units={"w": "m"}))
+    graph.add(Block("tool", [("w", POSITION, ["pose"])], inputs={"pose": tool.pose_path}, units={"w": "m"}))
     graph.export("tool", "tool.w")
     return graph
 
 
-def _along(distance: float) -> np.ndarray:
-    """Joint frame on a link whose length lies along its own y."""
+def _link_frame(distance: float) -> np.ndarray:
+    """Return a joint frame on a link whose length lies along its own y."""
     return np.asarray(pose(EYE, (0.0, distance, 0.0)), dtype=float)
 
 
-def _turned(arm_axes: np.ndarray, radius: float) -> np.ndarray:
-    """Joint frame along an arm's axes, on base or end effector."""
+def _arm_frame(arm_axes: np.ndarray, radius: float) -> np.ndarray:
+    """Return a joint frame along an arm's axes, on base or end effector."""
     return np.asarray(pose(arm_axes, arm_axes @ np.array([0.0, radius, 0.0])), dtype=float)
 
 
 def _links(
     p: DeltaParameters, axes: np.ndarray, theta: np.ndarray, v: np.ndarray, axial: float, label: str, weight: Any
 ) -> tuple[Body, Body]:
-    """Proximal link and distal rod of one arm at its theta and their rates v; frames at the centres of mass, y along."""
+    """Return proximal link and distal rod of an arm at theta and its rates v; frames at the centres of mass, y along."""
     upper, slope = (np.array([0.0, np.cos(theta[0]), np.sin(theta[0])]), np.array([0.0, -np.sin(theta[0]), np.cos(theta[0])]))
     d = np.asarray(direction(theta), dtype=float)
     # The universal joint's axes: theta2 is about x1, theta3 about the other, backwards.
@@ -154,7 +156,7 @@ def _quaternion(axes: np.ndarray) -> Any:
 
 
 def _swing(state: Any, axes: Any) -> Any:
-    """(4, 6) map from a rod's world twist to what damping acts on: its direction's rate (3,), and cos(phi2) phi3'.
+    """Return the (4, 6) map from a rod's world twist to the damped rates: its direction's rate (3,), and cos(phi2) phi3'.
 
     The squares add up to phi2'^2 + phi3'^2; near the axis x2 of the arm bounded as in `arm.friction_rates`.
     """
@@ -171,11 +173,11 @@ def _angles(link: Any, rod: Any, axes: Any) -> Any:
 
 SWING = Op("swing", lambda axes, state: _swing(state, axes), r"J_\phi(#2)")
 ANGLES = Op("angles", _angles, r"\phi(#1, #2)")
-PLACE = Op("place", lambda state: array([state[4], state[5], state[6]]), r"p(#1)")
+POSITION = Op("place", lambda state: array([state[4], state[5], state[6]]), r"p(#1)")
 
 
 def _rod_friction(graph: Graph, rod: Body, label: str, axes: np.ndarray, damping: float) -> None:
-    """Damping of phi2 and phi3, which belong to the rod and the base."""
+    """Connect the damping of phi2 and phi3, which act between the rod and the base."""
     swing = MTF(
         f"swing {label}",
         SWING,

@@ -1,12 +1,12 @@
-"""The delta robot as a bond graph of three arms: each a Lagrangian IC field, their tips tied by ideal constraints.
+"""Delta robot as a bond graph of three arms: each a Lagrangian IC field, their tips tied by ideal constraints.
 
 ```
  motor --> 1 --> TF (first angle) --> 1 v ----> IC arm            tip 1 --> 0 --> tip 2      tip 1 --> 0 --> tip 3
                                      / \\                                    |                          |
                       MTF swing --> R    MTF dpsi --> 1 tip             constraint                 constraint
 ```
-A robot is a list of arms: any graph with a port `tip` (its velocity (3,) in the frame that all share), a port `motor` and a
-signal `tip` (its place there, m) can take part.
+A robot is a list of arms: any graph with a port `tip` (its velocity (3,) in the common frame), a port `motor` and a signal `tip`
+(its position there, m) can be an arm.
 
 Source: Bortoff 2018, eq. (7) to (19).
 """
@@ -18,66 +18,66 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.kinematics import arm, notation
+from screwbond.models.delta.kinematics import arm, formula_notes
 from screwbond.models.delta.kinematics.angles import phi_of, phi_rate, theta_of, theta_rate
 from screwbond.models.delta.kinematics.arm import Constants
-from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta.kinematics.closure import ROTATIONS
 from screwbond.models.delta.kinematics.parameters import LETTERS, UNITS, DeltaParameters
-from screwbond.models.delta.kinematics.whole_robot import DeltaKinematics
+from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
 
 from bondgraph import IC, J0, J1, MTF, TF, Block, Constraint, Element, Graph, Op, Parameter, R, Se
 from bondgraph.model.domains import ROTATION, TRANSLATION
 from screws.scalars import array
 
 INERTIAL = ("L1", "L2", "LC1", "LC2", "M1", "M2", "M3", "J1", "J2", "g")
-"""Parameters of an arm's energies; they are those of its element `mechanism`."""
+"""Parameters of an arm's energies, on its element `mechanism`."""
 
-SHAPE = ("L0", "L3")
-"""Parameters of the place of its tip besides; they are those of its element `tip place`."""
+RADII = ("L0", "L3")
+"""Further parameters of the tip's position, on its element `tip place`."""
 
-FIRST = np.array([1.0, 0.0, 0.0])
-
-
-def constants(**given: Any) -> Constants:
-    """The parameters that a formula uses; all others are zero."""
-    return Constants(**{**dict.fromkeys(UNITS, 0.0), **given})
+FIRST_COORDINATE = np.array([1.0, 0.0, 0.0])
 
 
-def _with(formula: Any) -> Any:
-    """A formula of theta, v ... and a record of parameters, as one of scalars in the order of INERTIAL."""
+def constants(**values: Any) -> Constants:
+    """Return a record of the parameters of a formula; all others are zero."""
+    return Constants(**{**dict.fromkeys(UNITS, 0.0), **values})
+
+
+def _with_parameters(formula: Any) -> Any:
+    """Convert a formula of theta, v ... and a record of parameters to one of scalars in the order of INERTIAL."""
 
     def flat(*arguments: Any) -> Any:
-        own = arguments[: len(arguments) - len(INERTIAL)]
-        return formula(*own, constants(**dict(zip(INERTIAL, arguments[len(own) :], strict=True))))
+        states = arguments[: len(arguments) - len(INERTIAL)]
+        return formula(*states, constants(**dict(zip(INERTIAL, arguments[len(states) :], strict=True))))
 
     return flat
 
 
-def _place(rotation: np.ndarray) -> Op:
-    """Place of the tip from theta, L0, L3, L1, L2; the rotation belongs to the formula."""
+def _tip_position(rotation: np.ndarray) -> Op:
+    """Return the operation theta, L0, L3, L1, L2 -> position of the tip; the rotation belongs to the formula."""
     return Op(
         "tip",
         lambda theta, L0, L3, L1, L2: rotation @ arm.tip(theta, constants(L0=L0, L1=L1, L2=L2, L3=L3)),
         r"R\,\psi(#1)",
         "BO18 (4), corrected",
-        notation.TIP,
+        formula_notes.TIP,
     )
 
 
-def _slope(rotation: np.ndarray) -> Op:
-    """Derivative of the place of the tip by theta, from theta, L1, L2."""
+def _tip_jacobian(rotation: np.ndarray) -> Op:
+    """Return the operation theta, L1, L2 -> derivative of the tip's position by theta."""
     return Op(
         "tip Jacobian",
         lambda theta, L1, L2: rotation @ arm.tip_jacobian(theta, constants(L1=L1, L2=L2)),
         r"R\,\partial\psi(#1)",
         "BO18 appendix",
-        notation.SLOPE,
+        formula_notes.SLOPE,
     )
 
 
-_INERTIA = Op("m", _with(arm.inertia), "m(#1)", "BO18 (1), corrected; BO18 appendix", notation.INERTIA)
-_BIAS = Op("c", _with(arm.coriolis_torque), "c(#1, #2)", "BO18 (8), appendix", notation.BIAS)
-_POTENTIAL = Op("V", _with(arm.potential_energy), "V(#1)", "BO18 (5), corrected", notation.GRAVITY)
+_INERTIA = Op("m", _with_parameters(arm.inertia), "m(#1)", "BO18 (1), corrected; BO18 appendix", formula_notes.INERTIA)
+_BIAS = Op("c", _with_parameters(arm.coriolis_torque), "c(#1, #2)", "BO18 (8), appendix", formula_notes.BIAS)
+_POTENTIAL = Op("V", _with_parameters(arm.potential_energy), "V(#1)", "BO18 (5), corrected", formula_notes.GRAVITY)
 ANGLES = Op("angles", phi_of, r"\varphi(#1)")
 ANGLE_RATES = Op("angle rates", phi_rate, r"\dot\varphi(#1, #2)")
 
@@ -91,37 +91,37 @@ def delta_arm(
     velocity: Sequence[float] | np.ndarray | None = None,
     form: str = "lagrangian",
 ) -> Graph:
-    """One arm as a graph: ports `motor` (its shaft) and `tip` (velocity of its tip (3,) in the frame of the robot).
+    """Return one arm as a graph: ports `motor` (its shaft) and `tip` (velocity of its tip (3,) in the robot's frame).
 
     Parameters
     ----------
     parameters : of the robot; they become run-time parameters `mechanism.L1` ..., `tip place.L0`, `tip place.L3` and
         `damping.resistance`.
-    rotation : (3, 3) from the arm's axes to the robot's; none is the identity.
+    rotation : (3, 3) from the arm's axes to the robot's; by default the identity.
     position, velocity : angles phi (3,) of Bortoff 2018 at the start and their rates; at rest by default.
     form : "lagrangian" (states `mechanism.q` and `mechanism.v`) or "hamiltonian" (`mechanism.q` and `mechanism.p`).
 
     Signals: `theta`, `theta rate` (3,), the arm's coordinates and their rates, as in `kinematics.arm`; `phi`, `rate` (3,), the
-    angles of Bortoff 2018 and theirs; `tip` (3,), its place, m.
+    angles of Bortoff 2018 and theirs; `tip` (3,), its position, m.
 
     Source: Bortoff 2018, eq. (1) to (8); (17) to (19) for the Hamiltonian form.
     """
-    at = np.asarray(position, dtype=float)
-    moving = np.zeros(3) if velocity is None else theta_rate(at, np.asarray(velocity, dtype=float))
-    return _arm(name, parameters, rotation, theta_of(at), moving, form)
+    angles = np.asarray(position, dtype=float)
+    rates = np.zeros(3) if velocity is None else theta_rate(angles, np.asarray(velocity, dtype=float))
+    return _arm(name, parameters, rotation, theta_of(angles), rates, form)
 
 
 def _arm(
     name: str, parameters: DeltaParameters, rotation: np.ndarray | None, position: np.ndarray, velocity: np.ndarray, form: str
 ) -> Graph:
-    """The arm at its coordinates theta (3,) and their rates (3,)."""
+    """Return the arm at its coordinates theta (3,) and their rates (3,)."""
     axes = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
     graph = Graph(name)
     energies: dict[str, Any] = {"inertia": _INERTIA, "potential": _POTENTIAL}
     if form == "lagrangian":
         energies["bias"] = _BIAS
     else:
-        energies["potential"] = replace(_POTENTIAL, note=f"{notation.GRAVITY}\n{notation.MOMENTUM}")
+        energies["potential"] = replace(_POTENTIAL, note=f"{formula_notes.GRAVITY}\n{formula_notes.MOMENTUM}")
     mechanism = IC(
         "mechanism",
         **energies,
@@ -135,10 +135,10 @@ def _arm(
     rates = J1("rates", dimension=3, domain=ROTATION, symbols={"flow": r"\dot\theta"})
     shaft, tip = J1("shaft", dimension=1, domain=ROTATION), J1("tip", dimension=3, domain=TRANSLATION)
     lengths = ["mechanism.L1", "mechanism.L2"]
-    first = TF("first angle", FIRST, structural=True, domains=(ROTATION, ROTATION))
+    first = TF("first angle", FIRST_COORDINATE, structural=True, domains=(ROTATION, ROTATION))
     to_tip = MTF(
         "dpsi",
-        _slope(axes),
+        _tip_jacobian(axes),
         signals=["mechanism.q", *lengths],
         dimensions=(3, 3),
         domains=(ROTATION, TRANSLATION),
@@ -160,11 +160,11 @@ def _arm(
     graph.add(
         Block(
             "tip place",
-            [("w", _place(axes), ["theta", "L0", "L3", "L1", "L2"])],
+            [("w", _tip_position(axes), ["theta", "L0", "L3", "L1", "L2"])],
             inputs={"theta": "mechanism.q", "L1": lengths[0], "L2": lengths[1]},
-            parameters={key: Parameter(getattr(parameters, key), UNITS[key]) for key in SHAPE},
+            parameters={key: Parameter(getattr(parameters, key), UNITS[key]) for key in RADII},
             units={"w": "m"},
-            symbols={"w": r"\psi", **{key: LETTERS[key] for key in SHAPE}},
+            symbols={"w": r"\psi", **{key: LETTERS[key] for key in RADII}},
         )
     )
     graph.add(
@@ -181,7 +181,7 @@ def _arm(
     return graph.export("phi", "angles.phi").export("rate", "angles.rate")
 
 
-def tie_arms(
+def connect_arms(
     name: str,
     arms: Sequence[Graph],
     *,
@@ -190,13 +190,13 @@ def tie_arms(
     alpha1: float = 10.0,
     alpha0: float = 25.0,
 ) -> Graph:
-    """Arms whose tips are held together: one ideal constraint between the first tip and each other one.
+    """Connect arms at their tips: one ideal constraint between the first tip and each other one.
 
     Parameters
     ----------
     arms : graphs with the ports `motor` and `tip` and the signal `tip`, in one frame.
     torques : of the motors, N m or N: the run-time parameters `motor 1.torque` ...
-    signals : what is added to them: the path of a signal for each motor, or of one signal with all of them.
+    signals : added to the torques: the path of a signal for each motor, or of one signal (3,).
     alpha1, alpha0 : stabilisation, h'' + alpha1 h' + alpha0 h = 0, 1/s and 1/s^2.
 
     Signals: `tool` (3,), the tip of the first arm, m; `closure 2` ... (3,), the first tip from the other ones, m.
@@ -204,22 +204,22 @@ def tie_arms(
     Source: Bortoff 2018, eq. (9) to (12).
     """
     graph = Graph(name)
-    given = np.zeros(len(arms)) if torques is None else np.asarray(torques, dtype=float)
+    torque_values = np.zeros(len(arms)) if torques is None else np.asarray(torques, dtype=float)
     for i, part in enumerate(arms):
-        graph.connect(_motor(i, float(given[i]), signals), part.port("motor"))
+        graph.connect(_motor(i, float(torque_values[i]), signals), part.port("motor"))
     first = arms[0]
     for i, other in enumerate(arms[1:], start=2):
-        apart = J0(f"tips 1 and {i}", dimension=3, domain=TRANSLATION)
-        held = Constraint(
+        difference = J0(f"tips 1 and {i}", dimension=3, domain=TRANSLATION)
+        closure = Constraint(
             f"closure {i}",
-            position=APART,
+            position=TIP_DIFFERENCE,
             signals=[f"{first.name}.tip", f"{other.name}.tip"],
             dimension=3,
             domain=TRANSLATION,
             alpha1=alpha1,
             alpha0=alpha0,
         )
-        graph.connect(first.port("tip"), apart).connect(apart, other.port("tip")).connect(apart, held)
+        graph.connect(first.port("tip"), difference).connect(difference, other.port("tip")).connect(difference, closure)
         graph.export(f"closure {i}", f"closure {i}.h")
     graph.export("tool", f"{first.name}.tip")
     return graph
@@ -238,11 +238,11 @@ def delta_graph(
     alpha0: float = 25.0,
     name: str = "delta robot",
 ) -> Graph:
-    """The robot with 18 states, started at the motor angles y (3,) in rad with the motor velocities `rates` (3,) in rad/s.
+    """Return the robot with 18 states, started at motor angles y (3,), rad, with motor velocities `rates` (3,), rad/s.
 
     Parameters
     ----------
-    torques, signals, alpha1, alpha0 : as in `tie_arms`.
+    torques, signals, alpha1, alpha0 : as in `connect_arms`.
     form : of the arms, "lagrangian" or "hamiltonian".
     mode : assembly mode at the start, "below" or "above".
 
@@ -259,12 +259,12 @@ def delta_graph(
         _arm(f"arm {i + 1}", parameters, rotation, start.theta[3 * i : 3 * i + 3], v[3 * i : 3 * i + 3], form)
         for i, rotation in enumerate(ROTATIONS)
     ]
-    graph = tie_arms(name, arms, torques=torques, signals=signals, alpha1=alpha1, alpha0=alpha0)
+    graph = connect_arms(name, arms, torques=torques, signals=signals, alpha1=alpha1, alpha0=alpha0)
     angles = [f"theta {i + 1}" for i in range(3)]
     graph.add(
         Block(
             "motor angles",
-            [("y", FIRSTS, angles)],
+            [("y", FIRST_ANGLES, angles)],
             inputs={angle: f"arm {i + 1}.theta" for i, angle in enumerate(angles)},
             units={"y": "rad"},
         )
@@ -274,17 +274,17 @@ def delta_graph(
 
 
 def _motor(i: int, torque: float, signals: str | Sequence[str] | None) -> Element:
-    """A torque: a parameter, and a signal where there is one."""
+    """Return a torque source: a parameter, plus a signal if there is one."""
     number, name = {"torque": Parameter(torque, "N m")}, f"motor {i + 1}"
     if signals is None:
-        return Se(name, GIVEN, parameters=number, dimension=1)
+        return Se(name, TORQUE, parameters=number, dimension=1)
     if isinstance(signals, str):
-        one = Op("torque and signal", lambda torque, u: torque + u[i], f"#1 + #2_{{{i + 1}}}")
-        return Se(name, one, parameters=number, signals=[signals], dimension=1)
-    return Se(name, ADDED, parameters=number, signals=[signals[i]], dimension=1)
+        indexed = Op("torque and signal", lambda torque, u: torque + u[i], f"#1 + #2_{{{i + 1}}}")
+        return Se(name, indexed, parameters=number, signals=[signals], dimension=1)
+    return Se(name, TORQUE_AND_SIGNAL, parameters=number, signals=[signals[i]], dimension=1)
 
 
-APART = Op("apart", lambda a, b: a - b, "#1 - #2", "BO18 (10), corrected")
-FIRSTS = Op("first angles", lambda *theta: array([angles[0] for angles in theta]), r"y(#1, #2, #3)")
-GIVEN = Op("torque", lambda torque: torque, "#1")
-ADDED = Op("torque and signal", lambda torque, u: torque + u, "#1 + #2")
+TIP_DIFFERENCE = Op("apart", lambda a, b: a - b, "#1 - #2", "BO18 (10), corrected")
+FIRST_ANGLES = Op("first angles", lambda *theta: array([angles[0] for angles in theta]), r"y(#1, #2, #3)")
+TORQUE = Op("torque", lambda torque: torque, "#1")
+TORQUE_AND_SIGNAL = Op("torque and signal", lambda torque, u: torque + u, "#1 + #2")

@@ -1,4 +1,4 @@
-"""A finger on the tool of a delta robot, and a brick on a table that it touches: the mechanical part of a soft touch.
+"""Finger on the tool of a delta robot, and a brick on a table: the mechanical part of a soft touch.
 
 ```
  tip of arm 1 <-- TF along x <-- 0 <-- 1 brick --> I mass
@@ -22,14 +22,14 @@ from bondgraph.graph.builder import nested
 from bondgraph.model.domains import TRANSLATION
 from screws.scalars import equal, where
 
-ALONG = np.array([1.0, 0.0, 0.0])
+APPROACH_DIRECTION = np.array([1.0, 0.0, 0.0])
 """Direction of the approach, x1."""
 
 
 def add_brick(
     robot: Graph, *, gap: float, mass: float, friction: float, gravity: float, alpha1: float, alpha0: float, alpha2: float = 0.0
 ) -> Graph:
-    """Put a brick on a table before the finger of a robot (`delta_graph`), at a distance `gap` along x1, m.
+    """Add a brick on a table in front of the finger of a robot (`delta_graph`), at a distance `gap` along x1, m.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ def add_brick(
 
     Signals: `contact.h` gap, m; `contact.multiplier` force, N; `displacement.y` of the brick, m; `table.effort` friction, N.
     """
-    brick, between = (J1("brick", domain=TRANSLATION, dimension=1), J0("finger and brick", domain=TRANSLATION, dimension=1))
-    finger = TF("along x", ALONG, structural=True, domains=(TRANSLATION, TRANSLATION))
-    robot.connect(brick, between).connect(between, finger.port("2"))
+    brick, gap_junction = (J1("brick", domain=TRANSLATION, dimension=1), J0("finger and brick", domain=TRANSLATION, dimension=1))
+    finger = TF("along x", APPROACH_DIRECTION, structural=True, domains=(TRANSLATION, TRANSLATION))
+    robot.connect(brick, gap_junction).connect(gap_junction, finger.port("2"))
     robot.connect(finger.port("1"), nested(robot)["arm 1"].port("tip"))
     robot.connect(
-        between,
+        gap_junction,
         Constraint(
             "contact",
             automaton="touch",
@@ -61,7 +61,7 @@ def add_brick(
     robot.add(
         Block(
             "displacement",
-            [("rate", SLIPPING, ["mode", "flow"])],
+            [("rate", SLIP_VELOCITY, ["mode", "flow"])],
             inputs={"mode": "table.mode", "flow": "brick.flow"},
             states={"y": StateSpec(0.0, 1e-3, "m")},
             rates={"y": "rate"},
@@ -71,9 +71,9 @@ def add_brick(
     return robot.add_automaton(contact_states("touch", "contact.h", "contact.h'", "contact.multiplier"))
 
 
-def _slipping(mode: Any, flow: Any) -> Any:
-    """Velocity of a body on dry friction; while it sticks it has none, and what rounding leaves of it does not add up."""
+def _slip_velocity(mode: Any, flow: Any) -> Any:
+    """Return the velocity of a body on dry friction, exactly zero while it sticks, so that rounding does not accumulate."""
     return where(equal(mode, 0.0), 0.0, flow)
 
 
-SLIPPING = Op("slip", _slipping, r"#2 \text{ while it slips, else } 0")
+SLIP_VELOCITY = Op("slip", _slip_velocity, r"#2 \text{ while it slips, else } 0")

@@ -1,1 +1,1 @@
-"""Kinematics of the delta robot: parameters in; angles, tool positions, their derivatives and the workspace out."""
+"""Kinematics of the delta robot: angles, tool positions, their derivatives and the workspace."""

@@ -1,4 +1,4 @@
-"""One arm of a delta robot: kinematics, inertia, Coriolis, gravity and friction terms as plain formulas over any scalar.
+"""One arm of a delta robot: kinematics, inertia, Coriolis, gravity and friction terms as formulas over any scalar.
 
 The arm's coordinates are theta = (theta1, theta2, theta3): the motor's angle, the angle of the distal link in the plane of the
 arm, and its angle out of that plane. theta1 and theta2 are about x1 from x2, so that they are those of hinges along the
@@ -25,7 +25,7 @@ from screws.scalars import Scalar, array, cos, maximum, sin
 
 
 class Constants(NamedTuple):
-    """The parameters of `DeltaParameters` as scalars of any kind, in the same order, without checks."""
+    """Parameters of `DeltaParameters` as scalars of any kind, in the same order, without checks."""
 
     L0: Scalar
     L1: Scalar
@@ -50,18 +50,18 @@ CONE = 1e-2
 
 
 def elbow(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Elbow (3,) in m, in the arm's own axes."""
+    """Return the elbow (3,) in m, in the arm's own axes."""
     return array([0.0, p.L1 * cos(theta[0]) + (p.L0 - p.L3), p.L1 * sin(theta[0])])
 
 
 def direction(theta: Any) -> np.ndarray:
-    """Unit vector (3,) along the distal link, from the elbow to the tip."""
+    """Return the unit vector (3,) along the distal link, from the elbow to the tip."""
     c3 = cos(theta[2])
     return array([sin(theta[2]), c3 * cos(theta[1]), c3 * sin(theta[1])])
 
 
 def tip(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Tip psi (3,) in m, moved inwards by L3: where the arm puts the end effector's centre. Eq. (4), with the offset."""
+    """Return the tip psi (3,) in m, moved inwards by L3 to the end effector's centre. Eq. (4), with the offset."""
     c3 = cos(theta[2])
     return array(
         [
@@ -73,7 +73,7 @@ def tip(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def tip_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Derivative dpsi (3, 3) of `tip` by the angles, m."""
+    """Return the derivative dpsi (3, 3) of `tip` by the angles, m."""
     (s1, s2, s3), (c1, c2, c3) = _sines(theta), _cosines(theta)
     return array(
         [[0.0, 0.0, p.L2 * c3], [-p.L1 * s1, -p.L2 * c3 * s2, -p.L2 * s3 * c2], [p.L1 * c1, p.L2 * c3 * c2, -p.L2 * s3 * s2]]
@@ -81,32 +81,32 @@ def tip_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Inertia matrix m (3, 3), kg m^2; a third of the end effector is part of it. Singular where cos(theta3) = 0."""
+    """Return the inertia matrix m (3, 3), kg m^2; a third of the end effector is part of it. Singular where cos(theta3) = 0."""
     shaft, coupling, rod = _moments(p)
     s3, c3 = sin(theta[2]), cos(theta[2])
-    across, along = _knee(theta)
+    across, along = _elbow_bend(theta)
     m12, m13 = coupling * c3 * along, -(coupling * s3 * across)
     return array([[shaft, m12, m13], [m12, rod * c3 * c3, 0.0], [m13, 0.0, rod]])
 
 
 def potential_energy(theta: Any, p: ArmParameters) -> Scalar:
-    """Energy V of the weight, eq. (5) with all of M3, J; zero at the height of the shafts."""
+    """Return the energy V of the weight, eq. (5) with all of M3, J; zero at the height of the shafts."""
     shaft, beyond = _weights(p)
     return -(shaft * sin(theta[0]) + beyond * cos(theta[2]) * sin(theta[1]))
 
 
 def gravity_torque(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Gradient G (3,) of the weight's energy by the angles, N m."""
+    """Return the gradient G (3,) of the weight's energy by the angles, N m."""
     shaft, beyond = _weights(p)
     s2, c2 = sin(theta[1]), cos(theta[1])
     return array([-shaft * cos(theta[0]), -beyond * cos(theta[2]) * c2, beyond * sin(theta[2]) * s2])
 
 
 def coriolis_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
-    """Coriolis and centripetal torques c (3,), N m: with it m v' + c + G + friction is what drives the arm."""
+    """Return the Coriolis and centripetal torques c (3,), N m: m v' + c + G + friction drives the arm."""
     _, coupling, rod = _moments(p)
     s3, c3 = sin(theta[2]), cos(theta[2])
-    across, along = _knee(theta)
+    across, along = _elbow_bend(theta)
     square = v[1] * v[1] + v[2] * v[2]
     return array(
         [
@@ -118,12 +118,12 @@ def coriolis_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
 
 
 def friction_rates(theta: Any) -> np.ndarray:
-    """Matrix S (4, 3): viscous damping of the angles phi of Bortoff 2018 acts on S v, since |S v|^2 = |phi'|^2.
+    """Return the matrix S (4, 3): viscous damping of the angles phi of Bortoff 2018 acts on S v, since |S v|^2 = |phi'|^2.
 
     With n the rod's direction and phi2 its angle to x2, phi2'^2 + phi3'^2 = |n'|^2 + (cos(phi2) phi3')^2: damping acts on the
-    rod's swing in any direction alike, rows 2 and 3, and on its turning about x2, sin(phi2)^2 phi3' = x2 . (n x n'), row 4,
-    the more the nearer the rod is to that axis. Where sin(phi2) < `CONE`, the divisor stays what it is at the edge, so that
-    the last row is bounded, and vanishes on the axis.
+    rod's swing equally in any direction, rows 2 and 3, and on its rotation about x2, sin(phi2)^2 phi3' = x2 . (n x n'), row 4,
+    the more the nearer the rod is to that axis. Where sin(phi2) < `CONE`, the divisor is constant, so that the last row is
+    bounded, and vanishes on the axis.
     """
     (_, s2, s3), (_, c2, c3) = _sines(theta), _cosines(theta)
     n2, n3 = c3 * c2, c3 * s2
@@ -132,7 +132,7 @@ def friction_rates(theta: Any) -> np.ndarray:
 
 
 def friction_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
-    """Torques (3,) of viscous damping, N m; their power DAMPING |S v|^2, see `friction_rates`."""
+    """Return torques (3,) of viscous damping, N m; their power DAMPING |S v|^2, see `friction_rates`."""
     S = friction_rates(theta)
     return S.T @ (S @ v) * p.DAMPING
 
@@ -145,14 +145,14 @@ def _cosines(theta: Any) -> tuple[Scalar, Scalar, Scalar]:
     return cos(theta[0]), cos(theta[1]), cos(theta[2])
 
 
-def _knee(theta: Any) -> tuple[Scalar, Scalar]:
-    """Sine and cosine of theta2 - theta1, the bend at the elbow in the arm's plane."""
+def _elbow_bend(theta: Any) -> tuple[Scalar, Scalar]:
+    """Return sine and cosine of theta2 - theta1, the bend at the elbow in the arm's plane."""
     (s1, s2, _), (c1, c2, _) = _sines(theta), _cosines(theta)
     return s2 * c1 - c2 * s1, c1 * c2 + s1 * s2
 
 
 def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
-    """Inertia about the shaft with all masses beyond the elbow in it, coupling, inertia of the rest about the elbow."""
+    """Return the inertia about the shaft with all masses beyond the elbow in it, the coupling, and that about the elbow."""
     beyond = p.LC2 * p.M2 + p.L2 * p.M3
     return (
         p.J1 + p.LC1 * p.LC1 * p.M1 + p.L1 * p.L1 * (p.M2 + p.M3),
@@ -162,5 +162,5 @@ def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def _weights(p: ArmParameters) -> tuple[Scalar, Scalar]:
-    """Weight times lever of what hangs on the shaft, and of what hangs on the elbow, N m."""
+    """Return weight times lever of the parts carried by the shaft, and by the elbow, N m."""
     return p.g * (p.LC1 * p.M1 + p.L1 * (p.M2 + p.M3)), p.g * (p.LC2 * p.M2 + p.L2 * p.M3)

@@ -1,4 +1,4 @@
-"""Dimensions and inertias of a delta robot: checked records, two sets that are known, and their JSON files."""
+"""Parameters of a delta robot: dimensions and inertias with checks, two named sets, and their JSON files."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from screwbond.models.studies.reading import read_file, read_text
 
 from bondgraph.errors import Problem
 
-SMALLEST, LARGEST = 1e-12, 1e12
-"""Sizes, in SI units, beyond which no robot's numbers are; their squares and products stay finite."""
+MIN_SIZE, MAX_SIZE = 1e-12, 1e12
+"""Sizes, in SI units, beyond which a robot's numbers are refused; their squares and products stay finite."""
 
 _LINKS = (("proximal", "M1", "L1", "LC1", "J1"), ("distal", "M2", "L2", "LC2", "J2"))
 
 
 @dataclass(frozen=True)
 class DeltaParameters:
-    """A delta robot of three equal arms, in the letters of Bortoff 2018 (table I); x3 points down.
+    """Parameters of a delta robot of three equal arms, in the letters of Bortoff 2018 (table I); x3 points down.
 
-    A link's number 1 is the proximal one, 2 the distal one, of which a pair of rods counts as one.
+    Link 1 is the proximal one, 2 the distal one, where a pair of rods counts as one.
 
-    Raises `ModelError` E460 for a number that is negative (g may be), not finite or out of any sense, or a link without length;
-    E461 for a centre of mass beyond the end of its link, or an inertia that no rod can have: mass M that lies between the ends of
-    a link of length L and has its centre at LC satisfies J <= M LC (L - LC), with equality where all of it sits at the two ends;
-    E462 for an arm that some motion costs no kinetic energy.
+    Raises `ModelError` E460 for a number that is negative (g may be), not finite or absurdly large or small, or a link without
+    length; E461 for a centre of mass beyond the end of its link, or an inertia that no rod can have: a mass M between the ends of
+    a link of length L with its centre at LC satisfies J <= M LC (L - LC), with equality if it sits at the two ends; E462 for an
+    arm with a motion without kinetic energy.
 
     Source: Bortoff 2018, table I and appendix.
     """
@@ -51,35 +51,35 @@ class DeltaParameters:
 
     @classmethod
     def fit(cls) -> DeltaParameters:
-        """Numbers that reproduce the poles of Bortoff 2018 (fig. 5) as closely as uniform rods can."""
+        """Return parameters that reproduce the poles of Bortoff 2018 (fig. 5) as closely as uniform rods can."""
         return cls(
             L0=0.175, L1=0.24, L2=0.42, L3=0.05, LC1=0.12, LC2=0.21, M1=0.4, M2=0.3, M3=0.1, J1=0.00192, J2=0.00441, DAMPING=0.04
         )
 
     @classmethod
     def lab(cls) -> DeltaParameters:
-        """A larger robot, not fitted to anything."""
+        """Return parameters of a larger robot, not fitted to any data."""
         return cls(L0=0.2, L1=0.3, L2=0.8, L3=0.05, LC1=0.15, LC2=0.4, M1=1.0, M2=0.3, M3=0.3, J1=0.02, J2=0.02, DAMPING=0.1)
 
     @classmethod
     def from_json(cls, text: str, file: str = "parameters") -> DeltaParameters:
-        """Parameters from a JSON object with one number for each name; g and DAMPING may be left out.
+        """Return parameters from a JSON object with one number for each name; g and DAMPING may be left out.
 
         Parameters
         ----------
         text : the JSON text; it is parsed, never evaluated. Keys that begin with _ or "comment" are comments.
-        file : what the text is called in messages.
+        file : name of the text in messages.
 
-        Raises `ModelError` E402 to E407 for the text, E460 to E462 for what its numbers contradict.
+        Raises `ModelError` E402 to E407 for the text, E460 to E462 for inconsistent numbers.
         """
-        return read_text(text, file, lambda given: given.read(cls), cls)
+        return read_text(text, file, lambda source: source.read(cls), cls)
 
     def to_json(self) -> str:
-        """The JSON text that `from_json` reads."""
+        """Return the JSON text that `from_json` reads."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
     def values(self) -> tuple[float, ...]:
-        """The numbers in the order of `UNITS`."""
+        """Return the numbers in the order of `UNITS`."""
         return tuple(getattr(self, name) for name in UNITS)
 
 
@@ -91,28 +91,28 @@ LETTERS = {name: f"{name[0]}_{{{name[1:]}}}" if name[1:] else name for name in U
 
 
 def read_parameters(path: str | os.PathLike[str]) -> DeltaParameters:
-    """Parameters from a JSON file.
+    """Return parameters from a JSON file.
 
     Raises `ModelError` E401 if the file cannot be read; else as `DeltaParameters.from_json`.
     """
-    return read_file(path, lambda given: given.read(DeltaParameters), DeltaParameters)
+    return read_file(path, lambda source: source.read(DeltaParameters), DeltaParameters)
 
 
 def _contradictions(p: DeltaParameters) -> Iterator[Problem]:
-    """What is wrong with numbers that are right each by itself: E460 out of any sense, E461 a link, E462 an arm."""
-    odd = [name for name in UNITS if getattr(p, name) and not SMALLEST <= abs(getattr(p, name)) <= LARGEST]
-    for name in odd:
-        yield _no("E460", f"{name} = {getattr(p, name):g} {UNITS[name]} is out of any sense", f"a number in {UNITS[name]}")
-    if odd:
+    """Report inconsistent parameters: E460 absurd sizes, E461 a link, E462 an arm."""
+    out_of_range = [name for name in UNITS if getattr(p, name) and not MIN_SIZE <= abs(getattr(p, name)) <= MAX_SIZE]
+    for name in out_of_range:
+        yield _problem("E460", f"{name} = {getattr(p, name):g} {UNITS[name]} is out of any sense", f"a number in {UNITS[name]}")
+    if out_of_range:
         return
     for link, mass, length, centre, inertia in _LINKS:
         M, L, LC, J = (getattr(p, name) for name in (mass, length, centre, inertia))
         bound = M * LC * (L - LC)
         if LC > L:
             cure = f"{centre} counts from the upper joint and ends with the link, at {length} = {L:g} m"
-            yield _no("E461", f"the {link} link's centre of mass {centre} = {LC:g} m is beyond its end", cure)
+            yield _problem("E461", f"the {link} link's centre of mass {centre} = {LC:g} m is beyond its end", cure)
         elif bound * (1.0 + 1e-9) < J:
-            yield _no(
+            yield _problem(
                 "E461",
                 f"{inertia} = {J:g} kg m^2 is more than a {link} link of {M:g} kg between its joints can have",
                 f"at most {mass} {centre} ({length} - {centre}) = {bound:g} kg m^2; "
@@ -120,10 +120,10 @@ def _contradictions(p: DeltaParameters) -> Iterator[Problem]:
                 "J about the centre of mass, not about a joint; the rotor of a motor is an element I at the motor's port",
             )
     if p.J1 + p.M1 * p.LC1 * p.LC1 <= 0.0:
-        yield _no("E462", "the proximal link has no inertia about its shaft", "positive M1 and LC1, or J1")
+        yield _problem("E462", "the proximal link has no inertia about its shaft", "positive M1 and LC1, or J1")
     if p.J2 + p.M2 * p.LC2 * p.LC2 + p.M3 * p.L2 * p.L2 <= 0.0:
-        yield _no("E462", "the distal link has no inertia about its elbow", "positive M2 and LC2, or M3, or J2")
+        yield _problem("E462", "the distal link has no inertia about its elbow", "positive M2 and LC2, or M3, or J2")
 
 
-def _no(code: str, title: str, *cures: str) -> Problem:
+def _problem(code: str, title: str, *cures: str) -> Problem:
     return Problem(code, title, cures=cures)

@@ -1,4 +1,4 @@
-"""Workspace of a delta robot: a grid of places in; where the tool can be, and how well it is moved there, out."""
+"""Workspace of a delta robot: reachability and dexterity on a grid of tool positions."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.delta.kinematics.checks import SINGULARITY_TOLERANCE, error
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.kinematics.refusals import SINGULAR, error
-from screwbond.models.delta.kinematics.whole_robot import DeltaKinematics
+from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
 
 from bondgraph.output.progress import counted
 
 
 @dataclass(frozen=True, eq=False)
 class Workspace:
-    """What a grid of tool positions tells; quantities are nan where the tool cannot be.
+    """Workspace on a grid of tool positions; quantities are nan where the tool cannot be.
 
     Parameters
     ----------
     axes : x1, x2, x3 of the grid, (n1,), (n2,), (n3,), m.
-    reachable : (n1, n2, n3), whether the tool can be there with this working branch, below the plane of the elbows.
+    reachable : (n1, n2, n3) True where the tool can be with this working branch, below the plane of the elbows.
     condition : (n1, n2, n3) ratio of the largest to the smallest singular value of dw/dy, infinite at singularities.
     determinant : (n1, n2, n3) of dw/dy, m^3.
     side, stretch : (n1, n2, n3) determinant of the distal directions, 0 where the forward kinematics is singular; the
@@ -62,38 +62,38 @@ def workspace(
     ----------
     branch : working branch as in `DeltaKinematics.inverse`.
 
-    Raises `ModelError` E466 for an axis that is empty, not finite, or no list of numbers.
+    Raises `ModelError` E466 for an axis that is empty, not finite, or not a list of numbers.
     """
     axes = tuple(_axis(f"x{k + 1}", values) for k, values in enumerate((x1, x2, x3)))
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     kinematics, shape = DeltaKinematics(parameters, backend), points.shape[:3]
-    slabs = np.array_split(points.reshape(-1, 3), 1 + points.size // (3 * SLAB))
-    found = [_known(kinematics, slab, branch) for slab in counted(slabs, "workspace", progress=progress)]
-    whole = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    reachable, *known = (values.reshape(*shape, *values.shape[1:]) for values in whole)
-    return Workspace((axes[0], axes[1], axes[2]), reachable, *known)
+    slabs = np.array_split(points.reshape(-1, 3), 1 + points.size // (3 * SLAB_SIZE))
+    slab_results = [_evaluate(kinematics, slab, branch) for slab in counted(slabs, "workspace", progress=progress)]
+    columns = (np.concatenate(parts) for parts in zip(*slab_results, strict=True))
+    reachable, *quantities = (values.reshape(*shape, *values.shape[1:]) for values in columns)
+    return Workspace((axes[0], axes[1], axes[2]), reachable, *quantities)
 
 
-def between(
+def boundary_points(
     parameters: DeltaParameters, inside: np.ndarray, outside: np.ndarray, *, branch: str | Sequence[str] = "out"
 ) -> np.ndarray:
-    """Places (k, 3) at which the tool leaves the workspace on its way from one of `inside` to one of `outside`, both (k, 3), m.
+    """Return the points (k, 3) on the workspace boundary between points `inside` and `outside`, both (k, 3), m.
 
-    Each way is halved until the place is known to a millionth of its length.
+    Bisection, to a millionth of the distance.
     """
     kinematics, low, high = DeltaKinematics(parameters), np.zeros(len(inside)), np.ones(len(inside))
     for _ in range(20):
         middle = 0.5 * (low + high)
-        here = _known(kinematics, inside + middle[:, None] * (outside - inside), branch)[0]
-        low, high = np.where(here, middle, low), np.where(here, high, middle)
+        reachable = _evaluate(kinematics, inside + middle[:, None] * (outside - inside), branch)[0]
+        low, high = np.where(reachable, middle, low), np.where(reachable, high, middle)
     return np.asarray(inside + (0.5 * (low + high))[:, None] * (outside - inside))
 
 
-def _known(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Sequence[str]) -> tuple[np.ndarray, ...]:
-    """What a `Workspace` holds, in its order, of points (k, 3)."""
+def _evaluate(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Sequence[str]) -> tuple[np.ndarray, ...]:
+    """Return the fields of a `Workspace`, in its order, at points (k, 3)."""
     q, reached = kinematics.inverse_many(points, branch=branch)
     postures = kinematics.postures_many(q[reached])
-    below = postures["side"] > SINGULAR
+    below = postures["side"] > SINGULARITY_TOLERANCE
     rows = np.flatnonzero(reached)[below]
 
     def spread(values: np.ndarray) -> np.ndarray:
@@ -117,8 +117,8 @@ def _known(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Sequen
     )
 
 
-SLAB = 20_000
-"""Points that are looked at together."""
+SLAB_SIZE = 20_000
+"""Number of points that are evaluated at once."""
 
 
 def _axis(name: str, values: Any) -> np.ndarray:

@@ -1,1 +1,1 @@
-"""Pictures of the delta robot: runs and linear systems in; figures, stills and movies out."""
+"""Pictures of the delta robot: figures, stills and movies of runs and linear systems."""

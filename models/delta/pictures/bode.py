@@ -1,4 +1,4 @@
-"""Bode plots: responses over circular frequency in; gain in dB and phase, with margins marked, out. Needs Matplotlib."""
+"""Bode plots with gain and phase margins. Needs Matplotlib."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from bondgraph.output.sheet import CYCLE, DASHES, MUTED, SMALL
 
 @dataclass(frozen=True)
 class Crossing:
-    """A circular frequency (rad/s) at which a loop is as far from -1 as its margin: a factor in dB, or a turn in degrees."""
+    """Circular frequency (rad/s) of a crossover of a loop, and its margin: a factor in dB, or an angle in degrees."""
 
     omega: float
     margin: float
 
 
 def phase_crossings(omega: np.ndarray, response: np.ndarray) -> list[Crossing]:
-    """Where the phase of a loop (k,) is an odd multiple of 180 degrees, between its samples, with the gain margins, dB."""
+    """Return the phase crossovers of a loop (k,), at odd multiples of 180 degrees, with the gain margins, dB."""
     gain, turns = decibels(response), (degrees(response) - 180.0) / 360.0
     return [Crossing(w, -float(np.interp(np.log(w), np.log(omega), gain))) for w in _crossings(omega, turns)]
 
 
 def gain_crossings(omega: np.ndarray, response: np.ndarray) -> list[Crossing]:
-    """Where the gain of a loop (k,) is 0 dB, between its samples, with the phase margins, degrees above -180, in (-180, 180]."""
+    """Return the gain crossovers of a loop (k,), at 0 dB, with the phase margins, degrees above -180, in (-180, 180]."""
     phase, level = degrees(response), decibels(response)
     at = [level[1:] * level[:-1] <= 0.0]
-    found = []
+    crossings = []
     for k in np.flatnonzero(at[0] & (level[1:] != level[:-1])):
         share = level[k] / (level[k] - level[k + 1])
         angle = phase[k] + share * (phase[k + 1] - phase[k])
-        found.append(Crossing(float(omega[k] * (omega[k + 1] / omega[k]) ** share), 180.0 - (-angle) % 360.0))
-    return found
+        crossings.append(Crossing(float(omega[k] * (omega[k + 1] / omega[k]) ** share), 180.0 - (-angle) % 360.0))
+    return crossings
 
 
 def decibels(response: np.ndarray) -> np.ndarray:
-    """20 log10 of the size (k,)."""
+    """Return the gain 20 log10 |response| (k,)."""
     return np.asarray(20.0 * np.log10(np.abs(response)))
 
 
 def degrees(response: np.ndarray) -> np.ndarray:
-    """Phase without jumps (k,), which begins in (-270, 90]."""
+    """Return the unwrapped phase (k,), degrees, which begins in (-270, 90]."""
     phase = np.rad2deg(np.unwrap(np.angle(response)))
     return np.asarray(phase - 360.0 * np.ceil((phase[0] - 90.0) / 360.0))
 
 
 def _crossings(omega: np.ndarray, turns: np.ndarray) -> list[float]:
-    """Frequencies at which a course passes through whole numbers, by straight lines over log omega."""
-    found = []
+    """Return the frequencies at which a curve passes through whole numbers, by straight lines over log omega."""
+    frequencies = []
     for k in np.flatnonzero(np.floor(turns[1:]) != np.floor(turns[:-1])):
-        whole = np.floor(max(turns[k], turns[k + 1]))
-        share = (whole - turns[k]) / (turns[k + 1] - turns[k])
-        found.append(float(omega[k] * (omega[k + 1] / omega[k]) ** share))
-    return found
+        target = np.floor(max(turns[k], turns[k + 1]))
+        share = (target - turns[k]) / (turns[k + 1] - turns[k])
+        frequencies.append(float(omega[k] * (omega[k + 1] / omega[k]) ** share))
+    return frequencies
 
 
 def bode_plot(
@@ -70,12 +70,12 @@ def bode_plot(
     title: str = "",
     dpi: int = 160,
 ) -> None:
-    """Gain and phase of responses (k,), complex, over circular frequency (k,) in rad/s.
+    """Write the gain and phase of responses (k,), complex, over circular frequency (k,) in rad/s.
 
     Parameters
     ----------
     unit : of the responses; 0 dB is 1 of it.
-    loop : name of the response whose margins are marked, as of a loop that is closed with a gain of 1.
+    loop : name of the response whose margins are marked, for a unity-gain feedback loop.
     """
     with plot_file(path, (7.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         gain, phase = figure.subplots(2, 1, sharex=True)
@@ -96,21 +96,21 @@ def bode_plot(
 
 
 def _mark(gain: Any, phase: Any, omega: np.ndarray, response: np.ndarray, loop: str) -> None:
-    """Dots and upright lines at the crossings of a loop, with their margins in words beyond the lines."""
+    """Draw dots and vertical lines at the crossovers of a loop, with their margins in words."""
 
     words: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, "zorder": 5}
-    for row, found in enumerate(gain_crossings(omega, response)):
-        at = float(np.interp(np.log(found.omega), np.log(omega), degrees(response)))
-        below = at - found.margin
-        gain.plot([found.omega], [0.0], "o", color=CYCLE[0], markersize=4.5)
-        phase.plot([found.omega] * 2, [below, at], color=CYCLE[0], linewidth=2.5, alpha=0.45)
-        phase.plot([found.omega], [at], "o", color=CYCLE[0], markersize=4.5)
+    for row, crossing in enumerate(gain_crossings(omega, response)):
+        at = float(np.interp(np.log(crossing.omega), np.log(omega), degrees(response)))
+        below = at - crossing.margin
+        gain.plot([crossing.omega], [0.0], "o", color=CYCLE[0], markersize=4.5)
+        phase.plot([crossing.omega] * 2, [below, at], color=CYCLE[0], linewidth=2.5, alpha=0.45)
+        phase.plot([crossing.omega], [at], "o", color=CYCLE[0], markersize=4.5)
         phase.axhline(below, color=MUTED, linewidth=0.8, zorder=1)
-        # A phase falls: there is room below it, on the left.
-        place, down = (found.omega, min(at, below)), -4.0 - 1.4 * SMALL * row
-        phase.annotate(f"margin of {loop}: {found.margin:.1f}°", place, (2.0, down), ha="right", va="top", **words)
-    for found in phase_crossings(omega, response):
-        low = -found.margin
-        phase.plot([found.omega], [np.interp(np.log(found.omega), np.log(omega), degrees(response))], "s", color=CYCLE[0])
-        gain.plot([found.omega] * 2, [low, 0.0], color=CYCLE[0], linewidth=2.5, alpha=0.45)
-        gain.annotate(f"margin of {loop}: {found.margin:.1f} dB", (found.omega, max(low, 0.0)), (5, 4), **words)
+        # A phase falls, so there is room below it on the left.
+        position, down = (crossing.omega, min(at, below)), -4.0 - 1.4 * SMALL * row
+        phase.annotate(f"margin of {loop}: {crossing.margin:.1f}°", position, (2.0, down), ha="right", va="top", **words)
+    for crossing in phase_crossings(omega, response):
+        low = -crossing.margin
+        phase.plot([crossing.omega], [np.interp(np.log(crossing.omega), np.log(omega), degrees(response))], "s", color=CYCLE[0])
+        gain.plot([crossing.omega] * 2, [low, 0.0], color=CYCLE[0], linewidth=2.5, alpha=0.45)
+        gain.annotate(f"margin of {loop}: {crossing.margin:.1f} dB", (crossing.omega, max(low, 0.0)), (5, 4), **words)

@@ -1,4 +1,4 @@
-"""Pictures of the delta robot's analysis and runs: poles and zeros, the unstable root, courses. Need matplotlib."""
+"""Figures of the delta robot's analysis and runs: poles and zeros, the unstable root, signals over time. Need Matplotlib."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.studies.analysis import PoleZeroMap, Sweep
+from screwbond.models.delta.studies.analysis import PoleSweep, PoleZeroMap
 from screwbond.models.delta.studies.run import DeltaRun
 from screwbond.models.pictures.figures import legend_above, plot_file
 
@@ -18,12 +18,12 @@ CANCEL = "poles and zeros that cancel"
 
 
 def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Poles and zeros of one or several linear systems above each other, as in Bortoff 2018, fig. 5.
+    """Write poles and zeros of one or several linear systems above each other, as in Bortoff 2018, fig. 5.
 
     Parameters
     ----------
-    maps : caption of each panel to what it shows.
-    path : a file whose suffix says the format (png, svg, pdf).
+    maps : caption of each panel -> its poles and zeros.
+    path : a file whose suffix selects the format (png, svg, pdf).
     """
     with plot_file(path, (7.6, 0.6 + 3.1 * len(maps)), dpi=dpi, layout="constrained", title=title) as figure:
         panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False)[:, 0]
@@ -32,15 +32,15 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
             panel.set_title(caption)
             panel.set_ylabel("imaginary part (1/s)")
         panels[-1].set_xlabel("real part (1/s)")
-        everything = np.concatenate([np.concatenate([m.poles, m.zeros, m.cancelled_poles]) for m in maps.values()])
-        left, right = float(everything.real.min()), max(float(everything.real.max()), 0.0)
+        values = np.concatenate([np.concatenate([m.poles, m.zeros, m.cancelled_poles]) for m in maps.values()])
+        left, right = float(values.real.min()), max(float(values.real.max()), 0.0)
         margin = 0.08 * (right - left)
         panels[0].set_xlim(left - margin, right + margin)
-        known = {words: handle for panel in panels for handle, words in zip(*panel.get_legend_handles_labels(), strict=True)}
-        if CANCEL in known:
+        handles = {words: handle for panel in panels for handle, words in zip(*panel.get_legend_handles_labels(), strict=True)}
+        if CANCEL in handles:
             ring = next(line for panel in panels for line in panel.get_lines() if line.get_gid() == CANCEL)
-            known[CANCEL] = (ring, known[CANCEL])
-        panels[0].legend([*known.values()], [*known], loc="upper left", frameon=True)
+            handles[CANCEL] = (ring, handles[CANCEL])
+        panels[0].legend([*handles.values()], [*handles], loc="upper left", frameon=True)
         figure.align_ylabels(panels)
 
 
@@ -72,15 +72,15 @@ def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
 
 
 def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
-    """Values that lie on one another in the picture, with their count."""
+    """Group values that coincide in the picture, with their count."""
     groups: dict[complex, list[complex]] = {}
     for value in values:
         groups.setdefault(next((first for first in groups if abs(first - value) < 1e-3), value), []).append(value)
     return [(complex(np.mean(group)), len(group)) for group in groups.values()]
 
 
-def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Real parts of the six poles over the motor angle, with the angle (rad) at which the unstable root crosses."""
+def sweep_plot(swept: PoleSweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
+    """Write the real parts of the six poles over the motor angle, with the angle (rad) at which the unstable root crosses."""
     with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained", title=title) as figure:
         panel = figure.subplots()
         degrees = np.rad2deg(swept.angles)
@@ -101,8 +101,8 @@ def sweep_plot(swept: Sweep, crossing: float | None, path: Path, *, title: str =
         panel.legend(loc="lower right")
 
 
-def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Motor angles, tool, energy and the distance between the tips over time, with the singular configurations on the way."""
+def time_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> None:
+    """Write motor angles, tool, energy and the distance between the tips over time, with the singular configurations."""
     with plot_file(path, (8.4, 8.2), dpi=dpi, layout="constrained", title=title) as figure:
         angles, tool, energy, drift = figure.subplots(4, 1, sharex=True)
         for i, dashes in enumerate(DASHES):
@@ -110,7 +110,7 @@ def course_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -
             tool.plot(run.t, run.w[:, i], color=CYCLE[i], linestyle=dashes, label=f"$w_{i + 1}$")
         energy.plot(run.t, run.energy, color=INK)
         drift.semilogy(run.t, np.maximum(run.drift, 1e-17), color=INK, linewidth=0.9)
-        for k, passage in enumerate(run.passages):
+        for k, passage in enumerate(run.singular_postures):
             words = None if k else "singular configuration"
             angles.axvline(passage.time, color=MUTED, linewidth=0.7, linestyle=DASHES[2], zorder=1, label=words)
         labels = ("motor angles (rad)", "tool (m)", "energy (J)", "distance of\nthe tips (m)")

@@ -1,31 +1,31 @@
-"""A delta robot's run as a scene: machine, table, block, frames, way of the gripper, cut through the workspace, and curves."""
+"""Scene of a delta robot's run: machine, table, block, frames, path of the gripper, section of the workspace, and curves."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta.kinematics.closure import ROTATIONS
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
 from screwbond.models.delta.kinematics.workspace import workspace
-from screwbond.models.delta.pictures.machine import machine
+from screwbond.models.delta.pictures.robot_solids import robot_solids
 from screwbond.models.delta.studies.run import DeltaRun
-from screwbond.models.pictures.filling.balances import happenings_of
-from screwbond.models.pictures.interpolation import Array, level
+from screwbond.models.pictures.from_results.energies import happenings_of
+from screwbond.models.pictures.interpolation import Array, unrotated_poses
 from screwbond.models.pictures.parts import Curve, Frame, Look, Panel, Solid, Trail
 from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.shapes.fields import coloured_part
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
+from screwbond.models.pictures.shapes.surfaces import coloured_part
 from screwbond.models.pictures.shapes.tubes import free_normals
 from screwbond.models.pictures.style import AXES, PATHS
 
 VIEW = np.array([0.62, -0.70, -0.36])
-"""Direction to the viewer; x3 points down, so that the viewer is a little above the tool."""
+"""Direction to the viewer; x3 points down, so the viewer is a little above the tool."""
 
 UP = np.array([0.0, 0.0, -1.0])
 
 EDGE = 0.03
-"""Dexterity at which the cut through the workspace ends."""
+"""Dexterity at which the section of the workspace ends."""
 
 
 def delta_scene(
@@ -38,15 +38,15 @@ def delta_scene(
     frames: bool = True,
     **fields: Any,
 ) -> Scene:
-    """The scene of a run.
+    """Return the scene of a run.
 
     Parameters
     ----------
-    run : of the robot: what moves.
+    run : of the robot.
     finger : length of the gripper, m; by default a twelfth of L1 + L2, 0 for none.
-    cargo : times between which the gripper carries a block, s; none for no block.
-    cut : whether the cut through the workspace at x1 = 0 is shown, coloured by the dexterity there.
-    frames : whether the frames of base, motors and tool are shown.
+    cargo : times between which the gripper carries a block, s; None for no block.
+    cut : show the section of the workspace at x1 = 0, coloured by dexterity.
+    frames : show the frames of base, motors and tool.
     fields : further fields of the scene.
     """
     p: DeltaParameters = run.kinematics.parameters
@@ -55,14 +55,14 @@ def delta_scene(
     path = run.w + np.array([0.0, 0.0, finger])
     floor = float(np.max(path[:, 2])) + 0.0385 * unit
     radius = 1.05 * max(float(np.max(np.hypot(*path[:, :2].T))), 0.5 * unit)
-    solids = [*machine(p, run.q, finger), _still("table", len(t), _table(floor, radius), "#dfe4ec", lines="#ffffff")]
+    solids = [*robot_solids(p, run.q, finger), _static_solid("table", len(t), _table(floor, radius), "#dfe4ec", lines="#ffffff")]
     if cargo is not None:
-        held = path[np.searchsorted(t, np.clip(t, *cargo)).clip(max=len(t) - 1)]
-        solids.append(Solid("block", level(held), _block(0.055 * unit), "#7fb69a", look=Look.OPAQUE))
+        carried = path[np.searchsorted(t, np.clip(t, *cargo)).clip(max=len(t) - 1)]
+        solids.append(Solid("block", unrotated_poses(carried), _block(0.055 * unit), "#7fb69a", look=Look.OPAQUE))
     if cut:
         words = "workspace at x₁ = 0; the brighter, the more dexterous"
-        shown = _cut(p, floor, finger)
-        solids.append(_still("workspace", len(t), shown, "#2a9d8a", look=Look.VEIL, legend=words, framed=False))
+        mesh = _cut(p, floor, finger)
+        solids.append(_static_solid("workspace", len(t), mesh, "#2a9d8a", look=Look.VEIL, legend=words, framed=False))
     filled: dict[str, Any] = {
         "title": title,
         "t": t,
@@ -73,7 +73,7 @@ def delta_scene(
             Panel("tool", "m", three_curves(run.w, "$x_{}$")),
             Panel("motor angles", "rad", three_curves(run.y, "$y_{}$"), key=True),
         ),
-        "happenings": happenings_of(run.result),
+        "event_marks": happenings_of(run.result),
         "result": run.result,
         "size": 0.53 * unit,
         "view": VIEW,
@@ -83,17 +83,17 @@ def delta_scene(
 
 
 def three_curves(columns: Array, name: str) -> tuple[Curve, ...]:
-    """A curve for each of the three axes or motors, whose number stands in the name."""
+    """Return a curve for each of the three axes or motors, with its number in the name."""
     return tuple(Curve(name.format(k + 1), columns[:, k], colour) for k, colour in enumerate(AXES))
 
 
-def _still(name: str, count: int, mesh: Mesh, colour: str, look: Look = Look.OPAQUE, **more: Any) -> Solid:
-    """What does not move."""
-    return Solid(name, level(np.zeros((count, 3))), mesh, colour, look=look, **more)
+def _static_solid(name: str, count: int, mesh: Mesh, colour: str, look: Look = Look.OPAQUE, **more: Any) -> Solid:
+    """Return a solid that does not move."""
+    return Solid(name, unrotated_poses(np.zeros((count, 3))), mesh, colour, look=look, **more)
 
 
 def _table(floor: float, radius: float, step: float = 0.05) -> Mesh:
-    """A disc just below the lowest point of the gripper's way, with a grid."""
+    """Return a disc with a grid just below the lowest point of the gripper's path."""
     lines = []
     for value in np.arange(-np.floor(radius / step), radius / step + 1e-9) * step:
         half = np.sqrt(max(radius**2 - value**2, 0.0))
@@ -111,21 +111,21 @@ def _block(side: float) -> Mesh:
 
 
 def _cut(p: DeltaParameters, floor: float, finger: float, points: int = 331) -> Mesh:
-    """The reachable part of the plane x1 = 0 above the table, coloured by 1/condition, with its outline."""
+    """Return the reachable part of the plane x1 = 0 above the table, coloured by 1/condition, with its outline."""
     span = np.linspace(-1.0, 1.0, points) * (abs(p.L0 - p.L3) + p.L1 + p.L2) * 0.8
-    deep = np.linspace(0.0, floor - finger - 1e-3, points)
-    found = workspace(p, 0.0, span, deep).condition[0]
-    y, z = np.meshgrid(span, deep + finger, indexing="ij")
-    reached = np.isfinite(found)
-    # It falls to zero at the edge like a root: a level that small is at the edge, and smoother than cells.
-    return coloured_part(np.stack([np.zeros_like(y), y, z], axis=-1), reached / np.where(reached, found, 1.0), EDGE)
+    depth = np.linspace(0.0, floor - finger - 1e-3, points)
+    condition = workspace(p, 0.0, span, depth).condition[0]
+    y, z = np.meshgrid(span, depth + finger, indexing="ij")
+    reached = np.isfinite(condition)
+    # Dexterity falls to zero at the edge like a square root: a small level lies at the edge, and is smoother than cells.
+    return coloured_part(np.stack([np.zeros_like(y), y, z], axis=-1), reached / np.where(reached, condition, 1.0), EDGE)
 
 
 def _frames(p: DeltaParameters, tool: Array) -> tuple[Frame, ...]:
-    """Base, arms 1 to 3 at their shafts, tool."""
-    found = [Frame(level(np.zeros_like(tool)), label=("0", ""))]
+    """Return the frames of the base, arms 1 to 3 at their shafts, and the tool."""
+    frames = [Frame(unrotated_poses(np.zeros_like(tool)), label=("0", ""))]
     for i, R in enumerate(ROTATIONS, start=1):
-        H = level(np.tile(R @ [0.0, p.L0, 0.0], (len(tool), 1)))
+        H = unrotated_poses(np.tile(R @ [0.0, p.L0, 0.0], (len(tool), 1)))
         H[:, :3, :3] = R
-        found.append(Frame(H, label=("A", str(i))))
-    return (*found, Frame(level(tool), label=("T", "")))
+        frames.append(Frame(H, label=("A", str(i))))
+    return (*frames, Frame(unrotated_poses(tool), label=("T", "")))

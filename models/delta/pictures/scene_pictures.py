@@ -1,4 +1,4 @@
-"""Pictures of a delta robot in motion: a run, or one under control, in; still, film, poster, page and plots out."""
+"""Pictures of a delta robot in motion: still, film, poster, page and plots of a run or of a motion under control."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def still(
 
 
 def tracking_scene(tracking: Tracking, title: str = TITLE, **options: Any) -> Scene:
-    """The scene of a motion under control, with the tool's place, its error and the motors' torques as curves."""
+    """Return the scene of a motion under control, with the tool's position, its error and the motors' torques as curves."""
     return delta_scene(tracking.run, title, **options, panels=_panels(tracking))
 
 
@@ -46,7 +46,7 @@ def _panels(tracking: Tracking) -> tuple[Panel, ...]:
 
 
 def plot_tracking(tracking: Tracking, path: str | os.PathLike[str], *, title: str = "Pick and place", dpi: int = 160) -> None:
-    """Write the tool's error, its place and the motors' torques over time."""
+    """Write the tool's error, its position and the motors' torques over time."""
     pictures.plots(Scene(title, tracking.run.t, panels=_panels(tracking)), path, dpi)
 
 
@@ -65,7 +65,7 @@ def film(
 
     Parameters
     ----------
-    path, fps, size, progress : as of `screwbond.models.pictures.movie`: GIF where there is no ffmpeg.
+    path, fps, size, progress : as of `screwbond.models.pictures.movie`: GIF without ffmpeg.
     seconds : length of the movie, s.
     options : as of `delta_scene`.
     """
@@ -77,7 +77,7 @@ def film(
 def poster(
     tracking: Tracking, path: str | os.PathLike[str], t: float | None = None, *, title: str = TITLE, **options: Any
 ) -> None:
-    """Write one composed picture as PNG, the robot at a time (s) and how well it follows; options as of `delta_scene`."""
+    """Write one composed picture as PNG, the robot at a time (s) and its tracking error; options as of `delta_scene`."""
     pictures.poster(tracking_scene(tracking, title, **options), path, t)
 
 

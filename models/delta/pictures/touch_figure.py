@@ -1,4 +1,4 @@
-"""Picture of soft touches: gap, gain, contact force and place of the brick over time. Needs matplotlib."""
+"""Figure of soft touches: gap, gain, contact force and displacement of the brick over time. Needs Matplotlib."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from screwbond.models.delta.studies.soft_touch import Touch
+from screwbond.models.delta.studies.soft_touch import SoftTouchRun
 from screwbond.models.pictures.figures import plot_file
 
 from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, SMALL
@@ -17,7 +17,7 @@ DOTS = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[2]}
 TITLE = "Soft touch of a brick by a delta robot"
 
 FORCES = "contact.multiplier"
-"""The quantity that jumps at events."""
+"""Quantity that jumps at events."""
 
 ROWS: dict[str, tuple[tuple[float, str], ...]] = {
     "contact.h": ((1e3, "gap $h$ (mm)"), (1e6, "gap $h$ (µm)")),
@@ -25,23 +25,23 @@ ROWS: dict[str, tuple[tuple[float, str], ...]] = {
     FORCES: ((1e3, r"contact force $\lambda$ (mN)"),),
     "displacement.y": ((1e6, "brick (µm)"),),
 }
-"""Quantity -> factor and label, and those of the close-up where they are others."""
+"""Quantity -> factor and label, and those of the close-up if they differ."""
 
 
 def plot_touch(
-    touches: Touch | Mapping[str, Touch], path: str | os.PathLike[str], *, close_up: float = 0.12, dpi: int = 160
+    touches: SoftTouchRun | Mapping[str, SoftTouchRun], path: str | os.PathLike[str], *, close_up: float = 0.12, dpi: int = 160
 ) -> None:
-    """Write the picture: on the left the whole run, on the right the time about the contact.
+    """Write the figure: on the left the whole run, on the right the time about the contact.
 
     Parameters
     ----------
     touches : one touch, or several by name, to compare.
-    path : a file whose suffix says the format (png, svg, pdf).
+    path : a file whose suffix selects the format (png, svg, pdf).
     close_up : length of the time on the right, s.
 
     Source: Bortoff 2020, fig. 13.
     """
-    named = {"soft touch": touches} if isinstance(touches, Touch) else dict(touches)
+    named = {"soft touch": touches} if isinstance(touches, SoftTouchRun) else dict(touches)
     first = next(iter(named.values()))
     times = [touch.contacts[0] for touch in named.values() if touch.contacts]
     spans = [(0.0, float(min(touch.run.t[-1] for touch in named.values())))]
@@ -61,10 +61,10 @@ def plot_touch(
         for axes, words in zip(panels[0], ("the whole run", "at the contact"), strict=False):
             axes.axhline(0.0, color=MUTED, linewidth=0.8, zorder=0)
             axes.set_title(words, color=MUTED)
-        most = 1e-3 * max(float(_first(touch, "control.kp").max()) for touch in named.values())
+        largest = 1e-3 * max(float(_first(touch, "control.kp").max()) for touch in named.values())
         limit = 1e3 * float(np.asarray(first["table.limit"]))
         for gain, force, brick in panels[1:].T:
-            gain.set_ylim(-0.12 * most, 1.12 * most)
+            gain.set_ylim(-0.12 * largest, 1.12 * largest)
             force.axhline(limit, color=INK, linewidth=0.9, linestyle=DASHES[1])
             force.set_ylim(top=max(force.get_ylim()[1], 1.12 * limit))
             if brick.get_ylim()[1] <= 1.0:
@@ -85,12 +85,12 @@ def plot_touch(
 
 
 def _note(axes: Any, words: str, at: tuple[float, float], away: tuple[int, int], coordinates: Any, **look: Any) -> None:
-    """Words at a place in some coordinates, moved by some points."""
+    """Draw a text at a point in given coordinates, shifted by some points."""
     axes.annotate(words, at, away, xycoords=coordinates, textcoords="offset points", fontsize=SMALL, **look)
 
 
-def _phases(axes: Any, touch: Touch) -> None:
-    """What happens when, below the curve of the gap."""
+def _phases(axes: Any, touch: SoftTouchRun) -> None:
+    """Label the phases of the touch below the curve of the gap."""
     look = {"color": MUTED, "va": "top"}
     _note(axes, "spline", (0.0, 0.32), (4, 0), "axes fraction", ha="left", **look)
     axes.axvline(touch.plan.arrive, **DOTS)
@@ -102,13 +102,13 @@ def _phases(axes: Any, touch: Touch) -> None:
         _note(axes, words, (at, 0.9), (0, 0), ("data", "axes fraction"), ha="center", **look)
 
 
-def _first(touch: Touch, quantity: str) -> np.ndarray:
-    """A quantity over time (k,), along x1 where it has three axes."""
+def _first(touch: SoftTouchRun, quantity: str) -> np.ndarray:
+    """Return a quantity over time (k,), along x1 if it has three axes."""
     return np.asarray(touch[quantity]).reshape(len(touch.run.t), -1)[:, 0]
 
 
-def _curves(axes: Any, named: Mapping[str, Touch], quantity: str, span: tuple[float, float], factor: float) -> None:
-    """One curve of each touch; both sides of events are drawn where a quantity jumps there."""
+def _curves(axes: Any, named: Mapping[str, SoftTouchRun], quantity: str, span: tuple[float, float], factor: float) -> None:
+    """Draw one curve of each touch, with both sides of events if the quantity jumps there."""
     low, high = np.inf, -np.inf
     for k, (colour, (name, touch)) in enumerate(zip(CYCLE, named.items(), strict=False)):
         t, values, events = touch.run.t, _first(touch, quantity), touch.run.result.events

@@ -1,4 +1,4 @@
-"""Two cuts through the workspace of a delta robot: its parameters in; shades by dexterity, and the boundary, out."""
+"""Figure of two sections through the workspace of a delta robot: dexterity in shades, and the boundary."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.kinematics.whole_robot import DeltaKinematics
-from screwbond.models.delta.kinematics.workspace import Workspace, between, workspace
+from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
+from screwbond.models.delta.kinematics.workspace import Workspace, boundary_points, workspace
 from screwbond.models.pictures.figures import plot_file
 
 from bondgraph.output.sheet import DASHES, INK, MUTED, PAPER, SMALL
 
 LEVELS = (0.1, 0.25, 0.5, 0.75)
-"""Of dexterity, at which there are lines; the first lies close to the boundary and has no room for its number."""
+"""Dexterities of the contour lines; the first lies close to the boundary and has no room for its number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """A closed curve round a reachable part of a cut.
+    """Closed curve round a reachable part of a section.
 
     Parameters
     ----------
     points : (k, 3), m; the last is the first. Points of the boundary are exact, not of the grid.
-    ends : (k,), whether it is no boundary here, but the end of the grid.
+    ends : (k,) True where the curve is the end of the grid, not the boundary.
     """
 
     points: np.ndarray
@@ -34,29 +34,29 @@ class Outline:
 
 
 def outlines(parameters: DeltaParameters, cut: Workspace, *, branch: str | Sequence[str] = "out") -> list[Outline]:
-    """What encloses the reachable part of a workspace that is mapped in one plane: one of its axes has one point."""
+    """Return the curves round the reachable part of a workspace that is mapped in one plane: one of its axes has one point."""
     from contourpy import contour_generator
 
     flat = next(k for k, axis in enumerate(cut.axes) if len(axis) == 1)
     first, second = (k for k in range(3) if k != flat)
     # Beyond the grid nothing is reachable: every curve closes.
     mask = np.pad(np.squeeze(cut.reachable, axis=flat), 1).astype(float)
-    found = []
+    curves = []
     for line in map(np.asarray, contour_generator(z=mask.T).lines(0.5)):
         # A line at one half between zeros and ones passes the middles of the grid's edges.
         ends = (np.floor(line).astype(int), np.ceil(line).astype(int))
         lower, upper = mask[tuple(ends[0].T)] > 0.5, mask[tuple(ends[1].T)] > 0.5
         assert np.all(lower != upper)
-        places = []
+        boundary = []
         for chosen in (lower, upper):
             index = np.where(chosen[:, None], ends[0], ends[1]) - 1
-            place = np.full((len(line), 3), cut.axes[flat][0])
+            position = np.full((len(line), 3), cut.axes[flat][0])
             for column, k in enumerate((first, second)):
-                place[:, k] = cut.axes[k][np.clip(index[:, column], 0, len(cut.axes[k]) - 1)]
-            places.append(place)
-        points = between(parameters, places[0], places[1], branch=branch)
-        found.append(Outline(points, np.all(places[0] == places[1], axis=1)))
-    return found
+                position[:, k] = cut.axes[k][np.clip(index[:, column], 0, len(cut.axes[k]) - 1)]
+            boundary.append(position)
+        points = boundary_points(parameters, boundary[0], boundary[1], branch=branch)
+        curves.append(Outline(points, np.all(boundary[0] == boundary[1], axis=1)))
+    return curves
 
 
 def plot_workspace(
@@ -69,76 +69,76 @@ def plot_workspace(
     branch: str | Sequence[str] = "out",
     dpi: int = 160,
 ) -> None:
-    """Write two cuts through the workspace, upright at x1 and level at x3, shaded by 1/condition.
+    """Write two sections through the workspace, vertical at x1 and horizontal at x3, shaded by 1/condition.
 
     Parameters
     ----------
-    path : a file whose suffix says the format (png, svg, pdf).
-    x1, x3 : where the cuts are, m; x3 by default at four fifths of the way from the base to the lowest point.
-    points : along the longer side of each cut.
+    path : a file whose suffix selects the format (png, svg, pdf).
+    x1, x3 : positions of the sections, m; x3 by default at four fifths of the way from the base to the lowest point.
+    points : along the longer side of each section.
     """
     p = parameters
     span = np.linspace(-1.0, 1.0, points) * (abs(p.L0 - p.L3) + p.L1 + p.L2)
-    deep = np.linspace(-0.05, 1.02, points) * (p.L1 + p.L2)
-    upright = workspace(p, x1, span, deep, branch=branch, progress=False)
+    depth = np.linspace(-0.05, 1.02, points) * (p.L1 + p.L2)
+    upright = workspace(p, x1, span, depth, branch=branch, progress=False)
     if x3 is None:
-        occupied = deep[np.any(upright.reachable[0], axis=0)]
+        occupied = depth[np.any(upright.reachable[0], axis=0)]
         x3 = 0.8 * float(occupied.max(initial=0.0)) or 0.5 * (p.L1 + p.L2)
     level = workspace(p, span, span, x3, branch=branch, progress=False)
     cuts = ((upright, 1, 2, f"cut at $x_1$ = {x1:.3g} m"), (level, 0, 1, f"cut at $x_3$ = {x3:.3g} m"))
-    seen = [_limits(cut, first, second) for cut, first, second, _ in cuts]
-    widths = [s[1] - s[0] for s in seen]
+    bounds = [_limits(cut, first, second) for cut, first, second, _ in cuts]
+    widths = [s[1] - s[0] for s in bounds]
     look: dict[str, Any] = {"layout": "constrained", "title": "Workspace of the delta robot"}
     with plot_file(path, (10.4, 4.75), dpi=dpi, **look) as figure:
         panels = figure.subplots(1, 2, gridspec_kw={"width_ratios": widths})
-        drawn = []
-        for axes, (cut, first, second, title), limits in zip(panels, cuts, seen, strict=True):
-            drawn.append(_draw(axes, cut, first, second, outlines(p, cut, branch=branch)))
+        artists = []
+        for axes, (cut, first, second, title), limits in zip(panels, cuts, bounds, strict=True):
+            artists.append(_draw(axes, cut, first, second, outlines(p, cut, branch=branch)))
             axes.set(xlabel=f"$x_{first + 1}$ (m)", ylabel=f"$x_{second + 1}$ (m)", aspect="equal")
             axes.set(xlim=limits[:2], ylim=limits[2:])
             axes.set_title(title)
         panels[0].invert_yaxis()
         _draw_robot(panels[0], p)
         panels[0].axhline(x3, color=INK, linewidth=0.8, linestyle=DASHES[2])
-        bar = figure.colorbar(drawn[0][0], ax=panels, shrink=0.86, pad=0.015, aspect=32)
+        bar = figure.colorbar(artists[0][0], ax=panels, shrink=0.86, pad=0.015, aspect=32)
         bar.set_label("dexterity: smallest / largest singular value of $dw/dy$")
         bar.outline.set_linewidth(0.0)
-        # Labels interrupt their lines as long as they are on the sheet: that has to have its sizes before.
+        # Labels interrupt their lines by their size on the sheet, so the layout must be computed first.
         figure.draw_without_rendering()
-        for axes, (_, lines) in zip(panels, drawn, strict=True):
-            said = {level**2: f"{level:g}" for level in LEVELS[1:] if level**2 in lines.levels}
-            axes.clabel(lines, levels=[*said], fmt=said, fontsize=SMALL, inline_spacing=3)
+        for axes, (_, lines) in zip(panels, artists, strict=True):
+            labels = {level**2: f"{level:g}" for level in LEVELS[1:] if level**2 in lines.levels}
+            axes.clabel(lines, levels=[*labels], fmt=labels, fontsize=SMALL, inline_spacing=3)
 
 
-def _draw(axes: Any, cut: Workspace, first: int, second: int, around: list[Outline]) -> tuple[Any, Any]:
-    """Shades up to the boundary, lines of equal dexterity, and the boundary."""
+def _draw(axes: Any, cut: Workspace, first: int, second: int, outlines: list[Outline]) -> tuple[Any, Any]:
+    """Draw shades up to the boundary, lines of equal dexterity, and the boundary."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     across, along = cut.axes[first], cut.axes[second]
-    near, everywhere = _spread(1.0 / np.squeeze(cut.condition, axis=3 - first - second).T)
+    near, everywhere = _extend_to_nan(1.0 / np.squeeze(cut.condition, axis=3 - first - second).T)
     half = [0.5 * (axis[-1] - axis[0]) / (len(axis) - 1) for axis in (across, along)]
     extent = (across[0] - half[0], across[-1] + half[0], along[0] - half[1], along[-1] + half[1])
     look: dict[str, Any] = {"cmap": "viridis", "vmin": 0.0, "vmax": 1.0, "origin": "lower", "zorder": 1}
     shade = axes.imshow(everywhere, extent=extent, interpolation="bilinear", **look)
-    # The boundary is singular, and the dexterity grows there with the root of the distance: its square is even between points.
+    # The boundary is singular, and the dexterity grows there with the root of the distance: its square is linear between points.
     squares = np.ma.masked_invalid(near * near)
     lines = axes.contour(across, along, squares, levels=[level**2 for level in LEVELS], colors=PAPER, linewidths=0.7)
-    loops = [outline.points[:, [first, second]] for outline in around]
-    whole = Path.make_compound_path(*(Path(loop, closed=True) for loop in loops)) if loops else Path(np.zeros((1, 2)))
-    patch = PathPatch(whole, facecolor="none", edgecolor="none")
+    loops = [outline.points[:, [first, second]] for outline in outlines]
+    compound = Path.make_compound_path(*(Path(loop, closed=True) for loop in loops)) if loops else Path(np.zeros((1, 2)))
+    patch = PathPatch(compound, facecolor="none", edgecolor="none")
     axes.add_patch(patch)
     for piece in (shade, lines):
         piece.set_clip_path(patch)
-    for loop, outline in zip(loops, around, strict=True):
+    for loop, outline in zip(loops, outlines, strict=True):
         axes.plot(*np.where(outline.ends[:, None], np.nan, loop).T, color=INK, linewidth=1.1)
     return shade, lines
 
 
-def _spread(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values (n, m) with each nan replaced by the nearest that is none, up to two points off, and everywhere.
+def _extend_to_nan(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return values (n, m) with each nan replaced by the nearest number, up to two points off, and everywhere.
 
-    What is drawn has to reach beyond the boundary that clips it.
+    The drawing has to extend beyond the boundary that clips it.
     """
     from scipy.ndimage import distance_transform_edt
 
@@ -151,7 +151,7 @@ def _spread(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _draw_robot(axes: Any, p: DeltaParameters) -> None:
-    """Arm 1 of the robot, which lies in this plane, with its tool at a point on the axis."""
+    """Draw arm 1 of the robot, which lies in this plane, with its tool at a point on the axis."""
     kinematics = DeltaKinematics(p)
     y = 0.6
     w = kinematics.forward_many(np.full((1, 3), y))[0][0]
@@ -163,12 +163,12 @@ def _draw_robot(axes: Any, p: DeltaParameters) -> None:
 
 
 def _limits(cut: Workspace, first: int, second: int) -> tuple[float, float, float, float]:
-    """Limits that hold the reachable part and the base's origin, with a margin where the grid does not end before that part."""
+    """Return limits that hold the reachable part and the base's origin, with a margin unless the grid ends before."""
     limits: list[float] = []
     for k in (first, second):
-        axis, here = cut.axes[k], np.any(cut.reachable, axis=tuple(other for other in range(3) if other != k))
-        used = axis[here] if np.any(here) else axis
+        axis, occupied = cut.axes[k], np.any(cut.reachable, axis=tuple(other for other in range(3) if other != k))
+        used = axis[occupied] if np.any(occupied) else axis
         low, high = min(float(used.min()), 0.0), max(float(used.max()), 0.0)
         margin = 0.04 * (high - low)
-        limits += [low if here[0] else low - margin, high if here[-1] else high + margin]
+        limits += [low if occupied[0] else low - margin, high if occupied[-1] else high + margin]
     return limits[0], limits[1], limits[2], limits[3]

@@ -1,1 +1,1 @@
-"""Studies of the delta robot: a graph and a task in; runs, linear systems and what they say of the task out."""
+"""Studies of the delta robot: linear analysis, tracking, soft touch, and runs."""

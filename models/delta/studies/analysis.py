@@ -1,8 +1,8 @@
-"""Linear analysis of the delta robot: reduced system, pole-zero map with its cancellations, frequency response, unstable root.
+"""Linear analysis of the delta robot: reduced system, pole-zero map with cancellations, frequency response, unstable root.
 
 The stabilised constraint adds twelve poles at -5 (with alpha1 = 10, alpha0 = 25), each with a zero. The motions that keep the
-arms together are an invariant subspace of A, so that the six poles of the robot itself come out without them, and without the
-scatter that the double poles have in floating point.
+arms together are an invariant subspace of A, so that the reduced system has the six poles of the robot alone, without the
+rounding error of double poles.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from screwbond.models.delta.kinematics import arm
-from screwbond.models.delta.kinematics.refusals import error
+from screwbond.models.delta.kinematics.checks import error
 from screwbond.models.delta.studies.robot import DeltaRobot
 
 from bondgraph.analysis import Linear
@@ -21,12 +21,12 @@ from bondgraph.output.progress import counted
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """Rest under gravity.
+    """Equilibrium under gravity.
 
     Parameters
     ----------
-    y : (3,) motor angles, rad. w : (3,) tool, m. torque : (3,) what holds it, N m.
-    residual : largest rate that the graph has there, in rad/s and rad/s^2: zero but for rounding.
+    y : (3,) motor angles, rad. w : (3,) tool, m. torque : (3,) holding torque, N m.
+    residual : largest rate of the graph there, in rad/s and rad/s^2: zero except for rounding.
     """
 
     y: np.ndarray
@@ -37,10 +37,10 @@ class Equilibrium:
 
 @dataclass(frozen=True, eq=False)
 class PoleZeroMap:
-    """Poles and zeros, 1/s, and which of them cancel: `cancelled_poles[k]` with `cancelled_zeros[k]`.
+    """Poles and zeros, 1/s, and their cancellations: `cancelled_poles[k]` with `cancelled_zeros[k]`.
 
-    `poles` and `zeros` are what is left. A pole and a zero that cancel belong to a motion that the inputs do not excite or the
-    outputs do not see.
+    `poles` and `zeros` are the others. A pole and a zero that cancel belong to a motion that is not controllable or not
+    observable.
     """
 
     poles: np.ndarray
@@ -50,7 +50,7 @@ class PoleZeroMap:
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class PoleSweep:
     """The six poles over a common motor angle: angles (k,) in rad, poles (k, 6) by real part."""
 
     angles: np.ndarray
@@ -63,35 +63,35 @@ class Sweep:
 
 
 def equilibrium(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Equilibrium:
-    """Rest at the motor angles y (3,) with gravity compensated."""
+    """Return the equilibrium at the motor angles y (3,) with gravity compensated."""
     linear = robot.linearise(y)
     posture = robot.forward_kinematics(y)
     return Equilibrium(posture.y, posture.w, robot.gravity_torque(y), float(np.max(np.abs(linear.rates))))
 
 
-def reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Linear:
-    """The linear system of order 6 in motor angles and their rates, about rest at y (3,): exact, since the motions that keep the
-    arms together are an invariant subspace. Inputs motor torques, outputs motor angles."""
-    whole, slopes = robot.linearise(y), robot.forward_kinematics(y).dtheta_dy.reshape(3, 1, 3, 1, 3)
-    # Of each arm the angles by the motors' angles, and the rates by the motors' rates.
+def linearise_reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Linear:
+    """Return the linear system of order 6 in motor angles and their rates, about rest at y (3,): exact, since the motions that
+    keep the arms together are an invariant subspace. Inputs motor torques, outputs motor angles."""
+    linear, slopes = robot.linearise(y), robot.forward_kinematics(y).dtheta_dy.reshape(3, 1, 3, 1, 3)
+    # Derivatives of each arm's angles by the motors' angles, and of its rates by the motors' rates.
     tangent = (slopes * np.eye(2).reshape(1, 2, 1, 2, 1)).reshape(18, 6)
     motors = [6 * i + offset for offset in (0, 3) for i in range(3)]
     if robot.form == "hamiltonian":
-        whole = _with_velocities(robot, whole, y)
+        linear = _with_velocities(robot, linear, y)
     states = tuple(f"y[{i}]{prime}" for prime in ("", "'") for i in range(3))
     return replace(
-        whole,
-        A=(whole.A @ tangent)[motors],
-        B=whole.B[motors],
-        C=whole.C @ tangent,
+        linear,
+        A=(linear.A @ tangent)[motors],
+        B=linear.B[motors],
+        C=linear.C @ tangent,
         states=states,
-        rates=whole.rates[motors],
+        rates=linear.rates[motors],
         point=None,
     )
 
 
 def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.ndarray) -> Linear:
-    """The system in theta and v in place of theta and p = M(theta) v; at rest dp = M dv."""
+    """Transform the system in theta and p = M(theta) v to one in theta and v; at rest dp = M dv."""
     from scipy.linalg import block_diag
 
     arms = robot.forward_kinematics(y).theta.reshape(3, 3)
@@ -102,7 +102,7 @@ def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.
 
 
 def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
-    """Poles and zeros of a linear system, with those that cancel: pairs nearer than `tolerance` times their size, nearest first.
+    """Return poles and zeros with cancellations: pairs nearer than `tolerance` times their size, nearest first.
 
     Double poles of a Jordan block scatter by the square root of the rounding error.
     """
@@ -119,32 +119,33 @@ def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
     return PoleZeroMap(np.delete(poles, rows), np.delete(zeros, columns), poles[rows], zeros[columns])
 
 
-def sweep(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, progress: bool = True) -> Sweep:
-    """The robot's six poles at rest with all motors at one angle (k,), rad, gravity compensated."""
-    at = np.asarray(angles, dtype=float)
-    shown = counted(at, "poles over the angle", progress=progress)
-    return Sweep(at, np.array([reduced(robot, (angle,) * 3).poles() for angle in shown]))
+def sweep_poles(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, progress: bool = True) -> PoleSweep:
+    """Compute the robot's six poles at rest with all motors at one angle (k,), rad, gravity compensated."""
+    values = np.asarray(angles, dtype=float)
+    counted_values = counted(values, "poles over the angle", progress=progress)
+    return PoleSweep(values, np.array([linearise_reduced(robot, (angle,) * 3).poles() for angle in counted_values]))
 
 
-def crossing(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) -> float:
-    """Common motor angle (rad) between `low` and `high` at which a real root crosses zero.
+def instability_angle(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) -> float:
+    """Return the common motor angle (rad) between `low` and `high` at which a real root crosses zero.
 
-    Raises `ModelError` E469 if none does.
+    Raises `ModelError` E469 if no root crosses.
     """
     from scipy.optimize import brentq
 
     def determinant(angle: float) -> float:
-        return float(np.linalg.det(reduced(robot, (angle,) * 3).A))
+        return float(np.linalg.det(linearise_reduced(robot, (angle,) * 3).A))
 
     ends = determinant(low), determinant(high)
     if ends[0] * ends[1] > 0.0:
-        roots = [f"{reduced(robot, (angle,) * 3).poles().real.max():.4g} 1/s" for angle in (low, high)]
+        roots = [f"{linearise_reduced(robot, (angle,) * 3).poles().real.max():.4g} 1/s" for angle in (low, high)]
         title = f"no root crosses zero between {np.rad2deg(low):.4g} and {np.rad2deg(high):.4g} degrees"
         why = f"the rightmost pole is at {roots[0]} and at {roots[1]}"
-        raise error("E469", title, "other limits; `sweep` shows the poles between them", why=why)
+        raise error("E469", title, "other limits; `sweep_poles` shows the poles between them", why=why)
     return float(brentq(determinant, low, high, xtol=1e-12))
 
 
 def frequency_response(robot: DeltaRobot, y: Sequence[float] | np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Motor angles over motor torques at circular frequencies (k,) in rad/s: (k, 3, 3), complex, rad/(N m)."""
-    return reduced(robot, y).frequency_response(omega)
+    """Return the response of motor angles to motor torques at circular frequencies (k,) in rad/s: (k, 3, 3), complex, rad/(N
+    m)."""
+    return linearise_reduced(robot, y).frequency_response(omega)

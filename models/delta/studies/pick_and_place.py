@@ -1,4 +1,4 @@
-"""Motions of the tool that a delta robot follows: within limits, checked against its workspace, run under control, judged."""
+"""Pick and place: motions of a delta robot's tool within limits, checked against its workspace, and runs under control."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.delta.graphs.control import FILTER_TIME, Control, check_axes, task_control
+from screwbond.models.delta.kinematics.checks import SINGULARITY_TOLERANCE, error, format_numbers
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.kinematics.refusals import SINGULAR, error, text
 from screwbond.models.delta.studies.robot import DeltaRobot
 from screwbond.models.delta.studies.run import DeltaRun
 from screwbond.models.motion import Motion, cubic_spline, hold, sequence
 
 KD, KP = 160.0, 6400.0
-"""Gains of the tool's controller where none are given: a double pole at -80 1/s, and kp = kd^2 / 4."""
+"""Default gains of the tool's controller: a double pole at -80 1/s, and kp = kd^2 / 4."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """A run under control and the motion (3,) of the tool that was asked for, m; `tracking["motors.torque"]` is any quantity."""
+    """Run under control and the reference motion (3,) of the tool, m; `tracking["motors.torque"]` is any quantity."""
 
     run: DeltaRun
     motion: Motion
@@ -32,7 +32,7 @@ class Tracking:
 
     @cached_property
     def error(self) -> np.ndarray:
-        """Tool less motion (k, 3), m."""
+        """Tool minus motion (k, 3), m."""
         return self.run.w - self.motion.position(self.run.t)
 
     @property
@@ -42,7 +42,7 @@ class Tracking:
 
     @property
     def rms_error(self) -> float:
-        """Root of the mean square of that distance over the rows, m."""
+        """Root mean square of that distance over the rows, m."""
         return float(np.sqrt(np.mean(np.sum(self.error**2, axis=1))))
 
     @property
@@ -52,19 +52,21 @@ class Tracking:
 
 
 def check_path(robot: DeltaRobot, motion: Motion, *, points: int = 501, branch: str = "out") -> None:
-    """Refuse a motion (E442) that leaves the workspace, or nears a singularity, with the time and the place of it."""
+    """Refuse a motion (E442) that leaves the workspace, or nears a singularity, with the time and the position."""
     check_axes(motion)
     times = np.unique(np.concatenate([np.linspace(motion.start, motion.end, points), motion.breaks]))
-    places = motion.position(times)
-    q, reached = robot.kinematics.inverse_many(places, branch=branch)
+    positions = motion.position(times)
+    q, reached = robot.kinematics.inverse_many(positions, branch=branch)
     ok = reached.copy()
     if np.any(reached):
         posture = robot.kinematics.postures_many(q[reached])
-        ok[reached] &= (posture["side"] > SINGULAR) & (np.min(np.abs(posture["stretch"]), axis=1) > SINGULAR)
+        ok[reached] &= (posture["side"] > SINGULARITY_TOLERANCE) & (
+            np.min(np.abs(posture["stretch"]), axis=1) > SINGULARITY_TOLERANCE
+        )
     if not np.all(ok):
         k = int(np.argmin(ok))
         why = "passes a singularity" if reached[k] else "leaves the workspace"
-        title = f"the motion {why} at {times[k]:.6g} s, w = {text(places[k], 'm')}"
+        title = f"the motion {why} at {times[k]:.6g} s, w = {format_numbers(positions[k], 'm')}"
         raise error("E442", title, "waypoints inside the workspace (`screwbond.models.delta.kinematics.workspace`)")
 
 
@@ -79,12 +81,12 @@ def transfer(
     pause: float = 0.1,
     back: bool = True,
 ) -> Motion:
-    """From `pick` up, over and down to `place` on a cubic spline, and by default back again; x3 points down.
+    """Return a motion from `pick` up, over and down to `place` on a cubic spline, and by default back; x3 points down.
 
     Parameters
     ----------
     pick, place : (3,) m.
-    lift : height of the way above both, m.
+    lift : height of the path above both, m.
     velocity, acceleration, jerk : largest absolute values along each axis, m/s, m/s^2, m/s^3.
     pause : rest at both ends, s.
 
@@ -113,27 +115,27 @@ def track(
     rtol: float = 1e-8,
     **settings: Any,
 ) -> Tracking:
-    """Let the tool follow a motion (3,), m, from its start.
+    """Run the robot so that the tool follows a motion (3,), m, from its start.
 
     Parameters
     ----------
-    control : a controller of its own; by default `task_control` with kp, kd, period and filter_time, sampled at 1 kHz.
+    control : a controller; by default `task_control` with kp, kd, period and filter_time, sampled at 1 kHz.
     t_end, rtol, settings : of the run, as in `DeltaRobot.simulate`; by default until the motion ends.
 
     Raises `ModelError` E442 for a motion that leaves the workspace; E440, E476 and E478 from the controller.
     """
     robot = DeltaRobot(parameters)
     check_path(robot, motion)
-    own = control or task_control(parameters, motion, kp=kp, kd=kd, period=period, filter_time=filter_time)
+    controller = control or task_control(parameters, motion, kp=kp, kd=kd, period=period, filter_time=filter_time)
     start, rates = motion.position(0.0), motion.velocity(0.0)
     motors = np.linalg.solve(robot.jacobian(robot.inverse_kinematics(start)), rates) if np.any(rates) else None
     run = robot.simulate(
         motion.end if t_end is None else t_end,
         w=start,
         rates=motors,
-        signals=own.torque,
-        blocks=own.blocks,
+        signals=controller.torque,
+        blocks=controller.blocks,
         rtol=rtol,
         **settings,
     )
-    return Tracking(run, motion, own)
+    return Tracking(run, motion, controller)

@@ -1,4 +1,4 @@
-"""The delta robot as a user meets it: kinematics, statics, linear systems and runs from one record of parameters."""
+"""Delta robot for users: kinematics, statics, linear systems and runs from one record of parameters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from screwbond.models.delta.graphs.three_arms import delta_graph
 from screwbond.models.delta.kinematics import arm
+from screwbond.models.delta.kinematics.checks import checked_numbers, error
+from screwbond.models.delta.kinematics.initial_states import InitialState, assembly_mode, initial_state
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.kinematics.refusals import error, numbers
-from screwbond.models.delta.kinematics.start import Start, assembly_mode, start_of
-from screwbond.models.delta.kinematics.whole_robot import Configuration, DeltaKinematics
+from screwbond.models.delta.kinematics.robot_kinematics import Configuration, DeltaKinematics
 from screwbond.models.delta.studies.run import DeltaRun
 from screwbond.models.motion import Motion, reference
 from screwbond.models.motion.blocks import motion_parameters
@@ -29,8 +29,8 @@ Numbers = Sequence[float] | np.ndarray
 
 @dataclass(frozen=True)
 class DeltaRobot:
-    """A delta robot of three arms whose tips are held together by stabilised ideal constraints; y are the motor angles (3,) in
-    rad, w the tool (3,) in m, x3 down. What is compiled is kept, for all robots of equal parameters.
+    """Delta robot of three arms whose tips are joined by stabilised ideal constraints; y are the motor angles (3,) in rad, w the
+    tool (3,) in m, x3 down. Compiled graphs are cached for all robots with equal parameters.
 
     Parameters
     ----------
@@ -57,27 +57,27 @@ class DeltaRobot:
 
     @property
     def compiled(self) -> Compiled:
-        """The compiled graph; its motors take the parameters `motor 1.torque` ..."""
+        """Compiled graph; the parameters of its motors are `motor 1.torque` ..."""
         return _compiled(self, None)
 
     def graph(self, y: Numbers = (0.25 * np.pi,) * 3, **options: Any) -> Graph:
-        """The bond graph, started at motor angles y; options as in `delta_graph` (rates, torques, signals, mode, name)."""
+        """Return the bond graph, started at motor angles y; options as in `delta_graph` (rates, torques, signals, mode, name)."""
         return delta_graph(self.parameters, y, form=self.form, alpha1=self.alpha1, alpha0=self.alpha0, **options)
 
     def forward_kinematics(self, y: Numbers, **options: Any) -> Configuration:
-        """Posture at the motor angles: tool `w`, all angles `q`, `jacobian`; options and errors as `DeltaKinematics.forward`."""
+        """Return the posture at the motor angles: tool `w`, angles `q`, `jacobian`; options as `DeltaKinematics.forward`."""
         return self.kinematics.forward(y, **options)
 
     def inverse_kinematics(self, w: Numbers, *, branch: str | Sequence[str] = "out") -> np.ndarray:
-        """Motor angles y (3,) that bring the tool to w; errors as `DeltaKinematics.inverse`, which gives all nine angles."""
+        """Return the motor angles y (3,) that bring the tool to w; errors as `DeltaKinematics.inverse`."""
         return self.kinematics.inverse(w, branch=branch)[::3]
 
     def jacobian(self, y: Numbers, **options: Any) -> np.ndarray:
-        """dw/dy (3, 3), m."""
+        """Return dw/dy (3, 3), m."""
         return self.kinematics.jacobian(y, **options)
 
     def gravity_torque(self, y: Numbers, **options: Any) -> np.ndarray:
-        """Motor torques (3,) in N m that hold the robot at rest: [B H^T] [u; lambda] = G, with H dtheta/dy = 0.
+        """Return the motor torques (3,) in N m that hold the robot at rest: [B H^T] [u; lambda] = G, with H dtheta/dy = 0.
 
         Source: Bortoff 2018, eq. (32), in its right order.
         """
@@ -89,7 +89,7 @@ class DeltaRobot:
         return posture.dtheta_dy.T @ weight
 
     def inertia(self, y: Numbers, **options: Any) -> np.ndarray:
-        """Inertia matrix (3, 3) felt by the motors, kg m^2: (dtheta/dy)^T M dtheta/dy."""
+        """Return the inertia matrix (3, 3) felt by the motors, kg m^2: (dtheta/dy)^T M dtheta/dy."""
         posture = self.forward_kinematics(y, **options)
         arms = zip(posture.theta.reshape(3, 3), posture.dtheta_dy.reshape(3, 3, 3), strict=True)
         felt = [slopes.T @ np.asarray(arm.inertia(theta, self.parameters), dtype=float) @ slopes for theta, slopes in arms]
@@ -98,7 +98,7 @@ class DeltaRobot:
     def linearise(
         self, y: Numbers, *, inputs: Sequence[str] = TORQUES, outputs: Sequence[str] = ANGLES, **options: Any
     ) -> Linear:
-        """The linear system about rest at the motor angles y, held by `gravity_torque`: A (18, 18), B, C, D, poles(), zeros().
+        """Return the linear system about rest at motor angles y, held by `gravity_torque`: A (18, 18), B, C, D, poles(), zeros().
 
         Parameters
         ----------
@@ -108,10 +108,10 @@ class DeltaRobot:
         Raises `ModelError` E463 to E466 where the robot cannot be there; E250, E251 for unknown inputs or outputs.
         """
         posture = self.forward_kinematics(y, **options)
-        held = dict(zip(TORQUES, self._gravity_torque(posture), strict=True))
+        torques = dict(zip(TORQUES, self._gravity_torque(posture), strict=True))
         x = np.column_stack([posture.theta.reshape(3, 3), np.zeros((3, 3))]).ravel()
         derivatives = _derivatives(self, tuple(inputs), tuple(outputs))
-        return derivatives(point_of(derivatives.compiled, initial=x, parameters=held))
+        return derivatives(point_of(derivatives.compiled, initial=x, parameters=torques))
 
     def simulate(
         self,
@@ -130,24 +130,24 @@ class DeltaRobot:
         project: bool = True,
         **settings: Any,
     ) -> DeltaRun:
-        """Run from 0 to t_end (s), from rest at pi/4 unless a start is given.
+        """Run from 0 to t_end (s), by default from rest at pi/4.
 
         Parameters
         ----------
-        y, w, q, rates, v, mode, branch, project : the start, as in `screwbond.models.delta.kinematics.start.start_of`.
-        torque : of the motors, N m: none is zero, three numbers, "hold" (what holds the start), or a `Motion` of three axes.
-        signals, blocks : more torque from signals, as in `delta_graph`, and the blocks that make them; this compiles anew.
+        y, w, q, rates, v, mode, branch, project : the start, as in `screwbond.models.delta.kinematics.initial_states.start_of`.
+        torque : of the motors, N m: None for zero, three numbers, "hold" (holds the start), or a `Motion` of three axes.
+        signals, blocks : additional torque from signals, as in `delta_graph`, and their blocks; this compiles a new graph.
         settings : of `bondgraph.run.simulate`: rtol, samples, method ...
 
         Raises `ModelError` E463 to E468 for the start and the torques; else as the compiler and the run.
         """
-        start = start_of(self.kinematics, y=y, w=w, q=q, rates=rates, v=v, mode=mode, branch=branch, project=project)
-        compiled, parameters = self._driven(torque, start, signals, blocks)
+        start = initial_state(self.kinematics, y=y, w=w, q=q, rates=rates, v=v, mode=mode, branch=branch, project=project)
+        compiled, parameters = self._with_torque(torque, start, signals, blocks)
         result = compiled.simulate(t_end, parameters=parameters, initial=self.initial(start), **settings)
         return DeltaRun(result, compiled, self.kinematics, start.notes)
 
-    def initial(self, start: Start) -> dict[str, np.ndarray]:
-        """Start values of the graph's states by name."""
+    def initial(self, start: InitialState) -> dict[str, np.ndarray]:
+        """Return start values of the graph's states by name."""
         values = {}
         for i, (theta, moving) in enumerate(zip(start.theta.reshape(3, 3), start.v.reshape(3, 3), strict=True), start=1):
             if self.form == "hamiltonian":
@@ -156,10 +156,10 @@ class DeltaRobot:
             values[f"arm {i}.mechanism.{VELOCITY[self.form]}"] = moving
         return values
 
-    def _driven(
-        self, torque: Any, start: Start, signals: str | Sequence[str] | None, blocks: Sequence[Element]
+    def _with_torque(
+        self, torque: Any, start: InitialState, signals: str | Sequence[str] | None, blocks: Sequence[Element]
     ) -> tuple[Compiled, dict[str, Any]]:
-        """The compiled graph and the parameters for a torque."""
+        """Return the compiled graph and the parameters for a torque."""
         parameters: dict[str, Any] = {}
         pieces = None
         if isinstance(torque, Motion):
@@ -171,10 +171,10 @@ class DeltaRobot:
         elif isinstance(torque, str):
             if torque != "hold":
                 raise error("E468", f"torque {torque!r} is unknown", '"hold", three numbers, or a motion')
-            held = self.gravity_torque(start.theta[::3], start=start.x, mode=assembly_mode(start.theta))
-            parameters = dict(zip(TORQUES, held, strict=True))
+            torques = self.gravity_torque(start.theta[::3], start=start.x, mode=assembly_mode(start.theta))
+            parameters = dict(zip(TORQUES, torques, strict=True))
         elif torque is not None:
-            parameters = dict(zip(TORQUES, numbers("torque", torque, 3), strict=True))
+            parameters = dict(zip(TORQUES, checked_numbers("torque", torque, 3), strict=True))
         if signals is None and not blocks:
             return _compiled(self, pieces), parameters
         graph = self.graph(signals=signals)
@@ -184,7 +184,7 @@ class DeltaRobot:
 
 @functools.lru_cache(maxsize=32)
 def _compiled(robot: DeltaRobot, pieces: tuple[int, ...] | None) -> Compiled:
-    """The robot's compiled graph; with a motion for its torques, of `pieces` (N, order + 1, 3), they are its parameters."""
+    """Compile the robot's graph; with `pieces` (N, order + 1, 3), for a motion of its torques."""
     if pieces is None:
         return compile_model(robot.graph(), backend=robot.backend)
     graph = robot.graph(signals="torque.position")

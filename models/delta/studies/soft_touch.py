@@ -1,7 +1,8 @@
 """Soft touch: the finger of a delta robot approaches a brick on a table, touches it, and presses without moving it.
 
-The tool follows a spline until it is close, then approaches at a low speed. Meanwhile the gain kp along its way fades to zero: at
-the contact the robot is under velocity control, and presses with Lambda kd v, whatever the place of the brick.
+The tool follows a spline until it is close, then approaches at a low speed. Meanwhile the gain kp along its path fades to zero:
+at the contact the robot is under velocity control, and presses with the holding force Lambda_xx kd v, whatever the position of
+the brick. The peak force Lambda_xx alpha1 v is that of the constraint, which removes the speed of the approach.
 
 Source: Bortoff 2020, section 4 and fig. 13.
 """
@@ -9,32 +10,160 @@ Source: Bortoff 2020, section 4 and fig. 13.
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from screwbond.models.contacts.laws.three_state import TOUCHED
+from screwbond.models.control import SoftTouch, fading_gain, soft_touch_gains
+from screwbond.models.delta.graphs.control import FILTER_TIME, Control, model_terms, task_control
 from screwbond.models.delta.graphs.touch_graph import add_brick
+from screwbond.models.delta.kinematics.arm import friction_torque
+from screwbond.models.delta.kinematics.initial_states import initial_state
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.kinematics.start import start_of
 from screwbond.models.delta.studies.robot import DeltaRobot
 from screwbond.models.delta.studies.run import DeltaRun
-from screwbond.models.delta.studies.touch_plan import BALL, TouchDesign, TouchPlan, design, touch_control
+from screwbond.models.motion import Motion, axes, cubic_spline, hold
+from screwbond.models.studies.fields import check_record, number, vector
 
 from bondgraph import Compiled, Element, Graph, compile_model
+from bondgraph.errors import Problem
 from bondgraph.run.events.records import Event
+from screws.renamed import answer_old_names
 
-__all__ = ["BALL", "Touch", "TouchDesign", "TouchPlan", "design", "soft_touch", "touch_graph"]
+__all__ = ["BALL", "SoftTouchRun", "TouchDesign", "TouchPlan", "design", "soft_touch", "touch_graph"]
+
+BALL = (100.0, 4e5, 0.0)
+"""Constants alpha1, alpha0, alpha2 of a contact as hard as a ball's: 1/s, 1/s^2, 1/(m^2 s^2). It bounces."""
+
+REST = (0.25 * math.pi,) * 3
+"""Default motor angles at the contact, rad."""
+
+
+@dataclass(frozen=True)
+class TouchPlan:
+    """Plan of a soft touch.
+
+    Raises `ModelError` E441 for invalid numbers, or times out of order.
+
+    Source: Bortoff 2020, fig. 13. (That figure's "within 5 mm" at 2.5 s cannot be: 9.5 s at 0.2 mm/s are 1.9 mm.)
+    """
+
+    place: tuple[float, float, float] | None = vector(
+        3, "m", "tool at the contact, met along x1 from below; where the motor angles are pi/4 if left out", None
+    )
+    gap: float = number("m", "between finger and brick at the start", 0.045, above=0.0)
+    arrive: float = number("s", "when the finger is near and the slow approach begins", 2.5, above=0.0)
+    contact: float = number("s", "when the reference meets the brick; damping delays the finger a little", 12.0, above=0.0)
+    speed: float = number("m/s", "of the approach", 2e-4, above=0.0)
+    hold: float = number("N", "force that is held", 40e-3, above=0.0)
+    peak: float = number("N", "force at the instant of contact", 90e-3, above=0.0)
+    fade: tuple[float, float] | None = vector(
+        2, "s", "when kp fades to zero along x1; None keeps it, and the brick slips", (2.5, 9.0), optional=True
+    )
+    kp: float | None = number("1/s^2", "position gain before it fades; kd^2 / 4 if left out", None, least=0.0)
+    kd: float | None = number("1/s", "velocity gain; what gives `hold` if left out", None, above=0.0)
+    constants: tuple[float, float, float] | None = vector(
+        3, "SI", "alpha1, alpha0, alpha2 of the contact; what gives `peak` if left out; see `BALL`", None
+    )
+    brick_mass: float = number("kg", "of the brick", 0.03, above=0.0)
+    friction: float = number("", "of the brick on the table", 0.5, above=0.0)
+    period: float = number("s", "of the sampled controller", 1e-3, above=0.0)
+    filter_time: float = number("s", "of the sampled controller", FILTER_TIME, above=0.0)
+
+    def __post_init__(self) -> None:
+        check_record(self, "E441", "soft touch", _contradictions)
+
+    @property
+    def near(self) -> float:
+        """Distance at which the slow approach begins, m."""
+        return self.speed * (self.contact - self.arrive)
+
+
+def _contradictions(plan: TouchPlan) -> Iterator[Problem]:
+    if plan.contact <= plan.arrive:
+        title = f"the contact at {plan.contact:g} s comes before the approach at {plan.arrive:g} s"
+        yield Problem("E441", title, cures=("a later contact, or an earlier `arrive`",))
+    if plan.near >= plan.gap:
+        title = f"{plan.contact - plan.arrive:g} s at {plan.speed:g} m/s are {plan.near:g} m, more than the gap"
+        yield Problem("E441", title, cures=(f"a gap above {plan.near:g} m, a slower approach, or a later `arrive`",))
+
+
+@dataclass(frozen=True)
+class TouchDesign:
+    """Design of a soft touch for a robot: tool position at the contact, inertia, gains, speed.
+
+    Parameters
+    ----------
+    position : (3,) of the tool at the contact, m.
+    Lambda : (3, 3) inertia of the task space at the contact, kg.
+    damping : of the joints, along x1 at the tool, N s/m.
+    gains : of the controller and the contact.
+    speed : of the finger just before the contact, where its damping balances kd, m/s.
+    """
+
+    position: np.ndarray
+    Lambda: np.ndarray
+    damping: float
+    gains: SoftTouch
+    speed: float
+
+
+def design(parameters: DeltaParameters, plan: TouchPlan) -> TouchDesign:
+    """Compute the gains: holding force Lambda_xx kd v, peak Lambda_xx alpha1 v_c with the speed v_c reduced by damping.
+
+    Raises `ModelError` E463, E464 for a place out of reach; E477 for a peak below the holding force.
+    """
+    kinematics = DeltaRobot(parameters).kinematics
+    position = kinematics.forward(REST).w if plan.place is None else np.asarray(plan.place, dtype=float)
+    y = kinematics.inverse(position)[::3]
+    posture = kinematics.forward(y)
+    _, jacobian, inertia, _ = (np.asarray(term, dtype=float) for term in model_terms(y, parameters))
+    inverse = np.linalg.inv(jacobian)
+    Lambda = inverse.T @ inertia @ inverse
+    v = (posture.dtheta_dy @ inverse[:, 0]).reshape(3, 3)
+    arms = zip(posture.theta.reshape(3, 3), v, strict=True)
+    damping = float(sum(rates @ friction_torque(theta, rates, parameters) for theta, rates in arms))
+    gains = soft_touch_gains(float(Lambda[0, 0]), plan.speed, plan.hold, plan.peak)
+    kd = gains.kd if plan.kd is None else plan.kd
+    kp = 0.25 * kd * kd if plan.kp is None else plan.kp
+    speed = plan.speed / (1.0 + damping / (Lambda[0, 0] * kd)) if plan.fade is not None else plan.speed
+    alpha1 = plan.peak / (float(Lambda[0, 0]) * speed)
+    return TouchDesign(position, Lambda, damping, SoftTouch(kd, kp, alpha1, 0.25 * alpha1 * alpha1), speed)
+
+
+def approach(plan: TouchPlan, position: np.ndarray) -> Motion:
+    """Return the motion of the tool (3,), m: a cubic spline until it is near, then straight on at the low speed."""
+    start, near = position[0] - plan.gap, position[0] - plan.near
+    along = cubic_spline((start, near), times=(0.0, plan.arrive), end_velocity=plan.speed)
+    return axes(along, hold(float(position[1]), plan.arrive), hold(float(position[2]), plan.arrive))
+
+
+def touch_control(parameters: DeltaParameters, plan: TouchPlan, designed: TouchDesign) -> Control:
+    """Return the sampled controller of a plan; kp is a function of time. Raises E476 for gains outside 0 <= kp <= kd^2."""
+    first, last = plan.fade or (plan.arrive, plan.contact)
+    kp = np.full(3, designed.gains.kp0)
+    gain = fading_gain(kp, first, last, axis=0, to=0.0 if plan.fade is not None else designed.gains.kp0)
+    return task_control(
+        parameters,
+        approach(plan, designed.position),
+        kp=gain,
+        kd=np.full(3, designed.gains.kd),
+        period=plan.period,
+        filter_time=plan.filter_time,
+    )
 
 
 def touch_graph(robot: DeltaRobot | DeltaParameters, plan: TouchPlan | None = None) -> Graph:
-    """Robot, controller, brick and table as one graph."""
+    """Return robot, controller, brick and table as one graph."""
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
     parameters = robot.parameters
     designed = design(parameters, plan)
     control = touch_control(parameters, plan, designed)
-    y = robot.inverse_kinematics(designed.place - [plan.gap, 0.0, 0.0])
+    y = robot.inverse_kinematics(designed.position - [plan.gap, 0.0, 0.0])
     graph = robot.graph(y, signals=control.torque, name="soft touch")
     graph.add(*control.blocks)
     alpha1, alpha0, alpha2 = plan.constants or (designed.gains.alpha1, designed.gains.alpha0, 0.0)
@@ -51,15 +180,15 @@ def touch_graph(robot: DeltaRobot | DeltaParameters, plan: TouchPlan | None = No
 
 
 @dataclass(frozen=True)
-class _Task:
-    """What a compiled touch is kept by: the robot alone, since all numbers of a plan are run-time parameters of the graph."""
+class _CompiledKey:
+    """Cache key of a compiled touch: the robot alone, since all numbers of a plan are run-time parameters of the graph."""
 
     robot: DeltaRobot
     graph: Graph = field(compare=False)
 
 
 @functools.lru_cache(maxsize=8)
-def _compiled(task: _Task) -> Compiled:
+def _compiled(task: _CompiledKey) -> Compiled:
     return compile_model(task.graph, backend=task.robot.backend)
 
 
@@ -71,13 +200,13 @@ def soft_touch(
     samples: Any = 5e-3,
     rtol: float = 1e-7,
     **settings: Any,
-) -> Touch:
-    """Run a soft touch. What is compiled is kept: another plan for the same robot compiles nothing.
+) -> SoftTouchRun:
+    """Run a soft touch. The compiled graph is cached: another plan for the same robot compiles nothing.
 
     Parameters
     ----------
     robot : the robot, or its parameters alone.
-    plan : what is asked; by default figure 13 of the paper.
+    plan : of the touch; by default figure 13 of the paper.
     t_end, samples, rtol, settings : of the run, as in `bondgraph.run.simulate`.
 
     Raises `ModelError` E463, E464 for a start or a place out of reach; E476 for gains outside 0 <= kp <= kd^2, E477 for forces
@@ -86,32 +215,33 @@ def soft_touch(
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
     designed = design(robot.parameters, plan)
     graph = touch_graph(robot, plan)
-    compiled = _compiled(_Task(robot, graph))
+    compiled = _compiled(_CompiledKey(robot, graph))
     values = {
         f"{part.name}.{key}": np.asarray(parameter.value)
         for part in graph.parts.values()
         if isinstance(part, Element)
         for key, parameter in part.parameters.items()
     }
-    start = start_of(robot.kinematics, w=designed.place - [plan.gap, 0.0, 0.0])
+    start = initial_state(robot.kinematics, w=designed.position - [plan.gap, 0.0, 0.0])
     initial = {**robot.initial(start), "contact.h": plan.gap}
     result = compiled.simulate(t_end, parameters=values, initial=initial, samples=samples, rtol=rtol, **settings)
-    return Touch(DeltaRun(result, compiled, robot.kinematics), plan, designed)
+    return SoftTouchRun(DeltaRun(result, compiled, robot.kinematics), plan, designed)
 
 
+@answer_old_names
 @dataclass(frozen=True, eq=False)
-class Touch:
-    """A soft touch that was run; `touch["contact.multiplier"]` is any quantity by its name.
+class SoftTouchRun:
+    """Result of a soft touch; `touch["contact.multiplier"]` is any quantity by its name.
 
     Parameters
     ----------
-    run : everything, with `result` for events and energies.
-    plan, designed : what was asked, and the gains.
+    run : the run, with `result` for events and energies.
+    plan, design : the plan, and the gains.
     """
 
     run: DeltaRun
     plan: TouchPlan
-    designed: TouchDesign = field(repr=False)
+    design: TouchDesign = field(repr=False)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.run[name]
@@ -122,12 +252,12 @@ class Touch:
 
     @property
     def contacts(self) -> tuple[float, ...]:
-        """Times at which the finger came into contact, s."""
+        """Times at which the finger touched the brick, s."""
         return tuple(event.time for event in self._touched)
 
     @cached_property
     def impacts(self) -> tuple[float, ...]:
-        """Contact force just after each of these, N: a jump, which no row of the result need show."""
+        """Contact force just after each contact event, N: a jump, which no row of the result need show."""
         return tuple(float(self.run.result.at_event(event, "contact.multiplier")[1]) for event in self._touched)
 
     @property
@@ -136,13 +266,13 @@ class Touch:
         return max(*self.impacts, float(np.max(self["contact.multiplier"])), 0.0) if self.impacts else 0.0
 
     @property
-    def held(self) -> float:
+    def holding_force(self) -> float:
         """Contact force at the end, N."""
         return float(self["contact.multiplier"][-1])
 
     @property
     def displacement(self) -> float:
-        """Largest distance of the brick from its place, m."""
+        """Largest distance of the brick from its initial position, m."""
         return float(np.max(np.abs(self["displacement.y"])))
 
     @cached_property
@@ -153,22 +283,22 @@ class Touch:
 
     @property
     def bounces(self) -> int:
-        """How often the finger came away from the brick."""
+        """Number of times the finger left the brick."""
         return max(len(self.contacts) - 1, 0)
 
     def summary(self) -> dict[str, Any]:
-        """The figures of the touch, for files: times in s, forces in N, gains as in `TouchPlan`."""
-        gains = self.designed.gains
+        """Return the figures of the touch, for files: times in s, forces in N, gains as in `TouchPlan`."""
+        gains = self.design.gains
         return {
             "ok": self.run.ok,
             "contacts": list(self.contacts),
             "impact_forces": list(self.impacts),
             "peak_force": self.peak,
-            "held_force": self.held,
+            "held_force": self.holding_force,
             "brick_displacement": self.displacement,
             "slips": list(self.slips),
-            "approach_speed": self.designed.speed,
-            "Lambda_xx": float(self.designed.Lambda[0, 0]),
+            "approach_speed": self.design.speed,
+            "Lambda_xx": float(self.design.Lambda[0, 0]),
             "kd": gains.kd,
             "kp0": gains.kp0,
             "alpha1": float(self["contact.alpha1"]),
@@ -177,5 +307,5 @@ class Touch:
 
     @property
     def in_contact(self) -> np.ndarray:
-        """(k,) whether the contact holds, row by row."""
+        """Rows (k,) in which the contact holds."""
         return np.asarray(self["touch.mode"] == 1.0)

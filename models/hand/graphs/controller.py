@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from screwbond.models.bodies import Body, rigid_body
 from screwbond.models.chains import ChainGraph
-from screwbond.models.hand.scenarios import Step
-from screwbond.models.motion import PoseMotion, axes, hold, pose_motion, quintic, turning
+from screwbond.models.hand.scenarios import ReferenceStep
+from screwbond.models.motion import PoseMotion, axes, axis_rotations, hold, pose_motion, quintic
 from screwbond.models.motion.polynomials import Motion
 from screwbond.models.springs import attach_between, point_spring, spatial_spring
 
@@ -93,7 +93,7 @@ def attach_tip(graph: Graph, controller: Graph, index: int, finger: ChainGraph, 
 
 
 def reference_motion(
-    steps: Sequence[Step], position: Sequence[float], quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
+    steps: Sequence[ReferenceStep], position: Sequence[float], quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
 ) -> PoseMotion:
     """Motion of the reference from a start pose: the sum of all shifts, and all turns one after the other."""
     start = np.asarray(position, dtype=float)
@@ -106,8 +106,8 @@ def reference_motion(
         summed = table.reshape(*table.shape[:2], len(shifts), 3).sum(axis=2)
         summed[:, 0] += start
         centre = Motion(side_by_side.breaks, summed)
-    turn = turning(hold(0.0, 1.0), (0.0, 0.0, 1.0))
+    turn = axis_rotations(hold(0.0, 1.0), (0.0, 0.0, 1.0))
     if turns:
         angles = [quintic(0.0, float(np.linalg.norm(step.turn)), step.begin, step.end) for step in turns]
-        turn = turning(angles, [step.turn for step in turns])
+        turn = axis_rotations(angles, [step.turn for step in turns])
     return pose_motion(centre, turn, quaternion=tuple(quaternion))

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.bodies import Body, rigid_body
-from screwbond.models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, cylinder_inertia, welded
+from screwbond.models.chains import Chain, ChainGraph, Link, ball_inertia, chain_graph, combined_inertia, cylinder_inertia
 from screwbond.models.contacts import attach_contact, contact
 from screwbond.models.hand.graphs.controller import VirtualObject, attach_tip, passive_controller, reference_motion
 from screwbond.models.hand.grasping.posture import (
@@ -28,7 +28,7 @@ from screwbond.models.hand.grasping.posture import (
     virtual_points_in_object,
 )
 from screwbond.models.hand.parameters import HandParameters
-from screwbond.models.hand.scenarios import HandScenario, Step
+from screwbond.models.hand.scenarios import HandScenario, ReferenceStep
 from screwbond.models.motion import PoseMotion, following_body
 
 from bondgraph import Automaton, Compiled, Graph, Op, Transition
@@ -90,7 +90,7 @@ class Hand:
     """
 
     parameters: HandParameters = field(default_factory=HandParameters)
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ReferenceStep, ...] = ()
     motion: PoseMotion | None = None
 
     @classmethod
@@ -126,7 +126,7 @@ class Hand:
             length = given.link_lengths[j]
             inertia = cylinder_inertia(given.link_masses[j], given.link_radius, (0.0, 0.0, -length), (0.0, 0.0, 0.0))
             if j == 3:
-                inertia = welded(inertia, ball_inertia(given.tip_mass, given.tip_radius))
+                inertia = combined_inertia(inertia, ball_inertia(given.tip_mass, given.tip_radius))
             links.append(
                 Link(
                     TIP if j == 3 else f"link {j + 1}",

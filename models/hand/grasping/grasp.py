@@ -79,7 +79,7 @@ def required_friction(forces: np.ndarray, normals: np.ndarray) -> np.ndarray:
     return np.where(normal > 0.0, tangential / np.where(normal > 0.0, normal, 1.0), np.inf)
 
 
-def squeezing(
+def squeeze_forces(
     points: np.ndarray, normals: np.ndarray, friction: float, model: str = "point", edges: int = 16
 ) -> np.ndarray | None:
     """Internal forces (n, 3) inside all cones of friction with the sum of normal forces n, or None where there are none.
@@ -122,7 +122,7 @@ def squeezing(
     return found.x[:-1].reshape(count, width)[:, :3]
 
 
-def finger_place(given: HandParameters, finger: int, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fingertip_pose(given: HandParameters, finger: int, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rotation (3, 3) of a finger's last link to the world, and the tip's centre (3,), m."""
     s = np.cumsum(joints[1:])
     radial, across, up = _axes(given, finger, joints[0])
@@ -166,7 +166,7 @@ def object_manipulability(given: HandParameters, joints: np.ndarray, points: np.
     return np.linalg.svd(np.linalg.pinv(G.T) @ hand_jacobian(given, joints, points), compute_uv=False)
 
 
-def stretch(given: HandParameters, joints: np.ndarray) -> np.ndarray:
+def finger_extension(given: HandParameters, joints: np.ndarray) -> np.ndarray:
     """How far each finger is stretched (..., n) at the angles (..., n, 4): joint 2 to the tip's centre over the length of
     the links between; 1 at the end of its reach."""
     s = np.cumsum(np.asarray(joints, dtype=float)[..., 1:], axis=-1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from screwbond.models.hand.grasping.grasp import finger_jacobian, finger_place, grasp_matrix
+from screwbond.models.hand.grasping.grasp import finger_jacobian, fingertip_pose, grasp_matrix
 from screwbond.models.hand.parameters import HandParameters
 
 from bondgraph.errors import Problem, raise_if_any, refusal
@@ -159,7 +159,7 @@ def _check_limits(given: HandParameters, joints: np.ndarray) -> None:
 def in_last_link(given: HandParameters, finger: int, joints: np.ndarray, place: np.ndarray) -> np.ndarray:
     """Coordinates (3,) of a world point in the frame of a finger's last link: origin at the tip's centre, z along the link,
     y = e_t (all frames are parallel to e_r, e_t, z while the angles are zero), m."""
-    R, centre = finger_place(given, finger, joints)
+    R, centre = fingertip_pose(given, finger, joints)
     return R.T @ (np.asarray(place, dtype=float) - centre)
 
 
@@ -183,12 +183,12 @@ def virtual_points_in_object(given: HandParameters, posture: Posture) -> np.ndar
 def spring_deflections(given: HandParameters, posture: Posture) -> np.ndarray:
     """Start values (fingers, 4) of the contact springs on (omega_z, v_x, v_y, v_z), along the axes of C2, rad and m.
 
-    C2 is that of the contact component at its start: tip = body 1 with the frame of `finger_place`, object = body 2.
+    C2 is that of the contact component at its start: tip = body 1 with the frame of `fingertip_pose`, object = body 2.
     """
     H_0_2 = np.asarray(pose_from_state(np.array([*given.object_quaternion, *given.object_position])), dtype=float)
     tip, found = sphere(given.tip_radius), np.zeros((given.fingers, 4))
     for i, joints in enumerate(posture.joints):
-        R, centre = finger_place(given, i, joints)
+        R, centre = fingertip_pose(given, i, joints)
         at = closest_points(tip, given.surface, np.asarray(inverse(pose(R, centre)) @ H_0_2, dtype=float))
         C2 = H_0_2[:3, :3] @ np.asarray(given.surface.geometry(at.q2, at.chart2).H, dtype=float)[:3, :3]
         found[i, 1:3] = -(C2.T @ posture.tangential_forces[i])[:2] / given.tangential_stiffness

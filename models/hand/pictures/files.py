@@ -15,9 +15,9 @@ from screwbond.models.hand.studies.run import HandRun
 from screwbond.models.pictures import Look, Scene, movie, page, still
 from screwbond.models.pictures.camera import Camera
 from screwbond.models.pictures.figures import save_image
-from screwbond.models.pictures.probe import unrendered
+from screwbond.models.pictures.probe import rendering_problem
 from screwbond.models.pictures.stage.stage import Stage
-from screwbond.models.pictures.stage.stills import camera_of, dress, picture
+from screwbond.models.pictures.stage.stills import annotate, camera_of, to_image
 from screwbond.models.pictures.style import INK, PAPER, font
 from screwbond.models.studies.artefacts import Picture, plot
 
@@ -34,14 +34,14 @@ def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
     def film(path: Path, progress: bool) -> None:
         movie(scene(), path, seconds=9.0, fps=24, progress=progress)
 
-    lost = {"lost.png": Picture(lambda path: still(scene(), path, until, size=(1280, 960)), unrendered, 3.0)}
+    lost = {"lost.png": Picture(lambda path: still(scene(), path, until, size=(1280, 960)), rendering_problem, 3.0)}
     return {
         "page.html": Picture(lambda path: page(scene(), path, seconds=float(np.clip(until, 6.0, 12.0)))),
         "figure7.png": plot(lambda path: figure7(run, path)),
         "grasp.png": plot(lambda path: grasp_plot(run, grasp, path)),
-        "figure6.png": Picture(lambda path: figure6(run, path), unrendered, 5.0),
-        **(lost if run.lost() is not None else {}),
-        "movie.mp4": Picture(film, unrendered, 40.0, bar=True),
+        "figure6.png": Picture(lambda path: figure6(run, path), rendering_problem, 5.0),
+        **(lost if run.time_of_loss() is not None else {}),
+        "movie.mp4": Picture(film, rendering_problem, 40.0, bar=True),
     }
 
 
@@ -49,7 +49,7 @@ def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, i
     """The hand with the frames of reference, virtual object and object at a time (s), by default the end, and from near."""
     from PIL import Image
 
-    lost = run.lost()
+    lost = run.time_of_loss()
     at = (float(run.result.t[-1]) if lost is None else 0.9 * lost) if t is None else t
     left = (round(0.56 * size[0]), size[1])
     right = (size[0] - left[0], size[1])
@@ -61,13 +61,13 @@ def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, i
     with Stage(scene, (2 * left[0], 2 * left[1]), ghosts=0) as stage:
         camera = camera_of(stage, [at], left, (24, 88, 24, 104))
         now = stage.show(at, camera)
-        one = picture(stage.image(), left)
-        dress(one, stage, now, camera, scale, [f"t = {at:.2f} s"])
+        one = to_image(stage.image(), left)
+        annotate(one, stage, now, camera, scale, [f"t = {at:.2f} s"])
     near = replace(scene, solids=tuple(solid for solid in scene.solids if solid.look is Look.GLASS))
     with Stage(near, (2 * right[0], 2 * right[1]), ghosts=0) as stage:
         camera = camera_of(stage, [at], right, (8, 32, 152, 32))
         now = stage.show(at, camera)
-        two = picture(stage.image(), right)
+        two = to_image(stage.image(), right)
         _name_frames(two, stage, now, camera, scale)
     whole.paste(one, (0, 0))
     whole.paste(two, (left[0], 0))

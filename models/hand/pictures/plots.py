@@ -52,7 +52,7 @@ def grasp_plot(run: HandRun, grasp: Study, path: str | os.PathLike[str], dpi: in
         Panel("tangential /\nnormal force", "", needed),
         Panel("internal force", "N", (Curve("", grasp.internal[shown], INK),)),
         Panel("singular values", "", singular, log=True),
-        Panel("stretch of\nfingers", "", _each(grasp.stretch[shown])),
+        Panel("stretch of\nfingers", "", _each(grasp.extension[shown])),
         Panel("path on the\nobject", "m", _each(grasp.path2[shown])),
     ]
     _plots(run, path, dpi, "Grasp: " + run.title[:1].lower() + run.title[1:], grasp.t[shown], panels)
@@ -64,10 +64,10 @@ def _each(values: Array) -> tuple[Curve, ...]:
 
 
 def _plots(run: HandRun, path: str | os.PathLike[str], dpi: int, title: str, t: Array, panels: list[Panel]) -> None:
-    plots(Scene(title, t, panels=tuple(panels), happenings=happenings(run)), path, dpi)
+    plots(Scene(title, t, panels=tuple(panels), event_marks=happenings(run)), path, dpi)
 
 
 def _until(run: HandRun) -> float:
     """A lost object flies on for ever: shortly after."""
-    lost, end = run.lost(), float(run.result.t[-1])
+    lost, end = run.time_of_loss(), float(run.result.t[-1])
     return end if lost is None else min(end, lost + 0.01 * end)

@@ -9,9 +9,9 @@ from screwbond.models.hand.graphs.whole_hand import GRASP, OBJECT, TIP, finger_n
 from screwbond.models.hand.grasping.grasp import skeleton
 from screwbond.models.hand.parameters import HandParameters
 from screwbond.models.hand.studies.run import HandRun
-from screwbond.models.pictures import Frame, Happening, Look, Scene, Solid, scene_of
-from screwbond.models.pictures.filling.balances import balance_panels
-from screwbond.models.pictures.interpolation import Array, level, poses
+from screwbond.models.pictures import EventMark, Frame, Look, Scene, Solid, scene_of
+from screwbond.models.pictures.from_results.energies import balance_panels
+from screwbond.models.pictures.interpolation import Array, poses, unrotated_poses
 from screwbond.models.pictures.shapes.meshes import Mesh, along, cylinder, globe, joined
 from screwbond.models.pictures.style import AMBER, AXES, BLUE, MUTED
 
@@ -29,10 +29,10 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
     tips = {f"{finger_name(i)}.{TIP}": f"tip {i}" for i in range(given.fingers)}
     colours = {OBJECT: AMBER, **dict.fromkeys(tips, BLUE)}
     filled = scene_of(run.result, run.title, names={OBJECT: "object", **tips}, colours=colours)
-    (held,) = {touch.solids[1] for touch in filled.touches}
+    (held,) = {touch.solids[1] for touch in filled.contacts}
     solids = [replace(solid, called="the tips", ghosts=None) for solid in filled.solids[: given.fingers + 1]]
-    solids[held] = replace(solids[held], called="the object", ghosts=run.lost())
-    touches = tuple(replace(touch, pushing=True, apart=False, mark=None) for touch in filled.touches)
+    solids[held] = replace(solids[held], called="the object", ghosts=run.time_of_loss())
+    touches = tuple(replace(touch, pushing=True, show_gap=False, mark=None) for touch in filled.contacts)
     gaps, forces, *coordinates = filled.panels[: 2 + given.fingers]
     ledger = run.result.ledger
     energies = {"stored": ledger.stored, "dissipated": ledger.dissipated + ledger.lost, "less supplied": -ledger.supplied}
@@ -40,24 +40,24 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
     scene = replace(
         filled,
         solids=(*solids, *machine(given, skeleton(given, arrays["joints"]))),
-        touches=touches,
+        contacts=touches,
         # The controller's springs join frames that lie in one another: they would hide them.
-        coils=(),
+        springs=(),
         frames=(*_frames(run), *_numbers(run)),
         panels=(gaps, forces, coordinates[finger], *balance_panels(energies, None)),
-        happenings=happenings(run),
+        event_marks=happenings(run),
         name="",
         size=0.75 * solids[held].size,
         view=VIEW,
         up=UP,
-        slow=_loss(run, until),
+        slow_motion=_loss(run, until),
     )
     return scene.at_times(scene.t[scene.t <= until])
 
 
 def machine(given: HandParameters, places: Array) -> list[Solid]:
     """Palm and links, whose joints are at places (k, n, 5, 3)."""
-    rest = level(np.zeros((len(places), 3)))
+    rest = unrotated_poses(np.zeros((len(places), 3)))
     radius = given.link_radius
     palm = cylinder(given.base_radius + 2.6 * radius, -0.009, -0.003, 96).painted(PALM)
     bases = [cylinder(1.5 * radius, -0.0035, 0.0005, 40).at(*base).painted(JOINT) for base in given.bases]
@@ -93,21 +93,21 @@ def _frames(run: HandRun) -> list[Frame]:
 def _numbers(run: HandRun) -> list[Frame]:
     """Numbers of the fingers beside their bases."""
     count, bases = len(run.result.t), run.hand.parameters.bases
-    return [Frame(level(np.tile(base, (count, 1))), 0.0, label=(str(i), "")) for i, base in enumerate(bases)]
+    return [Frame(unrotated_poses(np.tile(base, (count, 1))), 0.0, label=(str(i), "")) for i, base in enumerate(bases)]
 
 
-def happenings(run: HandRun) -> tuple[Happening, ...]:
+def happenings(run: HandRun) -> tuple[EventMark, ...]:
     """What happened where, in words; what happened to the grasp as a whole in red."""
     told = []
     for event in run.events():
         where, colour = ("", AXES[0]) if event["where"] == GRASP else (f", {event['where']},", MUTED)
-        told.append(Happening(event["time"], f"{event['kind']}{where} at {event['time']:.3f} s", event["internal"], colour))
+        told.append(EventMark(event["time"], f"{event['kind']}{where} at {event['time']:.3f} s", event["internal"], colour))
     return tuple(told)
 
 
 def shown_until(run: HandRun) -> float:
     """End of what is worth seeing, s: a lost object until it is one and a half diameters away."""
-    lost, arrays = run.lost(), run.trajectory
+    lost, arrays = run.time_of_loss(), run.trajectory
     if lost is None:
         return float(arrays["t"][-1])
     first = int(np.searchsorted(arrays["t"], lost))
@@ -119,5 +119,5 @@ def shown_until(run: HandRun) -> float:
 
 def _loss(run: HandRun, until: float) -> tuple[tuple[float, float], ...]:
     """The time of a loss, from shortly before."""
-    lost = run.lost()
+    lost = run.time_of_loss()
     return () if lost is None else ((max(0.0, min(lost, until) - (until - lost) - 0.1), until),)

@@ -7,20 +7,22 @@ from pathlib import Path
 
 import numpy as np
 from screwbond.models.hand.grasping.grasp import (
+    finger_extension,
     friction_margins,
     grasp_matrix,
     internal_forces,
     object_manipulability,
     required_friction,
-    squeezing,
-    stretch,
+    squeeze_forces,
 )
 from screwbond.models.hand.studies.run import HandRun
 from screwbond.models.studies.files import Table, write_table
 
 from bondgraph.output.files import known_ending, whole_file
+from screws.renamed import answer_old_names
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class Study:
     """Figures of a grasp over k samples and n fingers, SI.
@@ -33,7 +35,7 @@ class Study:
     internal : size of the part of all contact forces that only squeezes, in the null space of the grasp matrix (k,), N.
     net : size of the part that moves the object (k,), N; both, as the singular values, nan while a finger is off.
     manipulability : singular values (k, 6) of joint rates -> object twist while the tips roll, falling.
-    stretch : of each finger, 1 at the end of its reach (k, n).
+    extension : of each finger, 1 at the end of its reach (k, n).
     path1, path2 : length of the contact's path on tip and object so far (k, n), m.
     force_closure : whether the grasp at the start can squeeze with all forces inside the cones of friction.
     """
@@ -44,7 +46,7 @@ class Study:
     internal: np.ndarray
     net: np.ndarray
     manipulability: np.ndarray
-    stretch: np.ndarray
+    extension: np.ndarray
     path1: np.ndarray
     path2: np.ndarray
     force_closure: bool
@@ -60,7 +62,7 @@ class Study:
             ("friction needed, |F_t| / N", _worst(self.required, "max"), "max"),
             ("margin of friction, N", _worst(self.margin, "min"), "min"),
             ("internal force, N", self.internal, "min"),
-            ("stretch of the fingers", _worst(self.stretch, "max"), "max"),
+            ("stretch of the fingers", _worst(self.extension, "max"), "max"),
             ("least singular value", self.manipulability[:, -1], "min"),
             ("isotropy", self.isotropy, "min"),
             ("path on the object, mm", 1e3 * _worst(self.path2, "max"), "max"),
@@ -77,7 +79,7 @@ class Study:
 
     def columns(self) -> Table:
         """All figures over time."""
-        names = ("required", "margin", "stretch", "path1", "path2")
+        names = ("required", "margin", "extension", "path1", "path2")
         head = ["t", *(f"{name} {i}" for name in names for i in range(self.required.shape[1]))]
         head += ["internal", "net", *(f"singular value {i + 1}" for i in range(6))]
         columns = [self.t, *(getattr(self, name) for name in names), self.internal, self.net, self.manipulability]
@@ -114,10 +116,10 @@ def study(run: HandRun, samples: int = 301) -> Study:
         internal,
         net,
         values,
-        stretch(given, arrays["joints"][pick]),
+        finger_extension(given, arrays["joints"][pick]),
         _lengths(arrays["points1"], touching)[pick],
         _lengths(arrays["points2"], touching)[pick],
-        squeezing(points[0], normals[0], 1.0 if given.friction is None else given.friction) is not None,
+        squeeze_forces(points[0], normals[0], 1.0 if given.friction is None else given.friction) is not None,
     )
 
 

@@ -11,13 +11,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from screwbond.models.contacts.trajectory import contact_of
+from screwbond.models.contacts.trajectory import find_contact
 from screwbond.models.hand.graphs.whole_hand import OBJECT, REFERENCE, TIP, VIRTUAL, Hand, contact_name, equilibrium, finger_name
 from screwbond.models.hand.scenarios import HandScenario, read_scenario
 from screwbond.models.studies.runs import account, ending, sample_times, wall_times
 
 from bondgraph import Compiled, compile_model
 from bondgraph.run.results.result import Result
+from screws.renamed import answer_old_names
 
 Arrays = dict[str, np.ndarray]
 
@@ -28,6 +29,7 @@ ACCOUNT = ("stored", "dissipated", "supplied", "lost", "residual")
 """Arrays of the energy ledger."""
 
 
+@answer_old_names
 @dataclass(frozen=True)
 class HandRun:
     """A run of a hand: what was simulated, its result and what it cost."""
@@ -69,7 +71,7 @@ class HandRun:
         """What the trajectory holds of a finger, over time."""
         result, finger, touch = self.result, finger_name(i), contact_name(i)
         tip, wrench = result[f"{finger}.{TIP}.H"], result[f"{touch}.wrench"]
-        local1, local2 = (result[frame] for frame in contact_of(result, touch).point.frames)
+        local1, local2 = (result[frame] for frame in find_contact(result, touch).point.frames)
         frame2 = result[f"{touch}.frame"]
         found = {
             "joints": result[f"{finger}.q"],
@@ -103,7 +105,7 @@ class HandRun:
         text, friction = self.scenario.description or self.scenario.name, self.hand.parameters.friction
         return text[:1].upper() + text[1:] + ("" if friction is None else f" (friction {friction:g})")
 
-    def lost(self) -> float | None:
+    def time_of_loss(self) -> float | None:
         """Time at which the object was lost for good, s; None if it is held at the end."""
         times = [e.time for e in self.result.events if e.name == "grasp"]
         return times[-1] if times and self.result["grasp.mode"][-1] == 1.0 else None
@@ -119,7 +121,7 @@ class HandRun:
             **ending(result),
             "fingers": self.hand.parameters.fingers,
             "final": {name: arrays[name][-1].tolist() for name in BODIES},
-            "object_lost": self.lost(),
+            "object_lost": self.time_of_loss(),
             "normal_force": [float(np.min(arrays["normal"])), float(np.max(arrays["normal"]))],
             "largest_tangential_over_normal": float(np.max(ratio)),
             "friction": self.hand.parameters.friction,

@@ -161,7 +161,7 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 def _with_jumps(run: MazeRun) -> tuple[np.ndarray, np.ndarray]:
     """Times, and the normal force, with both sides of every event."""
-    sides = [(e["time"], e[f"force_{side}"]) for e in run.happened() for side in ("before", "after")]
+    sides = [(e["time"], e[f"force_{side}"]) for e in run.event_table() for side in ("before", "after")]
     t, values = (np.concatenate([own, [s[k] for s in sides]]) for k, own in enumerate((run.t, run.force)))
     order = np.argsort(t, kind="stable")
     return t[order], values[order]
@@ -189,7 +189,7 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
     with plot_file(path, (6.4, 6.8), dpi=dpi, title="Path of the ball, seen from the maze") as figure:
         axes = figure.add_axes((0.02, 0.02, 0.96, 0.9))
         draw_maze(axes, run.maze, 0.0, path=run.path)
-        for k, happened in enumerate(run.happened()):
+        for k, happened in enumerate(run.event_table()):
             axes.plot(*happened["ball_in_maze"], "o", color=CYCLE[2 * (k % 2)], markersize=4.0, zorder=6)
         axes.plot([], [], "o", color=CYCLE[0], label="lands")
         axes.plot([], [], "o", color=CYCLE[2], label="falls through a gate")
@@ -215,7 +215,7 @@ def robustness_figure(found: RobustnessMap, path: Path, dpi: int = 160) -> None:
             axes.plot([], [], color=INK, linewidth=1.2, label="border of stability")
         k1, k2 = np.meshgrid(found.k1, found.k2, indexing="ij")
         dots = {"markersize": 5.0, "color": PAPER, "markeredgecolor": INK, "markeredgewidth": 0.8}
-        axes.plot(k1[found.finished], k2[found.finished], "o", label="the ball comes to the centre", **dots)
+        axes.plot(k1[found.reached_centre], k2[found.reached_centre], "o", label="the ball comes to the centre", **dots)
         axes.plot(
             found.maze.k1, found.maze.k2, "s", color=CYCLE[1], markersize=8.0, markeredgecolor=INK, label="the maze's gains"
         )

@@ -9,7 +9,7 @@ from screwbond.models.maze.pictures.figures import figure5, figure7, figure9, fi
 from screwbond.models.maze.pictures.scene import maze_scene
 from screwbond.models.maze.run import MazeRun
 from screwbond.models.pictures import Scene, movie, still
-from screwbond.models.pictures.probe import unrendered
+from screwbond.models.pictures.probe import rendering_problem
 from screwbond.models.studies.artefacts import Picture, plot
 
 PICTURES = ("figure5.png", "figure7.png", "figure9.png", "figure10.png", "figure11.png", "path.png", "maze.png")
@@ -33,6 +33,6 @@ def pictures_of(run: MazeRun) -> dict[str, Picture]:
         "figure10.png": plot(lambda path: figure10(run, path)),
         "figure11.png": plot(lambda path: figure11(run, path)),
         "path.png": plot(lambda path: path_figure(run, path)),
-        "maze.png": Picture(lambda path: still(scene(), path, float(run.t[-1]), size=(1280, 960)), unrendered, 3.0),
-        "movie.mp4": Picture(film, unrendered, 50.0, bar=True),
+        "maze.png": Picture(lambda path: still(scene(), path, float(run.t[-1]), size=(1280, 960)), rendering_problem, 3.0),
+        "movie.mp4": Picture(film, rendering_problem, 50.0, bar=True),
     }

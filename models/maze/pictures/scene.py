@@ -8,8 +8,8 @@ import numpy as np
 from screwbond.models.maze.parameters import MazeParameters
 from screwbond.models.maze.pictures.drawing import arc
 from screwbond.models.maze.run import MazeRun
-from screwbond.models.pictures import Curve, Happening, Look, Panel, Scene, Solid, Trail
-from screwbond.models.pictures.interpolation import Array, level
+from screwbond.models.pictures import Curve, EventMark, Look, Panel, Scene, Solid, Trail
+from screwbond.models.pictures.interpolation import Array, unrotated_poses
 from screwbond.models.pictures.shapes.meshes import Mesh, circle, globe, joined, polyline, sheet
 from screwbond.models.pictures.shapes.tubes import path_tube
 from screwbond.models.pictures.style import AMBER, BLUE, FORCE, INK, MUTED, PATHS, rgb
@@ -43,11 +43,11 @@ def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
             Panel("ball aside", "m", (Curve("$q_2$", run["q.ball"][:, 0], PATHS[0]),), level=True),
             Panel("force of the ring", "N", (Curve("", run.force, FORCE),)),
         ),
-        happenings=tuple(Happening(e.time, f"{e.kind} at {e.time:.2f} s", e.internal) for e in run.events),
+        event_marks=tuple(EventMark(e.time, f"{e.kind} at {e.time:.2f} s", e.internal) for e in run.events),
         size=0.25 * maze.radii[0],
         view=VIEW,
         up=UP,
-        slow=_slow(run),
+        slow_motion=_slow(run),
         result=run.result,
     )
 
@@ -61,7 +61,7 @@ def _slow(run: MazeRun, before: float = 0.1, after: float = 0.5) -> tuple[tuple[
 
 def turned(places: Array, angle: Array) -> Array:
     """Poses (k, 4, 4) at places (k, 3), turned by angles (k,) about the axis of the maze."""
-    H = level(places)
+    H = unrotated_poses(places)
     c, s = np.cos(angle), np.sin(angle)
     H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1] = c, -s, s, c
     return H

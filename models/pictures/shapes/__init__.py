@@ -1,1 +1,1 @@
-"""Shapes: surfaces, outlines and paths in; meshes of points, normals, triangles and lines out, without any drawing library."""
+"""Meshes of surfaces, outlines and paths: points, normals, triangles and lines, without any drawing library."""

@@ -1,4 +1,4 @@
-"""Files and triangles: a mesh file, or points and triangles, in; a mesh with smooth sides and sharp edges out."""
+"""Meshes from files, or from points and triangles, with smooth sides and sharp edges."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from bondgraph.output.extras import required
 
 
 def read_mesh(file: Path) -> tuple[Mesh | None, str]:
-    """Triangles of a file (stl, obj, ply, dae), or why there are none. Raises `ExtraError` (E416) without trimesh."""
+    """Read triangles from stl, obj, ply, dae; None and a reason without any. Raises `ExtraError` (E416) without trimesh."""
     required("meshes from files", "trimesh")
     import trimesh
 
     try:
         with file.open("rb") as stream:
-            found = trimesh.load_mesh(stream, file_type=file.suffix.lower().lstrip("."))
-    # Of what is in a file, each of the readers says in its own way that it cannot be read.
+            loaded = trimesh.load_mesh(stream, file_type=file.suffix.lower().lstrip("."))
+    # Each reader reports an unreadable file in its own way.
     except Exception as error:
         return None, f"{file.name} cannot be read ({type(error).__name__}: {str(error)[:80]})"
-    whole = found.to_geometry() if isinstance(found, trimesh.Scene) else found
-    if not len(whole.faces) or not np.all(np.isfinite(whole.vertices)):
+    geometry = loaded.to_geometry() if isinstance(loaded, trimesh.Scene) else loaded
+    if not len(geometry.faces) or not np.all(np.isfinite(geometry.vertices)):
         return None, f"{file.name} holds no triangles"
-    return shaded(whole.vertices, whole.faces), ""
+    return shaded(geometry.vertices, geometry.faces), ""
 
 
 def shaded(points: ArrayLike, triangles: ArrayLike) -> Mesh:
-    """Mesh of points (m, 3) and triangles (n, 3), outward by the right-hand rule; points that coincide are one, sharp edges part
-    them, and normals are the mean of those around."""
+    """Build a mesh of points (m, 3) and triangles (n, 3), outward by the right-hand rule; coinciding points are merged, sharp
+    edges split them, and normals are the mean of those around."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    # Without textures, by whose seams points would stay apart.
-    every = np.asarray(points, dtype=float)
-    near = 1e-9 * float(np.ptp(every, axis=0).max())
-    _, kept, own = np.unique(np.round(every / near) if near else every, axis=0, return_index=True, return_inverse=True)
-    places, faces = every[kept], own.reshape(-1)[np.asarray(triangles, dtype=np.int64)]
-    across = _across(places, faces)
+    # Ignore textures, whose seams would keep points apart.
+    all_points = np.asarray(points, dtype=float)
+    near = 1e-9 * float(np.ptp(all_points, axis=0).max())
+    _, first, vertex = np.unique(
+        np.round(all_points / near) if near else all_points, axis=0, return_index=True, return_inverse=True
+    )
+    vertices, faces = all_points[first], vertex.reshape(-1)[np.asarray(triangles, dtype=np.int64)]
+    across = _across(vertices, faces)
     solid = np.linalg.norm(across, axis=1) > 0.0
     faces, across = faces[solid], across[solid]
     flat = across / np.linalg.norm(across, axis=1, keepdims=True)
@@ -57,10 +59,10 @@ def shaded(points: ArrayLike, triangles: ArrayLike) -> Mesh:
         np.add.at(normals, index[:, k], across)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     normals = np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), [0.0, 0.0, 1.0])
-    return Mesh(places[corners[:, 1]], normals, index)
+    return Mesh(vertices[corners[:, 1]], normals, index)
 
 
 def _across(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Normals (n, 3) of triangles, as long as their areas twice."""
+    """Return normals (n, 3) of triangles, with twice their areas as lengths."""
     a, b, c = (points[faces[:, k]] for k in range(3))
     return np.cross(b - a, c - a)

@@ -1,4 +1,4 @@
-"""Meshes: outlines, radii and places in; points with normals, triangles and lines out, ready for any drawing library."""
+"""Meshes: points with normals, triangles and lines of elementary shapes, ready for any drawing library."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from bondgraph.output.short_repr import brief
 Indices = NDArray[np.int64]
 
 SHARP = np.cos(np.radians(40.0))
-"""Faces that meet at more than 40 degrees keep an edge between them."""
+"""Cosine of 40 degrees; faces that meet at a larger angle keep an edge between them."""
 
 
 @brief
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Triangles with smooth or sharp edges, and lines on them, in the axes of what they belong to.
+    """Triangles with smooth or sharp edges, and lines on them, in the axes of their body.
 
     Attributes
     ----------
     points, normals : (m, 3), m, and unit vectors outward.
     faces : (n, 3) indices of points.
-    lines : (l, 2) indices of points, drawn besides.
-    colours : (m, 3), 0 to 1, where the mesh has more than one colour.
+    lines : (l, 2) indices of points, drawn as lines.
+    colours : (m, 3), 0 to 1, if the mesh has more than one colour.
     """
 
     points: Array
@@ -39,7 +39,7 @@ class Mesh:
 
     @cached_property
     def open(self) -> bool:
-        """Whether it has a rim, so that it can be seen from inside; points that coincide count as one.
+        """True if the mesh has a rim, so that it can be seen from inside; coinciding points count as one.
 
         >>> corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
         >>> tetrahedron = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])
@@ -60,20 +60,20 @@ class Mesh:
 
     @cached_property
     def outline(self) -> Array:
-        """Those of its points (j, 3) that lie farthest out in some direction."""
+        """Points (j, 3) that lie farthest out in some direction."""
         return self.points[np.unique(np.argmax(self.points @ directions(300).T, axis=0))]
 
     def moved(self, H: ArrayLike) -> Mesh:
-        """The same at a pose (4, 4)."""
+        """Return the mesh at a pose (4, 4)."""
         H = np.asarray(H, dtype=float)
         return replace(self, points=self.points @ H[:3, :3].T + H[:3, 3], normals=self.normals @ H[:3, :3].T)
 
-    def at(self, *place: float) -> Mesh:
-        """The same moved by x, y, z, m."""
-        return replace(self, points=self.points + np.array(place))
+    def at(self, *offset: float) -> Mesh:
+        """Return the mesh moved by x, y, z, m."""
+        return replace(self, points=self.points + np.array(offset))
 
     def scaled(self, by: ArrayLike) -> Mesh:
-        """The same, larger by a number or three; turned inside out where that mirrors it."""
+        """Return the mesh scaled by a number or three; triangles are flipped if that mirrors it."""
         factors = np.broadcast_to(np.asarray(by, dtype=float), 3)
         normals = self.normals / factors
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
@@ -81,12 +81,12 @@ class Mesh:
         return replace(self, points=self.points * factors, normals=normals, faces=faces)
 
     def painted(self, colour: str) -> Mesh:
-        """The same with a colour "#rrggbb" of its own."""
+        """Return the mesh in a colour "#rrggbb"."""
         return replace(self, colours=np.tile(np.array(rgb(colour)) / 255.0, (len(self.points), 1)))
 
 
 def directions(count: int) -> Array:
-    """Unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
+    """Return the unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
     index = np.arange(count) + 0.5
     z = 1.0 - 2.0 * index / count
     angle = np.pi * (1.0 + 5.0**0.5) * index
@@ -94,7 +94,7 @@ def directions(count: int) -> Array:
 
 
 def joined(*parts: Mesh) -> Mesh:
-    """Several meshes as one; they have colours of their own, all or none."""
+    """Merge several meshes; either all or none have colours."""
     starts = np.cumsum([0, *(len(part.points) for part in parts[:-1])])
     points, normals = (np.concatenate([getattr(part, key) for part in parts]) for key in ("points", "normals"))
     faces = np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=True)])
@@ -104,13 +104,13 @@ def joined(*parts: Mesh) -> Mesh:
 
 
 def circle(radius: float, z: float = 0.0, sides: int = 28) -> Array:
-    """Points (sides, 3) of a circle about the z axis."""
+    """Return points (sides, 3) of a circle about the z axis."""
     angle = 2.0 * np.pi * np.arange(sides) / sides
     return np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(sides, z)], axis=1)
 
 
 def lofted(low: Array, high: Array) -> Mesh:
-    """Closed body between two convex outlines (n, 3) that go the same way round; corners of more than 40 degrees are sharp."""
+    """Return the closed body between two convex outlines (n, 3) of equal sense; corners above 40 degrees are sharp."""
     n = len(low)
     after = np.roll(np.arange(n), -1)
     inward = low.mean(axis=0) - 0.5 * (low + low[after])
@@ -118,7 +118,7 @@ def lofted(low: Array, high: Array) -> Mesh:
     flat /= np.linalg.norm(flat, axis=1, keepdims=True)
     if np.sum(flat * inward) > 0.0:
         return lofted(low[::-1], high[::-1])
-    # A side's normals at its start and its end: shared with the neighbour unless the corner is sharp.
+    # Normals of a side at its start and its end are shared with the neighbour unless the corner is sharp.
     shared = flat + np.roll(flat, 1, axis=0)
     smooth = np.sum(flat * np.roll(flat, 1, axis=0), axis=1) > SHARP
     start = np.where(smooth[:, None], shared, flat)
@@ -134,7 +134,7 @@ def lofted(low: Array, high: Array) -> Mesh:
 
 
 def sheet(outline: Array) -> Mesh:
-    """Flat convex sheet inside an outline (n, 3), seen anticlockwise from the side to which its normal points."""
+    """Return a flat convex sheet inside an outline (n, 3), anticlockwise as seen from the side of its normal."""
     n = len(outline)
     centre = outline.mean(axis=0)
     normal = np.sum(np.cross(outline - centre, np.roll(outline, -1, axis=0) - centre), axis=0)
@@ -144,25 +144,25 @@ def sheet(outline: Array) -> Mesh:
 
 
 def cylinder(radius: float, low: float, high: float, sides: int = 28) -> Mesh:
-    """Closed cylinder along z."""
+    """Return a closed cylinder along z."""
     return lofted(circle(radius, low, sides), circle(radius, high, sides))
 
 
 def cuboid(edges: ArrayLike) -> Mesh:
-    """Box with edges (3,) along the axes, m."""
+    """Return a box with edges (3,) along the axes, m."""
     x, y, z = 0.5 * np.asarray(edges, dtype=float)
     half = np.array([0.0, 0.0, z])
     outline = np.array([[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]])
     return lofted(outline - half, outline + half)
 
 
-def rod(a: Array, b: Array, radius: float) -> Mesh:
-    """A round rod from a (3,) to b (3,), m."""
-    return cylinder(radius, 0.0, float(np.linalg.norm(b - a))).moved(along(b - a, a))
+def rod(a: Array, b: Array, radius: float, sides: int = 28) -> Mesh:
+    """Return a round rod from a (3,) to b (3,), m."""
+    return cylinder(radius, 0.0, float(np.linalg.norm(b - a)), sides).moved(along(b - a, a))
 
 
 def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Mesh:
-    """Sphere about (0, 0, z)."""
+    """Return a sphere about (0, 0, z)."""
     a, b = np.meshgrid(np.linspace(np.pi, 0.0, rings + 1), 2.0 * np.pi * np.arange(sides) / sides, indexing="ij")
     normals = np.stack([np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)], axis=-1).reshape(-1, 3)
     low = sides * np.arange(rings)[:, None] + np.arange(sides)
@@ -172,7 +172,7 @@ def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Me
 
 
 def grid_sheet(points: Array, up: Array, spare: float) -> tuple[Array, Mesh]:
-    """Pose (1, 4, 4) and mesh of a square sheet below points (k, 3), with a grid of round lengths; `spare`: beyond them, m."""
+    """Return pose (1, 4, 4) and mesh of a square sheet below points (k, 3), with a grid of round lengths; `spare`: margin, m."""
     H = along(np.asarray(up, dtype=float), np.zeros(3))
     local = points @ H[:3, :3]
     low, high = local.min(axis=0), local.max(axis=0)
@@ -195,14 +195,14 @@ def grid_sheet(points: Array, up: Array, spare: float) -> tuple[Array, Mesh]:
 
 
 def polyline(points: Array) -> Mesh:
-    """A line through points (k, 3), no triangles."""
+    """Return a line through points (k, 3), without triangles."""
     index = np.arange(len(points) - 1)
     upward = np.tile([0.0, 0.0, 1.0], (len(points), 1))
     return Mesh(points, upward, np.zeros((0, 3), dtype=np.int64), np.stack([index, index + 1], axis=1))
 
 
 def along(axis: Array, origin: Array) -> Array:
-    """Poses (..., 4, 4) whose z axes have given directions (..., 3), of any length, at places (..., 3)."""
+    """Return poses (..., 4, 4) with z axes along directions (..., 3), of any length, at origins (..., 3)."""
     z = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
     x = np.cross(z, np.eye(3)[np.argmin(np.abs(z), axis=-1)])
     x = x / np.linalg.norm(x, axis=-1, keepdims=True)

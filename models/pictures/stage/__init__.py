@@ -1,1 +1,1 @@
-"""The stage: a scene and a time in; a rendered still, a poster or a movie out. Needs pyvista where a picture is made."""
+"""Rendering of scenes with pyvista: stills, posters, movies and views."""

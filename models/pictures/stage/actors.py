@@ -1,4 +1,4 @@
-"""Actors: meshes, triads, tubes and arrows of a scene on a plotter of pyvista."""
+"""Actors of pyvista: meshes, triads, tubes and arrows."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from screwbond.models.pictures.shapes.meshes import Mesh, along
 from screwbond.models.pictures.shapes.tubes import SIDES
 from screwbond.models.pictures.style import AXES, FORCE, rgb
 
-# Light that falls along the view passes, light that grazes is held: the rim shows the shape, the middle what is inside.
+# Transparent where seen face on, opaque at grazing angles: the rim shows the shape, the middle the inside.
 _GLASS = """//VTK::Light::Impl
   float rim = 1.0 - abs(normalVCVSOutput.z);
   fragOutput0.a = mix({low:f}, {high:f}, rim * rim) * {strength:f};
 """
 
 _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4), 0.26))
-"""Places about the camera, and intensities."""
+"""Positions relative to the camera, and intensities."""
 
 
 def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:
-    """A window of a size (pixels) with lights, on the screen if it is to be seen; `background`: colour, and colour at the top.
+    """Open a window of a size (pixels) with lights, on the screen if `seen`; `background`: colour, and colour at the top.
 
-    Raises `ExtraError` E418 where nothing renders.
+    Raises `ExtraError` E418 if rendering is impossible.
     """
     require_opengl()
     import pyvista as pv
     from vtkmodules.vtkCommonCore import vtkLogger
 
-    # Without a screen VTK tries one, says so, and then renders off-screen all the same.
+    # Without a screen VTK tries to open one, complains, and then renders off-screen anyway.
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
     window = pv.Plotter(off_screen=not seen, window_size=list(size), lighting="none")
     # Pictures are rendered larger and averaged, which is cheaper in software than multisampling.
     window.render_window.SetMultiSamples(0)
     window.set_background(background[0], top=background[1])
-    for place, intensity in _LIGHTS:
-        window.add_light(pv.Light(position=place, light_type="camera light", intensity=intensity))
+    for position, intensity in _LIGHTS:
+        window.add_light(pv.Light(position=position, light_type="camera light", intensity=intensity))
     return window
 
 
 def surface(mesh: Mesh) -> Any:
-    """The triangles of a mesh for pyvista, with its normals, and its colours as point scalars "rgb"."""
+    """Convert the triangles of a mesh for pyvista, with its normals, and its colours as point scalars "rgb"."""
     import pyvista as pv
 
-    found = pv.PolyData.from_regular_faces(mesh.points, mesh.faces)
-    found.point_data.active_normals = mesh.normals
+    polydata = pv.PolyData.from_regular_faces(mesh.points, mesh.faces)
+    polydata.point_data.active_normals = mesh.normals
     if mesh.colours is not None:
-        found.point_data["rgb"] = np.round(255.0 * mesh.colours).astype(np.uint8)
-    return found
+        polydata.point_data["rgb"] = np.round(255.0 * mesh.colours).astype(np.uint8)
+    return polydata
 
 
 def glass(window: Any, mesh: Mesh, colour: str, low: float, high: float, strength: float = 1.0) -> Any:
@@ -64,22 +64,22 @@ def glass(window: Any, mesh: Mesh, colour: str, low: float, high: float, strengt
 
 
 def opaque(window: Any, mesh: Mesh, colour: str) -> Any:
-    """Add a mesh as a solid that shines a little."""
+    """Add a mesh as a slightly shiny solid."""
     return _painted(window, mesh, colour, ambient=0.5, diffuse=0.68, specular=0.2, specular_power=35, smooth_shading=True)
 
 
 def veil(window: Any, mesh: Mesh, colour: str) -> Any:
-    """Add a mesh as colour that lets a third of what is behind it through, without light."""
+    """Add a mesh as unlit colour with 30 % opacity."""
     return _painted(window, mesh, colour, opacity=0.3, lighting=False)
 
 
 def wall(window: Any, mesh: Mesh, colour: str) -> Any:
-    """Add a mesh of which only the front is seen."""
+    """Add a mesh that is visible from its front only."""
     return _painted(window, mesh, colour, ambient=0.6, diffuse=0.45, culling="back")
 
 
 def _painted(window: Any, mesh: Mesh, colour: str, **look: Any) -> Any:
-    """Add a mesh in its own colours where it has any."""
+    """Add a mesh in its own colours, if it has any."""
     look |= {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
     return window.add_mesh(surface(mesh), reset_camera=False, **look)
 
@@ -89,8 +89,8 @@ def lines(window: Any, mesh: Mesh, colour: str, width: float, opacity: float) ->
     import pyvista as pv
 
     cells = np.column_stack([np.full(len(mesh.lines), 2), mesh.lines])
-    data = pv.PolyData(mesh.points, lines=cells)
-    return window.add_mesh(data, color=colour, line_width=width, opacity=opacity, lighting=False, reset_camera=False)
+    polydata = pv.PolyData(mesh.points, lines=cells)
+    return window.add_mesh(polydata, color=colour, line_width=width, opacity=opacity, lighting=False, reset_camera=False)
 
 
 def triad(window: Any, length: float, radius: float) -> Any:
@@ -111,7 +111,7 @@ def triad(window: Any, length: float, radius: float) -> Any:
 
 
 class Tube:
-    """A path that grows, with a bead at its end."""
+    """Path that grows, with a bead at its end."""
 
     def __init__(self, window: Any, mesh: tuple[Array, Array, NDArray[np.int64]], colour: str, radius: float):
         import pyvista as pv
@@ -124,7 +124,7 @@ class Tube:
         self.bead = window.add_mesh(bead, smooth_shading=True, **look)
 
     def show(self, rings: int, pose: Array, end: Array) -> None:
-        """So many rings of it at the pose (4, 4) of what it is on, and the bead at its present end (3,) in those axes."""
+        """Show the first `rings` rings at the pose (4, 4) of its body, and the bead at its present end (3,) in those axes."""
         import pyvista as pv
 
         faces = self._triangles[: max(rings - 1, 0) * SIDES * 2]
@@ -140,7 +140,7 @@ class Tube:
 
 
 class Arrow:
-    """A force: a shaft that grows with it and a head that does not."""
+    """Force arrow: a shaft that grows with the force and a head of constant size."""
 
     def __init__(self, window: Any, radius: float):
         import pyvista as pv
@@ -152,7 +152,7 @@ class Arrow:
         self.actors = window.add_mesh(shaft, **look), window.add_mesh(cone, **look)
 
     def show(self, start: Array, tip: Array) -> None:
-        """From a point (3,) to another; not where it is hardly longer than its head."""
+        """Draw from a point (3,) to another; hide if hardly longer than the head."""
         length = float(np.linalg.norm(tip - start))
         for actor in self.actors:
             actor.visibility = length > 1.2 * self.head

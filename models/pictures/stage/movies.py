@@ -1,4 +1,4 @@
-"""A scene as a movie: MP4, or GIF without ffmpeg. What is short is shown slower, and it says so."""
+"""Movies of a scene: MP4, or GIF without ffmpeg. Short contacts are slowed down, with a label."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from screwbond.models.pictures.filling.scenes import as_scene
+from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.plotting import key_panels, strip
 from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.stage.overlay import mark_time, words
+from screwbond.models.pictures.stage.overlay import is_word, mark_time
 from screwbond.models.pictures.stage.stage import Stage
-from screwbond.models.pictures.stage.stills import camera_of, dress, picture, told
-from screwbond.models.pictures.timing import pace, show_times
+from screwbond.models.pictures.stage.stills import annotate, camera_of, past_events, to_image
+from screwbond.models.pictures.timing import show_times, speed_label
 
 from bondgraph.output.files import known_ending, whole_file
 from bondgraph.output.progress import counted
@@ -34,18 +34,18 @@ def movie(
     size: tuple[int, int] = (1280, 720),
     progress: bool = True,
 ) -> Path:
-    """Write a movie of a whole run, or scene, at its foot the first of its key panels.
+    """Write a movie of a whole run, or scene, with the first key panel at its foot.
 
     Parameters
     ----------
     shown : the result of a run, or a scene.
-    path : ".mp4" becomes ".gif" where no ffmpeg is found.
+    path : ".mp4" becomes ".gif" without ffmpeg.
     seconds : length of the movie; the scene's time is stretched to it.
     fps : frames per second.
     size : (width, height) in pixels, multiples of 2.
     progress : show a bar on a terminal when it takes longer than two seconds.
 
-    Returns the file that was written; it appears complete or not at all.
+    Returns the file written; it appears complete or not at all.
     """
     scene, path, write = as_scene(shown), Path(path), _write_mp4
     if known_ending(path, ".mp4", ".gif") == ".gif" or not _has_ffmpeg():
@@ -53,38 +53,38 @@ def movie(
         fps, size = min(fps, 12), (size[0] // 2, size[1] // 2)
     count = max(2, round(seconds * fps))
     images = frames(scene, show_times(scene, count), fps, size)
-    with whole_file(path) as part, closing(counted(images, path.name, total=count, progress=progress)) as told_of:
-        write(part, told_of, size, fps)
+    with whole_file(path) as part, closing(counted(images, path.name, total=count, progress=progress)) as counted_images:
+        write(part, counted_images, size, fps)
     return path
 
 
 def frames(scene: Scene, shown: NDArray[np.float64], fps: int, size: tuple[int, int]) -> Iterator[Any]:
-    """Pillow images of a scene at times (s)."""
+    """Render Pillow images of a scene at times (s)."""
     from PIL import Image
 
     scale = size[1] / 720
     panels = key_panels(scene)[:1]
     foot = round(STRIP * scale) if panels else 0
     plots = [strip(scene, (size[0], foot), panel, dpi=round(96 * scale)) for panel in panels]
-    # A quarter more pixels each way, averaged: the cheapest smooth edges in software rendering.
+    # Oversample by a quarter each way and average: the cheapest antialiasing in software rendering.
     with Stage(scene, (5 * size[0] // 4, 5 * size[1] // 4), ghosts=4, mesh=(41, 61)) as stage:
-        # names of frames stand above their axes, and must keep off the title
-        top = 112 if any(words(frame.label[0]) for frame in scene.frames) else 50
+        # Names of frames stand above their axes, and must not cover the title.
+        top = 112 if any(is_word(frame.label[0]) for frame in scene.frames) else 50
         camera = camera_of(stage, np.linspace(scene.t[0], scene.t[-1], 40), size, (40, top, 40, 12 + foot / scale))
         for t, speed in zip(shown, np.gradient(shown) * fps, strict=True):
             now = stage.show(float(t), camera)
-            image = picture(stage.image(), size)
+            image = to_image(stage.image(), size)
             for pixels, column, rows in plots:
                 plot = Image.fromarray(pixels)
                 image.paste(plot, (0, size[1] - foot), plot)
                 mark_time(image, column(float(t)), [size[1] - foot + row for row in rows], scale)
-            lines = [f"t = {t:.4f} s", pace(speed), *told(scene, float(t))]
-            dress(image, stage, now, camera, scale, lines, foot, steady=True)
+            lines = [f"t = {t:.4f} s", speed_label(speed), *past_events(scene, float(t))]
+            annotate(image, stage, now, camera, scale, lines, foot, steady=True)
             yield image
 
 
 def _has_ffmpeg() -> bool:
-    """Whether a working ffmpeg comes with imageio-ffmpeg or lies on the path."""
+    """Return True if a working ffmpeg comes with imageio-ffmpeg or is on the path."""
     try:
         import imageio_ffmpeg
 

@@ -1,4 +1,4 @@
-"""Text on rendered pictures: labels that keep off each other, titles and legends, drawn with Pillow."""
+"""Text on rendered pictures, drawn with Pillow: labels that avoid each other, titles and legends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Label:
-    """A name with an index at a pixel, to be put on the side that `away` points to."""
+    """Name with an index at a pixel, placed on the side that `away` points to."""
 
     text: str
     index: str
@@ -24,8 +24,8 @@ class Label:
     colour: str = INK
 
 
-def words(text: str) -> bool:
-    """Whether a label is no symbol."""
+def is_word(text: str) -> bool:
+    """Return True if a label is a word, not a symbol."""
     return len(text) > 1
 
 
@@ -33,26 +33,26 @@ def _overlap(a: Box, b: Box) -> float:
     return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
 
 
-def _beside(label: Label, size: tuple[float, float], distance: float, turn: float = 0.0) -> Box:
-    """The box of a label at a distance from its point, turned (rad) from the side it prefers."""
+def _label_box(label: Label, size: tuple[float, float], distance: float, turn: float = 0.0) -> Box:
+    """Return the box of a label at a distance from its point, rotated (rad) from its preferred side."""
     angle = float(np.arctan2(label.away[1], label.away[0])) + turn
     x = label.at[0] + np.cos(angle) * (distance + 0.5 * size[0])
     y = label.at[1] + np.sin(angle) * (distance + 0.5 * size[1])
     return (x - 0.5 * size[0], y - 0.5 * size[1], x + 0.5 * size[0], y + 0.5 * size[1])
 
 
-def place(
-    labels: Sequence[Label], boxes: Sequence[tuple[float, float]], avoid: NDArray[Any], taken: Sequence[Box], reach: float
+def place_labels(
+    labels: Sequence[Label], boxes: Sequence[tuple[float, float]], avoid: NDArray[Any], occupied: Sequence[Box], reach: float
 ) -> list[Box]:
-    """Boxes for labels of given sizes, near their points, off each other, `taken` boxes and `avoid` points (k, 2)."""
+    """Place boxes of given sizes near their points, off each other, `occupied` boxes and `avoid` points (k, 2)."""
     placed: list[Box] = []
     for label, (width, height) in zip(labels, boxes, strict=True):
         best, best_cost = (0.0, 0.0, 0.0, 0.0), np.inf
         for distance in (reach, 1.6 * reach, 2.4 * reach, 3.4 * reach):
             for turn in (0.0, 0.35, -0.35, 0.7, -0.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6):
-                box = _beside(label, (width, height), distance, turn)
+                box = _label_box(label, (width, height), distance, turn)
                 cost = 0.25 * abs(turn) + 0.5 * distance / reach
-                cost += sum(40.0 * _overlap(box, other) / (width * height) for other in (*placed, *taken))
+                cost += sum(40.0 * _overlap(box, other) / (width * height) for other in (*placed, *occupied))
                 if len(avoid):
                     inside = (avoid[:, 0] > box[0] - 2) & (avoid[:, 0] < box[2] + 2)
                     inside &= (avoid[:, 1] > box[1] - 2) & (avoid[:, 1] < box[3] + 2)
@@ -64,22 +64,22 @@ def place(
 
 
 def draw_labels(
-    image: Any, labels: Sequence[Label], avoid: NDArray[Any], taken: Sequence[Box], scale: float, steady: bool = False
+    image: Any, labels: Sequence[Label], avoid: NDArray[Any], occupied: Sequence[Box], scale: float, steady: bool = False
 ) -> None:
-    """Draw labels such as C with index 1, with a white halo; steady ones (for movies) never hop to a freer place."""
+    """Draw labels such as C with index 1, with a white halo; steady ones (for movies) keep their preferred side."""
     from PIL import ImageDraw
 
     draw = ImageDraw.Draw(image)
     symbol, small, text = font(round(25 * scale), "math"), font(round(16 * scale), "math"), font(round(14 * scale))
-    larger = [text if words(k.text) else symbol for k in labels]
+    larger = [text if is_word(k.text) else symbol for k in labels]
     sizes = [
         (large.getlength(k.text) + small.getlength(k.index) + 3 * scale, 24 * scale)
         for k, large in zip(labels, larger, strict=True)
     ]
     halo = max(2, round(2.5 * scale))
-    boxes = [_beside(k, s, 9 * scale) for k, s in zip(labels, sizes, strict=True)]
+    boxes = [_label_box(k, s, 9 * scale) for k, s in zip(labels, sizes, strict=True)]
     if not steady:
-        boxes = place(labels, sizes, avoid, taken, 9 * scale)
+        boxes = place_labels(labels, sizes, avoid, occupied, 9 * scale)
     for label, box, large in zip(labels, boxes, larger, strict=True):
         at = (box[0], box[3] - 3 * scale)
         style: dict[str, Any] = {"fill": label.colour, "stroke_width": halo, "stroke_fill": "#ffffff", "anchor": "ls"}
@@ -88,7 +88,7 @@ def draw_labels(
 
 
 def draw_heading(image: Any, title: str, lines: Sequence[str], at: tuple[float, float], scale: float) -> Box:
-    """Draw a title and the lines below it; the box they take."""
+    """Draw a title and the lines below it; return their box."""
     from PIL import ImageDraw
 
     draw = ImageDraw.Draw(image)
@@ -105,7 +105,7 @@ def draw_heading(image: Any, title: str, lines: Sequence[str], at: tuple[float, 
 def draw_legend(
     image: Any, entries: Sequence[tuple[str, str]], force: tuple[str, float] | None, at: tuple[float, float], scale: float
 ) -> Box:
-    """Draw a legend upwards from its lower left corner; the box it takes.
+    """Draw a legend upwards from its lower left corner; return its box.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def draw_legend(
 
 
 def length_bar(pixels_per_metre: float, width: int) -> tuple[str, float]:
-    """Words and pixels of a bar of a round length, at most an eighth of a picture's width.
+    """Return label and pixels of a scale bar of a round length, at most an eighth of a picture's width.
 
     >>> length_bar(1000.0, 1280), length_bar(250000.0, 1280)[0]
     (('10 cm', 100.0), '500 µm')
@@ -146,7 +146,7 @@ def length_bar(pixels_per_metre: float, width: int) -> tuple[str, float]:
 
 
 def draw_length(image: Any, pixels_per_metre: float, foot: float, scale: float) -> Box:
-    """Draw a bar that says how long things are, in the lower right corner above `foot` (pixels); the box it takes."""
+    """Draw a scale bar of lengths in the lower right corner above `foot` (pixels); return its box."""
     from PIL import ImageDraw
 
     draw, text = ImageDraw.Draw(image), font(round(14 * scale))
@@ -160,7 +160,7 @@ def draw_length(image: Any, pixels_per_metre: float, foot: float, scale: float) 
 
 
 def mark_time(image: Any, x: float, rows: Sequence[float], scale: float) -> None:
-    """A line with a foot across a plot whose first and last rows of pixels are given."""
+    """Draw a line with a foot across a plot, between its first and last rows of pixels."""
     from PIL import ImageDraw
 
     draw, r = ImageDraw.Draw(image), 4.5 * scale

@@ -1,4 +1,4 @@
-"""One composed picture of a scene: the whole, the strongest contact from near, and what happens over time."""
+"""Poster of a scene: the whole, a close-up of the strongest contact, and key panels over time."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 from screwbond.models.pictures.camera import direction, upward, zoom
 from screwbond.models.pictures.figures import save_image
-from screwbond.models.pictures.filling.scenes import as_scene
-from screwbond.models.pictures.parts import Touching
+from screwbond.models.pictures.from_results.scenes import as_scene
+from screwbond.models.pictures.parts import ContactDrawing
 from screwbond.models.pictures.plotting import key_panels, strip
 from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.stage.naming import arrows_in, axes_in, frame_labels, ghost_labels, pixels_between
+from screwbond.models.pictures.stage.labels import Sight, arrows_in, axes_in, frame_labels, ghost_labels, pixels_between
 from screwbond.models.pictures.stage.overlay import Label, draw_labels, draw_legend, draw_length, mark_time
-from screwbond.models.pictures.stage.sight import Sight
 from screwbond.models.pictures.stage.stage import GAUSS, Stage
-from screwbond.models.pictures.stage.stills import camera_of, force_bar, picture
+from screwbond.models.pictures.stage.stills import camera_of, force_bar, to_image
 from screwbond.models.pictures.style import AXES, INK, MUTED, PAPER, font
-from screwbond.models.pictures.timing import close_up, leading, telling_time
+from screwbond.models.pictures.timing import close_up, representative_time, strongest_contact
 
 from bondgraph.run.results.result import Result
 
@@ -28,15 +27,15 @@ SCALE = 2.35
 
 @dataclass(frozen=True)
 class Layout:
-    """Sizes and places on a poster, pixels.
+    """Sizes and positions on a poster, pixels.
 
     Attributes
     ----------
-    size, scene : (width, height) of all, and of the scene; `top`: its first row.
-    title : its upper left corner, and the largest size of its letters.
+    size, scene : (width, height) of the poster, and of the scene; `top`: its first row.
+    title : its upper left corner, and the largest font size.
     foot, height : first row of the plots, and their height; `dpi`: the size of their text.
     legend : its lower left corner.
-    room : free of solids at the sides of the scene.
+    room : margins of the scene without solids.
     """
 
     size: tuple[int, int]
@@ -55,7 +54,7 @@ WIDER = 1830 / 1560
 
 TOUCHING = Layout((3600, 2400), (130, 120, 112), (2500, 1560), 260, 1910, 450, 250, (2560, 1858), (130, 100, 250, 90))
 FREE = Layout((2400, 2400), (90, 70, 56), (2400, 1560), 50, 1690, 680, 200, (96, 1610), (60, 160, 60, 130))
-"""With a contact that is shown from near, and without: this is as high as it needs to be."""
+"""Layouts with a close-up of a contact, and without: the latter is only as high as needed."""
 
 FEATHER = 60
 """Pixels over which a scene fades into the paper at its sides."""
@@ -63,7 +62,7 @@ FEATHER = 60
 
 @dataclass(frozen=True)
 class Ring:
-    """A circle, pixels."""
+    """Circle, pixels."""
 
     x: float
     y: float
@@ -75,75 +74,74 @@ class Ring:
         return self.x - self.radius, self.y - self.radius, self.x + self.radius, self.y + self.radius
 
 
-NEAR = Ring(2880, 930, 560)
-"""Where the contact is shown from near."""
+CLOSE_UP = Ring(2880, 930, 560)
+"""Circle of the close-up."""
 
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
-    """Write the poster of a result or scene at a time (s), chosen where None, as PNG: 3600 by 2400 pixels, without
+    """Write the poster of a result or scene at a time (s), by default a representative one, as PNG: 3600 by 2400 pixels, without
     contacts 2400 wide."""
     from PIL import Image
 
     scene = as_scene(shown)
-    t = telling_time(scene) if t is None else t
-    layout = TOUCHING if scene.touches else FREE
+    t = representative_time(scene) if t is None else t
+    layout = TOUCHING if scene.contacts else FREE
     size = layout.scene
     with Stage(scene, size, background=(PAPER, PAPER), around=True) as stage:
         left, top, right, bottom = (720.0 / size[1] * room for room in layout.room)
         camera = camera_of(stage, [t], size, (left, top, right, bottom))
         now = stage.show(t, camera)
-        whole = picture(stage.image(), size)
+        scene_image = to_image(stage.image(), size)
         sight = Sight.of(stage, camera)
         labels, avoid = frame_labels(stage, now, camera, size, sight)
-        draw_labels(whole, [*labels, *ghost_labels(stage, t, sight, size)], avoid, [], SCALE)
-        if not scene.touches:
+        draw_labels(scene_image, [*labels, *ghost_labels(stage, t, sight, size)], avoid, [], SCALE)
+        if not scene.contacts:
             rows = camera.pixels(stage.outline([t]), size)[:, 1]
-            layout, whole = _cropped(layout, whole, float(rows.min()), float(rows.max()))
-        draw_length(whole, camera.pixels_per_metre(camera.centre, size), 0.0, SCALE)
+            layout, scene_image = _crop(layout, scene_image, float(rows.min()), float(rows.max()))
+        draw_length(scene_image, camera.pixels_per_metre(camera.centre, size), 0.0, SCALE)
         bar, legend = force_bar(stage, now, camera, size), sight.legend(now)
     page = Image.new("RGB", layout.size, PAPER)
-    page.paste(whole, (0, layout.top), _feather(whole.size))
-    if scene.touches:
-        touch = leading(now)
-        near, reach = _close_up(scene, t, touch, round(2 * NEAR.radius))
+    page.paste(scene_image, (0, layout.top), _feather(scene_image.size))
+    if scene.contacts:
+        touch = strongest_contact(now)
+        near, reach = _close_up(scene, t, touch, round(2 * CLOSE_UP.radius))
         middle = 0.5 * sum(H[0, :3, 3] for H in touch.frames)
         x, y = camera.pixels(middle, size)[0]
         _magnify(page, near, Ring(float(x), float(y) + layout.top, reach * camera.pixels_per_metre(middle, size)))
-        _explain(page, now, touch)
-    _head(page, layout, scene, t)
+        _caption(page, now, touch)
+    _heading(page, layout, scene, t)
     draw_legend(page, legend, bar, layout.legend, SCALE)
     _strips(page, layout, scene, t)
     save_image(page, path)
 
 
-def _cropped(layout: Layout, whole: Any, first: float, last: float) -> tuple[Layout, Any]:
-    """The same without the rows of a scene that are empty, but for the room at its top and its foot; what is seen begins and ends
-    in two rows."""
+def _crop(layout: Layout, image: Any, first: float, last: float) -> tuple[Layout, Any]:
+    """Remove empty rows of a scene beyond its margins; the content begins and ends in two rows."""
     top = max(0, round(first) - layout.room[1])
     height = min(layout.scene[1], round(last) + layout.room[3]) - top
     saved = layout.scene[1] - height
     size, (x, y) = (layout.size[0], layout.size[1] - saved), layout.legend
     shorter = replace(layout, size=size, scene=(layout.scene[0], height), foot=layout.foot - saved, legend=(x, y - saved))
-    return shorter, whole.crop((0, top, layout.scene[0], top + height))
+    return shorter, image.crop((0, top, layout.scene[0], top + height))
 
 
 def _feather(size: tuple[int, int]) -> Any:
-    """A mask that lets a picture fade at its sides."""
+    """Return a mask that fades a picture at its sides."""
     from PIL import Image
 
     across, down = (np.minimum(1.0, np.minimum(np.arange(n), np.arange(n)[::-1]) / FEATHER) for n in size)
     return Image.fromarray(np.round(255.0 * np.outer(down, across)).astype(np.uint8))
 
 
-def _close_up(scene: Scene, t: float, touch: Touching, side: int) -> tuple[Any, float]:
-    """A touch from near, both Gauss frames with all their axes named; and how far (m) the picture reaches."""
+def _close_up(scene: Scene, t: float, touch: ContactDrawing, side: int) -> tuple[Any, float]:
+    """Render a contact from near, both Gauss frames with all their axes labelled; return the image and its half width (m)."""
     size = (side, side)
     with Stage(scene, size, background=("#f1f4f8", "#ffffff"), fine=0.72, ghosts=0, longer=0.36 / GAUSS) as stage:
         middle = np.vstack([H[0, :3, 3] for H in touch.frames])
         reach = 0.36 * scene.unit + float(np.linalg.norm(middle[1] - middle[0]))
         camera = zoom(middle, direction(scene, t), upward(scene), reach)
         now = stage.show(t, camera)
-        image = picture(stage.image(), size)
+        image = to_image(stage.image(), size)
         labels, avoid = [], arrows_in(stage, now, camera, size)
         for side_of, H in enumerate(touch.frames, start=1):
             start, *tips = axes_in(camera, H[0], stage.axis, size)
@@ -156,44 +154,44 @@ def _close_up(scene: Scene, t: float, touch: Touching, side: int) -> tuple[Any, 
 
 
 def _magnify(page: Any, near: Any, small: Ring) -> None:
-    """Put in a round picture, with a circle round what it shows and the two lines between."""
+    """Paste a round close-up, with a circle round its region and two connecting lines."""
     from PIL import Image, ImageDraw
 
-    # Drawn at twice the size and averaged: thin slanted lines would be jagged.
+    # Draw at twice the size and average, for smooth thin lines.
     veil = Image.new("L", (2 * page.width, 2 * page.height), 0)
     draw = ImageDraw.Draw(veil)
     draw.ellipse([2 * value for value in small.box], outline=150, width=7)
-    across, down = NEAR.x - small.x, NEAR.y - small.y
+    across, down = CLOSE_UP.x - small.x, CLOSE_UP.y - small.y
     distance = float(np.hypot(across, down))
-    if distance > NEAR.radius + small.radius:
+    if distance > CLOSE_UP.radius + small.radius:
         along = np.arctan2(down, across)
-        half = np.arccos((small.radius - NEAR.radius) / distance)
+        half = np.arccos((small.radius - CLOSE_UP.radius) / distance)
         for angle in (along - half, along + half):
-            ends = [(2 * (c.x + c.radius * np.cos(angle)), 2 * (c.y + c.radius * np.sin(angle))) for c in (small, NEAR)]
+            ends = [(2 * (c.x + c.radius * np.cos(angle)), 2 * (c.y + c.radius * np.sin(angle))) for c in (small, CLOSE_UP)]
             draw.line(ends, fill=110, width=6)
     page.paste(MUTED, (0, 0), veil.resize(page.size, Image.Resampling.BOX))
     side = 2 * near.width
     mask = Image.new("L", (side, side), 0)
     ImageDraw.Draw(mask).ellipse((8, 8, side - 8, side - 8), fill=255)
-    corner = (round(NEAR.x - NEAR.radius), round(NEAR.y - NEAR.radius))
+    corner = (round(CLOSE_UP.x - CLOSE_UP.radius), round(CLOSE_UP.y - CLOSE_UP.radius))
     page.paste(near, corner, mask.resize(near.size, Image.Resampling.LANCZOS))
-    left, top, right, bottom = NEAR.box
+    left, top, right, bottom = CLOSE_UP.box
     ImageDraw.Draw(page).ellipse((left - 1, top - 1, right + 1, bottom + 1), outline=MUTED, width=5)
 
 
-def _explain(page: Any, scene: Scene, touch: Touching) -> None:
-    """Words below the round picture."""
+def _caption(page: Any, scene: Scene, touch: ContactDrawing) -> None:
+    """Draw the caption below the close-up."""
     from PIL import ImageDraw
 
     first, second = (scene.solids[i].words for i in touch.solids)
-    draw, foot = ImageDraw.Draw(page), NEAR.y + NEAR.radius
-    draw.text((NEAR.x, foot + 46), "Gauss frames at the contact", font=font(46), fill=INK, anchor="mt")
+    draw, foot = ImageDraw.Draw(page), CLOSE_UP.y + CLOSE_UP.radius
+    draw.text((CLOSE_UP.x, foot + 46), "Gauss frames at the contact", font=font(46), fill=INK, anchor="mt")
     what = f"C₁ on {first}, C₂ on {second}; z points outward"
-    draw.text((NEAR.x, foot + 112), what, font=font(38), fill=MUTED, anchor="mt")
+    draw.text((CLOSE_UP.x, foot + 112), what, font=font(38), fill=MUTED, anchor="mt")
 
 
-def _head(page: Any, layout: Layout, scene: Scene, t: float) -> None:
-    """Title, name and time."""
+def _heading(page: Any, layout: Layout, scene: Scene, t: float) -> None:
+    """Draw title, name and time."""
     from PIL import ImageDraw
 
     draw, (x, y, most) = ImageDraw.Draw(page), layout.title
@@ -207,7 +205,7 @@ def _head(page: Any, layout: Layout, scene: Scene, t: float) -> None:
 
 
 def _strips(page: Any, layout: Layout, scene: Scene, t: float) -> None:
-    """The key panels over the whole width of the foot, with the time of the picture marked."""
+    """Draw the key panels over the whole width of the foot, with the time of the picture marked."""
     from PIL import Image
 
     span, panels, x = close_up(scene), key_panels(scene)[:3], 90

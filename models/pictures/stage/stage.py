@@ -1,4 +1,4 @@
-"""A scene on an off-screen window: a scene, a time and a camera in; pixels out. Needs pyvista."""
+"""Off-screen rendering of a scene at a time from a camera, with pyvista."""
 
 from __future__ import annotations
 
@@ -9,15 +9,46 @@ import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.camera import Camera
 from screwbond.models.pictures.interpolation import Array
-from screwbond.models.pictures.parts import Coil, Force, Frame, Look, Trail
+from screwbond.models.pictures.parts import Force, Frame, Look, SpringDrawing, Trail
 from screwbond.models.pictures.scene import Scene
-from screwbond.models.pictures.shapes.coils import helix, stretched
 from screwbond.models.pictures.shapes.meshes import polyline
-from screwbond.models.pictures.shapes.tubes import path_tube
+from screwbond.models.pictures.shapes.tubes import helix, path_tube, stretch_poses
 from screwbond.models.pictures.stage import actors
-from screwbond.models.pictures.stage.ghosts import ghost_samples
 from screwbond.models.pictures.style import INK
 from screwbond.models.pictures.timing import SPACING
+
+COVER_SHARE = 0.6
+"""Share of the spacing below which two ghosts cover each other."""
+
+
+def ghost_samples(
+    poses: Array, t: Array, now: float, count: int, spacing: float, around: bool = False, since: float = -np.inf
+) -> list[int]:
+    """Return samples of earlier (and, around, later) poses, nearest first, whose origins lie `spacing` (m) of travel apart.
+
+    Where a path returns, ghosts that would cover another are omitted, as are poses before `since` (s).
+    """
+    first = int(np.searchsorted(t, since))
+    if first == len(t) or now < t[first]:
+        return []
+    poses, t = poses[first:], t[first:]
+    travel = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1))])
+    position = float(np.interp(now, t, travel))
+    if around:
+        # Poses before and after lie at equal distances from the present one; the earlier of two counts as nearer.
+        marks = [position + spacing * step for k in range(1, count + 1) for step in (-k, k)]
+    else:
+        last = int(position / spacing)
+        marks = [spacing * k for k in range(last, -1, -1) if position - spacing * k > 0.45 * spacing]
+    least = 1e-9 * spacing  # rounding tolerance of a mark at an end
+    shown = [mark for mark in marks if -least <= mark <= travel[-1] + least]
+    samples = [int(np.searchsorted(travel, min(mark, travel[-1]) - least)) for mark in shown[:count]]
+    chosen: list[int] = []
+    for k in samples:
+        if all(np.linalg.norm(poses[k, :3, 3] - poses[j, :3, 3]) > COVER_SHARE * spacing for j in chosen):
+            chosen.append(k)
+    return [first + k for k in chosen]
+
 
 GAUSS = 0.30
 """Length of a Gauss frame's axes over the scene's unit."""
@@ -26,29 +57,29 @@ RADIUS = 0.011
 """Radius of a Gauss frame's axes over the scene's unit."""
 
 TUBE = 0.8
-"""Radius of a path over that."""
+"""Radius of a path over that of a Gauss frame's axes."""
 
-SLENDER = 0.15
-"""Most radius of a helix over its length."""
+MAX_HELIX_RADIUS = 0.15
+"""Largest radius of a helix over its length."""
 
-RINGS = 4000
-"""Most rings of a tube."""
+MAX_RINGS = 4000
+"""Largest number of rings of a tube."""
 
 
 class Stage:
-    """Actors of a scene, while its context is open.
+    """Renderer of a scene; its actors exist while the context is open.
 
     Parameters
     ----------
-    scene : what is shown.
+    scene : the scene.
     size : (width, height) of the window in pixels.
     background : colour, and colour at the top.
-    fine : scale of triads, tubes and arrows (1: made for a view of all solids).
-    ghosts : how many earlier poses of each solid that has ghosts are shown.
-    longer : length of frames besides.
-    around : whether ghosts show later poses too.
+    fine : scale of triads, tubes and arrows (1: for a view of all solids).
+    ghosts : number of earlier poses shown of each solid with ghosts.
+    longer : further scale of the length of frames.
+    around : show later poses as ghosts too.
     mesh : points of a surface's mesh along u and v, multiples of 8 and of 12, plus 1.
-    seen : whether the window is one on the screen.
+    seen : open the window on the screen.
     """
 
     def __init__(
@@ -64,7 +95,7 @@ class Stage:
         mesh: tuple[int, int] = (65, 97),
         seen: bool = False,
     ):
-        scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.coils)
+        scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
         self.scene, self.size, self.around = scene, size, around
         self.radius = RADIUS * scene.unit * fine
         self.axis = GAUSS * scene.unit * fine * longer
@@ -79,45 +110,46 @@ class Stage:
         self._tubes = [self._tube(path) for path in scene.all_paths]
         self._arrows = [actors.Arrow(self.plotter, 0.62 * self.radius) for _ in scene.all_forces]
         self._strings = [
-            actors.lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.apart else None
-            for touch in scene.touches
+            actors.lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.show_gap else None
+            for touch in scene.contacts
         ]
         self._coils = [
-            actors.opaque(self.plotter, helix(coil.length, self._wound(coil), coil.turns), coil.colour) for coil in scene.coils
+            actors.opaque(self.plotter, helix(coil.length, self._helix_radius(coil), coil.turns), coil.colour)
+            for coil in scene.springs
         ]
         self._order: list[int] = []
 
-    def _wound(self, coil: Coil) -> float:
-        """Radius of a helix, m: no wide ring of a spring between frames that hardly part."""
-        return min(coil.radius * self.scene.unit, SLENDER * coil.length)
+    def _helix_radius(self, coil: SpringDrawing) -> float:
+        """Return the radius of a helix, m, limited for short springs."""
+        return min(coil.radius * self.scene.unit, MAX_HELIX_RADIUS * coil.length)
 
     def _glass(self, index: int, low: float, high: float, strength: float = 1.0) -> Any:
-        """An actor of a solid whose middle is clear and whose rim is not."""
+        """Return an actor of a solid with a clear middle and an opaque rim."""
         solid = self.scene.solids[index]
-        low, high = (0.4, 0.4) if solid.endless else (low, high)
+        low, high = (0.4, 0.4) if solid.unbounded else (low, high)
         return actors.glass(self.plotter, self.meshes[index], solid.colour, low, high, strength)
 
     def _solid(self, index: int) -> list[Any]:
-        """Actors of a solid and of its lines."""
+        """Return the actors of a solid and of its lines."""
         solid, mesh = self.scene.solids[index], self.meshes[index]
         if solid.look is Look.GLASS:
-            found = [self._glass(index, 0.20, 0.95)]
+            drawn_actors = [self._glass(index, 0.20, 0.95)]
         else:
             draw = {Look.OPAQUE: actors.opaque, Look.VEIL: actors.veil, Look.WALL: actors.wall}[solid.look]
-            found = [draw(self.plotter, mesh, solid.colour)]
+            drawn_actors = [draw(self.plotter, mesh, solid.colour)]
         if len(mesh.lines):
             width = max(1.0, self.size[1] / 800)
             opacity = 0.4 if solid.look is Look.GLASS else 0.6
-            found.append(actors.lines(self.plotter, mesh, solid.line_colour, width, opacity))
-        return found
+            drawn_actors.append(actors.lines(self.plotter, mesh, solid.line_colour, width, opacity))
+        return drawn_actors
 
     def _triad(self, frame: Frame) -> Any:
         return actors.triad(self.plotter, self.axis * frame.length, self.radius * frame.thickness) if frame.length else None
 
     def _tube(self, path: Trail) -> tuple[actors.Tube, Array]:
-        """The actors of a path, and the times of its rings."""
+        """Return the actors of a path, and the times of its rings."""
         t = self.scene.t
-        pick = np.unique(np.linspace(0, len(t) - 1, min(len(t), RINGS)).astype(int))
+        pick = np.unique(np.linspace(0, len(t) - 1, min(len(t), MAX_RINGS)).astype(int))
         thick = TUBE * self.radius * np.broadcast_to(path.thick, len(t))[pick]
         mesh = path_tube(path.points[pick], path.normals[pick], thick)
         if path.ahead:
@@ -131,20 +163,20 @@ class Stage:
         self.plotter.close()
 
     def arrow(self, force: Force) -> tuple[Array, Array] | None:
-        """Start and tip (3,) of the arrow of a force of one sample; None where it is too small to be drawn."""
+        """Return start and tip (3,) of the arrow of a force of one sample; None if it is too small to draw."""
         vector = force.newtons[0] / self.scene.scale[0]
         if np.linalg.norm(vector) <= 1.2 * 9.0 * 0.62 * self.radius:
             return None
         return (force.points[0] - vector, force.points[0]) if force.pushing else (force.points[0], force.points[0] + vector)
 
     def show(self, t: float, camera: Camera) -> Scene:
-        """Move everything to a time (s), seen from a camera; the scene at that time."""
+        """Move everything to a time (s), seen from a camera; return the scene at that time."""
         now = self.move(t, camera)
         self._look(camera)
         return now
 
     def move(self, t: float, camera: Camera) -> Scene:
-        """Move everything to a time (s); the scene at that time. The camera says what is in front, and stays where it is."""
+        """Move everything to a time (s) and return the scene then. The camera stays and decides the painting order."""
         now = self.scene.at_times([t])
         poses = [solid.poses[0] for solid in now.solids]
         for group, pose in zip(self._solids, poses, strict=True):
@@ -160,8 +192,8 @@ class Stage:
         for arrow, force in zip(self._arrows, now.all_forces, strict=True):
             arrow.show(*(self.arrow(force) or (force.points[0], force.points[0])))
         self._show_strings(now)
-        for coil, whole, part in zip(self._coils, self.scene.coils, now.coils, strict=True):
-            coil.user_matrix = stretched(part.starts, part.ends, whole.length)[0]
+        for coil, coil_shape, part in zip(self._coils, self.scene.springs, now.springs, strict=True):
+            coil.user_matrix = stretch_poses(part.starts, part.ends, coil_shape.length)[0]
         for index, ghosts in enumerate(self._ghosts):
             shown = [*self.ghost_poses(index, t), *[None] * len(ghosts)]
             for actor, ghost in zip(ghosts, shown, strict=False):
@@ -172,7 +204,7 @@ class Stage:
         return now
 
     def ghost_samples(self, index: int, t: float) -> list[int]:
-        """Samples at which a solid is shown once more at a time (s), nearest first."""
+        """Return the samples of a solid's ghosts at a time (s), nearest first."""
         solid = self.scene.solids[index]
         if solid.ghosts is None:
             return []
@@ -180,14 +212,14 @@ class Stage:
         return ghost_samples(solid.poses, self.scene.t, t, count, spacing, self.around, solid.ghosts)
 
     def ghost_poses(self, index: int, t: float) -> Array:
-        """Poses (j, 4, 4) of a solid's ghosts at a time (s), nearest first."""
+        """Return the poses (j, 4, 4) of a solid's ghosts at a time (s), nearest first."""
         return self.scene.solids[index].poses[self.ghost_samples(index, t)]
 
     def _show_strings(self, now: Scene) -> None:
-        """Lines between the closest points of solids that are apart."""
+        """Draw lines between the closest points of separated solids."""
         import pyvista as pv
 
-        for string, touch in zip(self._strings, now.touches, strict=True):
+        for string, touch in zip(self._strings, now.contacts, strict=True):
             if string is not None:
                 ends = np.stack([H[0, :3, 3] for H in touch.frames])
                 string.visibility = bool(np.linalg.norm(ends[1] - ends[0]) > 0.02 * self.scene.unit)
@@ -195,16 +227,16 @@ class Stage:
                     string.mapper.SetInputData(pv.lines_from_points(ends))
 
     def _sort(self, now: Scene, camera: Camera) -> None:
-        """Draw the glass that is nearer last: VTK paints translucent actors in the order of the renderer's list."""
+        """Draw nearer glass last: VTK paints translucent actors in the order of the renderer's list."""
         solids = self.scene.solids
         clear = [i for i, solid in enumerate(solids) if solid.look not in (Look.OPAQUE, Look.WALL)]
         order = painting_order(now, camera, clear)
         if order == self._order:
-            return  # an actor that is taken out and put back is sent to the renderer anew
+            return  # removing and adding an actor would upload it again
         self._order = order
         layers = [self._solids[i] for i in order]
-        # What is above a ground must not be painted before it, and the viewer is above.
-        grounds = next((k for k, i in enumerate(order) if not solids[i].endless), len(order))
+        # Grounds are painted before anything above them; the viewer is above.
+        grounds = next((k for k, i in enumerate(order) if not solids[i].unbounded), len(order))
         layers.insert(grounds, [ghost for ghosts in self._ghosts for ghost in ghosts])
         renderer = self.plotter.renderer
         for actor in (actor for layer in layers for actor in layer):
@@ -225,10 +257,10 @@ class Stage:
         return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
 
     def outline(self, times: Iterable[float]) -> Array:
-        """World points (j, 3) that outline everything that a camera must see at some times (s), ghosts and arrows too."""
+        """Return world points (j, 3) that outline everything that a camera must see at some times (s), ghosts and arrows too."""
         times = list(times)
         there = self.scene.t <= max(times)
-        # Of a path in the world with a name, the legend speaks.
+        # Labelled paths in the world appear in the legend, and must be visible.
         points = [path.points for path in self.scene.all_paths if path.ahead]
         points += [path.points[there] for path in self.scene.paths if path.on is None and path.label and not path.ahead]
         now = self.scene.at_times(times)
@@ -239,26 +271,26 @@ class Stage:
         for frame in now.frames:
             tips = frame.poses[:, :3, 3, None] + self.axis * frame.length * frame.poses[:, :3, :3]
             points.append(np.swapaxes(tips, 1, 2).reshape(-1, 3))
-        points += [end for coil in now.coils for end in (coil.starts, coil.ends)]
+        points += [end for coil in now.springs for end in (coil.starts, coil.ends)]
         for force in now.all_forces:
             points.append(force.points + (-1.0 if force.pushing else 1.0) * force.newtons / self.scene.scale[0])
         return np.vstack(points)
 
 
 def painting_order(now: Scene, camera: Camera, indices: Sequence[int]) -> list[int]:
-    """Solids of a scene of one sample, what is behind first: of two that touch, the tangent plane tells which that is; of others,
-    the distance of their origins."""
+    """Return the solids of a scene of one sample from back to front: of two in contact, the tangent plane decides; of others, the
+    distance of their origins."""
     away = {i: float(np.linalg.norm(now.solids[i].poses[0, :3, 3] - camera.eye)) for i in indices}
     behind = set()
-    for touch in now.touches:
+    for touch in now.contacts:
         plane = touch.frames[0][0]
         second_in_front = float((camera.eye - plane[:3, 3]) @ plane[:3, 2]) > 0.0
         behind.add(touch.solids if second_in_front else touch.solids[::-1])
-    left = sorted(away, key=lambda i: -away[i])
+    remaining = sorted(away, key=lambda i: -away[i])
     order = []
-    while left:
-        # Three that lie round each other have no order: then the farthest comes first.
-        found = next((i for i in left if not any((other, i) in behind for other in left)), left[0])
-        left.remove(found)
-        order.append(found)
+    while remaining:
+        # Cyclic overlaps have no order: then the farthest comes first.
+        farthest = next((i for i in remaining if not any((other, i) in behind for other in remaining)), remaining[0])
+        remaining.remove(farthest)
+        order.append(farthest)
     return order

@@ -1,4 +1,4 @@
-"""Views: a result or scene in; a window on the screen, a picture in a notebook, or a plotter to go on with, out."""
+"""Interactive views of a result or scene: a window on the screen, or a picture in a notebook."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import sys
 
 import numpy as np
 from screwbond.models.pictures.camera import Camera
-from screwbond.models.pictures.filling.scenes import as_scene
+from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.stage.stage import Stage
 from screwbond.models.pictures.stage.stills import camera_of
-from screwbond.models.pictures.timing import telling_time
+from screwbond.models.pictures.timing import representative_time
 
 from bondgraph.errors import refusal
 from bondgraph.output.extras import required
 from bondgraph.run.results.result import Result
 
 INSET = (60, 70, 60, 90)
-"""Room left free for the title and the slider, pixels at a height of 720."""
+"""Margins for the title and the slider, pixels at a height of 720."""
 
 
 class View:
-    """A scene that can be turned: `plotter` is that of pyvista, to which anything may be added. Closed when its block ends.
+    """Interactive view of a scene: `plotter` is that of pyvista, to which anything may be added. Closed when its block ends.
 
-    In a notebook it shows itself as the value of a cell.
+    A notebook displays it as the value of a cell.
     """
 
     def __init__(self, scene: Scene, t: float, size: tuple[int, int], seen: bool):
@@ -34,7 +34,7 @@ class View:
         self.plotter.add_text(scene.title, position="upper_left", font_size=12, color="#1c2331")
 
     def at(self, t: float) -> View:
-        """Move everything to a time (s), kept within the run."""
+        """Move everything to a time (s), clipped to the run."""
         view = self.plotter.camera
         camera = Camera(np.array(view.position), np.array(view.focal_point), np.array(view.up), float(view.view_angle))
         self._stage.move(float(np.clip(t, self.scene.t[0], self.scene.t[-1])), camera)
@@ -43,11 +43,11 @@ class View:
         return self
 
     def image(self) -> np.ndarray:
-        """What is seen, (height, width, 3)."""
+        """Render the view, (height, width, 3)."""
         return self._stage.image()
 
     def close(self) -> None:
-        """Let go of the window."""
+        """Close the window."""
         self.plotter.close()
 
     def __enter__(self) -> View:
@@ -69,21 +69,20 @@ class View:
 def show(
     shown: Result | Scene, t: float | None = None, *, size: tuple[int, int] = (1280, 720), window: bool | None = None
 ) -> View:
-    """Show a run in three dimensions: what the model has of bodies, links, joints, springs, contacts, forces and frames.
+    """Show a run in three dimensions: bodies, links, joints, springs, contacts, forces and frames of the model.
 
-    On a screen it opens a window that can be turned, with a slider of time, and returns when that is closed. In a notebook, or
-    with window=False, it returns at once: the view shows itself as the value of a cell, `view.at(t)` moves it, and `view.plotter`
-    is that of pyvista.
+    On a screen it opens a rotatable window with a time slider, and returns when that is closed. In a notebook, or with
+    window=False, it returns at once: the cell displays the view, `view.at(t)` moves it, and `view.plotter` is that of pyvista.
 
     Parameters
     ----------
     shown : the result of a run, or a scene.
-    t : time (s) at which it opens; one worth a picture where None.
+    t : time (s) at which it opens; by default a representative one.
     size : (width, height) in pixels.
-    window : whether a window is opened; by default where there is a screen, and no notebook.
+    window : open a window; by default if there is a screen, and no notebook.
 
-    Raises `ModelError` E160 for a run without anything that has a place, E578 for a window where there is no screen, E579 for
-    what is no result; `ExtraError` E416 without pyvista.
+    Raises `ModelError` E160 for a run without anything to show, E578 for a window without a screen, E579 for anything but a
+    result; `ExtraError` E416 without pyvista.
     """
     required("a view", "pyvista")
     scene = as_scene(shown)
@@ -95,7 +94,7 @@ def show(
         )
         raise refusal("E578", f"there is no screen to show {scene.title} on", *cures, about=scene.title)
     span = (float(scene.t[0]), float(scene.t[-1]))
-    now = min(max(telling_time(scene) if t is None else t, span[0]), span[1])
+    now = min(max(representative_time(scene) if t is None else t, span[0]), span[1])
     view = View(scene, now, size, opened)
     if opened:
         view.plotter.add_slider_widget(view.at, span, value=now, title="time (s)", style="modern", color="#1c2331")
@@ -104,12 +103,12 @@ def show(
 
 
 def in_notebook() -> bool:
-    """Whether Python runs in a kernel of Jupyter."""
+    """Return True if Python runs in a kernel of Jupyter."""
     kernel = sys.modules.get("ipykernel.zmqshell")
     ipython = sys.modules.get("IPython")
     return kernel is not None and ipython is not None and isinstance(ipython.get_ipython(), kernel.ZMQInteractiveShell)
 
 
 def has_screen() -> bool:
-    """Whether windows can be opened, as far as the environment tells."""
+    """Return True if windows can be opened, as far as the environment tells."""
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""Arrays in; what a page's script unpacks out: base64 of numbers as short as is seen, and curves in 16-bit steps."""
+"""Packing of arrays for a page's script: base64 of numbers in short types, and curves in 16-bit steps."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from screwbond.models.pictures.interpolation import Array, quaternions
 from screwbond.models.pictures.shapes.meshes import Mesh
 
 KINDS = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
-"""Kinds of numbers, as the script and as NumPy call them."""
+"""Number types, as the script and as NumPy call them."""
 
 STEPS = 65534
-"""Steps of a curve between its least and its largest value; one more means that there is none."""
+"""Steps of a curve between its least and its largest value; one more marks a missing value."""
 
 
 class Packed:
-    """Arrays by name, and curves by number; what does not change over time has one row."""
+    """Packed arrays by name, and curves by number; constant ones have one row."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, str | tuple[str, str]] = {}
@@ -41,7 +41,7 @@ class Packed:
         return name
 
     def mesh(self, mesh: Mesh) -> str:
-        """Pack a mesh, once however many solids have the same."""
+        """Pack a mesh, shared by solids with equal meshes."""
         parts = (mesh.points, mesh.normals, mesh.faces, mesh.lines, mesh.colours)
         same = tuple(None if part is None else np.asarray(part).tobytes() for part in parts)
         if same not in self._meshes:
@@ -56,16 +56,16 @@ class Packed:
         return self._meshes[same]
 
     def curve(self, values: Array, times: str = "tq") -> int:
-        """Pack values (k,), which need not be finite, at the times of that name, and tell their number."""
-        known = np.isfinite(values)
-        values = values[:1] if np.all(values == values[0]) or not known.any() else values
-        known = known[: len(values)]
-        low, high = (float(v) for v in (np.min(values[known]), np.max(values[known]))) if known.any() else (0.0, 0.0)
-        # Halves, so that the range of the largest floats is finite.
+        """Pack values (k,), which need not be finite, at the times of that name; return their number."""
+        finite = np.isfinite(values)
+        values = values[:1] if np.all(values == values[0]) or not finite.any() else values
+        finite = finite[: len(values)]
+        low, high = (float(v) for v in (np.min(values[finite]), np.max(values[finite]))) if finite.any() else (0.0, 0.0)
+        # Halve first, so that the range of the largest floats is finite.
         step = 2.0 * (0.5 * high / STEPS - 0.5 * low / STEPS)
         if step > 0.0 and low < 0.0 < high:
             low = -float(np.rint(-low / step)) * step  # zero is one of the steps
         steps = np.full(len(values), STEPS + 1, dtype="<u2")
-        steps[known] = 0 if step == 0.0 else np.clip(np.rint((values[known] - low) / step), 0, STEPS)
+        steps[finite] = 0 if step == 0.0 else np.clip(np.rint((values[finite] - low) / step), 0, STEPS)
         self.curves.append((low, step, base64.b64encode(steps.tobytes()).decode(), times))
         return len(self.curves) - 1

@@ -1,4 +1,4 @@
-"""Any result, or a scene, in; one HTML file that opens offline, with bodies, bond graph and plots on one time slider, out."""
+"""Interactive page: one HTML file that opens offline, with bodies, bond graph and plots on one time slider."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import json
 import math
 import os
 import re
+import sys
+import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -16,28 +18,37 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.pictures.filling.scenes import scene_of
+from screwbond.models.pictures.from_results.scenes import scene_of
 from screwbond.models.pictures.parts import Panel
-from screwbond.models.pictures.plotting import plain, shown_unit, titled
+from screwbond.models.pictures.plotting import plain_text, shown_unit, title_with_unit
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, INK
 from screwbond.models.pictures.timing import show_times
-from screwbond.models.pictures.web.bond_graphs import drawn, pack_bonds
-from screwbond.models.pictures.web.opening import opened
+from screwbond.models.pictures.web.bond_graphs import bond_graph_svg, pack_bonds
+from screwbond.models.pictures.web.downsampling import Downsampling, EventRows
 from screwbond.models.pictures.web.packing import Packed
-from screwbond.models.pictures.web.quantities import pack_quantities, telling, wanted
-from screwbond.models.pictures.web.rows import Rows, Thinning
-from screwbond.models.pictures.web.scenery import SAMPLES, pack_scene, thinned
+from screwbond.models.pictures.web.quantities import characteristic_quantities, initial_quantities, pack_quantities
+from screwbond.models.pictures.web.scene_packing import SAMPLES, downsampled, pack_scene
 
 from bondgraph.errors import refusal
 from bondgraph.output.files import finite, known_ending, write_text
 from bondgraph.run.results.result import Result
 
-SCRIPTS = ("data.js", "pointers.js", "vectors.js", "scene.js", "plots.js", "graph.js", "play.js")
-"""In the order in which the page runs them."""
+DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+"""Environment variables of which one is set where X, Wayland or the user's choice can show a page."""
 
-MARKS = 80
-"""Events that plots mark; more are a grey veil."""
+
+def open_in_browser(path: Path) -> bool:
+    """Open a file in the browser of the desktop; return False without a desktop: a text browser would take the terminal."""
+    elsewhere = sys.platform in ("win32", "darwin")
+    return (elsewhere or any(map(os.environ.get, DESKTOPS))) and webbrowser.open(path.resolve().as_uri())
+
+
+SCRIPTS = ("data.js", "pointers.js", "vectors.js", "scene.js", "plots.js", "graph.js", "play.js")
+"""Scripts in the order in which the page runs them."""
+
+MAX_EVENT_MARKS = 80
+"""Largest number of events that plots mark."""
 
 FRAME = "width: 100%; height: 720px; border: 1px solid #d5d9e0; border-radius: 8px"
 """Style of a page inside a notebook."""
@@ -51,37 +62,36 @@ new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzi
 });
 </script>
 """
-"""A page that unpacks another, and becomes it."""
+"""Page that unpacks another, and becomes it."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page; notebooks show it by themselves.
+    """Interactive page; notebooks display it.
 
     Parameters
     ----------
     title : its heading.
-    text : the whole file. It asks for nothing else: no network, no other file.
+    text : the whole file. It needs no network and no other file.
     """
 
     title: str
     text: str
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the file and return its path. Raises `FileError` E415 for an ending other than .html, E414 where it cannot be
-        written."""
+        """Write the file and return its path. Raises `FileError` E415 for another ending than .html, E414 if it fails."""
         known_ending(path, ".html")
         return write_text(path, self.text)
 
     def open(self, path: str | os.PathLike[str]) -> bool:
-        """Write the file and show it in the browser of the desktop; False where there is none. Raises as `write`."""
-        return opened(self.write(path))
+        """Write the file and show it in the browser of the desktop; return False without one. Raises as `write`."""
+        return open_in_browser(self.write(path))
 
     def __repr__(self) -> str:
         return f'Page("{self.title}", {len(self.text) / 1e6:.1f} MB)'
 
     def _repr_html_(self) -> str:
-        # A notebook keeps what it shows: packed, that is half as much.
+        # A notebook stores its output; packing halves the size.
         packed = base64.b64encode(gzip.compress(self.text.encode(), mtime=0)).decode()
         text = UNPACK.replace("@PAGE@", packed)
         return f'<iframe title="{html.escape(self.title)}" style="{FRAME}" srcdoc="{html.escape(text)}"></iframe>'
@@ -95,18 +105,18 @@ def page(
     *,
     plots: Sequence[str] | None = None,
 ) -> Page:
-    """A page of any result: what moves in it, its bond graph with the power on the bonds, and plots of whatever is chosen.
+    """Return a page of any result: moving bodies, its bond graph with the power on the bonds, and plots of chosen quantities.
 
     Parameters
     ----------
-    shown : of a run; or a scene that was filled otherwise, whose `result` gives bond graph and quantities.
-    path : where it is written, too; must end in .html.
-    seconds : how long playing takes at speed 1.
-    show : the time (s) at which it opens; the start where None.
-    plots : names of quantities that are plotted at first; those of the scene where None. All others can be chosen on the page.
+    shown : the result of a run; or a scene, whose `result` gives bond graph and quantities.
+    path : file to write, which must end in .html.
+    seconds : duration of playing at speed 1.
+    show : the time (s) at which it opens; by default the start.
+    plots : names of quantities plotted initially; by default those of the scene. All others can be chosen on the page.
 
-    Raises `ModelError` E580 for what is neither, E581 for quantities that the result does not have, E582 for times that cannot
-    be, E583 where nothing has a course; `FileError` E415, E414 as `Page.write`.
+    Raises `ModelError` E580 for anything else, E581 for unknown quantities, E582 for invalid times, E583 for fewer than two
+    samples; `FileError` E415, E414 as `Page.write`.
     """
     if path is not None:
         known_ending(path, ".html")
@@ -115,8 +125,8 @@ def page(
     files = resources.files("screwbond.models.pictures.web")
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
     data = json.dumps(finite(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
-    seen = bool(scene.solids or scene.frames or scene.coils or scene.paths or scene.forces)
-    graph, brief = drawn(scene.result, beside=seen) if scene.result is not None else ("", "")
+    seen = bool(scene.solids or scene.frames or scene.springs or scene.paths or scene.forces)
+    graph, brief = bond_graph_svg(scene.result, small=seen) if scene.result is not None else ("", "")
     filled = {
         "TITLE": html.escape(scene.title),
         "STYLE": parts["page.css"],
@@ -124,17 +134,17 @@ def page(
         "GRAPH": graph,
         "BRIEF": brief,
         "SCRIPT": "\n".join(parts[name] for name in SCRIPTS),
-        # No name can end the data, or begin a comment in it.
+        # Prevent names from ending the data, or starting a comment in it.
         "DATA": data.replace("<", "\\u003c"),
     }
-    made = Page(scene.title, re.sub("@([A-Z]+)@", lambda mark: filled[mark[1]], parts["page.html"]))
+    result_page = Page(scene.title, re.sub("@([A-Z]+)@", lambda mark: filled[mark[1]], parts["page.html"]))
     if path is not None:
-        made.write(path)
-    return made
+        result_page.write(path)
+    return result_page
 
 
 def _scene(shown: Result | Scene) -> Scene:
-    """The scene of what is shown; E580, E583."""
+    """Return the scene of a result or scene; E580, E583."""
     if isinstance(shown, Scene):
         scene = shown
     elif isinstance(shown, Result):
@@ -149,7 +159,7 @@ def _scene(shown: Result | Scene) -> Scene:
 
 
 def _times(scene: Scene, seconds: float, show: float | None) -> None:
-    """E582 for a length of playing or a time that cannot be."""
+    """Refuse an invalid duration or start time (E582)."""
     if not (math.isfinite(seconds) and seconds > 0.0):
         raise refusal("E582", f"playing cannot take {seconds:g} s", "seconds=10.0", about=scene.title)
     start, end = float(scene.t[0]), float(scene.t[-1])
@@ -159,15 +169,15 @@ def _times(scene: Scene, seconds: float, show: float | None) -> None:
 
 
 def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[str] | None = None) -> dict[str, Any]:
-    """What the page's script reads: small values by name, arrays and curves packed."""
+    """Return the data of the page's script: small values by name, arrays and curves packed."""
     playback = show_times(scene, 601)
-    first = [] if scene.result is None else wanted(scene.result, plots)
+    first = [] if scene.result is None else initial_quantities(scene.result, plots)
     if scene.result is not None and plots is None and all(map(_of_energy, scene.panels)):
-        first = telling(scene.result)
-    events = [happening.t for happening in scene.happenings if not happening.internal]
+        first = characteristic_quantities(scene.result)
+    events = [happening.t for happening in scene.event_marks if not happening.internal]
     packed = Packed()
     panels = _plots(scene, packed) if plots is None else []
-    scene = thinned(replace(scene, panels=()))
+    scene = downsampled(replace(scene, panels=()))
     packed.put("t", scene.t, "Float64")
     return {
         "subtitle": scene.subtitle,
@@ -175,7 +185,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
         "ink": INK,
         "palette": (*AXES, *ENERGIES[1:2], FORCE, *ENERGIES[2:]),
         "contacts": scene.contact_intervals(),
-        "events": events if len(events) <= MARKS else [],
+        "events": events if len(events) <= MAX_EVENT_MARKS else [],
         "playback": playback.tolist(),
         "seconds": seconds,
         "show": float(scene.t[0]) if show is None else show,
@@ -188,44 +198,44 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
 
 
 def _early(scene: Scene) -> str:
-    """Why the run ended before its time; "" if it did not."""
+    """Return the reason of an early end of the run; "" without one."""
     failure = None if scene.result is None else scene.result.failure
     return "" if failure is None else f"ended early: {failure.reason}"
 
 
 def _of_energy(panel: Panel) -> bool:
-    """Whether a panel says nothing but where energy is."""
+    """Return True if a panel shows energies only."""
     return panel.unit == "J" or panel.title.startswith("energy")
 
 
 def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, Any]:
-    """Quantities, bonds and switches of the scene's result; none where it has none."""
+    """Return quantities, bonds and switches of the scene's result, if it has one."""
     result = scene.result
     if result is None:
         return {"quantities": [], "also": [], "left_out": 0, "open": [], "bonds": [], "switches": [], "most_power": 0.0}
     variables = [name for bond in result.bonds for name in (bond.effort, bond.flow)]
-    rows = Rows.of(result, float(scene.t[0]), float(scene.t[-1]))
-    found = pack_quantities(rows, packed, [*first, *variables])
-    number, thin, layout = found.pop("number"), found.pop("thin"), result.program.layout
+    rows = EventRows.of(result, float(scene.t[0]), float(scene.t[-1]))
+    fields = pack_quantities(rows, packed, [*first, *variables])
+    number, thin, layout = fields.pop("number"), fields.pop("thin"), result.program.layout
 
     def place(name: str) -> int | None:
         slot = layout[name]
         return number.get((slot.block, slot.start, slot.size))
 
     opened = [(k, name) for name in first if (k := place(name)) is not None]
-    return {**found, "open": opened, **pack_bonds(rows, thin, packed, place)}
+    return {**fields, "open": opened, **pack_bonds(rows, thin, packed, place)}
 
 
 def _plots(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
-    """Titles and curves of the scene's panels, at times "tp"."""
-    thin, found = Thinning.of(scene.t, SAMPLES[1]), []
+    """Return titles and curves of the scene's panels, at times "tp"."""
+    thin, plots = Downsampling.of(scene.t, SAMPLES[1]), []
     packed.put("tp", thin.times, "Float64")
     for panel in scene.panels:
         factor, unit = shown_unit(panel)
         curves = []
         for curve in panel.curves:
-            look = {"colour": curve.colour, "name": plain(curve.name), "dash": bool(curve.dashed)}
-            values = thin.kept(factor * np.asarray(curve.values, dtype=float))
+            look = {"colour": curve.colour, "name": plain_text(curve.name), "dash": bool(curve.dashed)}
+            values = thin.select(factor * np.asarray(curve.values, dtype=float))
             curves.append({"curve": packed.curve(values, "tp"), **look})
-        found.append({"title": titled(plain(panel.title), unit), "curves": curves, "log": panel.log})
-    return found
+        plots.append({"title": title_with_unit(plain_text(panel.title), unit), "curves": curves, "log": panel.log})
+    return plots

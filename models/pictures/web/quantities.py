@@ -1,4 +1,4 @@
-"""A result in; every quantity of it that a page can plot out, as curves over few enough times."""
+"""Quantities of a result that a page can plot, packed as curves at reduced samples."""
 
 from __future__ import annotations
 
@@ -7,107 +7,109 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from screwbond.models.pictures.web.downsampling import Downsampling, EventRows
 from screwbond.models.pictures.web.packing import Packed
-from screwbond.models.pictures.web.rows import Rows, Thinning
 
 from bondgraph.errors import refusal
 from bondgraph.model.laws import Storing
 from bondgraph.run.program import Slot
 from bondgraph.run.results.result import Result
 
-NUMBERS = 450_000
-"""Of curves that a page holds, about 1.2 MB."""
+MAX_VALUES = 450_000
+"""Largest number of curve values in a page, about 1.2 MB."""
 
-FEWEST = 150
-"""Samples of a curve: a page has fewer curves before it has fewer of these."""
+MIN_SAMPLES = 150
+"""Smallest number of samples of a curve: a page drops curves before it goes below."""
 
-WIDEST = 7
-"""Components of a quantity that is plotted; matrices are frames, and no plots."""
+MAX_COMPONENTS = 7
+"""Largest number of components of a plotted quantity; matrices are frames, not plots."""
 
-ROUNDING = 1e-9
-"""Of the largest value of a unit: what is smaller all the time tells nothing."""
+NEGLIGIBLE_SHARE = 1e-9
+"""Share of the largest value of a unit below which a quantity is negligible."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plottable:
-    """What can be plotted, each course once: names by the place of the course, the name shown first; `most` numbers a sample."""
+    """Quantities to plot, without duplicates: names by the slot of their values, the displayed name first."""
 
     names: Mapping[tuple[str, int, int], tuple[str, ...]]
     slots: Mapping[tuple[str, int, int], Slot]
 
-    def place(self, result: Result, name: str) -> tuple[str, int, int]:
-        """Where the course of a name lies."""
+    def key(self, result: Result, name: str) -> tuple[str, int, int]:
+        """Return the slot of a name."""
         slot = result.program.layout[name]
         return slot.block, slot.start, slot.size
 
 
 def plottable(result: Result) -> Plottable:
-    """All scalars and short vectors that change with time, in the order of their names in the result."""
+    """Return all scalars and short vectors that change with time, in the order of their names in the result."""
     names: dict[tuple[str, int, int], list[str]] = {}
     slots: dict[tuple[str, int, int], Slot] = {}
     layout = result.program.layout
     for name in layout.names():
         slot = layout[name]
-        if slot.block != "p" and len(slot.shape) < 2 and 0 < slot.size <= WIDEST:
+        if slot.block != "p" and len(slot.shape) < 2 and 0 < slot.size <= MAX_COMPONENTS:
             key = slot.block, slot.start, slot.size
             slots.setdefault(key, slot)
             names.setdefault(key, []).append(name)
-    ordered = {key: tuple(sorted(found, key=lambda name: (":" in name, len(name), name))) for key, found in names.items()}
+    ordered = {
+        key: tuple(sorted(entry_names, key=lambda name: (":" in name, len(name), name))) for key, entry_names in names.items()
+    }
     return Plottable(ordered, slots)
 
 
-def wanted(result: Result, plots: Sequence[str] | None) -> list[str]:
-    """Names that are plotted at first; E581 for what the result does not have or what is no curve."""
+def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]:
+    """Return the names plotted initially; E581 for unknown names or quantities that are not curves."""
     if plots is None:
         return []
-    known = plottable(result)
+    quantities = plottable(result)
     for name in plots:
-        if name not in result or known.place(result, name) not in known.slots:
+        if name not in result or quantities.key(result, name) not in quantities.slots:
             cures = ("names of `result.names()` that are scalars or vectors over time",)
             raise refusal("E581", f'"{name}" cannot be plotted on a page', *cures, about=result.program.name)
     return list(plots)
 
 
-def telling(result: Result) -> list[str]:
-    """A few quantities that tell how a model moves: the flows of its inertias and the efforts of its compliances, those last
-    that are nothing but rounding beside others of their unit."""
+def characteristic_quantities(result: Result) -> list[str]:
+    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances, those last that are only
+    rounding relative to others of their unit."""
     model, layout = result.program.model, result.program.layout
     if model is None:
-        found = [name for name in layout.names("x") if not layout[name].shape]
+        names = [name for name in layout.names("x") if not layout[name].shape]
     else:
         stores = ((path, element.law) for path, element in model.elements.items())
-        found = [f"{path}.{law.gives}" for path, law in stores if isinstance(law, Storing)]
-    found = [name for name in found if name in result and layout[name].size <= 3]
-    sizes = {name: float(np.nanmax(np.abs(result[name]), initial=0.0)) for name in found}
+        names = [f"{path}.{law.gives}" for path, law in stores if isinstance(law, Storing)]
+    names = [name for name in names if name in result and layout[name].size <= 3]
+    sizes = {name: float(np.nanmax(np.abs(result[name]), initial=0.0)) for name in names}
     units = [(bond.effort_unit, bond.effort) for bond in result.bonds] + [(bond.flow_unit, bond.flow) for bond in result.bonds]
-    most: dict[str, float] = {}
+    largest: dict[str, float] = {}
     for unit, name in units:
-        most[unit] = max(most.get(unit, 0.0), float(np.nanmax(np.abs(result[name]), initial=0.0)))
-    return sorted(found, key=lambda name: sizes[name] <= ROUNDING * most.get(layout[name].unit, 0.0))[:4]
+        largest[unit] = max(largest.get(unit, 0.0), float(np.nanmax(np.abs(result[name]), initial=0.0)))
+    return sorted(names, key=lambda name: sizes[name] <= NEGLIGIBLE_SHARE * largest.get(layout[name].unit, 0.0))[:4]
 
 
-def pack_quantities(rows: Rows, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
-    """What the page's script reads of quantities, those of `first` at any rate.
+def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
+    """Return the quantities for the page's script, including those of `first`.
 
     Returns quantities as (name, unit, number of the first curve, count of curves), further names with the number of their
-    quantity, how many were left out, and the rows that are kept; their times are in `packed`, as "tq".
+    quantity, the number of omitted quantities, and the downsampling; its times are in `packed`, as "tq".
     """
     result = rows.result
-    known = plottable(result)
-    order = list(dict.fromkeys([*(known.place(result, name) for name in first), *known.slots]))
-    order = [key for key in order if key in known.slots]
-    sizes = np.cumsum([known.slots[key].size for key in order])
-    kept = int(np.searchsorted(sizes, NUMBERS // FEWEST, side="right")) if len(order) else 0
-    thin = Thinning.of(rows.t, max(NUMBERS // max(int(sizes[kept - 1]) if kept else 1, 1), FEWEST))
+    plottable_quantities = plottable(result)
+    order = list(dict.fromkeys([*(plottable_quantities.key(result, name) for name in first), *plottable_quantities.slots]))
+    order = [key for key in order if key in plottable_quantities.slots]
+    sizes = np.cumsum([plottable_quantities.slots[key].size for key in order])
+    count = int(np.searchsorted(sizes, MAX_VALUES // MIN_SAMPLES, side="right")) if len(order) else 0
+    thin = Downsampling.of(rows.t, max(MAX_VALUES // max(int(sizes[count - 1]) if count else 1, 1), MIN_SAMPLES))
     packed.put("tq", thin.times, "Float64")
     quantities: list[tuple[str, str, int, int]] = []
     also: list[tuple[str, int]] = []
-    number: dict[tuple[str, int, int], int] = {}
-    for key in order[:kept]:
-        slot, names = known.slots[key], known.names[key]
-        number[key] = len(quantities)
+    index: dict[tuple[str, int, int], int] = {}
+    for key in order[:count]:
+        slot, names = plottable_quantities.slots[key], plottable_quantities.names[key]
+        index[key] = len(quantities)
         values = rows.values(names[0]).reshape(len(rows.t), -1)
-        curves = [packed.curve(thin.kept(values[:, k])) for k in range(slot.size)]
+        curves = [packed.curve(thin.select(values[:, k])) for k in range(slot.size)]
         quantities.append((names[0], slot.unit, curves[0], slot.size))
-        also += [(name, number[key]) for name in names[1:]]
-    return {"quantities": quantities, "also": also, "left_out": len(order) - kept, "number": number, "thin": thin}
+        also += [(name, index[key]) for name in names[1:]]
+    return {"quantities": quantities, "also": also, "left_out": len(order) - count, "number": index, "thin": thin}

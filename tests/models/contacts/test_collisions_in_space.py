@@ -48,10 +48,10 @@ def cradle(count):
     return compile_model(graph), along
 
 
-@pytest.mark.parametrize(("how", "expected"), [("together", (-1 / 3, 2 / 3, 2 / 3)), ("sequence", (0.0, 0.0, 1.0))])
+@pytest.mark.parametrize(("how", "expected"), [("simultaneous", (-1 / 3, 2 / 3, 2 / 3)), ("sequential", (0.0, 0.0, 1.0))])
 def test_a_cradle_of_three_balls(how, expected):
     compiled, along = cradle(3)
-    run = compiled.simulate(0.1, simultaneous=how, progress=False)
+    run = compiled.simulate(0.1, impacts=how, progress=False)
     assert run.ok, run.failure
     for k, speed in enumerate(expected):
         np.testing.assert_allclose(velocity(run, f"ball {k}"), speed * along, atol=1e-9)
@@ -75,7 +75,7 @@ def test_a_ball_falls_straight_into_a_wedge(first):
     run = compile_model(graph).simulate(0.1, progress=False)
     assert run.ok, run.failure
     hits = [event for event in run.events if event.kind.startswith("impact")]
-    assert len(hits) == 1 and len(hits[0].together) == 2 and hits[0].time == pytest.approx(0.05)
+    assert len(hits) == 1 and len(hits[0].simultaneous) == 2 and hits[0].time == pytest.approx(0.05)
     after = velocity(run, "ball")
     np.testing.assert_allclose(after[:2], 0.0, atol=1e-9)
     np.testing.assert_allclose(run["ball.twist"][-1][:3], 0.0, atol=1e-8)

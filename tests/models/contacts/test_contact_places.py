@@ -12,7 +12,7 @@ from screwbond.models.two_bodies.run import ContactRun, run_contact
 
 from bondgraph import Graph, ModelError
 from screws import pose
-from screws.contact import closest_points, contact_places, is_convex
+from screws.contact import all_closest_points, closest_points, is_convex
 from screws.surfaces import cylinder, egg, ellipsoid, parametric, plane, sphere, torus
 
 BAR = ellipsoid((0.06, 0.015, 0.015))
@@ -35,7 +35,7 @@ def dropped(*near, height: float = 0.045, t_end: float = 0.5) -> ContactRun:
 def test_places_of_a_bar_across_a_trough():
     """Two, mirrored; the one that is near a point is chosen."""
     H = pose(np.eye(3), np.array([0.0, 0.0, 0.04]))
-    places = contact_places(TROUGH, BAR, H)
+    places = all_closest_points(TROUGH, BAR, H)
     assert len(places) == 2 and np.isclose(places[0].d, places[1].d, rtol=0.0, atol=1e-12)
     for side in (LEFT, RIGHT):
         assert np.sign(TROUGH.point(closest_points(TROUGH, BAR, H, near=np.array(side)).q1)[0]) == np.sign(side[0])
@@ -46,7 +46,7 @@ def test_two_contacts_hold_a_bar_across_a_trough():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ContactWarning)
         run = dropped(LEFT, RIGHT)
-    assert run.result.ok and run.untracked is None and run.result.ledger.relative_residual < 1e-9
+    assert run.result.ok and run.untracked_contact is None and run.result.ledger.relative_residual < 1e-9
     assert np.abs(run.result["bar.pose"][-1, 1:4]).max() < 1e-8
     gaps = [run.result[f"contact {i}.gap"][-1] for i in (0, 1)]
     assert max(gaps) < 0.0 and np.isclose(*gaps, rtol=1e-6)
@@ -56,7 +56,7 @@ def test_an_end_that_no_contact_holds_is_said():
     """One contact: the other end goes through the trough, and the run says where."""
     with pytest.warns(ContactWarning, match="where no contact is"):
         run = dropped(LEFT, t_end=0.08)
-    assert run.untracked is not None and run.untracked.depth > 0.0 and run.untracked.point[0] > 0.02
+    assert run.untracked_contact is not None and run.untracked_contact.depth > 0.0 and run.untracked_contact.point[0] > 0.02
     assert any("no contact" in note for note in run.summary()["notes"])
 
 

@@ -126,7 +126,7 @@ def test_laws_with_friction_take_each_others_place() -> None:
     attach_contact(graph, touch, floor, ball)
     for law in (*EVERY_KIND[1:], *RUBBING):
         graph.replace("touch", contact("touch", floor, ball, constrained=["v_x", "v_y", "v_z"], law=law))
-        if law.stepped:
+        if law.stepping_only:
             run = stepper(graph, inertia="full", facets="cone").simulate(1.0, step=5e-3, progress=False)
         else:
             run = simulate(graph, 1.0, samples=0.01, progress=False)

@@ -130,7 +130,7 @@ def test_the_same_drop_under_each_law(law: ContactLaw, check: Any) -> None:
     graph = dropped(COMPLIANT, constrained=["v_z"])
     parts = graph.parts
     graph.replace("touch", contact("touch", parts["floor"], parts["ball"], constrained=["v_z"], law=law))  # type: ignore[arg-type]
-    if law.stepped:
+    if law.stepping_only:
         check(graph)
         return
     run = simulate(graph, 5.0, samples=1e-2, rtol=1e-11, progress=False)
@@ -153,7 +153,7 @@ def test_a_contact_says_what_it_is_whatever_its_law(law: ContactLaw) -> None:
     (point,) = graph.freeze().contacts
     assert (point.path, point.gap, point.gap_rate) == ("touch", "touch.kinematics.d", "touch.kinematics.d'")
     assert point.frames == ("touch.kinematics.H_O1_C1", "touch.kinematics.H_O2_C2") and not point.stepped
-    assert point.ignored == (("touch.spring.q",) if law.acting else ())
+    assert point.ignored == (("touch.spring.q",) if law.active_states else ())
     assert {automaton for automaton, _ in point.off} == {"touch.switch"} and ("touch.switch", "free") in point.off
     assert isinstance(point.normal, SignalEntry) and point.normal.index is None and point.friction is None
     assert point.place is not None and point.place.file == drops.__file__

@@ -11,12 +11,12 @@ from scipy.linalg import block_diag
 from screwbond.models.delta import (
     DeltaParameters,
     DeltaRobot,
-    crossing,
     equilibrium,
     frequency_response,
+    instability_angle,
+    linearise_reduced,
     pole_zero_map,
-    reduced,
-    sweep,
+    sweep_poles,
 )
 from screwbond.models.delta.kinematics.angles import theta_rate
 
@@ -54,20 +54,20 @@ def test_six_poles_and_twelve_cancellations(name, at):
 
 def test_the_poles_of_the_paper():
     """Bortoff 2018, fig. 5, within what the fit reaches: 0.35 + 0.55j at pi/4, a quarter at 0."""
-    swings = reduced(ROBOTS["fit"], (0.25 * np.pi,) * 3).poles()
+    swings = linearise_reduced(ROBOTS["fit"], (0.25 * np.pi,) * 3).poles()
     assert np.all(np.abs(swings.real + 0.5) < 0.35) and np.all(np.abs(np.abs(swings.imag) - 5.5) < 0.55)
-    poles = reduced(ROBOTS["fit"], (0.0,) * 3).poles()
+    poles = linearise_reduced(ROBOTS["fit"], (0.0,) * 3).poles()
     real, pairs = np.sort(poles[np.abs(poles.imag) < 1e-9].real), poles[np.abs(poles.imag) > 1e-9]
     assert real == pytest.approx([-6.5, 5.2], rel=0.005)
     assert len(pairs) == 4 and np.all(np.abs(np.abs(pairs.imag) - 1.0) < 0.05) and np.all(np.abs(pairs.real + 2.0) < 0.25)
-    assert 22.0 < np.rad2deg(crossing(ROBOTS["fit"])) < 22.5
+    assert 22.0 < np.rad2deg(instability_angle(ROBOTS["fit"])) < 22.5
 
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 @pytest.mark.parametrize(("name", "at"), CASES)
 def test_reduced_system(name, at, form):
     """A and B of order 6 are those of the independent equations, to 1e-11 [4e-13]; the poles are free of scatter."""
-    small = reduced(DeltaRobot(SETS[name], form=form), (ANGLES[at],) * 3)
+    small = linearise_reduced(DeltaRobot(SETS[name], form=form), (ANGLES[at],) * 3)
     A, B = independent.reduced(independent.SETS[name], (ANGLES[at],) * 3)
     assert np.abs(small.A - A).max() < 1e-11 * np.abs(A).max()
     assert np.abs(small.B - B).max() < 1e-11 * np.abs(B).max()
@@ -102,12 +102,12 @@ def test_away_from_symmetry():
 @pytest.mark.parametrize("name", SETS)
 def test_crossing(name):
     """The angle at which the unstable root is zero, to 1e-9 degrees [2e-14]."""
-    angle = crossing(ROBOTS[name])
+    angle = instability_angle(ROBOTS[name])
     assert np.rad2deg(angle) == pytest.approx(REFERENCE[name]["crossing_deg"], abs=1e-9)
-    around = sweep(ROBOTS[name], [angle - 0.01, angle + 0.01])
+    around = sweep_poles(ROBOTS[name], [angle - 0.01, angle + 0.01])
     assert around.rightmost[0] > 0.0 > around.rightmost[1]
     with pytest.raises(ModelError, match="E469"):
-        crossing(ROBOTS[name], 0.0, 0.1)
+        instability_angle(ROBOTS[name], 0.0, 0.1)
 
 
 @pytest.mark.parametrize(("name", "at"), CASES)
@@ -120,7 +120,7 @@ def test_equilibrium(name, at):
 def test_gravity_compensation_leaves_every_pose_an_equilibrium():
     """With u = gravity_torque(y) three eigenvalues are zero: A + B du/dy, du/dy by central differences."""
     robot, y = ROBOTS["fit"], np.array([0.1, 0.3, 0.5])
-    small, h = reduced(robot, y), 1e-5
+    small, h = linearise_reduced(robot, y), 1e-5
     slope = np.stack([(robot.gravity_torque(y + h * e) - robot.gravity_torque(y - h * e)) / (2.0 * h) for e in np.eye(3)], axis=1)
     closed = small.A.copy()
     closed[:, :3] += small.B @ slope
@@ -164,5 +164,5 @@ def test_pictures(tmp_path):
     assert text.count("12 cancel at") == 2 and "unstable pole" in text
     omega = np.geomspace(0.1, 100.0, 50)
     bode_plot(omega, {"y": frequency_response(robot, (0.0,) * 3, omega)[:, 0, 0]}, tmp_path / "bode.png", dpi=40)
-    pictures.course_plot(robot.simulate(0.5, samples=0.01), tmp_path / "course.png", dpi=40)
+    pictures.time_plot(robot.simulate(0.5, samples=0.01), tmp_path / "course.png", dpi=40)
     assert all((tmp_path / name).stat().st_size > 1000 for name in ("bode.png", "course.png"))

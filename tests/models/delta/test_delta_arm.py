@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters, read_parameters
-from screwbond.models.delta.graphs.linearisation import tip_drift
+from screwbond.models.delta.graphs.feedback_linearisation import tip_drift
 from screwbond.models.delta.kinematics import arm as formulas
 from screwbond.models.delta.kinematics.angles import phi_of, phi_rate
 from screwbond.models.delta.kinematics.parameters import UNITS

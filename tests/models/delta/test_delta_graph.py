@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from screwbond.models.delta import DeltaParameters, DeltaRobot, delta_arm, delta_graph, tie_arms
-from screwbond.models.delta.kinematics.formulas import ROTATIONS
+from screwbond.models.delta import DeltaParameters, DeltaRobot, connect_arms, delta_arm, delta_graph
+from screwbond.models.delta.kinematics.closure import ROTATIONS
 
 from benchmarks.delta_c import in_theta
 from benchmarks.delta_minimal import minimal_graph
@@ -96,7 +96,7 @@ def test_free_drop_runs_through_the_singularities(name, form, damping):
     for rtol, allowed in ((1e-6, 1e-6), (1e-9, 1e-9)):
         run = DeltaRobot(p, form=form).simulate(5.0, rtol=rtol, samples=0.002)
         assert run.ok and run.drift.max() < allowed
-    kinds = {passage.kind for passage in run.passages}
+    kinds = {passage.kind for passage in run.singular_postures}
     assert {f"arm {i} is stretched or folded" for i in (1, 2, 3)} <= kinds
     assert "the distal links lie in one plane or are parallel" in kinds
 
@@ -139,7 +139,7 @@ def test_another_number_of_arms_is_a_longer_list(axes):
     p = replace(SETS["fit"], DAMPING=0.0)
     phi = DeltaRobot(p).forward_kinematics((0.3,) * 3).q[:3]
     arms = [delta_arm(f"arm {i + 1}", p, turned(angle), position=phi) for i, angle in enumerate(axes)]
-    compiled = compile_model(tie_arms("robot", arms, torques=[0.1, -0.1, 0.05, 0.0][: len(axes)]))
+    compiled = compile_model(connect_arms("robot", arms, torques=[0.1, -0.1, 0.05, 0.0][: len(axes)]))
     run = compiled.simulate(0.2, rtol=1e-10, parameters={f"motor {i + 1}.torque": 0.0 for i in range(len(axes))})
     total = np.sum([run[f"arm {i + 1}.mechanism.energy"] for i in range(len(axes))], axis=0)
     assert run.ok and np.ptp(total) < 1e-9
@@ -193,7 +193,9 @@ def slider_arm(name: str, rotation: np.ndarray, s: float, distance: float) -> Gr
 
 def test_another_type_of_arm_takes_the_same_robot():
     """Three equal carriages fall freely with everything on them, and rest under their share of the weight."""
-    compiled = compile_model(tie_arms("linear delta", [slider_arm(f"arm {i + 1}", R, 0.0, 0.2) for i, R in enumerate(ROTATIONS)]))
+    compiled = compile_model(
+        connect_arms("linear delta", [slider_arm(f"arm {i + 1}", R, 0.0, 0.2) for i, R in enumerate(ROTATIONS)])
+    )
     run = compiled.simulate(0.3, rtol=1e-10)
     assert np.abs(run["tool"][:, 2] - run["tool"][0, 2] - 0.5 * 9.81 * run.t**2).max() < 1e-8
     weight = -9.81 * (SLIDER["m"] + SLIDER["rod"])

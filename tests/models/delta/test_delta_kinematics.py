@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaKinematics, DeltaParameters
-from screwbond.models.delta.kinematics.formulas import closure, closure_jacobian, compiled
-from screwbond.models.delta.kinematics.refusals import check_arms
+from screwbond.models.delta.kinematics.checks import check_arms
+from screwbond.models.delta.kinematics.closure import closure, closure_jacobian, compiled_formulas
 from screwbond.models.delta.kinematics.workspace import workspace
 from screwbond.models.delta.pictures.workspace_figure import outlines, plot_workspace
 
@@ -79,7 +79,7 @@ def test_newton_step_is_the_papers():
         h, H = values[:6], values[6:].reshape(6, 9)
         assert np.abs(H - closure_jacobian(angles, p)).max() < 1e-15
         step = np.linalg.solve(H[:, UNMEASURED], -h)
-        found = compiled()["newton"](angles[UNMEASURED], angles[::3], p.values())
+        found = compiled_formulas()["newton"](angles[UNMEASURED], angles[::3], p.values())
         assert np.abs(found["next"] - angles[UNMEASURED] - step).max() < 1e-12
         assert np.abs(found["closure"] - h).max() < 1e-15
 

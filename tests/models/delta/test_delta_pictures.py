@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from screwbond.models.delta import DeltaParameters, DeltaRobot
-from screwbond.models.delta.pictures.machine import joints
+from screwbond.models.delta.pictures.robot_solids import joint_positions
 from screwbond.models.delta.pictures.scene import delta_scene
 from screwbond.models.delta.pictures.scene_pictures import film, page, plot_tracking, poster, still, tracking_scene
 from screwbond.models.delta.pictures.touch_figure import plot_touch
@@ -43,13 +43,14 @@ def test_links_keep_their_lengths() -> None:
     robot = DeltaRobot(FIT)
     for w in ((0.0, 0.0, 0.45), (0.1, -0.05, 0.5)):
         q = robot.kinematics.inverse(w)
-        shafts, elbows, wrists = joints(FIT, q)
+        shafts, elbows, wrists = joint_positions(FIT, q)
         np.testing.assert_allclose(np.linalg.norm(elbows - shafts, axis=1), FIT.L1, atol=1e-12)
         np.testing.assert_allclose(np.linalg.norm(wrists - elbows, axis=1), FIT.L2, atol=1e-12)
         np.testing.assert_allclose(wrists.mean(axis=0), w, atol=1e-12)
         np.testing.assert_allclose(np.linalg.norm(wrists - w, axis=1), FIT.L3, atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_plots(tmp_path, tracking: Tracking) -> None:
     pytest.importorskip("matplotlib")
     plan = TouchPlan()
@@ -79,7 +80,7 @@ def test_solids_are_where_the_joints_are(tracking: Tracking) -> None:
     scene = delta_scene(run, cargo=(0.0, 0.3))
     named = {name: [solid for solid in scene.solids if solid.name == name] for name in {solid.name for solid in scene.solids}}
     for k in (0, len(run.t) // 3):
-        shafts, elbows, wrists = joints(FIT, run.q[k])
+        shafts, elbows, wrists = joint_positions(FIT, run.q[k])
         for i in range(3):
             (link,), rods = named[f"link {i + 1}"], named[f"rod {i + 1}"]
             np.testing.assert_allclose(link.poses[k] @ [0.0, 0.0, 0.0, 1.0], [*shafts[i], 1.0], atol=1e-12)
@@ -93,6 +94,7 @@ def test_solids_are_where_the_joints_are(tracking: Tracking) -> None:
     assert block.moves() and np.linalg.det(scene.solids[1].poses[0, :3, :3]) == pytest.approx(1.0)
 
 
+@pytest.mark.thorough
 def test_page(tmp_path, tracking: Tracking) -> None:
     """The robot, its frames and its way to play with; nothing is missing."""
     page(tracking, tmp_path / "page.html", cargo=(0.0, 0.6))
@@ -122,6 +124,7 @@ def test_still_shows_robot_and_block(tmp_path, tracking: Tracking) -> None:
         assert np.mean(np.abs(shots[0] - shots[1]).max(axis=2) > 20) > 0.01
 
 
+@pytest.mark.thorough
 @renders
 def test_poster(tmp_path, tracking: Tracking) -> None:
     poster(tracking, tmp_path / "poster.png", cargo=(0.0, 0.6))

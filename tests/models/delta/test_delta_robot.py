@@ -114,16 +114,16 @@ def test_singular_configurations_are_reported_where_they_are():
     """A symmetric drop: the arms stretch where the tool is lowest; the distal links are parallel where L1 cos y = L3 - L0."""
     p = SETS["fit"]
     run = ROBOTS["fit"].simulate(0.5, rtol=1e-10, samples=0.002)
-    stretched = next(x for x in run.passages if x.kind == "arm 2 is stretched or folded")
+    stretched = next(x for x in run.singular_postures if x.kind == "arm 2 is stretched or folded")
     assert stretched.w[2] == pytest.approx(np.sqrt((p.L1 + p.L2) ** 2 - (p.L0 - p.L3) ** 2), abs=1e-8)
     d = stretched.y[1]
     straight = np.hypot(p.L1 + p.L2 * np.cos(stretched.q[4] - d), p.L2 * np.sin(stretched.q[4] - d))
     assert straight == pytest.approx(p.L1 + p.L2, abs=1e-8)
-    parallel = next(x for x in run.passages if "parallel" in x.kind)
+    parallel = next(x for x in run.singular_postures if "parallel" in x.kind)
     assert parallel.y == pytest.approx([np.arccos((p.L3 - p.L0) / p.L1)] * 3, abs=1e-4)
     assert stretched.time < parallel.time < 0.5
     assert "at 0.23" in str(stretched) and "y = (1.7" in str(stretched)
-    assert ROBOTS["fit"].simulate(0.1).passages == ()
+    assert ROBOTS["fit"].simulate(0.1).singular_postures == ()
 
 
 def test_near_misses_of_the_singularity_of_the_papers_angles():

@@ -105,7 +105,7 @@ def test_a_start_on_the_axis(form, damping, place, speed):
 
 def mode_of(q: np.ndarray) -> str:
     from screwbond.models.delta.kinematics.angles import by_arms
-    from screwbond.models.delta.kinematics.start import assembly_mode
+    from screwbond.models.delta.kinematics.initial_states import assembly_mode
 
     return assembly_mode(by_arms(theta_of, q))
 
@@ -130,7 +130,7 @@ def test_a_swing_through_the_axis(form, speed):
     assert np.abs(run.w - expected[:, :3]).max() < 1e-8
     assert np.abs(run.w[5] - w).max() < 1e-8
     assert np.ptp(run.energy) < 1e-8 and run.drift.max() < 1e-9
-    assert not any("arm 1" in str(passage) for passage in run.passages)
+    assert not any("arm 1" in str(passage) for passage in run.singular_postures)
 
 
 @pytest.mark.parametrize("damping", [1e-3, FIT.DAMPING])
@@ -171,7 +171,7 @@ def test_statics_and_control_on_the_axis():
 
 def test_a_rod_along_its_shaft_is_named():
     """cos(theta3) = 0, where the coordinates end: the elbow moves across the rod, the arm is at its limit to the side."""
-    from screwbond.models.delta.kinematics.whole_robot import DeltaKinematics
+    from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
 
     theta = np.array([0.5, 0.3, np.pi / 2.0])
     e = np.array([0.0, -np.sin(0.5), np.cos(0.5)])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from screwbond.models.cli import main
 from screwbond.models.delta import DeltaParameters, DeltaRobot
-from screwbond.models.delta.studies.soft_touch import BALL, Touch, TouchPlan, design, soft_touch
+from screwbond.models.delta.studies.soft_touch import BALL, SoftTouchRun, TouchPlan, design, soft_touch
 
 from bondgraph import ModelError
 
@@ -18,11 +18,11 @@ PLAN = TouchPlan()
 
 
 @pytest.fixture(scope="module")
-def touch() -> Touch:
+def touch() -> SoftTouchRun:
     return soft_touch(FIT, PLAN)
 
 
-def test_soft_touch_of_the_paper(touch: Touch) -> None:
+def test_soft_touch_of_the_paper(touch: SoftTouchRun) -> None:
     assert touch.run.ok and touch.run.t[-1] == 20.0 and touch.run.statistics.ticks >= 2 * 20_000
     (time,) = touch.contacts
     assert 12.0 <= time <= 12.05
@@ -36,9 +36,9 @@ def test_soft_touch_of_the_paper(touch: Touch) -> None:
     assert len(touch.run.result.events) == 1 and touch.bounces == 0 and touch.slips == ()
 
 
-def test_forces_follow_from_the_task_inertia(touch: Touch) -> None:
+def test_forces_follow_from_the_task_inertia(touch: SoftTouchRun) -> None:
     """Peak = Lambda_xx alpha1 v and hold = Lambda_xx kd v; just before the contact kd balances the joints' damping."""
-    designed, gains = touch.designed, touch.designed.gains
+    designed, gains = touch.design, touch.design.gains
     assert gains.kp0 == 0.25 * gains.kd**2 and gains.alpha0 == 0.25 * gains.alpha1**2
     assert 235.0 < gains.kd < 237.0 and 534.0 < gains.alpha1 < 536.0
     before, _ = touch.run.result.at_event(0, "contact.h'")
@@ -48,7 +48,7 @@ def test_forces_follow_from_the_task_inertia(touch: Touch) -> None:
     assert abs(float(np.interp(2.5, touch.run.t, touch["contact.h"])) - PLAN.near) < 2e-5
 
 
-def test_friction_holds_what_the_finger_gives(touch: Touch) -> None:
+def test_friction_holds_what_the_finger_gives(touch: SoftTouchRun) -> None:
     np.testing.assert_allclose(touch["table.effort"], touch["contact.multiplier"], atol=1e-12)
     assert np.abs(touch["table.effort"]).max() < float(touch["table.limit"])
 
@@ -58,8 +58,8 @@ def test_brick_slips_where_the_gain_is_kept() -> None:
     (contact,), (slip, *_) = kept.contacts, kept.slips
     assert 0.02 < slip - contact < 0.1 and kept.displacement > 1e-4
     # From the contact on, the reference runs away from the finger: Lambda (kd v + kp v t) reaches the limit.
-    rate = float(kept.designed.Lambda[0, 0]) * PLAN.speed
-    expected = (float(kept["table.limit"]) / rate - kept.designed.gains.kd) / kept.designed.gains.kp0
+    rate = float(kept.design.Lambda[0, 0]) * PLAN.speed
+    expected = (float(kept["table.limit"]) / rate - kept.design.gains.kd) / kept.design.gains.kp0
     assert abs(slip - contact - expected) < 5e-3
 
 
@@ -85,11 +85,11 @@ def test_other_robots_places_and_forces(parameters: DeltaParameters, plan: Touch
     found = soft_touch(parameters, plan, t_end=plan.contact + 1.0)
     (time,) = found.contacts
     assert plan.contact < time < plan.contact + 0.05
-    assert abs(found.peak / plan.peak - 1.0) < 0.01 and abs(found.held / plan.hold - 1.0) < 0.01
+    assert abs(found.peak / plan.peak - 1.0) < 0.01 and abs(found.holding_force / plan.hold - 1.0) < 0.01
     assert found.displacement == 0.0
 
 
-def test_hamiltonian_arms_touch_alike(touch: Touch) -> None:
+def test_hamiltonian_arms_touch_alike(touch: SoftTouchRun) -> None:
     other = soft_touch(DeltaRobot(FIT, form="hamiltonian"), PLAN, t_end=12.2)
     np.testing.assert_allclose(other.contacts, touch.contacts, atol=1e-6)
     np.testing.assert_allclose(other.impacts, touch.impacts, rtol=1e-5)

@@ -50,7 +50,7 @@ def test_the_object_is_lost_and_the_run_goes_on(slippery: HandRun) -> None:
     kinds = told(slippery)
     assert [kind for kind, _ in kinds[:3]] == ["slip"] * 3 and ("object lost", "grasp") in kinds
     assert {where for kind, where in kinds if kind == "contact off"} == {"contact 0", "contact 1", "contact 2"}
-    lost = slippery.lost()
+    lost = slippery.time_of_loss()
     assert lost == pytest.approx(6.49310, abs=1e-4)
     arrays = slippery.trajectory
     after = arrays["t"] > lost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from screwbond.models.hand import SCENARIOS, Hand, HandParameters, HandRun, Step, equilibrium, run_hand, study
+from screwbond.models.hand import SCENARIOS, Hand, HandParameters, HandRun, ReferenceStep, equilibrium, run_hand, study
 from screwbond.models.hand.studies.run import turned_by
 from screwbond.models.motion import Motion, pose_motion
 
@@ -67,13 +67,13 @@ def test_order_of_figure_7_and_the_end_of_the_reach(main: HandRun) -> None:
     rise = np.interp([3.0, 5.0, 6.5, 7.5, 9.0], t, z)
     # It rises 33 mm while the reference rises to .1408, and less than 9 mm on its further 9 mm; then it rests.
     assert rise[2] - rise[1] > 0.01 and abs(rise[4] - rise[3]) < 2e-4
-    assert np.all(study(main, 31).stretch[-1] > 0.99)
+    assert np.all(study(main, 31).extension[-1] > 0.99)
     assert arrays["reference"][-1, 6] - z[-1] > 0.014
 
 
 def test_far_is_not_dropped_and_rotate_turns() -> None:
     far = run_hand(SCENARIOS["far"].changed(sample_dt=0.05), progress=False)
-    assert far.trajectory["object"][-1, 6] == pytest.approx(0.1384, abs=5e-5) and far.lost() is None
+    assert far.trajectory["object"][-1, 6] == pytest.approx(0.1384, abs=5e-5) and far.time_of_loss() is None
     assert np.all(far.trajectory["normal"] > 2.0)
     rotate = run_hand(SCENARIOS["rotate"].changed(sample_dt=0.05), progress=False)
     turns = turned_by(rotate.trajectory["object"])
@@ -120,7 +120,7 @@ def test_energy_never_rises_while_the_reference_rests(resting: Compiled) -> None
 
 @pytest.mark.parametrize("changes", [{"fingers": 2}, OBLIQUE, {"object_shape": "egg", "object_size": (0.02, 0.045)}])
 def test_other_hands_start_in_equilibrium_and_hold(changes: dict) -> None:
-    steps = (Step(0.1, 0.8, (0.006, 0.0, 0.0)), Step(0.5, 1.5, (0.0, 0.0, 0.02)))
+    steps = (ReferenceStep(0.1, 0.8, (0.006, 0.0, 0.0)), ReferenceStep(0.5, 1.5, (0.0, 0.0, 0.02)))
     compiled = compile_model(Hand(HandParameters(**changes), steps).graph())
     x, m = compiled.initial()
     assert np.max(np.abs(compiled.program.rates(0.0, x, compiled.parameters(), m))) < 1e-7
@@ -174,7 +174,7 @@ def test_refusals() -> None:
     with pytest.raises(ModelError, match="E480 sample_dt of the scenario, 10 s, is longer than its t_end, 9 s"):
         SCENARIOS["main"].changed(sample_dt=10.0)
     with pytest.raises(ModelError) as caught:
-        run_hand(SCENARIOS["main"].changed(steps=(Step(1.0, 1.0, (0.01, 0.0, 0.0)),)), progress=False)
+        run_hand(SCENARIOS["main"].changed(steps=(ReferenceStep(1.0, 1.0, (0.01, 0.0, 0.0)),)), progress=False)
     assert caught.value.problems[0].code == "E483"
     with pytest.raises(ModelError) as caught:
         jump = np.zeros((2, 2, 3))

@@ -10,9 +10,9 @@ from screwbond.models.hand import (
     SCENARIOS,
     HandParameters,
     HandScenario,
-    Step,
+    ReferenceStep,
     finger_jacobian,
-    finger_place,
+    fingertip_pose,
     friction_margins,
     grasp_matrix,
     hand_jacobian,
@@ -25,7 +25,7 @@ from screwbond.models.hand import (
     reference_motion,
     required_friction,
     spring_deflections,
-    squeezing,
+    squeeze_forces,
     to_json,
 )
 from screwbond.models.hand.grasping.posture import in_last_link, virtual_points_in_object
@@ -67,7 +67,7 @@ def test_postures_are_in_equilibrium(changes) -> None:
     assert np.max(np.abs(moments)) < 1e-13
     assert np.max(np.abs(joint_torques(given, pose))) < 1e-13
     for i, q in enumerate(pose.joints):
-        R, centre = finger_place(given, i, q)
+        R, centre = fingertip_pose(given, i, q)
         assert np.allclose(centre, pose.tip_centres[i], atol=1e-14)
         assert np.arccos(R[2, 2]) == pytest.approx(given.grasp_pitch, rel=1e-9)
     apart = np.linalg.norm(pose.tip_centres - pose.contact_points, axis=1)
@@ -108,12 +108,12 @@ def test_refusals(changes, code: str) -> None:
 
 def test_a_reference_that_jumps_is_refused() -> None:
     with pytest.raises(ModelError, match="E483"):
-        HandScenario("jump", 2.0, (Step(1.0, 1.0, (0.1, 0.0, 0.0)),))
+        HandScenario("jump", 2.0, (ReferenceStep(1.0, 1.0, (0.1, 0.0, 0.0)),))
 
 
 def test_reference_moves_as_its_steps_say() -> None:
     """Pose and twist of the controller's motion are those of smooth steps taken one by one, and the twist is the pose's rate."""
-    steps = (*SCENARIOS["rotate"].steps, Step(1.0, 3.0, (0.01, 0.0, 0.02)))
+    steps = (*SCENARIOS["rotate"].steps, ReferenceStep(1.0, 3.0, (0.01, 0.0, 0.02)))
     parameters = HandParameters(object_quaternion=TURNED, object_position=(0.001, 0.0, 0.09))
     given = SCENARIOS["rotate"].changed(steps=steps, parameters=parameters)
     motion = reference_motion(steps, parameters.object_position, parameters.object_quaternion)
@@ -158,8 +158,8 @@ def test_antipodal_grasp() -> None:
     assert np.linalg.matrix_rank(grasp_matrix(points, normals, model="soft")) == 6
     # The line between the points must lie in both cones: the second point lowered by tan(.2) * .2.
     tilted = points - np.array([[0, 0, 0], [0, 0.2 * np.tan(0.2), 0]])
-    assert squeezing(tilted, normals, 1.1 * np.tan(0.2), edges=64) is not None
-    assert squeezing(tilted, normals, 0.9 * np.tan(0.2), edges=64) is None
+    assert squeeze_forces(tilted, normals, 1.1 * np.tan(0.2), edges=64) is not None
+    assert squeeze_forces(tilted, normals, 0.9 * np.tan(0.2), edges=64) is None
 
 
 def test_three_fingers_in_a_plane() -> None:
@@ -173,7 +173,7 @@ def test_three_fingers_in_a_plane() -> None:
     # G G^T of three points on a circle in the plane z = 0: moments r^2 (3/2, 3/2, 3), forces 3.
     assert np.allclose(G @ G.T, np.diag([1.5 * r * r, 1.5 * r * r, 3.0 * r * r, 3.0, 3.0, 3.0]), atol=1e-15)
     assert internal_forces(G).shape == (9, 3) and np.max(np.abs(G @ internal_forces(G))) < 1e-14
-    forces = squeezing(r * outward, -outward, 0.5)
+    forces = squeeze_forces(r * outward, -outward, 0.5)
     assert forces is not None and np.allclose(forces, -outward, atol=0.3)
     assert np.all(friction_margins(forces, -outward, 0.5) > 0.0)
 
@@ -188,15 +188,15 @@ def test_margins_in_closed_form() -> None:
 def test_jacobians() -> None:
     given, random = HandParameters(), np.random.default_rng(2)
     q, h = np.array(HOME) + 0.2 * random.normal(size=4), 1e-6
-    _, centre = finger_place(given, 1, q)
+    _, centre = fingertip_pose(given, 1, q)
     J = finger_jacobian(given, 1, q, centre)
     for j, e in enumerate(np.eye(4)):
-        (Rp, cp), (Rm, cm) = finger_place(given, 1, q + h * e), finger_place(given, 1, q - h * e)
+        (Rp, cp), (Rm, cm) = fingertip_pose(given, 1, q + h * e), fingertip_pose(given, 1, q - h * e)
         assert np.allclose(J[3:, j], (cp - cm) / (2.0 * h), atol=1e-9)
-        W = (Rp - Rm) / (2.0 * h) @ finger_place(given, 1, q)[0].T
+        W = (Rp - Rm) / (2.0 * h) @ fingertip_pose(given, 1, q)[0].T
         assert np.allclose(J[:3, j], [W[2, 1], W[0, 2], W[1, 0]], atol=1e-9)
     straight = np.array([[0.0, 0.0, 0.0, 0.0]] * 3)
-    tips = np.array([finger_place(given, i, s)[1] for i, s in enumerate(straight)])
+    tips = np.array([fingertip_pose(given, i, s)[1] for i, s in enumerate(straight)])
     found = manipulability(finger_jacobian(given, 0, straight[0], tips[0])[3:])
     # Straight up: joint 1 moves nothing, the others move along e_r alone: .12, .07, .03 m.
     assert np.allclose(found.singular_values, [np.sqrt(0.12**2 + 0.07**2 + 0.03**2), 0.0, 0.0], atol=1e-15)

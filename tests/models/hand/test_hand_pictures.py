@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 from screwbond.models import cli
-from screwbond.models.hand import HandRun, finger_place, study
+from screwbond.models.hand import HandRun, fingertip_pose, study
 from screwbond.models.hand.grasping.grasp import skeleton
 from screwbond.models.hand.pictures.files import figure6
 from screwbond.models.hand.pictures.plots import figure7, grasp_plot
@@ -51,7 +51,7 @@ def test_skeleton_ends_where_the_tips_are(main: HandRun) -> None:
     assert np.allclose(places[:, :, -1], arrays["tips"][:, :, :3, 3], atol=1e-12)
     lengths = np.linalg.norm(np.diff(places, axis=2), axis=3)
     assert np.allclose(lengths, given.link_lengths, atol=1e-12)
-    R, centre = finger_place(given, 1, arrays["joints"][-1, 1])
+    R, centre = fingertip_pose(given, 1, arrays["joints"][-1, 1])
     assert np.allclose(places[-1, 1, -1], centre, atol=1e-12) and np.allclose(arrays["tips"][-1, 1, :3, :3], R, atol=1e-12)
 
 
@@ -72,11 +72,12 @@ def test_study_of_the_grasp(main: HandRun) -> None:
     assert found.net[0] < 1e-9 and np.all(np.diff(found.path2, axis=0) >= 0.0)
     # Equal paths on both bodies: the tips roll.
     assert np.allclose(found.path1[-1], found.path2[-1], rtol=2e-2)
-    assert found.manipulability[:, -1].min() > 0.0 and np.all(found.stretch <= 1.0)
+    assert found.manipulability[:, -1].min() > 0.0 and np.all(found.extension <= 1.0)
     table = found.table()
     assert "friction needed" in table and "margin" not in table and "nan" not in table
 
 
+@pytest.mark.thorough
 def test_study_of_a_lost_object(lost: HandRun, tmp_path) -> None:
     found = study(lost, 91)
     assert np.isnan(found.required[-1]).all() and np.nanmin(found.margin) > -1e-6
@@ -102,7 +103,7 @@ def scene(lost: HandRun) -> Scene:
 def test_movies_of_a_loss_are_slow_there(lost: HandRun, scene: Scene) -> None:
     times = show_times(scene, 180)
     assert np.all(np.diff(times) > 0.0) and times[-1] == shown_until(lost) < 7.0
-    assert np.sum(times > lost.lost() - 0.3) > 50
+    assert np.sum(times > lost.time_of_loss() - 0.3) > 50
 
 
 def test_scene(main: HandRun, lost: HandRun, scene: Scene) -> None:
@@ -117,14 +118,14 @@ def test_scene(main: HandRun, lost: HandRun, scene: Scene) -> None:
         assert np.allclose(solid.poses[:, :3, 3], places[:, i, j]) and np.allclose(end[:, :3], places[:, i, j + 1])
     held = scene.at_times(np.linspace(0.0, 5.0, 6))
     assert np.max(np.abs(sum(force.newtons for force in held.all_forces))) < 0.02
-    told = [happening.label for happening in scene.happenings if not happening.internal]
+    told = [happening.label for happening in scene.event_marks if not happening.internal]
     for start in ("slip, contact 0, at 5.4", "object lost at 6."):
         assert any(text.startswith(start) for text in told)
     # In stills and page: the object amber, tips blue; ghosts only of what is lost, from then on.
     glass = [solid for solid in scene.solids if solid.look is Look.GLASS]
     assert sorted(solid.colour for solid in glass) == sorted([AMBER[0], *[BLUE[0]] * given.fingers])
     (ghostly,) = (solid for solid in glass if solid.ghosts is not None)
-    assert ghostly.words == "the object" and ghostly.ghosts == lost.lost()
+    assert ghostly.words == "the object" and ghostly.ghosts == lost.time_of_loss()
     assert all(solid.ghosts is None for solid in hand_scene(main).solids)
 
 
@@ -134,6 +135,7 @@ def test_poses_along_axes() -> None:
     assert np.allclose(R @ np.swapaxes(R, 1, 2), np.eye(3)) and np.allclose(R[:, :, 2], [(0.0, 0.6, 0.8), (1.0, 0.0, 0.0)])
 
 
+@pytest.mark.thorough
 def test_page(scene: Scene, tmp_path) -> None:
     """All contacts of the hand, their paths and forces; nothing is missing; the frames are named."""
     page(scene, tmp_path / "page.html", seconds=9.0)
@@ -148,6 +150,7 @@ def test_page(scene: Scene, tmp_path) -> None:
     assert {words for _, words in shown["legend"]} == {"contact paths on the tips", "contact paths on the object"}
 
 
+@pytest.mark.thorough
 @renders
 def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> None:
     """Held, the object is where the tips are; lost, it is at least its size above them."""
@@ -162,12 +165,14 @@ def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> Non
     assert np.median(away[:, 0]) < np.median(held[:, 0]) - 20
 
 
+@pytest.mark.thorough
 @renders
 def test_movie(scene: Scene, tmp_path) -> None:
     written = movie(scene, tmp_path / "movie.mp4", seconds=0.25, size=(160, 120))
     assert written.stat().st_size > 1000 and [path.name for path in tmp_path.iterdir()] == [written.name]
 
 
+@pytest.mark.thorough
 @renders
 def test_figure_6_shows_the_object_twice(main: HandRun, tmp_path) -> None:
     figure6(main, tmp_path / "figure6.png", size=(660, 372))
@@ -175,6 +180,7 @@ def test_figure_6_shows_the_object_twice(main: HandRun, tmp_path) -> None:
     assert np.sum(columns < 370) > 150 and np.sum(columns > 370) > 300
 
 
+@pytest.mark.thorough
 def test_command(tmp_path, capsys) -> None:
     scenario = tmp_path / "short.json"
     scenario.write_text(

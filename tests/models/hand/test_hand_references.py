@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from screwbond.models.hand import HandParameters, initial_posture, stretch
+from screwbond.models.hand import HandParameters, finger_extension, initial_posture
 
 from tests.models.hand.hand_independent import MOTIONS, Hand, Numbers, main_motion, rotation_vector, turned
 
@@ -65,7 +65,7 @@ def test_power_is_balanced_in_a_random_state() -> None:
 def test_other_motions() -> None:
     _, far = Hand().run("far", np.array([0.0, 12.0]), rtol=1e-8)
     assert far[-1, -20] == pytest.approx(0.1384, abs=5e-5)
-    reach = stretch(HandParameters(), far[:, :12].reshape(2, 3, 4))
+    reach = finger_extension(HandParameters(), far[:, :12].reshape(2, 3, 4))
     assert np.all(reach[0] < 0.8) and np.all(reach[1] > 0.9995) and np.all(reach <= 1.0)
     _, turned_ball = Hand().run("rotate", np.array([0.0, 2.5, 6.0]), rtol=1e-8)
     assert rotation_vector(turned(turned_ball[1, -26:-22]))[2] == pytest.approx(0.25, abs=5e-3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import cumulative_trapezoid, solve_ivp
-from screwbond.models.impact import MaxwellImpact, SpringImpact, alike
+from screwbond.models.impact import MaxwellImpact, SpringImpact, equivalent_laws
 
 from bondgraph import ModelError
 
@@ -15,8 +15,8 @@ LAWS = ("viscoelastic", "virtual spring", "Maxwell")
 @pytest.mark.parametrize("e", [0.1, 0.6, 0.95])
 @pytest.mark.parametrize("law", LAWS)
 def test_what_is_alike(law: str, e: float) -> None:
-    impact = alike(0.1754, 0.6662, 10.4e-3, e)[law]
-    course = impact.course(4000)
+    impact = equivalent_laws(0.1754, 0.6662, 10.4e-3, e)[law]
+    course = impact.history(4000)
     assert impact.restitution == pytest.approx(e, rel=1e-12)
     assert impact.duration == pytest.approx(10.4e-3, rel=1e-12) == pytest.approx(course.t[-1], rel=1e-12)
     assert impact.impulse == pytest.approx(0.6662, rel=1e-12)
@@ -30,8 +30,8 @@ def test_what_is_alike(law: str, e: float) -> None:
 @pytest.mark.parametrize("law", LAWS)
 def test_newton_and_the_account_of_the_energy(law: str) -> None:
     """m u' = -f and s' = u by quadrature; what the force takes from the mass is stored or dissipated."""
-    impact = alike(0.2, 0.5, 8e-3, 0.3)[law]
-    course = impact.course(40000)
+    impact = equivalent_laws(0.2, 0.5, 8e-3, 0.3)[law]
+    course = impact.history(40000)
     assert impact.m * (impact.v0 - course.rate) == pytest.approx(
         cumulative_trapezoid(course.force, course.t, initial=0.0), abs=1e-7
     )
@@ -55,7 +55,7 @@ def test_maxwell_by_integration() -> None:
 
     gone.terminal, gone.direction = True, -1.0
     run = solve_ivp(rates, (0.0, 1.0), [0.0, 0.5, 0.0, 0.0], "DOP853", rtol=1e-11, atol=1e-13, events=gone, dense_output=True)
-    course = impact.course(500)
+    course = impact.history(500)
     s, u, f, lost = run.sol(course.t)
     assert run.t_events[0][0] == pytest.approx(impact.duration, rel=1e-9)
     for mine, theirs in ((course.compression, s), (course.rate, u), (course.force, f), (course.dissipated, lost)):
@@ -63,21 +63,21 @@ def test_maxwell_by_integration() -> None:
 
 
 def test_only_the_viscoelastic_restitution_depends_on_the_speed() -> None:
-    slow, fast = (alike(0.1, 0.4, 0.01, 0.3)[law] for law in ("viscoelastic", "Maxwell"))
+    slow, fast = (equivalent_laws(0.1, 0.4, 0.01, 0.3)[law] for law in ("viscoelastic", "Maxwell"))
     assert type(slow)(slow.k, slow.c, slow.m, 0.4).restitution < 0.5 * slow.restitution
     assert type(fast)(fast.k, fast.c, fast.m, 0.4).restitution == pytest.approx(fast.restitution, rel=1e-13)
 
 
 def test_peaks_in_and_out_of_phase() -> None:
     """Of the spring they are at one time; of the other two the force comes first."""
-    for law, impact in alike(0.2, 0.5, 8e-3, 0.3).items():
-        course = impact.course(4000)
+    for law, impact in equivalent_laws(0.2, 0.5, 8e-3, 0.3).items():
+        course = impact.history(4000)
         ahead = course.t[np.argmax(course.compression)] - course.t[np.argmax(course.force)]
         assert ahead == 0.0 if law == "virtual spring" else ahead > 1e-4
 
 
 def test_an_inelastic_spring_keeps_its_compression() -> None:
-    course = SpringImpact(1e4, 0.0, 1.0, 1.0).course()
+    course = SpringImpact(1e4, 0.0, 1.0, 1.0).history()
     assert course.rate[-1] == 0.0 and course.dissipated[-1] == 0.5 and course.kinetic[-1] == 0.0
     assert course.compression[-1] == pytest.approx(0.01)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from screwbond.models.chains import BodyInertia, Chain, Link, body_twists, chain_graph, link_pose, mass_matrix
-from screwbond.models.impact import KINDS, default_striker, effective_mass, graph_effective_mass, inverse_inertia, over_poses
+from screwbond.models.impact import KINDS, default_striker, effective_mass, graph_effective_mass, inverse_inertia, study_poses
 from screwbond.models.impact.mobility import locked_ratio, striking_point
 from screwbond.models.impact.variants import MAKERS
 
@@ -213,14 +213,14 @@ def test_an_elastic_impact_loses_nothing() -> None:
 @pytest.mark.parametrize("name", ["own", "panda"])
 def test_projection_is_never_below_momentum(name: str) -> None:
     chain, _, point, _ = arm(name)
-    study = over_poses(chain, point, SKEW, count=60, seed=3)
+    study = study_poses(chain, point, SKEW, count=60, seed=3)
     assert study.theorem and study.shares()["projection >= momentum"] == 1.0
     assert study.q.shape == (60, 7) and all(masses.shape == (60,) for masses in study.masses.values())
 
 
 def test_the_order_of_the_paper_holds_in_some_poses_and_fails_in_others() -> None:
     chain, _, point, _ = arm("panda")
-    study = over_poses(chain, point, Z, count=150)
+    study = study_poses(chain, point, Z, count=150)
     assert 0.3 < study.shares()["projection > composite > momentum"] < 0.8
     worst = int(np.argmin(study.masses["projection"] / study.masses["composite"]))
     again = [effective_mass(chain, study.q[worst], point, Z, kind=kind) for kind in ("projection", "composite")]
@@ -289,4 +289,4 @@ def test_graphs_refuse_speeds_and_restitutions_that_cannot_be() -> None:
 @pytest.mark.parametrize("given", [{"count": 0}, {"count": -1}, {"count": 2.5}, {"seed": -1}, {"seed": 0.5}], ids=repr)
 def test_a_study_over_poses_needs_whole_numbers(given: dict[str, Any]) -> None:
     with pytest.raises(ModelError, match=rf"E540 the {next(iter(given))} of configurations is"):
-        over_poses(default_striker().chain, **given)
+        study_poses(default_striker().chain, **given)

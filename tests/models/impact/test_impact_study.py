@@ -14,18 +14,18 @@ import pytest
 from screwbond.models.chains import BodyInertia, Chain, Link, link_pose
 from screwbond.models.cli import main
 from screwbond.models.impact import (
+    ImpactRun,
     ImpactStudy,
     MaxwellImpact,
-    Measured,
+    MeasuredImpact,
     SpringImpact,
-    Strike,
     Striker,
     ViscoelasticImpact,
-    alike,
     default_striker,
     effective_mass,
+    equivalent_laws,
     seven_joint_arm,
-    strike,
+    simulate_impact,
     striker_from_urdf,
     study_impact,
 )
@@ -33,7 +33,7 @@ from screwbond.models.impact.arm_scene import strike_scene
 from screwbond.models.impact.command import TASK
 from screwbond.models.impact.figures import FIGURES
 from screwbond.models.pictures.shapes.meshes import Mesh
-from screwbond.models.urdf import Skin
+from screwbond.models.urdf import LinkVisual
 
 from bondgraph import ModelError
 from screws.joints import free, revolute
@@ -44,11 +44,11 @@ LAWS = ("viscoelastic", "virtual spring", "Maxwell")
 
 
 @cache
-def slow(law: str, name: str = "own") -> Strike:
+def slow(law: str, name: str = "own") -> ImpactRun:
     """A strike of 2 ms at 1 cm/s, during which the arm stands almost still."""
     striker = default_striker() if name == "own" else Striker(panda(), Q, FLANGE, (0.0, 0.0, -1.0))
     mass = effective_mass(*striker.arguments, kind="momentum")
-    return strike(striker, alike(0.01, mass * 0.01 * 1.3, 2e-3, 0.3)[law], samples=800)
+    return simulate_impact(striker, equivalent_laws(0.01, mass * 0.01 * 1.3, 2e-3, 0.3)[law], samples=800)
 
 
 @pytest.mark.parametrize("name", ["own", "panda"])
@@ -62,7 +62,7 @@ def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: 
     assert found.duration == pytest.approx(2e-3, rel=2e-3)
     assert found.impulse == pytest.approx(found.law.impulse, rel=1e-3)
     t, force = found.force
-    single = found.law.course(4000)
+    single = found.law.history(4000)
     assert force == pytest.approx(np.interp(t, single.t, single.force), abs=4e-3 * single.force.max())
 
 
@@ -71,7 +71,7 @@ def test_a_free_body_strikes_exactly_like_a_mass() -> None:
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     striker = Striker(body, np.zeros(6), normal=(0.0, 0.0, 1.0))
     law = ViscoelasticImpact(1e5, 1e6, 2.0, 0.1)
-    found = strike(striker, law)
+    found = simulate_impact(striker, law)
     assert found.law == law
     assert found.restitution == pytest.approx(law.restitution, rel=1e-7)
     assert found.impulse == pytest.approx(law.impulse, rel=1e-7)
@@ -82,7 +82,7 @@ def test_the_wall_may_stand_anywhere() -> None:
     """The normal is that of the link, whatever its direction in the world; tangentially nothing acts."""
     arm = default_striker()
     striker = replace(arm, normal=(0.6, 0.0, -0.8), point=(0.0, 0.02, 0.0))
-    found = strike(striker, ViscoelasticImpact(1e6, 2e8, 1.0, 0.01))
+    found = simulate_impact(striker, ViscoelasticImpact(1e6, 2e8, 1.0, 0.01))
     assert found.restitution == pytest.approx(found.law.restitution, rel=3e-3)
     assert found.impulse == pytest.approx(found.law.impulse, rel=2e-3)
 
@@ -92,7 +92,7 @@ def test_a_strike_in_millimetres_and_grams() -> None:
     links = tuple(in_small_units(link) for link in arm.chain.links)
     small = replace(arm, chain=Chain("small", links), point=1e3 * np.array(arm.point))
     one, other = ViscoelasticImpact(8e5, 4e7, 1.0, 0.1), ViscoelasticImpact(8e8, 4e7, 1e3, 100.0)
-    metres, millimetres = strike(arm, one), strike(small, other)
+    metres, millimetres = simulate_impact(arm, one), simulate_impact(small, other)
     assert millimetres.restitution == pytest.approx(metres.restitution, rel=1e-7)
     assert millimetres.duration == pytest.approx(metres.duration, rel=1e-7)
     assert millimetres.impulse == pytest.approx(1e6 * metres.impulse, rel=1e-7)
@@ -101,17 +101,17 @@ def test_a_strike_in_millimetres_and_grams() -> None:
 def test_strikes_that_cannot_be() -> None:
     arm = default_striker()
     with pytest.raises(ModelError, match="E544"):
-        strike(arm, SpringImpact(1e5, 0.0, 1.0, 0.1))
+        simulate_impact(arm, SpringImpact(1e5, 0.0, 1.0, 0.1))
     with pytest.raises(ModelError, match="E544"):
-        strike(arm, "hard")  # type: ignore[arg-type]
+        simulate_impact(arm, "hard")  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="never leaves"):
-        strike(arm, MaxwellImpact(1e6, 1200.0, 1.0, 0.1))
+        simulate_impact(arm, MaxwellImpact(1e6, 1200.0, 1.0, 0.1))
     with pytest.raises(ModelError, match=r"E542 .* all six directions"):
-        strike(replace(arm, q=np.zeros(7)), ViscoelasticImpact(1e5, 1e6, 1.0, 0.1))
+        simulate_impact(replace(arm, q=np.zeros(7)), ViscoelasticImpact(1e5, 1e6, 1.0, 0.1))
     body = BodyInertia(1.0, (0.1, 0.1, 0.1), (0.5, 0.0, 0.0))
     crank = Chain("crank", (Link("arm", revolute((0.0, 0.0, 1.0)), body),))
     with pytest.raises(ModelError, match="E542"):
-        strike(Striker(crank, [0.0], (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), ViscoelasticImpact(1e5, 1e6, 1.0, 0.1))
+        simulate_impact(Striker(crank, [0.0], (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), ViscoelasticImpact(1e5, 1e6, 1.0, 0.1))
 
 
 # --- study, figures, command -----------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def test_strikes_that_cannot_be() -> None:
 
 @cache
 def studied() -> ImpactStudy:
-    return study_impact(Measured(poses=20))
+    return study_impact(MeasuredImpact(poses=20))
 
 
 def test_the_study_of_the_paper() -> None:
@@ -129,7 +129,7 @@ def test_the_study_of_the_paper() -> None:
     assert (law.k, law.c, law.m) == pytest.approx((8.07e5, 4.60e7, 3.453), rel=5e-4)
     assert found.disagreement < 1e-12 and found.order.theorem
     summary = found.summary()
-    assert summary["strikes"]["viscoelastic"]["restitution"] == pytest.approx(0.1, rel=0.1)
+    assert summary["impacts"]["viscoelastic"]["restitution"] == pytest.approx(0.1, rel=0.1)
     assert summary["impulse_at_end_of_compression"]["composite"] == pytest.approx(0.1754 * found.masses["composite"])
     json.dumps(summary)
 
@@ -145,7 +145,7 @@ def test_the_scene_of_a_strike() -> None:
     """The rods end where the point is, the wall stands there, and the force is on it."""
     found = slow("viscoelastic", "own")
     scene = strike_scene(default_striker(), found)
-    where = default_striker().where
+    where = default_striker().striking_point
     names = [solid.name for solid in scene.solids]
     assert names[-1] == "wall" and names.index("link 7") < names.index("base")
     last = scene.solids[names.index("link 7")]
@@ -163,22 +163,22 @@ def test_an_arm_with_skins_is_drawn_with_them() -> None:
     )
     arm = default_striker()
     found = slow("viscoelastic", "own")
-    scene = strike_scene(replace(arm, skins=(Skin("link 3", lid, "#123456"), Skin("link 3", lid))), found)
+    scene = strike_scene(replace(arm, visuals=(LinkVisual("link 3", lid, "#123456"), LinkVisual("link 3", lid))), found)
     assert [solid.name for solid in scene.solids] == ["link 3", "point", "wall"]
     link, ball, _ = scene.solids
     q = np.asarray(found.result["arm.mechanism.q"])
     assert link.colour == "#123456" and len(link.shape.points) == 6
     assert np.allclose(link.poses[-1], np.asarray(link_pose(arm.chain, 2, q[-1]), dtype=float), rtol=0, atol=1e-14)
     centre = ball.poses[0] @ [*ball.shape.points.mean(axis=0), 1.0]
-    assert np.allclose(centre[:3], arm.where.frame[:3, 3], rtol=0, atol=1e-3)
+    assert np.allclose(centre[:3], arm.striking_point.frame[:3, 3], rtol=0, atol=1e-3)
 
 
 def test_a_striker_has_the_meshes_of_its_file(tmp_path: Path) -> None:
     pytest.importorskip("yourdfpy")
     source = Path(__file__).parents[1] / "data" / "urdf" / "two_links.urdf"
     robot = striker_from_urdf(source)
-    assert {skin.link for skin in robot.skins} == {"stand", "upper", "fore"}
-    assert not striker_from_urdf(source, meshes=False).skins
+    assert {skin.link for skin in robot.visuals} == {"stand", "upper", "fore"}
+    assert not striker_from_urdf(source, meshes=False).visuals
     lacking = tmp_path / "lacking.urdf"
     lacking.write_text(re.sub(r"<(box|cylinder|sphere) [^>]*>", '<mesh filename="nowhere.stl"/>', source.read_text(), count=1))
     with pytest.raises(ModelError, match=r"E527 .*nowhere.stl[^$]*--meshes none"):

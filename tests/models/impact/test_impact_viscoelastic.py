@@ -75,7 +75,7 @@ def test_course_against_integration(w0: float) -> None:
     t, x, solution = integrated(impact)
     assert impact.duration == pytest.approx(t, rel=1e-9)
     assert impact.restitution == pytest.approx(-x[1] / impact.v0, rel=1e-9)
-    course = impact.course(200)
+    course = impact.history(200)
     s, u, lost = solution(course.t)
     assert np.abs(s - course.compression).max() < 1e-8 * impact.largest_compression
     assert np.abs(u - course.rate).max() < 1e-8 * impact.v0
@@ -87,7 +87,7 @@ def test_course_against_integration(w0: float) -> None:
 @pytest.mark.parametrize("w0", [1e-4, 0.3, 3.0, 300.0])
 def test_energy_account_20_closes_along_the_solution(w0: float) -> None:
     impact = ViscoelasticImpact(1.0, w0, 1.0, 1.0)
-    course = impact.course()
+    course = impact.history()
     total = course.kinetic + course.stored + course.dissipated
     assert np.abs(total / 0.5 - 1.0).max() < 1e-12
     assert course.stored == pytest.approx(0.5 * course.compression**2, abs=1e-13)
@@ -98,7 +98,7 @@ def test_energy_account_20_closes_along_the_solution(w0: float) -> None:
 @pytest.mark.parametrize("w0", [1e-3, 0.5, 5.0, 1e3])
 def test_peak_force_comes_before_the_largest_compression(w0: float) -> None:
     impact = ViscoelasticImpact(1.0, w0, 1.0, 1.0)
-    course = impact.course(20000)
+    course = impact.history(20000)
     at = int(np.argmax(course.force))
     assert course.force[at] <= impact.peak_force * (1.0 + 1e-12)
     assert course.force[at] == pytest.approx(impact.peak_force, rel=1e-5)
@@ -111,7 +111,7 @@ def test_the_invariant_line_is_never_reached() -> None:
     """s' = -k/c: no impact leaves as fast, however fast it came."""
     for speed in (0.1, 1.0, 10.0, 30.0):
         impact = ViscoelasticImpact(1.0, 1.0, 1.0, speed)
-        assert impact.course().rate.min() > -impact.invariant_speed
+        assert impact.history().rate.min() > -impact.invariant_speed
 
 
 def test_small_damping_is_a_half_sine() -> None:

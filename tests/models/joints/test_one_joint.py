@@ -30,7 +30,7 @@ def test_closures_vanish_on_the_joints_motions_and_rows_are_their_derivatives(ki
         assert np.allclose(np.ravel(KINDS[kind].coordinates(H, *own)) if joint.freedoms else [], q, atol=1e-13)
     step = 1e-6
     rates = [(closed_pose(joint, q + step * e) - closed_pose(joint, q - step * e)) / (2 * step) for e in np.eye(joint.freedoms)]
-    motions = np.array([poses.unhat(rate @ poses.inverse(H)) for rate in rates]).reshape(-1, 6).T
+    motions = np.array([poses.vee(rate @ poses.inverse(H)) for rate in rates]).reshape(-1, 6).T
     F = np.atleast_2d(KINDS[kind].free(H, *own))
     if kind in ("free", "spherical"):
         assert np.array_equal(F, np.eye(6)[: len(F)])

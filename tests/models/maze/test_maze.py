@@ -9,7 +9,16 @@ from functools import cache
 
 import numpy as np
 import pytest
-from screwbond.models.maze import MazeParameters, analyse, closed_poles, margins, maze_graph, robustness, root_locus, run_maze
+from screwbond.models.maze import (
+    MazeParameters,
+    analyse,
+    closed_loop_poles,
+    margins,
+    maze_graph,
+    robustness,
+    root_locus,
+    run_maze,
+)
 
 from bondgraph import compile_model
 from bondgraph.analysis import TransferFunction
@@ -46,7 +55,7 @@ def at_the_end(done, name):
 
 
 def test_all_eight_events_are_those_of_an_independent_simulation():
-    assert run().result.ok and run().finished and list(MAZE.states) == STATES
+    assert run().result.ok and run().reached_centre and list(MAZE.states) == STATES
     times = [event.time for event in run().events]
     assert len(times) == 8 and times == [event.time for event in run().result.events]
     assert np.abs(np.array(times) - [leg.end for leg in legs()]).max() < 1e-9
@@ -88,7 +97,7 @@ def test_after_a_landing_both_constraints_decay_as_they_must():
 def test_the_first_fall_is_known():
     event, g = run().events[0], 9.81
     assert event.time == pytest.approx(math.sqrt(2.0 * MAZE.height / g), abs=1e-13)
-    happened = run().happened()[0]
+    happened = run().event_table()[0]
     assert (happened["from"], happened["to"]) == ("falling", "ring 1")
     assert happened["velocity"] == pytest.approx([0.0, -g * event.time]) and happened["ball_in_maze"] == pytest.approx([0.0, 4.1])
     # h'' = -10 h' with h' = 2 (r + b) v: the force takes the weight and 10 v m
@@ -97,7 +106,7 @@ def test_the_first_fall_is_known():
 
 
 def test_the_ball_falls_where_the_gates_are_in_the_maze():
-    for happened, gate in zip(run().happened()[1::2], MAZE.gates, strict=True):
+    for happened, gate in zip(run().event_table()[1::2], MAZE.gates, strict=True):
         x, y = happened["ball_in_maze"]
         assert math.atan2(y, x) == pytest.approx(0.5 * math.pi - gate, abs=1e-9)
     assert run()["motor.effort"][-1] == 0.0 and run().states[-1] == "centre"
@@ -138,7 +147,7 @@ def test_closed_loop_poles_are_the_roots_of_its_polynomial(i):
     a[4, [1, 4]] = (by_hand.Z1 - by_hand.P1) * R, -by_hand.P1
     a[5, [0, 5]] = by_hand.Z2 - by_hand.P2, -by_hand.P2
     wanted = np.sort_complex(np.linalg.eigvals(a))
-    found = closed_poles(MAZE, i)
+    found = closed_loop_poles(MAZE, i)
     assert wanted.real.max() == pytest.approx([-0.096921, -0.065905, -0.056808, -0.052365][i - 1], abs=5e-7)
     others = np.array([found[np.argmin(np.abs(found - pole))] for pole in wanted])
     assert np.allclose(others, wanted, rtol=1e-7)
@@ -153,7 +162,7 @@ def test_margins_are_where_poles_cross(i):
         margin = getattr(found, name)
 
         def rightmost(factor, which=which):
-            return closed_poles(
+            return closed_loop_poles(
                 MAZE, i, *(k * (factor if own else 1.0) for k, own in zip((MAZE.k1, MAZE.k2), which, strict=True))
             )[-1]
 
@@ -177,7 +186,7 @@ def test_phase_margin_of_a_loop_that_is_known():
 
 def test_root_loci_begin_at_the_poles_and_end_at_the_zeros():
     ends = root_locus(MAZE, 1, np.array([0.0, 1.0, 1e7]), 2)
-    assert np.allclose(np.sort_complex(ends[1]), np.sort_complex(closed_poles(MAZE, 1)), atol=1e-6)
+    assert np.allclose(np.sort_complex(ends[1]), np.sort_complex(closed_loop_poles(MAZE, 1)), atol=1e-6)
     for zero in (-0.7000019, 0.7000019, -0.05):
         assert np.abs(ends[2] - zero).min() < 1e-3
     assert analyse(MazeParameters(k1=0.1), 1).hold is None
@@ -188,13 +197,13 @@ def test_root_loci_begin_at_the_poles_and_end_at_the_zeros():
 
 def test_map_of_gains_agrees_with_runs_and_poles():
     found = robustness(MAZE, [0.1, 0.32, 0.5], [0.01, 0.04, 0.3])
-    assert found.rightmost.shape == (3, 3, 4) and found.finished[1, 1] and found.passed[1, 1] == 8
+    assert found.rightmost.shape == (3, 3, 4) and found.reached_centre[1, 1] and found.passed[1, 1] == 8
     assert found.end[1, 1] == pytest.approx(legs()[-1].end, abs=1e-7)
     assert found.worst[1, 1] == pytest.approx(-0.052365, abs=5e-7)
-    assert not found.finished[0].any() and np.all(found.worst[0] > 0.0) and np.all(found.passed[0] < 8)
+    assert not found.reached_centre[0].any() and np.all(found.worst[0] > 0.0) and np.all(found.passed[0] < 8)
     # slow and stable: not in 45 s, but later
-    assert found.worst[2, 0] < 0.0 and not found.finished[2, 0]
-    assert robustness(MAZE, [0.5], [0.02], t_end=250.0).finished[0, 0]
+    assert found.worst[2, 0] < 0.0 and not found.reached_centre[2, 0]
+    assert robustness(MAZE, [0.5], [0.02], t_end=250.0).reached_centre[0, 0]
 
 
 # --- other mazes -----------------------------------------------------------------------------------------------------
@@ -220,7 +229,7 @@ def in_units(metre, kilogram):
 @pytest.mark.parametrize(("metre", "kilogram"), [(1e3, 1e3), (1e3, 1e-3), (1e-3, 1e6)])
 def test_nothing_depends_on_units(metre, kilogram):
     other = run_maze(in_units(metre, kilogram), samples=1.0)
-    assert other.finished
+    assert other.reached_centre
     assert [event.time for event in other.events] == pytest.approx([event.time for event in run().events], abs=1e-9)
     a, b = analyse(in_units(metre, kilogram), 3), analyse(MAZE, 3)
     assert a.closed[-1].real == pytest.approx(b.closed[-1].real, rel=1e-7)
@@ -233,8 +242,8 @@ def test_nothing_depends_on_units(metre, kilogram):
 def test_any_count_of_rings(radii, gates):
     maze = MazeParameters(radii=radii, gates=gates, begin=1.0)
     done = ended(maze, t_end=120.0, samples=0.1)
-    assert done.finished and len(done.events) == 2 * len(radii) and list(maze.states)[-1] == "centre"
-    for happened, gate in zip(done.happened()[1::2], gates, strict=True):
+    assert done.reached_centre and len(done.events) == 2 * len(radii) and list(maze.states)[-1] == "centre"
+    for happened, gate in zip(done.event_table()[1::2], gates, strict=True):
         x, y = happened["ball_in_maze"]
         assert math.atan2(y, x) == pytest.approx(0.5 * math.pi - gate, abs=1e-8)
     assert np.all(np.diff([event.time for event in done.events]) > 0.0)
@@ -252,12 +261,12 @@ def test_a_maze_in_the_mirror_goes_the_other_way():
 
 def test_a_ball_that_rolls_off_ends_the_run_and_is_told():
     lost = ended(gains=(0.0, 0.0), maze=MazeParameters(aside=0.2), t_end=20.0)
-    assert not lost.result.ok and not lost.finished and "the ball leaves ring 1" in str(lost.result.failure)
+    assert not lost.result.ok and not lost.reached_centre and "the ball leaves ring 1" in str(lost.result.failure)
     # where it leaves, the ring neither pushes nor pulls
     assert abs(at_the_end(lost, "normal.multiplier")) < 1e-12 and lost.force[-1] > 0.0
     assert at_the_end(lost, "q.ball")[0] > 2.0 and [event.kind for event in lost.events] == ["lands on ring 1"]
     weak = ended(MazeParameters(k1=0.2))
-    assert not weak.finished and [note.split(":")[0] for note in weak.notes] == [
+    assert not weak.reached_centre and [note.split(":")[0] for note in weak.notes] == [
         f"with k1 = 0.2 and k2 = 0.04 the ball does not stay on ring {i}" for i in (2, 3, 4)
     ]
     assert run().notes == [] and ended(gains=(0.2, 0.04)).notes == weak.notes
@@ -275,7 +284,7 @@ def test_without_a_motor_the_ball_leaves_where_energy_says():
 def test_a_gate_may_come_from_either_side():
     """A maze begins to turn the other way, since its zero is unstable: a gate that is nearly a turn away comes from behind."""
     back = ended(MazeParameters(radii=(4.0, 3.0), gates=(6.2, 5.8)), t_end=60.0)
-    first = back.happened()[1]
+    first = back.event_table()[1]
     x, y = first["ball"]
     assert first["kind"] == "falls through gate 1"
     assert first["maze"] + math.atan2(x, y) == pytest.approx(6.2 - 2.0 * math.pi, abs=1e-9)
@@ -284,7 +293,7 @@ def test_a_gate_may_come_from_either_side():
 def test_a_gate_that_has_passed_while_the_ball_fell_comes_again():
     """In the air the first loop throws the maze round; at the landing the gate has gone by, and the ball is beside it."""
     fast = ended(MazeParameters(aside=2.9), t_end=2.0)
-    (landing,) = fast.happened()
+    (landing,) = fast.event_table()
     x, y = landing["ball"]
     assert 0.0 < landing["maze"] + math.atan2(x, y) - MAZE.gates[0] < 1.0
     assert [event.kind for event in fast.events] == ["lands on ring 1"]
@@ -292,7 +301,7 @@ def test_a_gate_that_has_passed_while_the_ball_fell_comes_again():
 
 def test_beyond_the_centre_the_model_ends():
     late = ended(t_end=60.0)
-    assert late.finished and "meets the inner side of ring 4" in str(late.result.failure)
+    assert late.reached_centre and "meets the inner side of ring 4" in str(late.result.failure)
     x, y = at_the_end(late, "q.ball")
     assert math.hypot(x, y) == pytest.approx(MAZE.radii[-1] - MAZE.ball_radius, abs=1e-9) and y < 0.0
 

@@ -120,13 +120,13 @@ def test_the_scene_is_the_run():
     (trail,) = scene.paths
     assert scene.solids[trail.on] is maze
     assert np.allclose((maze.poses[k, :3, :3] @ trail.points[k])[:2], run()["q.ball"][k])
-    assert [happening.label.split(" at ")[0] for happening in scene.happenings] == [event.kind for event in run().events]
+    assert [happening.label.split(" at ")[0] for happening in scene.event_marks] == [event.kind for event in run().events]
     # the rings' outer sides are what the ball rolls on
     mesh = maze_mesh(MAZE)
     flat = mesh.points[np.abs(mesh.points[:, 2]) < 1e-9]
     for radius in MAZE.radii:
         assert np.abs(np.hypot(*flat[:, :2].T) - radius).min() < 1e-9
-    assert all(0.0 < start < end <= 45.0 for start, end in scene.slow) and len(scene.slow) == 4
+    assert all(0.0 < start < end <= 45.0 for start, end in scene.slow_motion) and len(scene.slow_motion) == 4
 
 
 def test_figures(tmp_path):
@@ -147,7 +147,7 @@ def test_figures_of_other_mazes(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
         short = run_maze(small, t_end=0.05)
-    assert short.events == () and not short.finished and short.happened() == [] and short.summary()["events"] == {}
+    assert short.events == () and not short.reached_centre and short.event_table() == [] and short.summary()["events"] == {}
     for draw, given in ((figure5, small), (figure9, small), (figure10, short), (figure11, short), (path_figure, short)):
         draw(given, tmp_path / "figure.png", dpi=40)
 

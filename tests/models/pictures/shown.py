@@ -18,7 +18,7 @@ from screwbond.models.pictures import Scene, scene_of
 
 from bondgraph import Graph, simulate
 from bondgraph.run.results.result import Result
-from bondgraph.stepping.free_bodies import pile
+from bondgraph.stepping.free_bodies import free_body_stepper
 from examples.delta_pick_and_place import PICK, PLACE
 from examples.dexterous_hand import UP_AND_ASIDE
 from examples.parallel_gripper import runs
@@ -67,8 +67,8 @@ def table() -> Result:
 
 def heap() -> Result:
     """Boxes that fall, in steps: bodies without bonds between them."""
-    graph = collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes(6)], friction=0.5, most=128)
-    return pile(graph).simulate(1.0, step=0.01)
+    graph = collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes(6)], friction=0.5, max_contacts=128)
+    return free_body_stepper(graph).simulate(1.0, step=0.01)
 
 
 def gripper() -> Result:

@@ -12,9 +12,9 @@ from screwbond.models.chains import Chain, Link, chain_graph, link_pose
 from screwbond.models.chains.inertias import cylinder_inertia
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import Look, scene_of
-from screwbond.models.pictures.parts import Coil
-from screwbond.models.pictures.shapes.coils import helix, stretched
-from screwbond.models.pictures.shapes.looks import box_of_inertia, visual_mesh
+from screwbond.models.pictures.parts import SpringDrawing
+from screwbond.models.pictures.shapes.tubes import helix, stretch_poses
+from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, visual_mesh
 
 from bondgraph import Block, Graph, Op, StateSpec, compile_model
 from screws.joints import fixed, prismatic, revolute
@@ -55,7 +55,7 @@ def test_an_arm_that_touches_a_table() -> None:
     for k, name in enumerate(("link 1", "link 2", "link 3", "tip")):
         expected = [np.asarray(link_pose(chain, k, row), dtype=float) for row in q]
         np.testing.assert_allclose(solids[f"arm.{name}"].poses, expected, atol=1e-12)
-    (touch,) = scene.touches
+    (touch,) = scene.contacts
     assert [scene.solids[i].name for i in touch.solids] == ["table", "arm.tip"]
     assert touch.intervals and touch.normal.max() > 1.0
     np.testing.assert_allclose(scene.up, (0.0, 0.0, 1.0))
@@ -103,22 +103,22 @@ def test_springs_end_where_they_are_fixed() -> None:
     attach_between(graph, held, wall, block)
     result = compile_model(graph).simulate(0.5, samples=0.02, progress=False)
     scene = scene_of(result)
-    spring, bush = sorted(scene.coils, key=lambda coil: coil.name, reverse=True)
+    spring, bush = sorted(scene.springs, key=lambda coil: coil.name, reverse=True)
     H = np.array([np.asarray(pose_from_state(row), dtype=float) for row in result["block.pose"]])
     np.testing.assert_allclose(spring.starts, np.tile((0.2, 0.0, 0.0), (len(H), 1)), atol=1e-12)
     np.testing.assert_allclose(spring.ends, (H @ [0.0, 0.0, 0.05, 1.0])[:, :3], atol=1e-12)
     np.testing.assert_allclose(bush.starts, np.tile((0.0, 0.0, -0.2), (len(H), 1)), atol=1e-12)
     np.testing.assert_allclose(bush.ends, (H @ [0.0, 0.1, 0.0, 1.0])[:, :3], atol=1e-12)
-    later = scene.at_times([0.03]).coils[0]
-    np.testing.assert_allclose(later.ends[0], 0.5 * (scene.coils[0].ends[1] + scene.coils[0].ends[2]), atol=1e-12)
+    later = scene.at_times([0.03]).springs[0]
+    np.testing.assert_allclose(later.ends[0], 0.5 * (scene.springs[0].ends[1] + scene.springs[0].ends[2]), atol=1e-12)
     # Without gravity nobody knows where down is.
     assert "floor" not in [solid.name for solid in scene.solids]
 
 
 def test_a_helix_ends_at_the_ends_of_its_spring() -> None:
-    coil = Coil("spring", np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), np.array([[0.3, 0.0, 0.4], [1.0, 0.0, 1.5]]))
+    coil = SpringDrawing("spring", np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), np.array([[0.3, 0.0, 0.4], [1.0, 0.0, 1.5]]))
     assert coil.length == pytest.approx(1.0)
-    mesh, H = helix(coil.length, 0.01, coil.turns), stretched(coil.starts, coil.ends, coil.length)
+    mesh, H = helix(coil.length, 0.01, coil.turns), stretch_poses(coil.starts, coil.ends, coil.length)
     for k in range(2):
         centres = (mesh.points.reshape(-1, 8, 3)[[0, -1]].mean(axis=1)) @ H[k, :3, :3].T + H[k, :3, 3]
         np.testing.assert_allclose(centres, [coil.starts[k], coil.ends[k]], atol=1e-12)

@@ -21,7 +21,7 @@ from screwbond.models.contacts.trajectory import contact_intervals
 from screwbond.models.delta import DeltaParameters
 from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph
 from screwbond.models.pictures import Scene, movie, page, plots, poster, rendering, scene_of, still
-from screwbond.models.pictures.filling.balances import energies_of
+from screwbond.models.pictures.from_results.energies import energies_of
 from screwbond.models.two_bodies import read_scenario, two_body_graph
 
 from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, compile_model
@@ -43,7 +43,7 @@ def pose_at(result, name, k=-1):
 
 def fits_together(scene: Scene) -> None:
     """Frames lie on their solids, the gap apart; normals oppose each other; forces push along them."""
-    for touch in scene.touches:
+    for touch in scene.contacts:
         (i, j), (c1, c2) = touch.solids, touch.frames
         apart = np.sum((c2[:, :3, 3] - c1[:, :3, 3]) * c1[:, :3, 2], axis=1)
         np.testing.assert_allclose(apart, touch.gap, atol=1e-6 * scene.unit)
@@ -89,12 +89,12 @@ def trough():
 def test_two_eggs(eggs) -> None:
     result = eggs[1]
     scene = scene_of(result)
-    assert [solid.name for solid in scene.solids] == ["egg 1", "egg 2"] and [t.solids for t in scene.touches] == [(0, 1)]
+    assert [solid.name for solid in scene.solids] == ["egg 1", "egg 2"] and [t.solids for t in scene.contacts] == [(0, 1)]
     assert len(scene.all_frames) == 4 and len(scene.all_paths) == 2 and len(scene.all_forces) == 1
     for solid in scene.solids:
         np.testing.assert_allclose(solid.poses[-1], pose_at(result, f"{solid.name}.pose"), atol=1e-12)
     fits_together(scene)
-    ((on, off),) = scene.touches[0].intervals
+    ((on, off),) = scene.contacts[0].intervals
     assert (on, off) == tuple(event.time for event in result.events if not event.internal)
     energy = next(panel for panel in scene.panels if panel.unit == "J")
     total = energy.curves[-1].values
@@ -106,14 +106,14 @@ def test_a_bar_in_a_trough_has_two_contacts(trough) -> None:
     result = trough[1]
     scene = scene_of(result)
     assert [solid.name for solid in scene.solids] == ["cell.floor", "cell.bar", "floor"]
-    assert [touch.name for touch in scene.touches] == ["cell.contact 0", "cell.contact 1"]
-    names = [tuple(scene.solids[i].name for i in touch.solids) for touch in scene.touches]
+    assert [touch.name for touch in scene.contacts] == ["cell.contact 0", "cell.contact 1"]
+    names = [tuple(scene.solids[i].name for i in touch.solids) for touch in scene.contacts]
     assert names == [("cell.floor", "cell.bar")] * 2
     assert len(scene.frames) == 2 and len(scene.all_frames) == 6 and len(scene.all_paths) == 4
     fits_together(scene)
-    left, right = (touch.frames[0][-1, 0, 3] for touch in scene.touches)
+    left, right = (touch.frames[0][-1, 0, 3] for touch in scene.contacts)
     assert left < 0.0 < right
-    assert all(touch.intervals and touch.normal.max() > 0.0 for touch in scene.touches)
+    assert all(touch.intervals and touch.normal.max() > 0.0 for touch in scene.contacts)
 
 
 def test_intervals_of_contact_end_with_the_samples(trough) -> None:
@@ -134,7 +134,7 @@ def test_grounds_at_one_place_are_told_apart() -> None:
     graph.add(small)
     attach_contact(graph, contact("contact", large, ball, constrained="v_z", normal_stiffness=1e4), large, ball)
     scene = scene_of(compile_model(graph).simulate(0.01, samples=0.005, progress=False))
-    assert [scene.solids[i].name for i in scene.touches[0].solids] == ["large", "ball"]
+    assert [scene.solids[i].name for i in scene.contacts[0].solids] == ["large", "ball"]
     fits_together(scene)
 
 
@@ -143,7 +143,7 @@ def test_a_delta_robot_of_rigid_bodies() -> None:
     graph = rigid_delta_graph(DeltaParameters.fit(), (0.5, 0.6, 0.7))
     result = compile_model(graph).simulate(0.01, samples=0.005, progress=False)
     scene = scene_of(result)
-    assert not scene.touches and len(scene.frames) == 8
+    assert not scene.contacts and len(scene.frames) == 8
     found = {frame.label[0]: frame.poses[-1] for frame in scene.frames}
     for name, H in found.items():
         np.testing.assert_allclose(H, pose_at(result, f"{name}.pose"), atol=1e-12)
@@ -154,9 +154,9 @@ def test_a_hand() -> None:
     run = main_run()
     scene = scene_of(run.result)
     n, arrays = run.hand.parameters.fingers, run.trajectory
-    assert len(scene.touches) == n and len(scene.frames) == n + 3
+    assert len(scene.contacts) == n and len(scene.frames) == n + 3
     fits_together(scene)
-    for i, touch in enumerate(scene.touches):
+    for i, touch in enumerate(scene.contacts):
         tip, held = (scene.solids[k] for k in touch.solids)
         np.testing.assert_allclose(tip.poses, arrays["tips"][:, i], atol=1e-9)
         np.testing.assert_allclose(held.poses[:, :3, 3], arrays["object"][:, 4:], atol=1e-12)
@@ -165,7 +165,7 @@ def test_a_hand() -> None:
 
 
 @renders
-@pytest.mark.parametrize("filled", ["trough", "eggs"])
+@pytest.mark.parametrize("filled", [pytest.param("trough", marks=pytest.mark.thorough), "eggs"])
 def test_every_picture_of_a_filled_scene(filled, request, tmp_path) -> None:
     from PIL import Image
 
@@ -227,7 +227,7 @@ def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
     graph = dropped(law)
     result = compile_model(graph).simulate(0.6, samples=0.002, rtol=1e-9, progress=False)
     scene = scene_of(result)
-    (touch,) = scene.touches
+    (touch,) = scene.contacts
     fits_together(scene)
     assert touch.intervals and touch.intervals[0][0] >= 0.1 and touch.intervals == contact_intervals(result, "touch")
     acting = np.any([(a <= scene.t) & (scene.t <= b) for a, b in touch.intervals], axis=0)
@@ -244,7 +244,7 @@ def test_a_movie_of_bounces(tmp_path) -> None:
     """Impacts have no length, so that nothing is shown slower, and no arrow says what no force is."""
     graph = dropped(Impact(1.0))
     scene = scene_of(compile_model(graph).simulate(0.5, samples=0.01, progress=False))
-    assert scene.touches[0].intervals == () and scene.force_legend == "" and len(scene.happenings) >= 2
+    assert scene.contacts[0].intervals == () and scene.force_legend == "" and len(scene.event_marks) >= 2
     still(scene, tmp_path / "still.png", 0.2, (320, 180))
     movie(scene, tmp_path / "movie.mp4", seconds=0.5, fps=8, size=(320, 180))
     assert (tmp_path / "movie.mp4").stat().st_size > 1000
@@ -254,7 +254,7 @@ def test_a_contact_in_steps_of_time_is_seen() -> None:
     """A ball that slides on the floor: its forces are those of the steps, N upwards and mu N against its way."""
     graph, (h, mu) = dropped(Rigid(0.3), None), (1e-3, 0.3)
     scene = scene_of(stepper(graph, inertia="full").simulate(0.2, step=h, progress=False))
-    (touch,) = scene.touches
+    (touch,) = scene.contacts
     ((on, off),) = touch.intervals
     assert abs(on - np.sqrt(2.0 * 0.05 / 9.81)) <= 2.0 * h and off == scene.t[-1]
     early = (scene.t > on + 2.0 * h) & (scene.t < on + 0.005)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from screwbond.models.pictures import Page
-from screwbond.models.pictures.web.opening import DESKTOPS
+from screwbond.models.pictures.web.pages import DESKTOPS
 
 SCRIPT = "import sys; from screwbond.models.pictures import Page; print(Page('title', '<p>text').open(sys.argv[1]))"
 

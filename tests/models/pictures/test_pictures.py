@@ -10,21 +10,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
-from screwbond.models.pictures import Happening, Solid, from_archive, movie, page, plots, poster, rendering, still
+from screwbond.models.pictures import EventMark, Solid, from_archive, movie, page, plots, poster, rendering, still
 from screwbond.models.pictures.camera import Camera, direction, fit, upward
 from screwbond.models.pictures.figures import save_image
 from screwbond.models.pictures.interpolation import poses, quaternions
-from screwbond.models.pictures.shapes.fields import coloured_part
 from screwbond.models.pictures.shapes.meshes import along, cylinder, globe, joined, lofted
-from screwbond.models.pictures.shapes.surfaces import faces_out, grid_normals
+from screwbond.models.pictures.shapes.surfaces import coloured_part, grid_normals, is_outward
 from screwbond.models.pictures.shapes.tubes import SIDES, free_normals, path_tube
 from screwbond.models.pictures.stage import movies
-from screwbond.models.pictures.stage.ghosts import ghost_samples
-from screwbond.models.pictures.stage.stage import Stage
+from screwbond.models.pictures.stage.stage import Stage, ghost_samples
 from screwbond.models.pictures.style import BLUE, FORCE, PATHS, force_scale, rgb
-from screwbond.models.pictures.timing import pace, show_times, telling_time
+from screwbond.models.pictures.timing import representative_time, show_times, speed_label
 from screwbond.models.pictures.web.pages import contents
-from screwbond.models.pictures.web.scenery import thinned
+from screwbond.models.pictures.web.scene_packing import downsampled
 
 from bondgraph.errors import ExtraError, FileError
 from screws.scalars import cos, sin
@@ -80,13 +78,13 @@ def rolling_ball(samples=41, hop=False, surface=None, told=True):
         names=("table", "ball"),
         energies={"kinetic": np.full(samples, 1e-3), "dissipated": 1e-5 * t},
         intervals=((0.0, 0.4), (0.8, 1.0)) if hop and told else None,
-        happenings=(Happening(0.4, ""), Happening(0.5, "chart 2", True), Happening(0.8, "")) if hop else (),
+        event_marks=(EventMark(0.4, ""), EventMark(0.5, "chart 2", True), EventMark(0.8, "")) if hop else (),
     )
 
 
 def touching_in(scene, *spans):
     """The scene with other times of contact."""
-    return replace(scene, touches=tuple(replace(touch, intervals=spans) for touch in scene.touches))
+    return replace(scene, contacts=tuple(replace(touch, intervals=spans) for touch in scene.contacts))
 
 
 def test_interpolation_keeps_rolling():
@@ -94,14 +92,14 @@ def test_interpolation_keeps_rolling():
     ball = scene.solids[1].poses
     assert ball[1, 0, 3] == pytest.approx(0.12 * 0.3137, abs=1e-12)
     assert np.arctan2(ball[1, 0, 2], ball[1, 0, 0]) == pytest.approx(0.12 * 0.3137 / RADIUS, abs=1e-12)
-    R = scene.touches[0].frames[0][:, :3, :3]
+    R = scene.contacts[0].frames[0][:, :3, :3]
     assert np.einsum("kij,kil->kjl", R, R) == pytest.approx(np.tile(np.eye(3), (3, 1, 1)), abs=1e-12)
 
 
 def test_frames_do_not_swing_through_a_change_of_chart():
     scene = rolling_ball(3)
-    scene.touches[0].frames[0][1:, :3, :3] = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    before, after = scene.at_times([0.2, 0.3]).touches[0].frames[0][:, :3, 0]
+    scene.contacts[0].frames[0][1:, :3, :3] = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    before, after = scene.at_times([0.2, 0.3]).contacts[0].frames[0][:, :3, 0]
     assert before == pytest.approx([1.0, 0.0, 0.0]) and after == pytest.approx([0.0, 1.0, 0.0])
 
 
@@ -151,20 +149,20 @@ def test_show_times_stretch_short_contacts_only():
     times = show_times(touching_in(scene, (0.50, 0.51)), 200)
     assert np.all(np.diff(times) > 0.0) and times[0] == 0.0 and times[-1] == 1.0
     assert 25 < np.sum((times > 0.50) & (times < 0.51)) < 40
-    slow = show_times(replace(scene, slow=((0.7, 0.8),)), 200)
+    slow = show_times(replace(scene, slow_motion=((0.7, 0.8),)), 200)
     assert 60 < np.sum((slow > 0.7) & (slow < 0.8)) < 70, "what is called slow is, whatever touches"
-    assert pace(1.0) == "real time" and pace(0.2) == "slow motion 5×"
+    assert speed_label(1.0) == "real time" and speed_label(0.2) == "slow motion 5×"
 
 
 def test_a_knock_is_no_time_worth_a_picture():
     """Of a ball that lands and then rolls, the picture shows it rolling, after it has come far enough for ghosts."""
     scene = rolling_ball(101)
-    (touch,) = scene.touches
+    (touch,) = scene.contacts
     knock = np.where(scene.t < 0.02, 40.0, touch.normal * (1.0 + 0.2 * np.sin(9.0 * scene.t)))
-    landed = replace(scene, touches=(replace(touch, normal=knock),))
-    assert telling_time(landed) > 0.2
+    landed = replace(scene, contacts=(replace(touch, normal=knock),))
+    assert representative_time(landed) > 0.2
     # Without contacts there is nothing to prefer.
-    assert telling_time(replace(scene, touches=())) == pytest.approx(0.36)
+    assert representative_time(replace(scene, contacts=())) == pytest.approx(0.36)
 
 
 def test_camera_fits_and_sees_the_contact_from_the_side():
@@ -182,7 +180,7 @@ def test_camera_fits_and_sees_the_contact_from_the_side():
 @pytest.mark.parametrize("surface", [sphere(0.02), ellipsoid((0.03, 0.02, 0.01)), egg(0.035, 0.084, 0.0104), torus(0.05, 0.01)])
 def test_page_normals_are_the_surfaces_own(surface):
     grid = np.asarray(surface.grid(41, 61))
-    normals = grid_normals(grid, faces_out(grid, surface))
+    normals = grid_normals(grid, is_outward(grid, surface))
     for i, j in ((0, 0), (3, 0), (20, 60), (37, 31), (40, 5)):
         q, chart = nearest_coordinates(surface, grid[i, j])
         assert normals[i, j] @ surface.geometry(q, chart).H[:3, 2] > 0.99
@@ -312,7 +310,7 @@ def test_long_motions_are_thinned_for_the_page():
     kind, times = contents(scene, 10.0, None)["arrays"]["t"]
     assert kind == "Float64" and len(base64.b64decode(times)) <= 8 * 2000
     many = replace(scene, solids=scene.solids + 40 * scene.solids[1:])
-    assert len(thinned(many).t) <= 300
+    assert len(downsampled(many).t) <= 300
 
 
 def test_plots_have_all_panels_and_units(tmp_path):
@@ -372,7 +370,7 @@ def test_labels_stand_where_the_window_shows_their_points():
         changed = np.abs(stage.image().astype(int) - before).sum(axis=2) > 6
     rows, columns = np.nonzero(changed)
     assert len(rows) > 4
-    expected = camera.pixels(now.touches[0].frames[1][0, :3, 3], size)[0]
+    expected = camera.pixels(now.contacts[0].frames[1][0, :3, 3], size)[0]
     assert [columns.mean(), rows.mean()] == pytest.approx(expected, abs=4.0)
 
 

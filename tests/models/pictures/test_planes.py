@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from screwbond.models import Visual, mark_planar_body, planar_body, touch_planar
+from screwbond.models import Visual, attach_planar_contact, mark_planar_body, planar_body
 from screwbond.models.pictures import Scene, page, poster, rendering, scene_of
 
 from bondgraph import Graph, ModelError
@@ -29,7 +29,7 @@ def planar(place: np.ndarray) -> np.ndarray:
 
 def fits(scene: Scene, tolerance: float = 1e-9) -> None:
     """Contacts lie the gap apart, on their solids' faces; normals oppose each other, forces push along them."""
-    for touch in scene.touches:
+    for touch in scene.contacts:
         c1, c2 = touch.frames
         for H in (c1, c2):
             np.testing.assert_allclose(np.linalg.det(H[:, :3, :3]), 1.0, atol=1e-12)
@@ -42,7 +42,7 @@ def fits(scene: Scene, tolerance: float = 1e-9) -> None:
 def pushed(scene: Scene, name: str) -> np.ndarray:
     """Sum (k, 3) of all contact forces on a solid, N."""
     number = [solid.name for solid in scene.solids].index(name)
-    signs = [(touch, touch.solids.index(number)) for touch in scene.touches if number in touch.solids]
+    signs = [(touch, touch.solids.index(number)) for touch in scene.contacts if number in touch.solids]
     return np.sum([(2 * side - 1) * touch.force for touch, side in signs], axis=0)
 
 
@@ -57,8 +57,8 @@ def test_plates_are_where_the_result_says(tipped) -> None:
     np.testing.assert_allclose([points.min(axis=0)[:2], points.max(axis=0)[:2]], [[-0.5, -0.5], [0.5, 0.5]], atol=1e-12)
     assert points[:, 2].max() == 0.0  # contacts are seen before it
     np.testing.assert_allclose(scene.up, (0.0, 1.0, 0.0))
-    assert [touch.name for touch in scene.touches] == ["corner A", "corner B", "finger tip"]
-    pairs = [tuple(scene.solids[i].name for i in touch.solids) for touch in scene.touches]
+    assert [touch.name for touch in scene.contacts] == ["corner A", "corner B", "finger tip"]
+    pairs = [tuple(scene.solids[i].name for i in touch.solids) for touch in scene.contacts]
     assert pairs == [("ground", "box"), ("ground", "box"), ("box", "finger")]
 
 
@@ -70,11 +70,11 @@ def test_the_forces_of_a_scene_move_its_bodies(tipped) -> None:
     expected = tipping_box.MASS * np.diff(v, axis=0) / 0.01 + [0.0, tipping_box.MASS * tipping_box.GRAVITY]
     # A step takes the direction of the finger's force from where the box was: it lags by what the box turns in a step.
     turns = np.abs(np.diff(tipped["box.place"][:, 2])).max()
-    lag = 1.1 * turns * np.linalg.norm(scene.touches[2].force, axis=1).max()
+    lag = 1.1 * turns * np.linalg.norm(scene.contacts[2].force, axis=1).max()
     assert lag < 0.02 * np.abs(expected).max()
     np.testing.assert_allclose(pushed(scene, "box")[2:, :2], expected, atol=lag)
     left = [event.time for event in tipped.events if (event.name, event.kind) == ("finger tip", "open")]
-    assert scene.touches[2].intervals[0][1] == left[0]
+    assert scene.contacts[2].intervals[0][1] == left[0]
 
 
 def test_a_box_that_is_pushed() -> None:
@@ -100,7 +100,7 @@ def test_a_mechanism_in_coordinates_of_its_own() -> None:
     # Both fingers push it down by friction, and against each other; the floor carries that and its weight.
     weight = np.array([0.0, parallel_gripper.WEIGHT])
     np.testing.assert_allclose(pushed(scene, "disc")[1:, :2], np.broadcast_to(weight, (20, 2)), atol=1e-6)
-    left = next(touch for touch in scene.touches if touch.name == "left finger")
+    left = next(touch for touch in scene.contacts if touch.name == "left finger")
     assert np.all(left.force[1:, 0] > 9.0) and np.all(left.force[2:, 1] < 0.0)
 
 
@@ -109,8 +109,8 @@ def two_units(unit: float) -> Graph:
     graph, inner = Graph("plane"), Graph("cell")
     cart = planar_body("cart", mass=1.0, place=(0.0, 0.1 * unit), gravity=9.81 * unit)
     wheel = planar_body("wheel", mass=1.0, inertia=1.0, place=(unit, 0.3 * unit, 0.5), gravity=9.81 * unit, outline=0.3 * unit)
-    touch_planar(inner, "edge", (cart, (0.0, -0.1 * unit)), (None, (0.0, 2.0), 0.0), friction=0.3)
-    touch_planar(inner, "below", (wheel, (0.0, -0.3 * unit)), (None, (0.0, 1.0), 0.0))
+    attach_planar_contact(inner, "edge", (cart, (0.0, -0.1 * unit)), (None, (0.0, 2.0), 0.0), friction=0.3)
+    attach_planar_contact(inner, "below", (wheel, (0.0, -0.3 * unit)), (None, (0.0, 1.0), 0.0))
     graph.add(inner)
     return graph
 
@@ -133,7 +133,7 @@ def test_a_part_of_a_graph_in_other_units() -> None:
 def test_a_visual_instead_of_an_outline() -> None:
     graph = Graph("block")
     body = planar_body("block", mass=1.0, place=(0.0, 0.5), visual=Visual(box=(0.2, 0.3, 0.4)))
-    touch_planar(graph, "floor", (body, (0.0, -0.5)), (None, (0.0, 1.0), 0.0))
+    attach_planar_contact(graph, "floor", (body, (0.0, -0.5)), (None, (0.0, 1.0), 0.0))
     scene = scene_of(stepper(graph).simulate(0.02, step=0.01))
     np.testing.assert_allclose(np.ptp(scene.solids[0].shape.points, axis=0), (0.2, 0.3, 0.4))
 
@@ -159,6 +159,7 @@ def test_places_that_are_none(place) -> None:
         mark_planar_body(Graph("g"), "cart", place)
 
 
+@pytest.mark.thorough
 @renders
 def test_pictures_of_a_plane(tmp_path) -> None:
     from PIL import Image

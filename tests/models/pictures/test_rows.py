@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from screwbond.models.pictures.web.downsampling import STRAIGHTNESS, Downsampling, EventRows
 from screwbond.models.pictures.web.packing import STEPS, Packed
-from screwbond.models.pictures.web.rows import STRAIGHT, Rows, Thinning
 
 from bondgraph import simulate
 from examples.bouncing_ball import with_restitution
@@ -18,8 +18,8 @@ def test_what_is_short_is_kept() -> None:
     t = np.linspace(0.0, 2.0, 100_001)
     values = 3.0 * t
     values[70_003], values[20_002] = 50.0, -40.0
-    thin = Thinning.of(t, 1000)
-    times, kept = thin.times, thin.kept(values)
+    thin = Downsampling.of(t, 1000)
+    times, kept = thin.times, thin.select(values)
     assert 900 < len(times) == len(kept) <= 1000 and np.all(np.diff(times) >= 0.0)
     assert kept.max() == 50.0 and kept.min() == -40.0
     assert times[np.argmax(kept)] == pytest.approx(t[70_003], abs=4e-3)
@@ -31,18 +31,18 @@ def test_what_is_short_is_kept() -> None:
 
 def test_a_smooth_course_is_its_samples() -> None:
     t = np.linspace(0.0, 1.0, 20_001)
-    thin = Thinning.of(t, 2000)
-    kept = thin.kept(np.sin(6.0 * t))
-    assert kept == pytest.approx(np.sin(6.0 * thin.times), abs=2.0 * STRAIGHT)
-    few = Thinning.of(t[:30], 40)
-    assert few.times == pytest.approx(t[:30]) and few.kept(t[:30]) == pytest.approx(t[:30])
+    thin = Downsampling.of(t, 2000)
+    kept = thin.select(np.sin(6.0 * t))
+    assert kept == pytest.approx(np.sin(6.0 * thin.times), abs=2.0 * STRAIGHTNESS)
+    few = Downsampling.of(t[:30], 40)
+    assert few.times == pytest.approx(t[:30]) and few.select(t[:30]) == pytest.approx(t[:30])
 
 
 def test_courses_that_are_fast_keep_their_band() -> None:
     """Of a saw of 5000 teeth in 900 rows the least and the largest value remain everywhere."""
     t = np.linspace(0.0, 1.0, 200_001)
-    thin = Thinning.of(t, 900)
-    kept = thin.kept(t + (5000.0 * t) % 1.0)
+    thin = Downsampling.of(t, 900)
+    kept = thin.select(t + (5000.0 * t) % 1.0)
     for low, high in pairwise(np.linspace(0.0, 1.0, 21)):
         here = kept[(thin.times >= low) & (thin.times <= high)]
         assert here.min() == pytest.approx(low, abs=0.08) and here.max() == pytest.approx(high + 1.0, abs=0.08)
@@ -52,8 +52,8 @@ def test_what_is_not_finite_leaves_a_gap() -> None:
     t = np.linspace(0.0, 1.0, 1001)
     values = np.where((t > 0.4) & (t < 0.6), np.nan, t)
     values[100] = np.inf
-    thin = Thinning.of(t, 100)
-    kept = thin.kept(values)
+    thin = Downsampling.of(t, 100)
+    kept = thin.select(values)
     assert np.all(np.isnan(kept[(thin.times > 0.45) & (thin.times < 0.55)]))
     assert np.all(np.isfinite(kept[thin.times < 0.38]))
 
@@ -61,7 +61,7 @@ def test_what_is_not_finite_leaves_a_gap() -> None:
 def test_rows_have_both_sides_of_what_happens() -> None:
     """A ball that bounces with e: just before and just after a bounce, v' = -e v, at the times of the bounces."""
     result = simulate(with_restitution(), 3.0, samples=0.05, progress=False)
-    rows = Rows.of(result, 0.0, 3.0)
+    rows = EventRows.of(result, 0.0, 3.0)
     v = rows.values("ball.flow")
     assert len(rows.t) > len(result.t) and np.all(np.diff(rows.t) >= 0.0)
     bounces = [event.time for event in result.events]
@@ -70,7 +70,7 @@ def test_rows_have_both_sides_of_what_happens() -> None:
     before, after = v[where]
     assert (before, after) == pytest.approx(np.sqrt(2.0 * 9.81) * np.array([-1.0, 0.8]), rel=1e-6)
     # A span that starts and ends between samples has its ends.
-    part = Rows.of(result, 0.12, 0.33)
+    part = EventRows.of(result, 0.12, 0.33)
     assert (part.t[0], part.t[-1]) == (0.12, 0.33)
     assert part.values("ball.flow")[[0, -1]] == pytest.approx(np.interp([0.12, 0.33], result.t, result["ball.flow"]))
 

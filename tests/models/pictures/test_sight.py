@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from screwbond.models.pictures import Force, Frame, Look, Scene, Solid, Trail, poster, rendering
 from screwbond.models.pictures.camera import Camera
-from screwbond.models.pictures.interpolation import level
+from screwbond.models.pictures.interpolation import unrotated_poses
 from screwbond.models.pictures.parts import Curve, Panel
 from screwbond.models.pictures.plotting import strip
 from screwbond.models.pictures.shapes.meshes import cuboid
-from screwbond.models.pictures.stage.naming import clock, frame_labels, ghost_labels
-from screwbond.models.pictures.stage.sight import Sight
+from screwbond.models.pictures.stage.labels import Sight, format_times, frame_labels, ghost_labels
 from screwbond.models.pictures.stage.stage import Stage
 from screwbond.models.pictures.stage.stills import force_bar
 from screwbond.models.pictures.timing import SPACING
@@ -27,7 +26,7 @@ FRONT = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), np.array([0.0, 0.0, 1.0
 
 
 def still_at(*place: float, count: int = 11) -> np.ndarray:
-    return level(np.tile(np.array(place, dtype=float), (count, 1)))
+    return unrotated_poses(np.tile(np.array(place, dtype=float), (count, 1)))
 
 
 def walled(**fields: object) -> Scene:
@@ -101,7 +100,7 @@ def test_ghosts_bear_their_times() -> None:
     """A cube that goes 4 m along x in 1 s: ghosts lie a spacing apart, and so do their times."""
     t = np.linspace(0.0, 1.0, 401)
     x = np.stack([4.0 * t - 2.0, 0.0 * t, 0.0 * t], axis=1)
-    scene = Scene("a cube passes", t, (Solid("cube", level(x), cuboid((0.5, 0.5, 0.5)), ghosts=-np.inf),))
+    scene = Scene("a cube passes", t, (Solid("cube", unrotated_poses(x), cuboid((0.5, 0.5, 0.5)), ghosts=-np.inf),))
     with Stage(scene, SIZE) as stage:
         far = Camera(np.array([0.0, -30.0, 0.0]), np.zeros(3), np.array([0.0, 0.0, 1.0]))
         stage.show(1.0, far)
@@ -116,7 +115,11 @@ def test_ghosts_bear_their_times() -> None:
 
 
 def test_times_have_the_digits_that_tell_them_apart() -> None:
-    assert clock([1.234, 1.235]) == ["1.2340 s", "1.2350 s"] and clock([]) == [] and clock([20.0, 30.0]) == ["20.0 s", "30.0 s"]
+    assert (
+        format_times([1.234, 1.235]) == ["1.2340 s", "1.2350 s"]
+        and format_times([]) == []
+        and format_times([20.0, 30.0]) == ["20.0 s", "30.0 s"]
+    )
 
 
 @renders

@@ -9,7 +9,7 @@ from screwbond.models.pictures import Look, rendering, scene_of, still
 from screwbond.models.pictures.shapes.solids import solids_mesh
 
 from bondgraph import Graph
-from bondgraph.stepping.free_bodies import pile
+from bondgraph.stepping.free_bodies import free_body_stepper
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 
 CUBE = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
@@ -57,7 +57,7 @@ def test_walls_end_where_they_meet():
 def heap():
     ball = rigid_body("ball", mass=1.0, inertia=(1e-3,) * 3, gravity=(0, 0, -9.81), position=(0, 0, 0.06), shape=Ball(0.05))
     graph = collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), ball])
-    return graph, pile(graph).simulate(0.1, step=0.01)
+    return graph, free_body_stepper(graph).simulate(0.1, step=0.01)
 
 
 def test_a_scene_has_what_collides():

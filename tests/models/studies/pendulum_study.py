@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.pictures.courses import courses
+from screwbond.models.pictures.plotting import plot_signals
 from screwbond.models.studies.artefacts import plot
 from screwbond.models.studies.commands import add_solver, study_command
 from screwbond.models.studies.fields import check_record, number, vector, word
@@ -76,7 +76,7 @@ def run(given: Pendulum, options: Namespace) -> Outcome:
         "swing.csv": Table(("t", "x", "y"), np.column_stack([result.t, place])),
         **graph_files(compiled),
     }
-    pictures = {"swing.png": plot(lambda path: courses(result, {"spring.q": "place (m)"}, path))}
+    pictures = {"swing.png": plot(lambda path: plot_signals(result, {"spring.q": "place (m)"}, path))}
     return Outcome(summary, files, [f"pendulum: the spring is {largest:.4f} m long at most"], pictures, failure=result.failure)
 
 

@@ -143,6 +143,7 @@ SCENES = {
 """What needs VTK."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SCENES)
 def test_without_vtk_the_rest_is_drawn(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -155,7 +156,7 @@ def test_without_vtk_the_rest_is_drawn(
         monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr(probe, "rendering", lambda: (False, "pyvista is not installed"))
     arguments = [str(short) if word == "SHORT" else word for word in RUNS[name]]
-    drawn = {"contact": "page,plots", "hand": "page,figure7", "impact": "strikes", "maze": "path"}[name]
+    drawn = {"contact": "page,plots", "hand": "page,figure7", "impact": "impacts", "maze": "path"}[name]
     scenes = ",".join(sorted(SCENES[name]))
     assert main([*arguments, "--out", str(tmp_path / "out"), "--only", f"{drawn},{scenes}"]) in (0, 1)
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("without ")]

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.cli import COMMANDS
-from screwbond.models.delta.command.mapping import Grid
 from screwbond.models.delta.command.tasks import TASKS
+from screwbond.models.delta.command.workspace_map import Grid
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
-from screwbond.models.delta.studies.touch_plan import TouchPlan
+from screwbond.models.delta.studies.soft_touch import TouchPlan
 from screwbond.models.hand.command import TASK as HAND
 from screwbond.models.hand.parameters import HandParameters
-from screwbond.models.hand.scenarios import HandScenario, Step
+from screwbond.models.hand.scenarios import HandScenario, ReferenceStep
 from screwbond.models.hand.shapes import SHAPES
 from screwbond.models.impact.command import TASK as IMPACT_TASK
 from screwbond.models.maze.command import TASKS as MAZE_TASKS
@@ -35,7 +35,18 @@ from screws import surfaces
 from screws.surfaces import Surface
 
 ALL_TASKS = {"contact": CONTACT, "hand": HAND, "impact": IMPACT_TASK, **TASKS, **MAZE_TASKS}
-RECORDS = (BodySpec, ContactSpec, GravitySpec, Scenario, HandParameters, HandScenario, Step, DeltaParameters, TouchPlan, Grid)
+RECORDS = (
+    BodySpec,
+    ContactSpec,
+    GravitySpec,
+    Scenario,
+    HandParameters,
+    HandScenario,
+    ReferenceStep,
+    DeltaParameters,
+    TouchPlan,
+    Grid,
+)
 RECORDS += (MazeParameters, GainGrid)
 UNDECLARED = {
     BodySpec: {"name", "surface", "surface_type"},

@@ -307,8 +307,8 @@ def test_meshes_that_are_missing_and_the_advice_about_them(tmp_path: Path) -> No
     path = DATA / "slider.urdf"
     error = refused(path)
     assert codes(error) == ["E527"] and "meshes=False" in str(error) and 'packages={"name": "folder"}' in str(error)
-    assert read_urdf(path, meshes=False).skins == ()
-    assert len(read_urdf(path, packages={"parts": DATA}).skins) == 1
+    assert read_urdf(path, meshes=False).visuals == ()
+    assert len(read_urdf(path, packages={"parts": DATA}).visuals) == 1
     assert codes(refused(path, packages={"parts": tmp_path})) == ["E527"]
     assert codes(refused(path, packages={"parts": tmp_path / "nowhere"})) == ["E527"]
     assert codes(refused(path, meshes="pretty")) == ["E527"]

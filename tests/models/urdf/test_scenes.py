@@ -31,7 +31,7 @@ def outward(mesh: Mesh) -> bool:
 
 
 def test_boxes_cylinders_and_spheres_have_their_sizes_and_places() -> None:
-    skins = {skin.link: skin.mesh for skin in read_urdf(DATA / "two_links.urdf").skins}
+    skins = {skin.link: skin.mesh for skin in read_urdf(DATA / "two_links.urdf").visuals}
     assert set(skins) == {"stand", "upper", "fore"}
     assert volume(skins["stand"]) == pytest.approx(0.2 * 0.2 * 0.1, rel=1e-12)
     assert np.allclose(np.ptp(skins["upper"].points, axis=0), [0.08, 0.08, 0.5], rtol=0, atol=1e-12)
@@ -47,7 +47,7 @@ def test_a_mesh_from_a_file_is_scaled_and_mirrored(tmp_path: Path, scale: tuple[
     """A corner of a cube, 1/6 m^3; its four faces keep sharp edges, so that it has twelve points."""
     text = (DATA / "slider.urdf").read_text().replace("0.1 0.2 0.1", " ".join(map(str, scale)))
     (tmp_path / "slider.urdf").write_text(text)
-    (skin,) = read_urdf(tmp_path / "slider.urdf", packages={"parts": DATA}).skins
+    (skin,) = read_urdf(tmp_path / "slider.urdf", packages={"parts": DATA}).visuals
     assert volume(skin.mesh) == pytest.approx(0.002 / 6.0, rel=1e-12)
     assert len(skin.mesh.points) == 12 and outward(skin.mesh)
     assert np.allclose(sorted(np.unique(skin.mesh.points[:, 1])), sorted([0.0, scale[1]]), rtol=0, atol=1e-12)
@@ -61,11 +61,11 @@ def test_files_are_found_in_a_package_around_the_robot(tmp_path: Path) -> None:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes((DATA / source).read_bytes())
-        assert len(read_urdf(folder / robot).skins) == 1
+        assert len(read_urdf(folder / robot).visuals) == 1
 
 
 def test_colours_are_those_of_the_materials() -> None:
-    (skin,) = read_urdf(DATA / "two_links.urdf", meshes="visual").skins
+    (skin,) = read_urdf(DATA / "two_links.urdf", meshes="visual").visuals
     assert (skin.link, skin.colour) == ("upper", "#cc6633")
 
 

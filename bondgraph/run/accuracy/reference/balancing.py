@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.run.sparsity.reference import MOST, Couplings, Structure
+from bondgraph.run.sparsity.reference import MAX_COUPLING, CouplingStructure, JacobianCouplings
 
 SWEEPS, BALANCED = 10, 1.5
 """Most sweeps of the balancing, and how unequal the sums over a row and a column may stay."""
@@ -20,7 +20,7 @@ SAME = 1.001
 """A ring whose gains are one would creep on by rounding: growth by less does not count."""
 
 
-def fastest(couplings: Couplings) -> np.ndarray:
+def fastest(couplings: JacobianCouplings) -> np.ndarray:
     """Fastest rate at which each state is coupled, 1/s (n,).
 
     A state without a rate of its own takes that of what drives it; what nothing drives has 0.
@@ -38,7 +38,7 @@ def fastest(couplings: Couplings) -> np.ndarray:
     return rates
 
 
-def carried(couplings: Couplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
+def carried(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """Scales (n,) carried along the couplings from state to state; `speed` (n,) as `fastest`, nowhere 0."""
     structure = couplings.structure
     rows, columns, part = structure.rows, structure.columns, structure.part
@@ -53,7 +53,7 @@ def carried(couplings: Couplings, speed: np.ndarray, scales: np.ndarray) -> np.n
     return scales
 
 
-def _balanced(structure: Structure, values: np.ndarray) -> np.ndarray:
+def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
     """Scales s (n,) for which the sums of B_ij s_j / s_i over a row and over a column of each component are about equal."""
     n, inner = len(structure.part), structure.inner
     scales = np.ones(n)
@@ -70,7 +70,7 @@ def _balanced(structure: Structure, values: np.ndarray) -> np.ndarray:
     return scales
 
 
-def _along_ears(structure: Structure, values: np.ndarray, scales: np.ndarray) -> None:
+def _along_ears(structure: CouplingStructure, values: np.ndarray, scales: np.ndarray) -> None:
     """First scales of strong components: one ear after the other, all couplings of an ear equally fast."""
     for start, begin, end in zip(structure.ear_from, structure.ear_at, structure.ear_at[1:], strict=False):
         couplings, states = values[structure.ear_couplings[begin:end]], structure.ear_states[begin:end]
@@ -78,7 +78,7 @@ def _along_ears(structure: Structure, values: np.ndarray, scales: np.ndarray) ->
         for coupling in couplings:
             total *= coupling
         rate = np.sqrt(total) if len(states) == 2 else total ** (1.0 / len(states))
-        if not 0.0 < rate < MOST:
+        if not 0.0 < rate < MAX_COUPLING:
             continue
         at = scales[start]
         for state, coupling in zip(states[:-1], couplings, strict=False):

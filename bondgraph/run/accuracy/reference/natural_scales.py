@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from bondgraph.run.accuracy.reference import balancing as reference
-from bondgraph.run.accuracy.reference.balancing import Couplings
+from bondgraph.run.accuracy.reference.balancing import JacobianCouplings
 from bondgraph.run.bound import Bound
 
 AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
@@ -97,7 +97,7 @@ def _spread(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarr
     return reference.carried(couplings, speed, scales)
 
 
-def _speeds(couplings: Couplings, longest: float) -> np.ndarray:
+def _speeds(couplings: JacobianCouplings, longest: float) -> np.ndarray:
     """Fastest rate at which each state is coupled (n,), 1/s; what is coupled slowly, or by an entry that happens to vanish here,
     counts as far as a longest step may carry it."""
     fastest = reference.fastest(couplings)

@@ -7,10 +7,7 @@ from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.batch.simd import couplings, natural_scales
 from bondgraph.run.batch.simd.explicit import FIELDS
 from bondgraph.run.batch.simd.tables import UNDER_WAY, table_of
-from bondgraph.run.steppers.step_control import DOUBT, RENEW
-
-WAITING, IN_LANE, BEGIN = 0, 30, 31
-"""Where a run stands: it waits for a lane, is in one, or has begun without weights; else what its last step calls for."""
+from bondgraph.run.status import Status
 
 
 def procedures(lanes: int) -> list[Procedure]:
@@ -20,7 +17,7 @@ def procedures(lanes: int) -> list[Procedure]:
 
 def _is_due(found: Temporary) -> Temporary:
     """Whether the weights of a run that stands there are to be looked at anew."""
-    return found.equals(DOUBT) | found.equals(RENEW) | found.equals(BEGIN)
+    return found.equals(Status.DOUBT) | found.equals(Status.RENEW) | found.equals(Status.LANE_STARTS)
 
 
 def _weigh() -> Procedure:
@@ -28,7 +25,7 @@ def _weigh() -> Procedure:
     write = Procedure("weigh_run", {"v": "ptr", "place": "i64"}, internal=True)
     record, place = Record(write["v"], FIELDS), write["place"]
     own, found = table_of(record, place), record.get("found")
-    begins = found.load(place, "i64").equals(BEGIN)
+    begins = found.load(place, "i64").equals(Status.LANE_STARTS)
     with write.when(begins):
         y = own.get("y")
         write.call(own.get("weights_begin"), [own.get("weights"), own.get("t"), y, y.at(own.get("n")), own.get("m")])
@@ -39,7 +36,7 @@ def _weigh() -> Procedure:
         control.set(name, 0)
     with write.when(begins):
         write.call(record.get("ready"), [own.pointer])
-    found.store(place, WAITING, "i64")
+    found.store(place, Status.LANE_WAITS, "i64")
     write.give()
     return write
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.accuracy.reference.natural_scales import UNDRIVEN
-from bondgraph.run.simd_values import every
+from bondgraph.run.simd_values import lane_loop
 from bondgraph.run.steppers import dop853
 from bondgraph.run.steppers.dop853 import TABLEAU
 from bondgraph.run.steppers.method import permitted
@@ -119,7 +119,7 @@ def _attempt(lanes: int) -> Procedure:
     record = Record(write["v"], FIELDS)
     count, hs = record.get("width") * lanes, record.get("hs")
     y, y_new, y_stage, k = (record.get(name) for name in ("y", "y_new", "y_stage", "k"))
-    with every(write, record.get("width"), lanes) as (_, lane, i):
+    with lane_loop(write, record.get("width"), lanes) as (_, lane, i):
         hs[i] = record.get("h")[lane]
     for s in range(1, STAGES):
         # Rates depend on no integrated power.
@@ -162,7 +162,7 @@ def _errors(lanes: int) -> Procedure:
         own[i] = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
     above, below = record.get("above"), record.get("below")
     write.call("largest", [above, y_new.at(n * lanes), width - n])
-    with every(write, width, lanes, start=n) as (_, lane, i):
+    with lane_loop(write, width, lanes, start=n) as (_, lane, i):
         own[i] = above[lane]
     write.call("squares", [write["v"], fifth, third, width * lanes])
     write.call("added", [above, fifth, width])
@@ -242,7 +242,7 @@ def _accept(lanes: int) -> Procedure:
     record = Record(write["v"], FIELDS)
     y, y_new, k, size, chosen = (record.get(name) for name in ("y", "y_new", "k", "size", "chosen"))
     width = record.get("width")
-    with every(write, width, lanes) as (_, lane, i):
+    with lane_loop(write, width, lanes) as (_, lane, i):
         chosen[i] = write.real(record.get("taken").load(lane, "i64"))
     write.call("accept_sizes", [size, y_new, chosen, record.get("n") * lanes])
     write.call("accept_values", [y, y_new, chosen, width * lanes])

@@ -18,14 +18,12 @@ from bondgraph.emit.machine import vector_width
 from bondgraph.emit.procedure import Procedure, Record, Temporary, in_lanes
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.fields import FIELDS as MANY
-from bondgraph.run.batch.fields import TOO_MANY, UNBEGUN
 from bondgraph.run.batch.simd import error_weights
 from bondgraph.run.batch.simd import explicit as vectors
-from bondgraph.run.batch.simd.error_weights import BEGIN, IN_LANE, WAITING
 from bondgraph.run.batch.simd.explicit import DENSE, EXTENDED, FIELDS, STAGES
 from bondgraph.run.batch.simd.tables import NOBODY, UNDER_WAY, exchange, move, of_lane, table_of
+from bondgraph.run.status import Status
 from bondgraph.run.steppers.explicit import is_far
-from bondgraph.run.steppers.step_control import AGAIN, ATTEMPT, DOUBT, GOOD, PAUSE, RENEW, STIFF, STOP
 
 
 def machine_code(lanes: int | None = None) -> Library:
@@ -59,10 +57,10 @@ def _enter() -> Procedure:
     many, record, place = Record(write["r"], MANY), Record(write["v"], FIELDS), write["place"]
     _present(many, record, place)
     with write.when(write.call("begun", [write["r"], write["run"]], "i64").equals(0)):
-        write.call("ended", [write["r"], write["run"], write.value(UNBEGUN, "i64")])
+        write.call("ended", [write["r"], write["run"], write.value(Status.NOT_STARTED, "i64")])
         write.give(0)
     record.get("runs").store(place, write["run"], "i64")
-    record.get("found").store(place, BEGIN, "i64")
+    record.get("found").store(place, Status.LANE_STARTS, "i64")
     write.give(1)
     return write
 
@@ -101,14 +99,14 @@ def _sit(lanes: int) -> Procedure:
     record, lane = Record(write["v"], FIELDS), write["lane"]
     runs, found = record.get("runs"), record.get("found")
     with write.loop(UNDER_WAY * lanes) as place:
-        waits = (runs.load(place, "i64") >= 0) & found.load(place, "i64").equals(WAITING)
+        waits = (runs.load(place, "i64") >= 0) & found.load(place, "i64").equals(Status.LANE_WAITS)
         own = table_of(record, place)
         with write.when(waits):
             move(write, "spread", record, own, ("y", "k", "size", "floor", "noise"), lane)
             for name, count in (("p", record.get("parameters")), ("m", own.get("mode_count"))):
                 write.call("spread", [record.get(name), own.get(name), count, lane])
             record.get("seats").store(lane, place, "i64")
-            found.store(place, IN_LANE, "i64")
+            found.store(place, Status.LANE_RUNS, "i64")
             write.give(1)
     write.give(0)
     return write
@@ -133,7 +131,7 @@ def _leave() -> Procedure:
     own, place = of_lane(record, lane), record.get("seats").load(lane, "i64")
     _present(many, record, place)
     move(write, "gather", record, own, ("y",), lane)
-    with write.when(write["status"].equals(STOP)):
+    with write.when(write["status"].equals(Status.STOP)):
         write.call(record.get("flush"), [own.pointer, own.get("t")])
     write.call("ended", [write["r"], record.get("runs").load(place, "i64"), write["status"]])
     record.get("runs").store(place, NOBODY, "i64")
@@ -155,14 +153,14 @@ def _step() -> Procedure:
             write.give(0)
         own = of_lane(record, lane)
         due = write.call(record.get("proposed"), [own.pointer], "i64")
-        with write.when(due.equals(ATTEMPT)):
+        with write.when(due.equals(Status.ATTEMPT)):
             for name, field in (("t", "t"), ("h", "trial"), ("t_new", "target")):
                 record.get(name)[lane] = own.get(field)
             write.give(1)
-        with write.when(due.equals(PAUSE)):
+        with write.when(due.equals(Status.PAUSE)):
             many.set("table", own.pointer)
             with write.when(write.call("hopeless", [write["r"]], "i64").equals(1)):
-                write.call("leave", [write["r"], write["v"], lane, write.value(TOO_MANY, "i64")])
+                write.call("leave", [write["r"], write["v"], lane, write.value(Status.TOO_MANY_STEPS, "i64")])
                 write.jump(again)
             own.set("tried", 0)
             record.set("paused", 1)
@@ -226,11 +224,11 @@ def _side_by_side(lanes: int) -> Procedure:
             own = of_lane(record, lane)
             own.count("rate_count", STAGES)
             found = write.call(record.get("judged"), [own.pointer, record.get("error")[lane]], "i64")
-            with write.when(found.equals(DOUBT)):
+            with write.when(found.equals(Status.DOUBT)):
                 write.call("rise", [v, lane, found])
-            with write.when(~(found.equals(GOOD) | found.equals(AGAIN) | found.equals(DOUBT))):
+            with write.when(~(found.equals(Status.ACCEPT) | found.equals(Status.RETRY) | found.equals(Status.DOUBT))):
                 write.call("leave", [r, v, lane, found])
-            with write.when(found.equals(GOOD)):
+            with write.when(found.equals(Status.ACCEPT)):
                 taken.store(lane, 1, "i64")
                 # Else `held_down` does not ask for the sums.
                 with write.when(record.get("watch").equals(1) & is_far(own, record.get("h")[lane])):
@@ -248,9 +246,9 @@ def _side_by_side(lanes: int) -> Procedure:
         with write.loop(lanes) as lane, good():
             stiff = record.get("stiff").load(lane, "i64")
             found = write.call(record.get("lengthened"), [of_lane(record, lane).pointer, record.get("error")[lane], stiff], "i64")
-            with write.when(found.equals(RENEW)):
+            with write.when(found.equals(Status.RENEW)):
                 write.call("rise", [v, lane, found])
-            with write.when(found.equals(STIFF)):
+            with write.when(found.equals(Status.STIFF)):
                 write.call("leave", [r, v, lane, found])
     write.give(0)
     return write

@@ -16,7 +16,7 @@ from bondgraph.run.accuracy import balancing, error_weights
 from bondgraph.run.accuracy.fields import CARRIED, PATTERN, RAPID
 from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.accuracy.natural_scales import structure_of
-from bondgraph.run.simd_values import Abreast, Wide
+from bondgraph.run.simd_values import SimdArray, SimdNumber
 from bondgraph.run.table import FieldTable, fields_of
 
 FOUR = 4
@@ -58,14 +58,14 @@ def _members(record: Record) -> list[Record]:
 
 def _taken(write: Procedure, target: Temporary, runs: list[Record], name: str, count: Temporary) -> None:
     """So many numbers of this name of each run side by side."""
-    arrays, wide = [run.get(name) for run in runs], Wide(target, FOUR)
+    arrays, wide = [run.get(name) for run in runs], SimdArray(target, FOUR)
     with write.loop(count) as i:
-        wide[i] = Abreast([array[i] for array in arrays])
+        wide[i] = SimdNumber([array[i] for array in arrays])
 
 
 def _given_back(write: Procedure, source: Temporary, runs: list[Record], name: str, count: Temporary) -> None:
     """So many numbers side by side to each run."""
-    arrays, wide = [run.get(name) for run in runs], Wide(source, FOUR)
+    arrays, wide = [run.get(name) for run in runs], SimdArray(source, FOUR)
     with write.loop(count) as i:
         for array, value in zip(arrays, wide[i].numbers, strict=True):
             array[i] = value

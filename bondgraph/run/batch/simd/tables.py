@@ -13,6 +13,7 @@ from bondgraph.run.batch.simd.couplings import lane_couplings
 from bondgraph.run.batch.simd.explicit import COMPONENTS, DRIVER, FIELDS, SUMS
 from bondgraph.run.batch.simd.natural_scales import lane_scales
 from bondgraph.run.program import Program
+from bondgraph.run.status import Status
 from bondgraph.run.steppers import dop853
 from bondgraph.run.steppers.explicit import FIELDS as INTEGRATOR
 from bondgraph.run.table import FieldTable
@@ -43,8 +44,9 @@ def lane_table(
     for name, places in addresses.items():
         table.point(name, np.array(places, dtype=np.uint64))
     of_lanes = dict.fromkeys(("seats", "stiff", "taken", "due", "due_states", "due_modes"), lanes)
-    for name, length in {**of_lanes, "runs": len(own), "found": len(own)}.items():
+    for name, length in {**of_lanes, "runs": len(own)}.items():
         table.point(name, np.zeros(length, dtype=np.int64))
+    table.point("found", np.full(len(own), Status.LANE_WAITS, dtype=np.int64))
     for name in ("rates", "powers", "rates_and_powers"):
         table.point(name, kernels.addresses.get(name, 0))
     for name, found in zip(("couplings", "scales"), _found_ahead(program, lanes, weights), strict=False):
@@ -59,7 +61,7 @@ def lane_table(
 
 def _found_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
     """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""
-    kernel, structures = program.couplings
+    kernel, structures = program.jacobian_couplings
     couplings = None if kernel is None or kernel.steps is None else lane_couplings(kernel.steps, lanes, weights)
     return () if couplings is None else (couplings, lane_scales(program.states, len(structures.rows), weights))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.run.validation.constraint_rank import BEYOND
+from bondgraph.run.validation.constraint_rank import EXTRAPOLATION
 
 # Of the bounds beyond which an interval is suspected: what rounding may move them by.
 _ROUNDING = 1e-3
@@ -25,7 +25,7 @@ def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     of roots.
     """
     d = np.diff(t)
-    reach = (1.0 + BEYOND) * (1.0 + _ROUNDING)
+    reach = (1.0 + EXTRAPOLATION) * (1.0 + _ROUNDING)
     falls, rises = np.zeros(len(t)), np.zeros(len(t))
     falls[1:-1] = (1.0 + d[:-1] / (reach * d[1:])) ** -2
     rises[2:] = (1.0 + d[1:] / (reach * d[:-1])) ** -2

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record
 from bondgraph.run.batch.fields import tables_of
-from bondgraph.run.codegen_helpers import larger, size_of
+from bondgraph.run.codegen_helpers import larger, magnitude
 from bondgraph.run.events.state import FIELDS as INSTANTS
 
 
@@ -40,8 +40,8 @@ def _see() -> Procedure:
             with write.when(write["k"].equals(0)):
                 sizes[i] = 0.0
                 further[i] = 0.0
-            sizes[i] = larger(write, sizes[i], size_of(write, x[places.load(i, "i64")]))
-            further[i] = larger(write, further[i], size_of(write, out[count + i]))
+            sizes[i] = larger(write, sizes[i], magnitude(write, x[places.load(i, "i64")]))
+            further[i] = larger(write, further[i], magnitude(write, out[count + i]))
         first.set(first.get() + count)
     write.give()
     return write

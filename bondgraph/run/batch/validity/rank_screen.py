@@ -12,10 +12,10 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Record
 from bondgraph.run.batch.validity.sample_check import FIELDS, groups, least
 from bondgraph.run.program import Program
-from bondgraph.run.simd_values import Wide, every
+from bondgraph.run.simd_values import SimdArray, lane_loop
 from bondgraph.run.steppers.method import COMMON as INTEGRATOR
-from bondgraph.run.validation.constraint_rank import RANK
-from bondgraph.run.validation.judge import is_watched
+from bondgraph.run.validation.checked_result import has_constraints
+from bondgraph.run.validation.constraint_rank import RANK_TOLERANCE
 
 # What must be left of each difference, as a part of the diagonal, and how much smaller than in the rest of the run that may be.
 _LEFT, _SMALLER = 1e-9, 1e-3
@@ -25,7 +25,7 @@ def screens(program: Program) -> bool:
     """Whether constraints are watched, and so: where some repeat others, some eigenvalues are zero throughout; modes change
     which of them hold."""
     closing, kernel = program.closing, program.closing_matrix
-    plain = is_watched(program) and closing is not None and not closing.repeating and not program.transitions
+    plain = has_constraints(program) and closing is not None and not closing.repeating and not program.transitions
     return plain and kernel is not None and kernel.is_machine_code
 
 
@@ -80,7 +80,7 @@ def _measured(lanes: int) -> Procedure:
     write = Procedure("measured", {"s": "ptr", "is_first": "i64"}, internal=True)
     record, is_first = Record(write["s"], FIELDS), write["is_first"].equals(1)
     n, now, signs = (record.get(name) for name in ("n", "now", "signs"))
-    given, entries, low, high = (Wide(record.get(name), lanes) for name in ("given", "entries", "low", "high"))
+    given, entries, low, high = (SimdArray(record.get(name), lanes) for name in ("given", "entries", "low", "high"))
     with write.loop(record.get("entry_count")) as e:
         row, column = (record.get(name).load(e, "i64") for name in ("rows", "columns"))
         given[row * n + column] = entries[e]
@@ -98,7 +98,7 @@ def _measured(lanes: int) -> Procedure:
                 before[0] = before[lanes]
             other = signs[j]
             ours, theirs = (given[place] * sign for place, sign in ((i * n + j, own), (j * n + i, other)))
-            Wide(before.at(1), lanes)[write.value(0, "i64")] = (ours + theirs) * 0.5
+            SimdArray(before.at(1), lanes)[write.value(0, "i64")] = (ours + theirs) * 0.5
             with write.when(is_first):
                 before[0] = before[1]
                 record.get("first")[i * n + j] = before[1]
@@ -125,14 +125,14 @@ def may_lose_rank(lanes: int) -> Procedure:
             with write.when(write.call("exceeds", [write["s"], a, b, work], "i64").equals(0)):
                 write.give(1)
     # The rank by the measure of the whole run; a diagonal that has been much smaller makes `_LEFT` say little.
-    low, high = (Wide(record.get(name), lanes) for name in ("low", "high"))
+    low, high = (SimdArray(record.get(name), lanes) for name in ("low", "high"))
     with write.loop(n) as i:
         smallest, largest = low[i].folded("minnum"), high[i].folded("maxnum")
         with write.when(~(smallest > largest * _SMALLER)):
             write.give(1)
-        with every(write, i + 1, lanes, record.get("leftmost").load(i, "i64")) as (j, lane, _):
+        with lane_loop(write, i + 1, lanes, record.get("leftmost").load(i, "i64")) as (j, lane, _):
             place = (i * n + j) * lanes + lane
-            least_of_all = write.select(i.equals(j), largest * write.real(n) * (2.0 * RANK), 0.0)
+            least_of_all = write.select(i.equals(j), largest * write.real(n) * (2.0 * RANK_TOLERANCE), 0.0)
             work[place] = first_matrix[i * n + j] - least_of_all
     full = write.call("definite", [write["s"], work, record.get("bad"), record.get("factor")], "i64")
     write.give(write.select(full.equals(1), 0, 1, "i64"))

@@ -15,10 +15,10 @@ from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
 from bondgraph.run.batch.validity.bounds import bounds
 from bondgraph.run.program import Program
-from bondgraph.run.simd_values import Abreast, Wide, every
+from bondgraph.run.simd_values import SimdArray, SimdNumber, lane_loop
 from bondgraph.run.steppers.method import COMMON as INTEGRATOR
 from bondgraph.run.table import FieldTable, fields_of
-from bondgraph.run.validation.judge import stride_of
+from bondgraph.run.validation.checked_result import check_stride
 
 # kernel: of the constraints' matrix, or of all values at a sample and that matrix behind them; t, x, p, m, out: its blocks, of
 # several samples; spoilt: of each value, and of each state and integrated power before them, zero while all were finite, of each
@@ -49,7 +49,7 @@ def row_table(
     table["samples"], table["stride"] = len(times), 1
     if watched:
         assert program.closing is not None
-        n, stride = len(program.closing.owners), stride_of(len(times))
+        n, stride = len(program.closing.owners), check_stride(len(times))
         looked, beyond = times[::stride], span > times[-1]
         arrays["falls"], arrays["rises"] = bounds(np.append(looked, span) if beyond else looked)
         rows, columns = np.array(program.closing.pattern, dtype=np.int64).reshape(-1, 2).T
@@ -110,13 +110,13 @@ def _take_all(lanes: int) -> Procedure:
     """Rows, and their dates, from the one of number `first` on, into all lanes; every `stride` counts, and the last goes on."""
     given = {"s": "ptr", "rows": "ptr", **dict.fromkeys(("first", "last", "stride", "width"), "i64")}
     write = Procedure("take_rows", given, internal=True)
-    record, x = Record(write["s"], FIELDS), Wide(Record(write["s"], FIELDS).get("x"), lanes)
+    record, x = Record(write["s"], FIELDS), SimdArray(Record(write["s"], FIELDS).get("x"), lanes)
     places = [least(write, write["first"] + write["stride"] * lane, write["last"]) for lane in range(lanes)]
     rows = [write["rows"].at(place * write["width"]) for place in places]
     for lane, place in enumerate(places):
         record.get("t")[lane] = record.get("dates")[place]
     with write.loop(write["width"]) as i:
-        x[i] = Abreast([row[i] for row in rows])
+        x[i] = SimdNumber([row[i] for row in rows])
     write.give()
     return write
 
@@ -126,7 +126,7 @@ def _present(lanes: int) -> Procedure:
     write = Procedure("present_run", {"s": "ptr", "c": "ptr"}, internal=True)
     record, integrator = Record(write["s"], FIELDS), Record(write["c"], INTEGRATOR)
     for name, count in (("p", "parameters"), ("m", "modes")):
-        with every(write, record.get(count), lanes) as (k, _, i):
+        with lane_loop(write, record.get(count), lanes) as (k, _, i):
             record.get(name)[i] = integrator.get(name)[k]
     if lanes > 1:
         with write.loop((integrator.get("width") + record.get("values")) * lanes) as i:

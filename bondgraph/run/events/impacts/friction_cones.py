@@ -8,6 +8,8 @@ adds):
 so that friction stops what it can, and else opposes what slips on.
 
 Source: Moreau 1988; the equations as projections, Alart and Curnier 1991.
+
+In the literature: the friction cone.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ where only what touches and does not separate takes part (g <= 0). Then the ener
 positive whatever restitutions e in [0, 1] meet. What approaches only afterwards collides next, at the same time.
 
 Source: Moreau 1988; Glocker, Set-Valued Force Laws, 2001.
+
+In the literature: a linear complementarity problem (LCP), which is solved here by an active set instead of Lemke's pivoting.
 """
 
 from __future__ import annotations

@@ -1,0 +1,471 @@
+"""Constitutive laws of elements, independent of any graph: storages, resistors, sources, constraints, switches, junctions,
+blocks.
+
+Arguments of every operation: the law's own variable first, then the element's parameters in their order,
+then its signals in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from bondgraph.model.mechanics import Mechanics
+from bondgraph.model.ops import Op
+from bondgraph.output.short_repr import brief
+from screws.renamed import answer_old_names
+
+
+@answer_old_names
+@brief
+@dataclass(frozen=True)
+class Parameter:
+    """Number or array that stays a run-time input of the compiled code."""
+
+    value: Any
+    unit: str = ""
+    max_value: float | None = None
+    """Upper limit, with zero as the lower one; None for any number."""
+    not_below: str = ""
+    """Another parameter of the element that is the lower limit."""
+
+
+@brief
+@dataclass(frozen=True)
+class ByMode:
+    """Parameter with a value for each state of an automaton."""
+
+    automaton: str
+    values: Mapping[str, Any]
+
+
+@brief
+@dataclass(frozen=True)
+class StateSpec:
+    """State variable: its start value and, as a hint to error control and analyses, its nominal size."""
+
+    initial: Any
+    nominal: Any = None
+    unit: str = ""
+    symbol: str = ""
+    claimed: bool = True
+    """True if a nonzero start must hold where the state follows from others; a species always has some amount."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the state, () for a scalar."""
+        return np.shape(self.initial)
+
+
+Variable = Literal["effort", "flow"]
+"""The two variables of a bond."""
+
+OTHER: Mapping[Variable, Variable] = {"effort": "flow", "flow": "effort"}
+"""Conjugate variable of each variable of a bond."""
+
+
+class CausalityPreference(IntEnum):
+    """Priority of an element's causality; lower numbers are assigned first."""
+
+    MUST = 0
+    """The only possible causality."""
+    INTEGRAL = 1
+    """Integral causality of a storage."""
+    AS_GIVEN = 2
+    """Causality in which the only given relation needs no inversion."""
+    RATHER = 3
+
+
+@brief
+class CausalityRequest(NamedTuple):
+    """Causality that an element asks for at one of its ports."""
+
+    effort_in: bool
+    """True if the effort is the input, and the flow the output."""
+    wish: CausalityPreference
+
+
+class Law:
+    """Law of an element: its states, its signals, the causality that it asks for."""
+
+    def states(self) -> Mapping[str, StateSpec]:
+        """Return state variables by local name."""
+        return {}
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        """Return the local names of its signals besides its parameters; `ports` are those of its element."""
+        raise NotImplementedError
+
+    def demand(self, port: int) -> CausalityRequest | None:
+        """Return the causality that it asks for at a port, by index; None without preference."""
+        return None
+
+
+class Storing(Law):
+    """Law that stores energy in a state; in derivative causality the state follows from others."""
+
+    gives: Variable
+    """Its output in integral causality: the effort of a C, the flow of an I and an IC; its input is the other variable."""
+
+    @property
+    def follows(self) -> tuple[str, StateSpec]:
+        """Local name of the dependent state in derivative causality, and its specification."""
+        raise NotImplementedError
+
+    @property
+    def ease(self) -> tuple[int | bool, ...]:
+        """Sort key of coupled storages: the first in this order keep their states."""
+        raise NotImplementedError
+
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(self.gives == "flow", CausalityPreference.INTEGRAL)
+
+
+@brief
+@dataclass(frozen=True, kw_only=True)
+class Switched(Law):
+    """Law that an automaton may switch."""
+
+    automaton: str | None = None
+    """Name in its graph; in a flat model its path."""
+    active: tuple[str, ...] = ()
+    """States of the automaton in which it acts."""
+    word: ClassVar[str] = "active"
+    """Name of the argument for these states."""
+
+    def stops(self, source: str, target: str) -> bool:
+        """Return True if an impulse acts as the automaton changes from one state to another."""
+        return False
+
+    @property
+    def mode(self) -> str:
+        """Signal of the automaton's mode."""
+        return f"{self.automaton}.mode"
+
+
+PORT = ("effort", "flow", "power")
+"""Signals of every one-port with power."""
+TWO_PORTS = ("1.effort", "1.flow", "2.effort", "2.flow")
+
+
+@brief
+@dataclass(frozen=True)
+class Action:
+    """Products of a matrix N(parameters, signals) with a vector, without the matrix."""
+
+    forward: Op
+    """Operation (parameters, signals, f) -> N f."""
+    transposed: Op
+    """Operation (parameters, signals, e) -> N^T e."""
+
+
+@brief
+@dataclass(frozen=True)
+class Ratio(Law):
+    """Law of two ports with a ratio between their variables, matrix(parameters, signals)."""
+
+    matrix: Op
+    invertible: bool
+    """True if the other causality, with 1/n, may be used (scalar ratios)."""
+    letter: ClassVar[str]
+    """Name of the ratio as a signal."""
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return (self.letter, *TWO_PORTS)
+
+
+@brief
+@dataclass(frozen=True)
+class Transformer(Ratio):
+    """Transformer f2 = N f1, e1 = N^T e2; N has shape (), (n1,) or (n2, n1)."""
+
+    action: Action | None = None
+    """Cheaper formulas for the products with N than rows times columns."""
+    letter: ClassVar[str] = "N"
+
+    def demand(self, port: int) -> CausalityRequest | None:
+        return None if self.invertible else CausalityRequest(port == 1, CausalityPreference.MUST)
+
+
+@brief
+@dataclass(frozen=True)
+class Gyrator(Ratio):
+    """Gyrator e1 = r f2, e2 = r^T f1; r has shape () or (n1, n2)."""
+
+    letter: ClassVar[str] = "r"
+
+    def demand(self, port: int) -> CausalityRequest | None:
+        return None if self.invertible else CausalityRequest(False, CausalityPreference.MUST)
+
+
+@brief
+@dataclass(frozen=True)
+class SkewGyrator(Law):
+    """Gyrator on one port, e = J f with J = matrix(parameters, signals) skew-symmetric: it moves power between the components of
+    one bond (the Euler junction structure of a rigid body)."""
+
+    matrix: Op
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return ("effort", "flow", "J")
+
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(False, CausalityPreference.MUST)
+
+
+@brief
+@dataclass(frozen=True)
+class Junction(Switched):
+    """Junction with a common effort (type 0) or common flow (type 1); a switched one joins only in the active modes of its
+    automaton."""
+
+    type: int
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return ("effort" if self.type == 0 else "flow",)
+
+
+@brief
+@dataclass(frozen=True)
+class IdealConstraint(Switched):
+    """Ideal constraint of zero flow, whose effort is a Lagrange multiplier.
+
+    The effort is such that h'' + a1 h' + a0 h + a2 h^3 = 0, where h' is the flow and h either its integral (a state) or
+    `position`(parameters, signals): index reduction with Baumgarte stabilisation, and the cubic term of Bortoff 2020.
+    A switched one holds only in the active modes of its automaton, and gives the effort `released` in the others.
+    """
+
+    position: Op | None
+    start: StateSpec
+    """Start value of h, where h is the integral of the flow."""
+    released: Op | None = None
+    """Effort while the constraint is off, (mode, flow, noted, parameters, signals); None for zero."""
+    noted: Mapping[str, StateSpec] = field(default_factory=dict)
+    """States that only transitions set."""
+    impulsive: bool = True
+    """True if an impulse sets the flow to zero where the constraint begins to hold; else the flow decays as h does."""
+    stores_position: bool = True
+    """True if h is a state where no position is given; else only the flow is stabilised, f' + a1 f = 0."""
+    coordinates: int = 0
+    """Number of coordinates, the first signals, which `position` depends on and whose rates are the flows of as many ports: then
+    h' = sum of J_k f_k with J_k the derivatives of the position. 0: one port, whose flow is h' itself."""
+    conditions: int = 1
+    """Number of scalars of h, with coordinates."""
+    measured: bool = False
+    """True if the rates of the signals of `position` include corrections: then h' is its rate only without corrections, and the
+    two are not compared."""
+
+    def states(self) -> Mapping[str, StateSpec]:
+        position = {"h": self.start} if self.position is None and self.stores_position else {}
+        return {**position, **self.noted}
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        position = ("h",) if self.position or self.stores_position else ()
+        by_port = [f"{port}.{part}" for port in ports for part in ("J", "effort", "flow")] if self.coordinates else ()
+        return (*PORT, "h'", "multiplier", *position, *(("h''", *self.noted) if self.noted else ()), *by_port)
+
+    def stops(self, source: str, target: str) -> bool:
+        return self.impulsive and target in self.active and source not in self.active
+
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(False, CausalityPreference.MUST)
+
+
+@brief
+@dataclass(frozen=True)
+class IdealSwitch(Switched):
+    """Ideal switch: no effort while its automaton is in one of the active (`closed`) states, no flow in all others."""
+
+    automaton: str
+    word: ClassVar[str] = "closed"
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return (*PORT, "inflow")
+
+    def stops(self, source: str, target: str) -> bool:
+        return (source in self.active) != (target in self.active)
+
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(True, CausalityPreference.RATHER)
+
+
+@brief
+@dataclass(frozen=True)
+class Resistor(Law):
+    """Dissipator: effort from flow, flow from effort, or both where the relation can be inverted."""
+
+    effort: Op | None
+    flow: Op | None
+    passive: bool = False
+    """True if its author declares that it never gives power."""
+    linear: bool = False
+    """True if effort and flow are proportional by a number, a diagonal or a matrix, the only parameter."""
+
+    @property
+    def one_way(self) -> bool:
+        """True if only one of the relations is given; the other causality solves it by Newton iteration."""
+        return self.effort is None or self.flow is None
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return PORT
+
+    def demand(self, port: int) -> CausalityRequest:
+        return (
+            CausalityRequest(self.effort is None, CausalityPreference.AS_GIVEN)
+            if self.one_way
+            else CausalityRequest(True, CausalityPreference.RATHER)
+        )
+
+
+@brief
+@dataclass(frozen=True)
+class Reaction(Law):
+    """Dissipator between two ports: one flow, in at port 1 and out at port 2, from the efforts of both."""
+
+    flow: Op
+    """Operation (effort at port 1, effort at port 2, parameters, signals) -> flow."""
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return (*TWO_PORTS, "flow", "power")
+
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(True, CausalityPreference.MUST)
+
+
+@brief
+@dataclass(frozen=True)
+class Source(Law):
+    """Effort or flow source: value(parameters, signals)."""
+
+    gives: Variable
+    value: Op | None = None
+    """Value of the source; None for a structural zero, which gives no power."""
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return PORT
+
+    def demand(self, port: int) -> CausalityRequest:
+        return CausalityRequest(self.gives == "flow", CausalityPreference.MUST)
+
+
+@brief
+@dataclass(frozen=True)
+class Equation:
+    """Equation outs = op(args) over the local names of a block."""
+
+    outs: tuple[str, ...]
+    op: Op
+    args: tuple[str, ...]
+
+
+@brief
+@dataclass(frozen=True)
+class SignalBlock(Law):
+    """Signal block without power: sensors, kinematics, controllers."""
+
+    inputs: tuple[str, ...] = ()
+    """Local names of the element's signals, in their order."""
+    kept: dict[str, StateSpec] = field(default_factory=dict)
+    """State variables by local name."""
+    equations: tuple[Equation, ...] = ()
+    rates: dict[str, str] = field(default_factory=dict)
+    """Local names of time derivatives by state; a state without one is held between ticks and resets."""
+    symbols: dict[str, str] = field(default_factory=dict)
+    """LaTeX by local name."""
+    units: dict[str, str] = field(default_factory=dict)
+    """Units by local name."""
+    updates: dict[str, str] = field(default_factory=dict)
+    """Local names of values after a tick by state; all are evaluated before any is set."""
+    period: str | None = None
+    """Parameter that is the time between ticks, s: they are at offset + n period, n = 0, 1, ..."""
+    offset: str | None = None
+    """Parameter that is the time of the first tick, s."""
+    breaks: tuple[str, ...] = ()
+    """Parameters that are times of jumps or kinks of a result, s: an integrator restarts there."""
+
+    def states(self) -> Mapping[str, StateSpec]:
+        return self.kept
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return (*self.kept, *(out for equation in self.equations for out in equation.outs))
+
+
+@brief
+@dataclass(frozen=True)
+class Storage(Storing):
+    """Energy storage: x' = rate(x, input), output = gradient(x), stored energy = energy(x)."""
+
+    gives: Variable
+    state: str
+    spec: StateSpec
+    output: Op
+    energy: Op
+    rate: Op | None = None
+    """Operation (x, input, parameters, signals) -> x'; None where the state is the integral of the input."""
+    inverse: Op | None = None
+    """Operation (output, parameters, signals) -> x; without it derivative causality solves for the state by Newton iteration."""
+    by_gradient: bool = False
+    """True if the output is the gradient of the energy."""
+    linear: bool = False
+    """True if output and state are proportional by a number, a diagonal or a matrix, the only parameter."""
+
+    def states(self) -> Mapping[str, StateSpec]:
+        return {self.state: self.spec}
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return (*PORT, self.state, "energy")
+
+    @property
+    def follows(self) -> tuple[str, StateSpec]:
+        return self.state, self.spec
+
+    @property
+    def ease(self) -> tuple[int | bool, ...]:
+        return 2 if self.rate is None else 0, self.inverse is not None, self.linear
+
+
+@brief
+@dataclass(frozen=True)
+class InertialField(Storing):
+    """Configuration q and motion (velocities v or momenta p) of one n-port: effort in, flow q' out, energy T + V; or, in
+    derivative causality, flow in and effort out.
+
+    Source: Breedveld 1984 (the IC element).
+    """
+
+    position: StateSpec
+    motion: str
+    """"v" (Lagrange's equations) or "p" (Hamilton's)."""
+    start: StateSpec
+    """Start value of the motion."""
+    flow: Op
+    """Operation (q, motion, parameters, signals) -> v = q'."""
+    rate: Op
+    """Operation (q, v, effort, parameters, signals) -> motion'."""
+    energy: Op
+    """Operation (q, v, parameters, signals) -> T + V."""
+    momentum: Op
+    """Operation (q, v, parameters, signals) -> p = M(q) v, for derivative causality."""
+    own_rate: Op
+    """Operation (q, v, parameters, signals) -> p' without an external effort, for derivative causality."""
+    mechanics: Mechanics | None = None
+    """Formulas that these operations were derived from."""
+    gives: Variable = "flow"
+
+    def states(self) -> Mapping[str, StateSpec]:
+        return {"q": self.position, self.motion: self.start}
+
+    def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
+        return (*PORT, "q", "v", *(() if self.motion == "v" else (self.motion,)), "energy")
+
+    @property
+    def follows(self) -> tuple[str, StateSpec]:
+        return self.motion, self.start
+
+    @property
+    def ease(self) -> tuple[int | bool, ...]:
+        return 1, False, False

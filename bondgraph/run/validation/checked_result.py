@@ -1,0 +1,101 @@
+"""Truncate a result where its constraints no longer decided the motion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bondgraph.run.program import Program
+from bondgraph.run.results.failure import describe
+from bondgraph.run.results.result import Result
+from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
+from bondgraph.run.validation.constraint_rank import RankLoss, find_rank_loss
+
+MIN_CHECKED = 501
+"""Times at least at which constraints are looked at."""
+
+MAX_CHECKED = 5000
+"""Times at most, of longer results every so many."""
+
+SAME_TIME = 1e-3
+"""Part of the distance of these times within which one is another that is asked for, but for rounding."""
+
+
+def has_constraints(program: Program) -> bool:
+    """Return True if a run is checked for constraints that lose rank or contradict each other."""
+    return program.closing is not None and bool(program.closing.owners)
+
+
+def checked_times(program: Program, since: np.ndarray, span: float) -> np.ndarray:
+    """Sample times of a run, since its start: those that are wanted, and more where constraints are watched between them."""
+    if not has_constraints(program) or len(since) >= MIN_CHECKED:
+        return since
+    grid = np.linspace(0.0, span, MIN_CHECKED)
+    after = np.searchsorted(since, grid)
+    distance = np.minimum(np.abs(grid - since[np.maximum(after - 1, 0)]), np.abs(grid - since[np.minimum(after, len(since) - 1)]))
+    return np.union1d(since, grid[distance > SAME_TIME * span / MIN_CHECKED])
+
+
+def check_stride(times: int) -> int:
+    """Of so many times every how many are looked at."""
+    return -(-times // MAX_CHECKED)
+
+
+def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], end: tuple[float, np.ndarray]) -> Result:
+    """The result of a run that began at `origin`, up to where its constraints lose rank.
+
+    Parameters
+    ----------
+    wanted : sample times since the start, and on the user's clock; the result may have more.
+    end : time since the start and state where the run ended.
+    """
+    rank_loss = _rank_loss(result, origin, *end)
+    if rank_loss is not None:
+        result = _truncated(result, origin, rank_loss)
+    since, dates = wanted
+    if len(result.since) <= len(since) and np.array_equal(since[: len(result.since)], result.since):
+        return result
+    rows = np.flatnonzero(np.isin(result.since, since))
+    result = _with_rows(result, rows)
+    return replace(result, t=dates[: len(rows)].copy())
+
+
+def _with_rows(result: Result, rows: np.ndarray) -> Result:
+    return replace(
+        result,
+        t=result.t[rows],
+        since=result.since[rows],
+        x=np.ascontiguousarray(result.x[rows]),
+        m=result.m[rows],
+        integrals=np.ascontiguousarray(result.integrals[rows]),
+    )
+
+
+def _rank_loss(result: Result, origin: float, t: float, x: np.ndarray) -> RankLoss | None:
+    program = result.program
+    if not has_constraints(program) or len(result.since) < 3:
+        return None
+    stride = check_stride(len(result.since))
+    samples = result.since[::stride], result.x[::stride], result.m[::stride]
+    if t > result.since[-1] and np.isfinite(x).all():
+        samples = np.append(samples[0], t), np.vstack([samples[1], x]), np.vstack([samples[2], samples[2][-1:]])
+    constraints = ConstraintMatrix(program, result.p, origin)
+    return find_rank_loss(constraints, *samples, result.events.times - origin)
+
+
+def _truncated(result: Result, origin: float, lost: RankLoss) -> Result:
+    """The result up to what was lost, less the step across it."""
+    named = " and ".join(f'"{path}"' for path in lost.elements)
+    step = 2.0 * (result.since[-1] - result.since[0]) / max(result.statistics.steps, 1)
+    count = max(int(np.searchsorted(result.since, lost.time - (0.0 if lost.contradiction else step))), 1)
+    if lost.contradiction:
+        kind, reason = "contradiction", f"constraints that repeat each other contradict each other here: {named}"
+    else:
+        kind = "singular position"
+        reason = f"the constraints lose rank in a singular position: {named}; more than one motion goes on from there"
+    index = min(int(np.searchsorted(result.since, lost.time)), len(result.since) - 1)
+    time, suspect = origin + lost.time, lost.elements[0] if lost.elements else ""
+    failure = describe(result.program, kind, reason, time, result.x[index], suspect)
+    events = result.events.select(result.events.times <= time)
+    return replace(_with_rows(result, np.arange(count)), events=events, failure=failure)

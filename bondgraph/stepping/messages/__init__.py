@@ -1,1 +1,0 @@
-"""Steps in; what they solve for, and why one has no answer, in the words of the model, out."""

@@ -1,0 +1,248 @@
+"""Plot a sweep with Matplotlib: kept columns over varied ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any, Protocol
+
+import numpy as np
+
+from bondgraph.errors import refusal
+from bondgraph.output.cells import plural
+from bondgraph.output.lookup import unknown
+from bondgraph.output.panels import MANY, labelled, legend_beside, panels
+from bondgraph.output.sheet import CYCLE, calm
+from bondgraph.sweeps.columns import Column, Tabled
+from bondgraph.sweeps.points import RUN
+from bondgraph.sweeps.tasks import RunIssue
+
+ORDERED = "viridis"
+"""Matplotlib's colour map for ordered values."""
+BANDS = ((5.0, 95.0, 0.15), (25.0, 75.0, 0.25))
+"""Percentile bands of runs, and the opacity of each."""
+
+
+class Drawable(Tabled, Protocol):
+    """Runs that can be drawn."""
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+
+    @property
+    def failures(self) -> Sequence[RunIssue]:
+        """Of runs that failed."""
+
+
+@dataclass(frozen=True)
+class _ReadColumns:
+    """Columns to be plotted, read at once: arrays (runs, *shape) by name, and the axes of the runs."""
+
+    name: str
+    axes: tuple[tuple[str, int], ...]
+    columns: Mapping[str, Column]
+    times: np.ndarray
+    arrays: Mapping[str, np.ndarray]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.arrays[name]
+
+    def __len__(self) -> int:
+        return len(self.arrays[RUN])
+
+
+def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: Any) -> np.ndarray:
+    """Return axes (panels,), one for each name; see `Runs.plot`."""
+    drawn = names or [column.name for column in runs.columns.values() if column.what == "kept"]
+    if not names and len(drawn) > MANY:
+        title = f"what is to be plotted? {len(drawn)} columns are kept"
+        raise refusal("E560", title, f'names of some: runs.plot("{drawn[0]}")', about=runs.name)
+    for name in drawn:
+        _ensure_drawable(runs, name)
+    if against not in (None, RUN, *runs.columns):
+        raise unknown("column", against, (RUN, *runs.columns))
+    needed = {*drawn, *(each.name for each in runs.columns.values() if each.what == "varied"), against or RUN}
+    read = _ReadColumns(runs.name, runs.axes, runs.columns, runs.times, runs.arrays(*needed))
+    abscissa = None if against is None else _chosen_abscissa(read, against)
+    failed = len({fault.run for fault in runs.failures} & set(read[RUN].tolist()))
+    title = f"{runs.name}: {plural(len(read), 'run')}" + (f", {failed} failed" if failed else "")
+    with panels(len(drawn), axes, "columns", runs.name, title=title, same_x=False) as panel_axes:
+        for name, own_axes in zip(drawn, panel_axes, strict=True):
+            column = runs.columns[name]
+            if column.over_time:
+                _plot_series(read, column, own_axes)
+            else:
+                _plot_numbers(read, column, abscissa, own_axes)
+    return panel_axes
+
+
+def _ensure_drawable(runs: Drawable, name: str) -> None:
+    """Raise KeyError for an unknown column; E560 for one that holds words, or too many entries for a legend."""
+    if name not in runs.columns:
+        raise unknown("column", name, tuple(runs.columns))
+    column = runs.columns[name]
+    size = math.prod((column.shape or ())[column.over_time :])
+    if column.text or size > MANY:
+        why = "it holds words" if column.text else f"it has {size} entries in each run"
+        raise refusal("E560", f'"{name}" cannot be plotted', "runs.to_xarray(), and some of it", about=runs.name, why=why)
+
+
+@dataclass(frozen=True)
+class _Abscissa:
+    """Coordinates along an axis: a number of each run (runs,), the label, and names of the numbers 0, 1 ..."""
+
+    at: np.ndarray
+    label: str
+    words: tuple[str, ...] = ()
+
+    def label_x(self, axes: Any) -> None:
+        axes.set_xlabel(self.label)
+        if self.words:
+            axes.set_xticks(range(len(self.words)), self.words)
+
+    def text(self, value: float) -> str:
+        return self.words[int(value)] if self.words else f"{value:.4g}"
+
+
+def _abscissa(runs: _ReadColumns, name: str) -> _Abscissa:
+    """Return coordinates along a varied name; arrays, which have no order, by their index on the axis of the sweep."""
+    if name == RUN:
+        return _Abscissa(runs[RUN].astype(float), RUN)
+    column, values = runs.columns[name], runs[name]
+    if column.text:
+        words, numbers = np.unique(values, return_inverse=True)
+        return _Abscissa(numbers.reshape(-1).astype(float), name, tuple(words.tolist()))
+    if values.ndim == 1:
+        return _Abscissa(values, labelled(name, column.unit, " "))
+    names, counts = zip(*runs.axes, strict=True)
+    return _Abscissa(np.unravel_index(runs[RUN], counts)[names.index(name)].astype(float), f"{name}, by number")
+
+
+def _chosen_abscissa(runs: _ReadColumns, against: str) -> _Abscissa:
+    """Return the coordinates that the user chose: a column of one number, or word, in each run."""
+    if against != RUN and runs[against].ndim != 1:
+        title = f'nothing can be plotted against "{against}", which is an array in each run'
+        raise refusal("E560", title, "a name that is a number", about=runs.name)
+    return _abscissa(runs, against)
+
+
+def _crossed(runs: _ReadColumns) -> list[str]:
+    """Return names with an axis, the one with most values first."""
+    return [name for name, _ in sorted(runs.axes, key=lambda axis: -axis[1]) if name != RUN]
+
+
+def _is_grid(runs: _ReadColumns) -> bool:
+    """Return True if each point of the grid of axes is one run, of values that were chosen."""
+    return all(name != RUN for name, _ in runs.axes)
+
+
+def _entries(runs: _ReadColumns, column: Column) -> dict[str, np.ndarray]:
+    """Return the entries of a column by name: numbers (runs,), or time series (runs, samples)."""
+    values, begin = runs[column.name], 1 + column.over_time
+    return {
+        f"{column.name}[{', '.join(map(str, index))}]" if index else column.name: values[(..., *index)]
+        for index in np.ndindex(values.shape[begin:])
+    }
+
+
+def _plot_series(runs: _ReadColumns, column: Column, axes: Any) -> None:
+    """Plot time series: one by one where a legend has room for them, else their median between percentiles."""
+    entries = _entries(runs, column)
+    if len(entries) == 1 and 0 < len(runs) <= MANY:
+        along = [_abscissa(runs, name) for name in (_crossed(runs) if _is_grid(runs) else [RUN])]
+        (series,), order = entries.values(), np.lexsort([each.at for each in reversed(along)])
+        for run, color in zip(order, _in_order(len(runs)), strict=True):
+            label = ", ".join(each.text(each.at[run]) for each in along)
+            axes.plot(runs.times, series[run], color=color, label=label)
+        legend_beside(axes, title=",\n".join(each.label for each in along))
+    else:
+        for color, (name, series) in zip(cycle(CYCLE), entries.items(), strict=False):
+            _band(axes, runs.times, series[~np.isnan(series).all(axis=1)], color, name if len(entries) > 1 else "")
+        legend_beside(axes)
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel(labelled(column.name, column.unit))
+    calm(axes)
+
+
+def _band(axes: Any, t: np.ndarray, series: np.ndarray, color: str, name: str) -> None:
+    """Plot the median of time series (runs, samples), and shade their percentile bands."""
+    axes.plot(t, np.nanmedian(series, axis=0) if len(series) else np.full(len(t), np.nan), color=color, label=name or "median")
+    for low, high, shade in BANDS if len(series) else ():
+        lower, upper = np.nanpercentile(series, [low, high], axis=0)
+        label = None if name else f"{low:.0f} to {high:.0f} %"
+        axes.fill_between(t, lower, upper, color=color, alpha=shade, linewidth=0.0, label=label)
+
+
+def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None, axes: Any) -> None:
+    """Plot numbers of runs: lines or a map over crossed values, else dots against another column, else a histogram."""
+    entries, crossed = _entries(runs, column), _crossed(runs)
+    if against is None and _is_grid(runs) and len(crossed) <= 2:
+        _over_grid(runs, column, entries, [_abscissa(runs, name) for name in crossed], axes)
+        return
+    varied = [
+        each.name for each in runs.columns.values() if each.what == "varied" and len(np.unique(runs[each.name], axis=0)) > 1
+    ]
+    sole = crossed or (varied if len(varied) == 1 else [])
+    along = against or (_abscissa(runs, sole[0]) if sole else None)
+    if along is None:
+        for name, values in entries.items():
+            axes.hist(values[np.isfinite(values)], bins="auto", alpha=0.8 / len(entries) ** 0.5, label=name)
+        axes.set_xlabel(labelled(column.name, column.unit, " "))
+        axes.set_ylabel("runs")
+    else:
+        for name, values in entries.items():
+            axes.plot(along.at, values, ".", markersize=4.0, label=name)
+        along.label_x(axes)
+        axes.set_ylabel(labelled(column.name, column.unit))
+    if len(entries) > 1:
+        legend_beside(axes)
+
+
+def _over_grid(
+    runs: _ReadColumns, column: Column, entries: Mapping[str, np.ndarray], along: Sequence[_Abscissa], axes: Any
+) -> None:
+    """Plot over one or two axes: a line for each value of the shorter one, or a map where these are too many for a legend."""
+    x, by = along[0], along[1] if len(along) > 1 else None
+    groups = np.unique(by.at) if by is not None else np.zeros(1)
+    if by is not None and len(groups) * len(entries) > MANY:
+        if len(entries) > 1:
+            title = f'"{column.name}" has {len(entries)} entries, too many over two axes'
+            raise refusal("E560", title, f'runs.plot("{column.name}", against=...) of one of them', about=runs.name)
+        _map(column, entries[column.name], x, by, axes)
+        return
+    colors = iter(_in_order(len(groups)) if by is not None else CYCLE * 2)
+    for name, values in entries.items():
+        for group in groups:
+            members = np.flatnonzero(by.at == group) if by is not None else np.arange(len(values))
+            members = members[np.argsort(x.at[members], kind="stable")]
+            label = [name] if len(entries) > 1 else []
+            label += [by.text(group)] if by is not None else []
+            axes.plot(x.at[members], values[members], ".-", color=next(colors), label=", ".join(label))
+    x.label_x(axes)
+    axes.set_ylabel(labelled(column.name, column.unit))
+    if by is not None or len(entries) > 1:
+        legend_beside(axes, title=None if by is None else by.label)
+
+
+def _map(column: Column, values: np.ndarray, x: _Abscissa, y: _Abscissa, axes: Any) -> None:
+    """Plot a colour map over two axes; white where there is no run."""
+    (columns, i), (rows, j) = (np.unique(each.at, return_inverse=True) for each in (x, y))
+    grid = np.full((len(rows), len(columns)), np.nan)
+    grid[j.reshape(-1), i.reshape(-1)] = values
+    axes.grid(False)
+    drawn = axes.pcolormesh(columns, rows, grid, shading="nearest", cmap=ORDERED)
+    axes.figure.colorbar(drawn, ax=axes, label=labelled(column.name, column.unit, " "))
+    x.label_x(axes)
+    axes.set_ylabel(y.label)
+    if y.words:
+        axes.set_yticks(range(len(y.words)), y.words)
+
+
+def _in_order(count: int) -> list[Any]:
+    """Return colours in the order of the colour map."""
+    import matplotlib
+
+    return list(matplotlib.colormaps[ORDERED](np.linspace(0.0, 0.85, count)))

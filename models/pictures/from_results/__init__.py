@@ -1,0 +1,1 @@
+"""Scenes from results: solids, contacts, frames, coils and panels of a run."""

@@ -1,0 +1,148 @@
+"""Links of a tree as solids: by their visuals, or as rods between joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from screwbond.models.chains import Tree
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.parts import Look, Solid
+from screwbond.models.pictures.shapes.meshes import Mesh, along, globe, joined, rod
+from screwbond.models.pictures.shapes.visual_meshes import visuals_mesh
+from screwbond.models.visuals import visuals_of
+
+JOINT = "#5d6675"
+"""Colour of joints."""
+
+LINKS = ("#dfe5ee", "#aab6c8")
+"""Default colours of links, in turn from the base outward."""
+
+
+def link_poses(tree: Tree, q: Array) -> Array:
+    """Return poses H_0_k (links, k, 4, 4) of all links at coordinates q (k, n)."""
+    sections, count = tree.sections, len(q)
+    frames = [np.tile(tree.base, (count, 1, 1))]
+    for section, x in zip(sections.freedoms, sections.positions(q.T), strict=True):
+        H = np.tile(np.eye(4), (count, 1, 1))
+        unit = section.sign * np.eye(3)[section.axis]
+        H[:, :3, :3] = section.R
+        if section.turns:
+            i, j = (section.axis + 1) % 3, (section.axis + 2) % 3
+            rotation = np.tile(np.eye(3), (count, 1, 1))
+            rotation[:, i, i] = rotation[:, j, j] = np.cos(x)
+            rotation[:, j, i] = section.sign * np.sin(x)
+            rotation[:, i, j] = -rotation[:, j, i]
+            H[:, :3, :3] = section.R @ rotation
+        advance = section.pitch if section.turns else 1.0
+        H[:, :3, 3] = section.p + np.outer(advance * x, section.R @ unit)
+        frames.append(frames[section.before] @ H)
+    link_frames = np.tile(np.eye(4), (len(tree.links), 1, 1))
+    link_frames[:, :3, :3], link_frames[:, :3, 3] = sections.R, sections.p
+    return np.array([frames[carrier] @ H for carrier, H in zip(sections.carrier, link_frames, strict=True)])
+
+
+@dataclass(frozen=True, eq=False)
+class RodLinks:
+    """Tree drawn as rods between its joints, for links without visuals.
+
+    `ends` : number of a link -> further end points (3,) in its frame; `colours`: of links in turn.
+    """
+
+    tree: Tree
+    ends: Mapping[int, Sequence[Array]] = field(default_factory=dict)
+    colours: tuple[str, ...] = LINKS
+
+    @cached_property
+    def joints(self) -> Array:
+        """Positions (k, 3) of the joints in the base at home, each on its axis at the point nearest to the link's frame."""
+        positions = []
+        for link in self.tree.links:
+            position = np.array(link.home[:3, 3])
+            turning = [screw for screw in link.joint.screws.T if np.any(screw[:3])]
+            if turning:
+                omega, v = turning[-1][:3], turning[-1][3:]
+                position = np.cross(omega, v) + omega * (omega @ position)
+            positions.append(position)
+        return np.array(positions)
+
+    @cached_property
+    def radius(self) -> float:
+        """Radius of the rods, m."""
+        ends = [point for k in range(len(self.tree.links)) for point in self._ends(k)]
+        return 0.035 * float(np.max(np.ptp(np.vstack([self.joints, np.zeros(3), *ends]), axis=0)))
+
+    def _ends(self, k: int) -> list[Array]:
+        """Return the end points (3,) of a link in the base at home, besides the joints that it carries."""
+        home = np.asarray(self.tree.links[k].home)
+        return [np.asarray(home[:3, :3] @ point + home[:3, 3]) for point in self.ends.get(k, ())]
+
+    def mesh(self, k: int) -> Mesh | None:
+        """Return link k in its own frame: its joint, rods to its child joints and to its ends; None without parts."""
+        home, joint = np.asarray(self.tree.links[k].home), self.joints[k]
+        ends = [self.joints[child] for child, parent in enumerate(self.tree.parents) if parent == k] + self._ends(k)
+        parts = [rod(joint, end, self.radius) for end in ends if np.linalg.norm(end - joint) > 0.1 * self.radius]
+        for screw in self.tree.links[k].joint.screws.T:
+            if np.any(screw[:3]):
+                length = 1.3 * self.radius * screw[:3]
+                parts.append(rod(joint - length, joint + length, 1.25 * self.radius).painted(JOINT))
+        parts += [globe(0.6 * self.radius).at(*end) for end in self._ends(k)]
+        if not parts:
+            return None
+        merged = joined(*(part if part.colours is not None else part.painted(self.colour(k)) for part in parts))
+        return merged.moved(np.linalg.inv(home))
+
+    def colour(self, k: int) -> str:
+        """Return the colour of a link."""
+        return self.colours[k % len(self.colours)]
+
+    def solids(self, courses: Array, name: str = "", excluded: Sequence[int] = ()) -> list[Solid]:
+        """Return all links except some, and the base, at poses `courses` (links, k, 4, 4); `name`: prefix of names."""
+        shapes = {k: mesh for k in range(len(self.tree.links)) if k not in excluded and (mesh := self.mesh(k)) is not None}
+        links = [
+            Solid(f"{name}{self.tree.links[k].name}", courses[k], mesh, self.colour(k), look=Look.OPAQUE)
+            for k, mesh in shapes.items()
+        ]
+        # A free base has no stand.
+        if 0 in excluded or self.tree.links[0].joint.freedoms == 6:
+            return links
+        base = rod(np.array([0.0, 0.0, -0.5]) * self.radius, self.joints[0], 1.6 * self.radius).painted(JOINT)
+        poses = np.tile(self.tree.base, (courses.shape[1], 1, 1))
+        return [*links, Solid(f"{name}base", poses, base, JOINT, look=Look.OPAQUE)]
+
+    def touching(self, k: int, courses: Array, point: Array) -> Solid:
+        """Return a contact point (3,) of a link as a small ball."""
+        ball = globe(0.6 * self.radius).moved(along(np.array([0.0, 0.0, 1.0]), point)).painted(self.colour(0))
+        return Solid("point", courses[k], ball, self.colour(0), look=Look.OPAQUE)
+
+
+def linkage_solids(tree: Tree, q: Array, name: str = "") -> list[Solid]:
+    """Return the links of a tree at coordinates q (k, n): by their visuals, or as rods between joints."""
+    courses = link_poses(tree, q)
+    with_visuals = []
+    for k, link in enumerate(tree.links):
+        if visuals := visuals_of(link.name, link.visual):
+            mesh, colour = visuals_mesh(visuals, LINKS[k % len(LINKS)]), visuals[0].colour or LINKS[k % len(LINKS)]
+            with_visuals.append(Solid(f"{name}{link.name}", courses[k], mesh, colour, look=Look.OPAQUE))
+    # If some links have visuals, the others are only frames.
+    rods = [] if with_visuals else RodLinks(tree, _link_ends(tree)).solids(courses, name)
+    return [*with_visuals, *rods]
+
+
+def _link_ends(tree: Tree) -> dict[int, list[Array]]:
+    """Return the end points of links that carry no other: their frames or, if these are on the joints, beyond the centre of mass,
+    at twice its distance."""
+    bones, ends = RodLinks(tree), {}
+    for k, link in enumerate(tree.links):
+        home = np.asarray(link.home)
+        joint = np.linalg.inv(home) @ [*bones.joints[k], 1.0]
+        distance = float(np.linalg.norm(joint[:3]))
+        if k in tree.parents:
+            continue
+        if distance > 1e-6:
+            ends[k] = [np.zeros(3)]
+        elif link.inertia is not None and np.linalg.norm(link.inertia.centre) > 1e-6:
+            ends[k] = [2.0 * np.asarray(link.inertia.centre)]
+    return ends

@@ -1,0 +1,209 @@
+"""Planar bodies and contacts of a result: plates, grounds, contacts and their panels.
+
+The plane is that of x and y of the world; plates lie behind it, so that contacts and forces are seen in front of them. Their
+thickness follows from the largest plate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from screwbond.models.contacts.trajectory import contact_spans, time_series
+from screwbond.models.pictures.from_results.bodies import GROUND
+from screwbond.models.pictures.from_results.contacts import contact_panels
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.parts import ContactDrawing, Curve, Look, Panel, Solid
+from screwbond.models.pictures.shapes.meshes import Mesh, circle, joined, lofted, polyline, sheet
+from screwbond.models.pictures.shapes.visual_meshes import visuals_mesh
+from screwbond.models.pictures.style import AXES, FORCE, INK, SOLIDS
+from screwbond.models.planar_looks import PlanarLooks, PlanarTouch
+
+from bondgraph.model.model import Visible
+from bondgraph.run.results.result import Result
+
+BODY, TOUCH = "planar body", "planar touch"
+"""Kinds of visible objects."""
+
+PLATE_THICKNESS = 0.25
+"""Thickness of plates over the extent of the largest."""
+
+POINT_DIAMETER = 0.1
+"""Diameter of the disc of a body without size, over the same extent."""
+
+GROUND_MARGIN = 0.45
+"""Extension of a ground beyond the plates on it, over the same extent."""
+
+VIEW = np.array([0.25, 0.2, 1.0])
+"""Direction to the viewer of a plane: x to the right, y upward, and a little of the thickness."""
+
+PlacedTouch = tuple[Visible, str, str]
+"""Contact, and keys of the solids with its face and its point."""
+
+
+def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
+    """Return poses (k, 4, 4) of a place: a signal (k, 2) or (k, 3), or numbers by "x", "y" and "angle"."""
+    count = len(result.t)
+    x, y, angle = np.zeros((3, count))
+    if "place" in signals:
+        x, y, *angles = time_series(result, signals["place"]).T
+        angle = angles[0] if angles else angle
+    else:
+        series = {word: time_series(result, signal).reshape(count) for word, signal in signals.items()}
+        x, y, angle = series.get("x", x), series.get("y", y), series.get("angle", angle)
+    H = np.tile(np.eye(4), (count, 1, 1))
+    c, s = np.cos(angle), np.sin(angle)
+    H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1] = c, -s, s, c
+    H[:, 0, 3], H[:, 1, 3] = x, y
+    return H
+
+
+def planar_size(result: Result, visible: Sequence[Visible]) -> float:
+    """Return the extent of the largest body in the plane, m; if none has one, of all positions at the start."""
+    bodies = [item for item in visible if item.kind == BODY]
+    largest = max((float(np.ptp(corners, axis=0).max()) for item in bodies if len(corners := _outline(item.shape))), default=0.0)
+    if largest > 0.0:
+        return largest
+    positions = np.array([planar_poses(result, item.signals)[0, :2, 3] for item in bodies]).reshape(-1, 2)
+    points = [item.shape.point for item in visible if item.kind == TOUCH]
+    return float(np.max(np.ptp([*positions, *points], axis=0))) or 1.0
+
+
+def plate(called: str, H: Array, looks: PlanarLooks, colours: tuple[str, str], size: float) -> Solid:
+    """Return a body as a plate with its outline, or by its visuals; `size`: extent of the largest body, m."""
+    if looks.visuals:
+        mesh, colour = visuals_mesh(looks.visuals, colours[0]), looks.visuals[0].colour or colours[0]
+        return Solid(called, H, mesh, colour, colours[1], look=Look.OPAQUE)
+    corners = _outline(looks)
+    mesh = _slab(corners if len(corners) else circle(0.5 * POINT_DIAMETER * size)[:, :2], PLATE_THICKNESS * size)
+    if isinstance(looks.outline, float):
+        # Spokes make the rotation of a disc visible.
+        ends = looks.outline * np.array([(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)])
+        mesh = joined(mesh, *(_line(ends[k : k + 2], z * PLATE_THICKNESS * size) for k in (0, 2) for z in (-1.003, 0.003)))
+    return Solid(called, H, mesh, *colours, look=Look.OPAQUE)
+
+
+def placed_touches(result: Result, visible: Sequence[Visible]) -> list[PlacedTouch]:
+    """Return the planar contacts whose bodies are known, in the order of the model."""
+    bodies = {_signals_of_side(item.signals): item.path for item in visible if item.kind == BODY}
+    contacts, placed = {contact.point.path for contact in result.program.contacts}, []
+    for item in visible:
+        if item.kind == TOUCH and item.path in contacts:
+            face, point = (_signals_of_side(item.signals, f"{side} ") for side in ("face", "point"))
+            key = _ground_key(item.shape) if not face else bodies.get(face, "")
+            if key and point in bodies:
+                placed.append((item, key, bodies[point]))
+    return placed
+
+
+def grounds(result: Result, placed: Sequence[PlacedTouch], size: float) -> dict[str, Solid]:
+    """Return the touched faces of the world as sheets below everything above them in the run, by key."""
+    under: dict[str, list[Array]] = {}
+    shapes: dict[str, PlanarTouch] = {}
+    for touch, key, _ in placed:
+        if key == _ground_key(touch.shape):
+            under.setdefault(key, []).append(_points(result, touch))
+            shapes[key] = touch.shape
+    sheets = {}
+    for key, points in under.items():
+        shape = shapes[key]
+        along = np.array([shape.normal[1], -shape.normal[0]])
+        reach = np.concatenate(points)[:, :2] @ along
+        low, high = reach.min() - GROUND_MARGIN * size, reach.max() + GROUND_MARGIN * size
+        middle = 0.5 * (low + high) * along + shape.offset * shape.normal
+        a, b = 0.5 * (high - low), (0.5 * PLATE_THICKNESS + GROUND_MARGIN) * size
+        H = np.eye(4)
+        H[:2, 0], H[:3, 1], H[:3, 2], H[:3, 3] = (
+            along,
+            (0.0, 0.0, -1.0),
+            (*shape.normal, 0.0),
+            (*middle, -0.5 * PLATE_THICKNESS * size),
+        )
+        mesh = sheet(np.array([(-a, -b, 0.0), (a, -b, 0.0), (a, b, 0.0), (-a, b, 0.0)]))
+        poses = np.tile(H, (len(result.t), 1, 1))
+        sheets[key] = Solid("ground", poses, mesh, GROUND, AXES[0], look=Look.WALL)
+    return sheets
+
+
+def planar_touches(
+    result: Result, placed: Sequence[PlacedTouch], solids: Mapping[str, Solid]
+) -> tuple[list[ContactDrawing], list[Panel]]:
+    """Return contacts, frames and forces where point and face meet, and panels of gaps and forces; `solids` by key."""
+    touches, gaps, forces, frictions = [], [], [], []
+    contacts, keys, single = {item.point.path: item for item in result.program.contacts}, list(solids), len(placed) == 1
+    for k, (touch, face, point) in enumerate(placed):
+        contact, shape = contacts[touch.path], touch.shape
+        # A ground does not move, whatever the pose of its sheet.
+        H = np.tile(np.eye(4), (len(result.t), 1, 1)) if face == _ground_key(shape) else solids[face].poses
+        p, normal, slip = _points(result, touch), _rotated(H, shape.normal), _rotated(H, shape.slip)
+        depth = np.sum((p - H[:, :3, 3]) * normal, axis=1) - shape.offset
+        first, second = _gauss(p - depth[:, None] * normal, normal), _gauss(p, -normal)
+        newtons = [time_series(result, signal).reshape(len(result.t)) for signal in contact.forces]
+        normal_force = newtons[0] if newtons else np.zeros(len(result.t))
+        force = normal_force[:, None] * normal + (newtons[1][:, None] * slip if len(newtons) > 1 else 0.0)
+        words, ink = ("", INK) if single else (touch.path, SOLIDS[k % len(SOLIDS)][1])
+        gap = time_series(result, contact.point.gap).reshape(len(result.t))
+        gaps.append(Curve(words, gap, ink))
+        forces.append(Curve(words, normal_force, FORCE if single else ink))
+        frictions += [Curve(words, newtons[1], ink)] if len(newtons) > 1 else []
+        pair, spans = (keys.index(face), keys.index(point)), contact_spans(result, contact)
+        mark = "'" * k if single else None
+        touches.append(
+            ContactDrawing(touch.path, pair, (first, second), gap, normal_force, force, spans, show_gap=single, mark=mark)
+        )
+    panels = contact_panels(gaps, forces, [])
+    return touches, [*panels, *([Panel("friction $f_t$", "N", tuple(frictions), level=True)] if frictions else [])]
+
+
+def _outline(looks: PlanarLooks) -> Array:
+    """Return the corners (n, 2) of a body, m: outline, disc, or uniform square of its inertia; empty without size."""
+    if isinstance(looks.outline, float):
+        return circle(looks.outline, sides=48)[:, :2]
+    if looks.outline is not None:
+        return np.asarray(looks.outline)
+    if looks.mass and looks.inertia:
+        half = 0.5 * math.sqrt(6.0 * looks.inertia / looks.mass)
+        return half * np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
+    return np.zeros((0, 2))
+
+
+def _slab(corners: Array, deep: float) -> Mesh:
+    """Return a plate between two equal outlines, with lines along both."""
+    low, high = (np.column_stack([corners, np.full(len(corners), z)]) for z in (-deep, 0.0))
+    rims = [_line(np.vstack([corners, corners[:1]]), z) for z in (-deep, 0.0)]
+    return joined(lofted(low, high), *rims)
+
+
+def _line(points: Array, z: float) -> Mesh:
+    """Return a line through points (n, 2) at a height."""
+    return polyline(np.column_stack([points, np.full(len(points), z)]))
+
+
+def _signals_of_side(signals: Mapping[str, str], side: str = "") -> tuple[tuple[str, str], ...]:
+    """Return the signals whose uses begin with a word, without that word: the key that a body and a contact on it share."""
+    return tuple(sorted((use.removeprefix(side), name) for use, name in signals.items() if use.startswith(side)))
+
+
+def _ground_key(shape: PlanarTouch) -> str:
+    """Return the key of all contacts on one face of the world; never a path of a body."""
+    return f"ground: {shape.normal[0]:.9g} {shape.normal[1]:.9g} {shape.offset!r}"
+
+
+def _points(result: Result, touch: Visible) -> Array:
+    """Return the trajectory (k, 3) of the contact point."""
+    H = planar_poses(result, dict(_signals_of_side(touch.signals, "point ")))
+    return np.asarray(H[:, :3, :2] @ touch.shape.point + H[:, :3, 3])
+
+
+def _rotated(H: Array, vector: Array) -> Array:
+    """Return a vector (2,) of a body in the axes of the world (k, 3)."""
+    return np.asarray(H[:, :3, :2] @ vector)
+
+
+def _gauss(origins: Array, normals: Array) -> Array:
+    """Return frames (k, 4, 4) at origins (k, 3), z along normals (k, 3), y out of the plane."""
+    H = np.tile(np.eye(4), (len(origins), 1, 1))
+    out = np.tile([0.0, 0.0, 1.0], (len(origins), 1))
+    H[:, :3, 0], H[:, :3, 1], H[:, :3, 2], H[:, :3, 3] = np.cross(out, normals), out, normals, origins
+    return H

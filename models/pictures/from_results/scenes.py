@@ -1,0 +1,325 @@
+"""Scenes of results: bodies, chains, joints, springs, contacts, forces, frames and energies.
+
+The model lists its visible objects (`Model.visible`); each kind has a builder here, which reads signals of the result only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from screwbond.models.contacts.trajectory import time_series
+from screwbond.models.pictures.from_results.bodies import BODY_AXES, FLOOR, body_solid
+from screwbond.models.pictures.from_results.contacts import ContactBodies, touches_of
+from screwbond.models.pictures.from_results.energies import balance_panels, energies_of, happenings_of, pile_panels
+from screwbond.models.pictures.from_results.links import JOINT, linkage_solids
+from screwbond.models.pictures.from_results.planar import (
+    BODY,
+    VIEW,
+    grounds,
+    placed_touches,
+    planar_poses,
+    planar_size,
+    planar_touches,
+    plate,
+)
+from screwbond.models.pictures.interpolation import Array, poses
+from screwbond.models.pictures.parts import ContactDrawing, Frame, Look, Solid, SpringDrawing
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.shapes.meshes import Mesh, grid_sheet
+from screwbond.models.pictures.shapes.solids import joint_mesh
+from screwbond.models.pictures.style import SOLIDS
+from screwbond.models.visuals import Appearance
+
+from bondgraph.errors import refusal
+from bondgraph.model.model import Visible
+from bondgraph.run.results.result import Result
+from screws.poses import is_pose
+from screws.shapes import HalfSpace
+
+UNIT_SHARE = 0.1
+"""Smallest unit length of frames, joints and arrows, over the extent of everything at the start."""
+
+FLOOR_MARGIN = 0.4
+"""Extension of a floor beyond the objects on it, over their extent."""
+
+
+def scene_of(
+    result: Result,
+    title: str = "",
+    *,
+    name: str = "",
+    names: Mapping[str, str] | None = None,
+    colours: Mapping[str, tuple[str, str]] | None = None,
+    **fields: Any,
+) -> Scene:
+    """Build a scene of everything in a result.
+
+    Parameters
+    ----------
+    result : of any run.
+    title : heading; by default the model's name.
+    name : of the run.
+    names : path of a body -> its name in the picture; by default its path.
+    colours : path of a body -> its colour, and that of contact paths on it; by default those of `SOLIDS` in turn.
+    fields : further fields of the scene.
+
+    Raises `ModelError` E579 for anything but a result; E577 for a mesh that cannot be read.
+    """
+    if not isinstance(result, Result):
+        cure = "what a run gives back: scene_of(simulate(graph, 1.0))"
+        title = f"{type(result).__name__} is no result of a run, so there is nothing to draw"
+        raise refusal("E579", title, cure, about="scene_of")
+    draft = _SceneBuilder(result, names or {}, colours or {})
+    # Bodies in contact come first, in the order of the contacts: colours and numbers follow it.
+    for kind, draw in BUILDERS.items():
+        for item in draft.visible:
+            if item.kind == kind:
+                draw(draft, item)
+    touches, panels = touches_of(result, draft.contacts, draft.solids)
+    placed = placed_touches(result, draft.visible)
+    draft.solids |= grounds(result, placed, planar_size(result, draft.visible)) if placed else {}
+    in_planes, of_planes = planar_touches(result, placed, draft.solids)
+    touches, panels = [*touches, *in_planes], [*panels, *of_planes]
+    size, extent = _sizes(draft, touches)
+    solids = [*draft.solids.values(), *(joint(size or 1.0) for joint in draft.joints)]
+    up = -draft.gravity / np.linalg.norm(draft.gravity) if np.any(draft.gravity) else None
+    floor = None if up is None or not solids else _floor(solids, up, extent)
+    plane = any(item.kind == BODY for item in draft.visible)
+    if plane and up is None:
+        up = np.array([0.0, 1.0, 0.0])  # as on paper
+    program, energies = result.program, energies_of(result, list(draft.contacts))
+    contents: dict[str, Any] = {
+        "title": title or program.name,
+        "t": result.t,
+        "solids": (*solids, *(() if floor is None else (floor,))),
+        "contacts": tuple(touches),
+        "frames": (*draft.frames, *_loose_frames(result)),
+        "springs": tuple(draft.coils),
+        "panels": (*panels, *pile_panels(result), *balance_panels(energies, result.ledger.residual)),
+        "event_marks": happenings_of(result),
+        "name": name,
+        "size": size,
+        "up": up,
+        "view": VIEW if plane and not any(item.kind in ("body", "chain") for item in draft.visible) else None,
+        "result": result,
+    }
+    return Scene(**{**contents, **fields})
+
+
+def as_scene(shown: Result | Scene) -> Scene:
+    """Convert a result to a scene; a scene is returned unchanged. E579 for anything else."""
+    return shown if isinstance(shown, Scene) else scene_of(shown)
+
+
+@dataclass
+class _SceneBuilder:
+    """Scene under construction."""
+
+    result: Result
+    names: Mapping[str, str]
+    own_colours: Mapping[str, tuple[str, str]]
+    solids: dict[str, Solid] = field(default_factory=dict)
+    contacts: dict[str, ContactBodies] = field(default_factory=dict)
+    joints: list[Callable[[float], Solid]] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    coils: list[SpringDrawing] = field(default_factory=list)
+    gravity: Array = field(default_factory=lambda: np.zeros(3))
+
+    @property
+    def visible(self) -> tuple[Visible, ...]:
+        """Visible objects of the model; empty for a result from another process, which has no model."""
+        return _visible(self.result)
+
+    def bodies(self) -> dict[str, Visible]:
+        """Return the path of every body -> its visible object."""
+        return {item.path: item for item in self.visible if item.kind == "body"}
+
+    @property
+    def chains(self) -> list[str]:
+        """Paths of chains."""
+        return [item.path for item in self.visible if item.kind == "chain"]
+
+    def colours(self, path: str) -> tuple[str, str]:
+        """Return the colours of a body, and of paths on it."""
+        return self.own_colours.get(path, SOLIDS[len(self.solids) % len(SOLIDS)])
+
+    def course(self, signal: str) -> Array:
+        """Return the poses (k, 4, 4) of a signal, (7,) or (4, 4)."""
+        return poses_of(self.result, signal)
+
+    def note_gravity(self, gravity: Array | None) -> None:
+        """Store the first gravity vector that is known."""
+        if gravity is not None and not np.any(self.gravity):
+            self.gravity = np.asarray(gravity, dtype=float)
+
+    def endless_size(self) -> float:
+        """Return the drawn size of endless shapes: twice the final extent of bodies with shapes, m."""
+        ends = [
+            np.abs(self.course(item.signals["pose"])[-1, :3, 3]).max()
+            + max(float(shape.half.max()) + shape.radius for shape in item.shape.solids)
+            for item in self.bodies().values()
+            if item.shape.solids and not any(isinstance(shape, HalfSpace) for shape in item.shape.solids)
+        ]
+        return 2.0 * max(ends, default=1.0)
+
+
+def _contact(draft: _SceneBuilder, contact: Visible) -> None:
+    """Add the two bodies of a contact with their contact surfaces."""
+    if contact.path not in {item.point.path for item in draft.result.program.contacts}:
+        return
+    bodies, keys = draft.bodies(), []
+    paths = {signal: path for path, body in bodies.items() for signal in body.signals.values()}
+    if not all(contact.signals[side] in paths for side in "12"):
+        return  # a user's pose signal, which belongs to no body
+    pair = paths[contact.signals["1"]], paths[contact.signals["2"]]
+    for path, surface in zip(pair, contact.shape, strict=True):
+        appearance = bodies[path].shape
+        # A link may have another surface in the contact.
+        key = path if appearance.surface is None or appearance.surface is surface else f"{path} {contact.path}"
+        if key not in draft.solids:
+            _add_body(draft, bodies[path], key, replace(appearance, surface=surface))
+        keys.append(key)
+    draft.contacts[contact.path] = ContactBodies(pair, (keys[0], keys[1]), contact.shape)
+
+
+def _body(draft: _SceneBuilder, body: Visible) -> None:
+    if body.path not in draft.solids:
+        _add_body(draft, body, body.path, body.shape)
+
+
+def _add_body(draft: _SceneBuilder, body: Visible, key: str, looks: Appearance) -> None:
+    """Add a body under a key, with its frame."""
+    H, called = draft.course(body.signals["pose"]), draft.names.get(body.path, body.path)
+    draft.note_gravity(looks.gravity)
+    solid = body_solid(called, H, looks, draft.colours(body.path), draft.endless_size() if looks.solids else 1.0)
+    if solid is not None:
+        # Ghosts of single links of a mechanism are useless.
+        carried = any(body.path.startswith(_prefix(chain)) for chain in draft.chains)
+        draft.solids[key] = replace(solid, ghosts=None) if carried else solid
+    if looks.visuals or (looks.solids and looks.surface is None):
+        return
+    numbered = looks.surface is not None
+    if looks.surface is None or not looks.surface.unbounded:
+        draft.frames.append(Frame(H, *BODY_AXES, label=("O", str(len(draft.solids))) if numbered else (called, "")))
+
+
+def _chain(draft: _SceneBuilder, chain: Visible) -> None:
+    tree, count = chain.shape.tree, len(draft.result.t)
+    draft.note_gravity(chain.shape.gravity)
+    q = time_series(draft.result, chain.signals["q"]).reshape(count, -1)
+    for solid in linkage_solids(tree, q, _prefix(chain.path)):
+        # A link in contact may be present already, with its surface.
+        draft.solids[solid.name if solid.name not in draft.solids else f"{solid.name} (link)"] = solid
+
+
+def _prefix(path: str) -> str:
+    """Return the prefix of paths inside a graph, which may be the whole model."""
+    return f"{path}." if path else ""
+
+
+def _planar_body(draft: _SceneBuilder, body: Visible) -> None:
+    """Add a plate, with its frame."""
+    H, called = planar_poses(draft.result, body.signals), draft.names.get(body.path, body.path)
+    draft.note_gravity(np.array([0.0, -body.shape.gravity, 0.0]))
+    size = planar_size(draft.result, draft.visible)
+    draft.solids[body.path] = plate(called, H, body.shape, draft.colours(body.path), size)
+    if not body.shape.visuals:
+        draft.frames.append(Frame(H, *BODY_AXES, label=(called, "")))
+
+
+def _joint(draft: _SceneBuilder, joint: Visible) -> None:
+    H = draft.course(joint.signals["pose"]) @ draft.course(joint.signals["frame"])
+
+    def solid(size: float) -> Solid:
+        return Solid(joint.path, H, joint_mesh(joint.shape, size), JOINT, look=Look.OPAQUE)
+
+    if joint_mesh(joint.shape, 1.0).faces.size:
+        draft.joints.append(solid)
+
+
+def _spring(draft: _SceneBuilder, spring: Visible) -> None:
+    starts, ends = (time_series(draft.result, spring.signals[end]) for end in "ab")
+    draft.coils.append(SpringDrawing(spring.path, starts, ends))
+
+
+def _spatial_spring(draft: _SceneBuilder, spring: Visible) -> None:
+    starts, ends = (
+        (draft.course(spring.signals[f"pose {end}"]) @ draft.course(spring.signals[f"frame {end}"]))[:, :3, 3] for end in "ab"
+    )
+    draft.coils.append(SpringDrawing(spring.path, starts, ends))
+
+
+BUILDERS: dict[str, Callable[[_SceneBuilder, Visible], None]] = {
+    "contact": _contact,
+    "body": _body,
+    BODY: _planar_body,
+    "chain": _chain,
+    "joint": _joint,
+    "spring": _spring,
+    "spatial spring": _spatial_spring,
+}
+"""Builder of each kind of visible object, in order."""
+
+
+def poses_of(result: Result, name: str) -> Array:
+    """Return the poses (k, 4, 4) of a signal (7,) or (4, 4), also if it is a parameter."""
+    rows = time_series(result, name)
+    return poses(rows[:, 4:], rows[:, :4]) if rows.ndim == 2 else np.asarray(rows, dtype=float)
+
+
+def _visible(result: Result) -> tuple[Visible, ...]:
+    return () if result.program.model is None else result.program.model.visible
+
+
+def _loose_frames(result: Result) -> list[Frame]:
+    """Return signals that are poses at all times and belong to no drawn object: references, targets, the user's cameras."""
+    owned = tuple(f"{path}." for path in {item.path for item in _visible(result)} if path)
+    owned += tuple(f"{contact.point.path}." for contact in result.program.contacts)
+    root_chains = [item for item in _visible(result) if item.kind == "chain" and not item.path]
+    owned += tuple(f"{link.name}." for item in root_chains for link in item.shape.tree.links)
+    claimed = {signal for item in _visible(result) for signal in item.signals.values()}
+    frames = []
+    for name in result.names():
+        slot = result.program.layout[name]
+        if slot.shape not in ((7,), (4, 4)) or slot.block not in ("x", "out") or name in claimed or name.startswith(owned):
+            continue
+        values = result[name]
+        if slot.shape == (7,) and np.allclose(np.linalg.norm(values[:, :4], axis=1), 1.0, atol=1e-3):
+            frames.append(Frame(poses_of(result, name), *BODY_AXES, label=(name, "")))
+        elif slot.shape == (4, 4) and all(is_pose(H) for H in values[:: max(1, len(values) // 20)]):
+            frames.append(Frame(values, *BODY_AXES, label=(name, "")))
+    return frames
+
+
+def _sizes(draft: _SceneBuilder, touches: Sequence[ContactDrawing]) -> tuple[float | None, float]:
+    """Return the unit length of frames (m), and the extent of everything at the start, m."""
+    corners = [_corners(solid, 0) for solid in draft.solids.values() if solid.framed and not solid.unbounded]
+    corners += [frame.poses[0, :3, 3][None] for frame in draft.frames]
+    corners += [coil.starts[:1] for coil in draft.coils] + [coil.ends[:1] for coil in draft.coils]
+    extent = float(np.ptp(np.concatenate(corners), axis=0).max()) if corners else 0.0
+    touching = [list(draft.solids.values())[i] for touch in touches for i in touch.solids]
+    least = min((solid.size for solid in touching if solid.framed and not solid.unbounded), default=0.0)
+    size = max(least, UNIT_SHARE * extent)
+    return (size if size > 0.0 else None), extent
+
+
+def _corners(solid: Solid, k: int) -> Array:
+    """Return world points (j, 3) that outline a solid at a sample."""
+    shape, H = solid.shape, solid.poses[k]
+    points = shape.outline if isinstance(shape, Mesh) else np.asarray(shape.grid(9, 9), dtype=float).reshape(-1, 3)
+    return np.asarray(points @ H[:3, :3].T + H[:3, 3])
+
+
+def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
+    """Return a pale floor with a grid below everything at all times; None if there is one already."""
+    if any(solid.unbounded or solid.look is Look.WALL for solid in solids):
+        return None
+    samples = np.unique(np.linspace(0, len(solids[0].poses) - 1, min(len(solids[0].poses), 60)).astype(int))
+    points = np.concatenate([_corners(solid, k) for solid in solids for k in (samples if solid.moves() else samples[:1])])
+    if not extent > 0.0:
+        return None
+    H, mesh = grid_sheet(points, up, FLOOR_MARGIN * extent)
+    return Solid("floor", np.tile(H, (len(solids[0].poses), 1, 1)), mesh, FLOOR, look=Look.WALL, framed=False)

@@ -1,0 +1,72 @@
+"""Validation of numeric arguments: real numbers become floats; text, booleans and other objects nan, never a number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+_REAL = "iuf"
+"""Kinds of NumPy arrays whose entries are real numbers."""
+
+
+def real(value: Any) -> float:
+    """Convert a real number to a float; nan for anything else: text, True, None, a complex number, a list.
+
+    >>> real(3), real("3"), real(True)
+    (3.0, nan, nan)
+    """
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, (str, bytes, bool, np.bool_, complex)) or np.ndim(value) != 0:
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def reals(values: Any, count: int) -> np.ndarray | None:
+    """Convert a sequence of real numbers to floats (count,); None if it is something else or not finite.
+
+    >>> reals((1, 2.5), 2), reals(("1", "2"), 2), reals((1, 2), 3)
+    (array([1. , 2.5]), None, None)
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in _REAL:
+        array = values.astype(float)
+    else:
+        try:
+            array = np.array([real(value) for value in values], dtype=float)
+        except TypeError:
+            return None
+    return array if array.shape == (count,) and bool(np.all(np.isfinite(array))) else None
+
+
+def floats(values: Any, *shapes: tuple[int, ...]) -> np.ndarray | None:
+    """Convert values to finite floats of one of the shapes; None if they are something else, text or booleans.
+
+    >>> floats([1, 2], (3,), (2,)), floats(1.0, (3,)), floats(("1", "2"), (2,))
+    (array([1., 2.]), None, None)
+    """
+    try:
+        array = np.asarray(values)
+        numbers = array.astype(float) if array.dtype.kind in _REAL + "O" else None
+    except (TypeError, ValueError):
+        return None
+    return numbers if numbers is not None and numbers.shape in shapes and bool(np.all(np.isfinite(numbers))) else None
+
+
+def fixed_floats(values: Any) -> np.ndarray:
+    """Copy values into a read-only array of floats, for the fields of frozen records."""
+    out = np.array(values, dtype=float)
+    out.setflags(write=False)
+    return out
+
+
+def shown(value: Any) -> str:
+    """Format a value for a message: a number in short form, anything else as its repr, shortened."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f"{value:g}"
+    text = repr(value)
+    return text if len(text) < 60 else text[:56] + " ..."

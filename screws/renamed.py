@@ -1,0 +1,189 @@
+"""Names that changed, in one table: old scripts get an error that says the new name, old files are read.
+
+A package calls `answer_old_names(__name__)`, a class or function that had other members or keywords is decorated with the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterable, Mapping
+from importlib.abc import MetaPathFinder
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def _read(text: str) -> dict[str, str]:
+    return dict(pair.split() for pair in text.split(","))
+
+
+def _read_by_owner(text: str) -> dict[str, dict[str, str]]:
+    table: dict[str, dict[str, str]] = {}
+    for owners, pairs in (line.split(":") for line in text.strip().splitlines()):
+        for owner in owners.split():
+            table.setdefault(owner, {}).update(_read(pairs))
+    return table
+
+
+MODULES = {"bondgraph.piles": "bondgraph.stepping.free_bodies"}
+"""Old path of a module -> new path."""
+NAMES = _read("""
+    RunDoubtWarning UnreliableRunWarning, Fault RunIssue, Stepped StepResult, pile free_body_stepper, Pile FreeBodyStepper,
+    PileResult FreeBodyResult, unhat vee, contact_places all_closest_points, Rubs CollisionFriction, Absent UnavailableKernel,
+    Untracked UntrackedContact,
+    untracked_place find_untracked_contact, Head ContactKinematics, Tail ContactForces, touch_planar attach_planar_contact,
+    mark_planar_touch mark_planar_contact, welded combined_inertia, missed joint_error, fading fading_gain,
+    tie_arms connect_arms, crossing instability_angle, reduced linearise_reduced, Sweep PoleSweep, sweep sweep_poles,
+    Passage SingularPosture, Touch SoftTouchRun, squeezing squeeze_forces, finger_place fingertip_pose,
+    stretch finger_extension, Step ReferenceStep, alike equivalent_laws, over_poses study_poses, strikes simulate_impacts,
+    strike simulate_impact, Strike ImpactRun, Measured MeasuredImpact, Blow ImpulseMeasurement, ForceCourse ForceHistory,
+    linearised linearise_maze, closed_poles closed_loop_poles, course maze_automaton, turning axis_rotations,
+    Turning AxisRotations, Coil SpringDrawing, Touching ContactDrawing, Happening EventMark, skinned visual_solids,
+    Skin LinkVisual
+""")
+"""Old name of a function or class in a package -> new name, in the same package."""
+MEMBERS = _read_by_owner("""
+    PreparedRun: start start_values, points start_values_many, plain_starts prechecked_starts, runs program
+    PreparedRun PreparedProgram: go run, many run_many
+    BatchResult Result RunSensitivities Run Runs: doubts warnings
+    BatchResult: refused errors
+    RunOutcome: reached completed
+    CompiledFormula: many evaluate_many
+    Statistics: handed_back events_in_python, programs quadratic_programs
+    Estimate: deviations standard_errors, freedom degrees_of_freedom, told findings, estimated estimated_sigmas
+    Estimate: failed failures, distance mahalanobis_distance, covers in_confidence_region
+    Uncertainty: shares variance_shares
+    Events: where select, place index_of
+    Event: together simultaneous
+    FreeBodyResult: touching contact_count, overlap penetration, slip slip_speed
+    ImpactStudy: strikes impacts
+    Striker: skins visuals, where striking_point
+    SpringImpact MaxwellImpact ViscoelasticImpact: course history
+    PoseStudy: below composite_below_projection
+    MazeRun RobustnessMap: finished reached_centre
+    MazeRun: happened event_table, rests on_ring
+    HandRun: lost time_of_loss
+    Study: stretch extension
+    DeltaRun: passages singular_postures
+    SoftTouchRun: held holding_force, designed design
+    Motion: starting starting_at
+    Tree: turns is_angle
+    Scene: happenings event_marks, touches contacts, coils springs, slow slow_motion
+    ContactDrawing: apart show_gap
+    Solid Surface: endless unbounded
+    Robot: skins visuals
+    Compliant Impact Maxwell Rigid ThreeState VirtualSpring Viscoelastic: stepped stepping_only, carried tangent_vectors
+    Compliant Impact Maxwell Rigid ThreeState VirtualSpring Viscoelastic: acting active_states
+    ContactRun: untracked untracked_contact
+    CollisionSet: most max_contacts, apart exclude
+    Parameter: most max_value
+""")
+"""Class -> old name of a method, property or field -> new name."""
+KEYWORDS = _read_by_owner("""
+    PreparedRun.run_many PreparedProgram.run_many: watch check_rank
+    uncertainty: known parameter_uncertainty
+    free_body_stepper: sweeps max_sweeps
+    attach_contact: touching contact
+    collisions: most max_contacts, apart exclude
+    arrangement: apart exclude
+    Parameter: most max_value
+    Scene: happenings event_marks, touches contacts, coils springs, slow slow_motion
+    ContactDrawing: apart show_gap
+    Striker: skins visuals
+    SymPyRoutine.expanded: most max_operations
+""")
+"""Function, by its qualified name, or class -> old name of a keyword parameter -> new name."""
+FILES = {"strikes": "impacts"}
+"""Old word of `--only` -> new word."""
+SETTINGS = {"simultaneous": "impacts"}
+"""Old name of a setting of a run -> new name."""
+SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequential"}}
+"""Setting, by its new name -> old value -> new value."""
+
+
+def now(old: str, new: str) -> str:
+    """Say that a name has changed."""
+    return f"`{old}` is now `{new}`"
+
+
+def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings from a file, which may be of old names and values, with the names and values of today."""
+    named = {SETTINGS.get(name, name): value for name, value in settings.items()}
+    return {
+        name: SETTING_VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value for name, value in named.items()
+    }
+
+
+def new_words(names: Iterable[str]) -> dict[str, str]:
+    """Old name of a setting among `names` -> the sentence that says the new one."""
+    return {name: now(name, SETTINGS[name]) for name in names if name in SETTINGS}
+
+
+def answer_old_names(owner: T) -> T:
+    """Let a package (by its name), a class or a function answer an old name with the new one; else it stays as it is."""
+    if isinstance(owner, str):
+        _for_package(owner)
+        return owner
+    keywords = KEYWORDS.get(owner.__qualname__)  # type: ignore[attr-defined]
+    if isinstance(owner, type):
+        if members := MEMBERS.get(owner.__qualname__):
+            owner.__getattr__ = _member_reader(members, getattr(owner, "__getattr__", object.__getattribute__))  # type: ignore
+        if keywords:
+            owner.__init__ = _checking(owner.__init__, keywords)  # type: ignore[misc]
+        return owner
+    return _checking(owner, keywords) if keywords else owner
+
+
+def _for_package(package: str) -> None:
+    module = sys.modules[package]
+    other = module.__dict__.get("__getattr__")
+
+    def read(name: str) -> Any:
+        new = NAMES.get(name)
+        if new in module.__all__:
+            raise AttributeError(f"{now(name, str(new))} in {package}", name=name, obj=module)
+        if other is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
+        return other(name)
+
+    module.__getattr__ = read  # type: ignore[method-assign]
+
+
+def _member_reader(members: Mapping[str, str], other: Any) -> Any:
+    def read(self: Any, name: str) -> Any:
+        if name in members:
+            raise AttributeError(now(name, members[name]), name=name, obj=self)
+        return other(self, name)  # which raises what has led here
+
+    return read
+
+
+def _checking(function: Any, keywords: Mapping[str, str]) -> Any:
+    @functools.wraps(function)
+    def call(*args: Any, **keyword_arguments: Any) -> Any:
+        for old in keywords.keys() & keyword_arguments.keys():
+            raise TypeError(f"{function.__qualname__}: {now(old, keywords[old])}")
+        return function(*args, **keyword_arguments)
+
+    return call
+
+
+class _OldImports(MetaPathFinder):
+    """Raises for imports of old names what says the new ones, once nothing else has been found: `from bondgraph import OLD` too,
+    which asks for a module of that name before it gives up."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+        package, _, name = fullname.rpartition(".")
+        if fullname in MODULES:
+            raise ImportError(now(fullname, MODULES[fullname]), name=fullname)
+        if name in NAMES and NAMES[name] in getattr(sys.modules.get(package), "__all__", ()) and _is_own(package):
+            raise ImportError(f"{now(name, NAMES[name])} in {package}", name=package)
+
+
+def _is_own(package: str) -> bool:
+    return package.partition(".")[0] in ("bondgraph", "screws", "screwbond", "models")
+
+
+if not any(isinstance(finder, _OldImports) for finder in sys.meta_path):
+    sys.meta_path.append(_OldImports())
