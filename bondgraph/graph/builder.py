@@ -18,7 +18,7 @@ from bondgraph.model.names import is_name, names_of
 from bondgraph.output.cells import cell, code, line
 from bondgraph.output.tables import unknown_name
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
-from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.garbage_collection import paused_collection
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled

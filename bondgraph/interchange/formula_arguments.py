@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bondgraph.assembly.draft import law_arguments
-from bondgraph.assembly.ideal import OWN
+from bondgraph.assembly.ideal import NOT_IN_POSITION
 from bondgraph.assembly.system import System
 from bondgraph.interchange.formulas import Shape
 from bondgraph.model import laws
@@ -45,7 +45,7 @@ def _inertial(path: str, element: Element, law: laws.InertialField) -> dict[str,
 
 
 def _constraint(path: str, element: Element, law: laws.IdealConstraint) -> dict[str, Names]:
-    read = (*(f"{path}.{name}" for name in element.parameters if name not in OWN), *element.signals)
+    read = (*(f"{path}.{name}" for name in element.parameters if name not in NOT_IN_POSITION), *element.signals)
     noted = (f"{path}.{name}" for name in law.noted)
     return {"position": read, "released": (law.mode, f"{path}.h'", *noted, *read)}
 

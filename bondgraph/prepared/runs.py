@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile.changes import checked_changes, mapping_of
+from bondgraph.compile.changes import checked_changes, mapping_of, unusable_parameters
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.consistency import foreign_velocities
+from bondgraph.compile.consistency import misfit_problems
 from bondgraph.compile.starts import contradicting_switches
-from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.model.laws import Storing
 from bondgraph.output.short_repr import short_repr
@@ -107,7 +106,7 @@ def need_no_check(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m:
     held, kernel = compiled.held_in(m[0]), compiled.program.closing_flows
     if held is None or kernel is None:
         return finite
-    return finite & ~np.any(kernel.many(t, x, p, m[0])[:, held.chosen], axis=1)
+    return finite & ~np.any(kernel.many(t, x, p, m[0])[:, held.flow_indices], axis=1)
 
 
 _MAX_CACHED = 5000
@@ -142,7 +141,7 @@ class PreparedRun:
         model, system = compiled.model, compiled.system
         x, m, p = compiled.starting_point(initial, parameters)
         if not np.isfinite(p).all():
-            changes = compiled.with_found(initial, parameters)
+            changes = compiled.with_start_parameters(initial, parameters)
             numbers = {**system.parameters, **checked_changes(model, system, changes)}
             raise_if_any(model.name, unusable_parameters(model, system, numbers, compiled.prepare, compiled.evaluate(t, x, p, m)))
         if compiled.switches is not None or program.closing is not None:
@@ -161,7 +160,7 @@ class PreparedRun:
         held, kernel = compiled.held_in(m), program.closing_flows
         if held is not None and kernel is not None:
             motion = held.motion(program, kernel, t, p, m)
-            raise_if_any(model.name, foreign_velocities(model, motion, held.places, x))
+            raise_if_any(model.name, misfit_problems(model, motion, held.slices, x))
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
         """Run from numbers in the order of the kernels, as `start_values` returns them, without checks: contiguous arrays of

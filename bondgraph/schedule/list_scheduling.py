@@ -1,4 +1,4 @@
-"""List scheduling: calls -> batches of one kind, as few and as large as the order of evaluation allows."""
+"""List scheduling: collect calls into batches of one kind, as few and as large as the order of evaluation allows."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ class Batch:
 
 
 def needed(calls: Sequence[Call], results: Iterable[int]) -> list[Call]:
-    """The calls that `results` follow from."""
+    """Return the calls that `results` depend on."""
     producer = {out: index for index, call in enumerate(calls) for out in call.outs}
-    wanted = [False] * len(calls)
+    used = [False] * len(calls)
     stack = [producer[value] for value in results if value in producer]
     while stack:
         index = stack.pop()
-        if not wanted[index]:
-            wanted[index] = True
+        if not used[index]:
+            used[index] = True
             for value in calls[index].ins:
                 if value in producer:
                     stack.append(producer[value])
-    return [call for call, use in zip(calls, wanted, strict=True) if use]
+    return [call for call, use in zip(calls, used, strict=True) if use]
 
 
 def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
-    """Schedule calls. `base` is the block of every value that does not lie in the workspace.
+    """Schedule calls; `base` is the block of every value outside the workspace.
 
-    A lane is a kind with the blocks of what it reads and gives. A lane all of whose remaining calls can be evaluated goes
-    first; else the one with the longest way ahead of it. A recurrence - calls of a lane that need only earlier ones of the
+    A lane is a kind with the blocks of its arguments and results. A lane all of whose remaining calls are ready goes
+    first; else the one with the longest critical path. A recurrence - calls of a lane that need only earlier ones of the
     same lane - stays one batch, in order.
     """
     producer = {out: index for index, call in enumerate(calls) for out in call.outs}
@@ -44,13 +44,13 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     missing = [0] * len(calls)
     lanes: dict[tuple[object, ...], int] = {}
     lane: list[int] = []
-    look, made = base.get, producer.get
+    block_of, producer_of = base.get, producer.get
     for index, (kind, ins, outs) in enumerate(calls):
-        for before in set(map(made, ins)):
+        for before in set(map(producer_of, ins)):
             if before is not None:
                 users[before].append(index)
                 missing[index] += 1
-        lane.append(lanes.setdefault((kind, *map(look, ins), *map(look, outs)), len(lanes)))
+        lane.append(lanes.setdefault((kind, *map(block_of, ins), *map(block_of, outs)), len(lanes)))
     remaining = [0] * len(lanes)
     for number in lane:
         remaining[number] += 1
@@ -59,18 +59,18 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     for index, count in enumerate(missing):
         if not count:
             ready[lane[index]].append(index)
-    left = len(calls)
-    found: list[Batch] = []
+    unscheduled = len(calls)
+    scheduled: list[Batch] = []
     tallest = [max(map(height.__getitem__, part), default=-1) for part in ready]
 
     def rank(number: int) -> tuple[bool, int, int]:
-        """The least goes first. One that was noted before it changed is no longer that of its lane."""
+        """Return the priority of a lane, least first; a priority in the queue is outdated if it differs from this one."""
         return len(ready[number]) != remaining[number], -tallest[number], number
 
-    waiting = [rank(number) for number, part in enumerate(ready) if part]
-    heapify(waiting)
-    while left:
-        first = heappop(waiting)
+    queue = [rank(number) for number, part in enumerate(ready) if part]
+    heapify(queue)
+    while unscheduled:
+        first = heappop(queue)
         chosen = first[-1]
         if not ready[chosen] or first != rank(chosen):
             continue
@@ -89,17 +89,17 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
                 else:
                     ready[number].append(after)
                     tallest[number] = max(tallest[number], height[after])
-                    heappush(waiting, rank(number))
+                    heappush(queue, rank(number))
             position += 1
         tallest[chosen] = -1
         remaining[chosen] -= len(batch)
-        left -= len(batch)
-        found.append(Batch(tuple(map(calls.__getitem__, batch)), parallel))
-    return found
+        unscheduled -= len(batch)
+        scheduled.append(Batch(tuple(map(calls.__getitem__, batch)), parallel))
+    return scheduled
 
 
 def _heights(users: list[list[int]], missing: list[int]) -> list[int]:
-    """Calls on the longest way from each call to a result."""
+    """Return the number of calls on the critical path from each call to a result."""
     count = missing[:]
     order = [index for index, n in enumerate(count) if not n]
     for index in order:

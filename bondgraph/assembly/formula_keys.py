@@ -1,4 +1,4 @@
-"""Which operations are the same formula: a key of an operation by what its function is made of, not by which object it is."""
+"""Keys of formulas: compare operations by the code and the constants of their functions, not by the identity of the objects."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ _PLAIN = (int, float, complex, str, bytes, bool, type(None))
 
 
 def formula_key(op: Op) -> Hashable:
-    """Equal for two operations that compute the same: the same code over equal numbers and the same objects.
+    """Return a key that is equal for operations with the same code over equal numbers and the same objects.
 
-    Lambdas written once in a loop share their code; what they close over is compared by value where it is a number, a
-    text, a tuple, an array or a frozen record of such, else by identity. The key holds as long as the operation
-    lives.
+    Lambdas written once in a loop share their code; their closures are compared by value if they are numbers, texts, tuples,
+    arrays or frozen records of such, else by identity. The key is valid as long as the operation lives.
     """
     return _key(op.function, _DEPTH)
 
@@ -31,12 +30,12 @@ def _key(item: Any, depth: int) -> Hashable:
     if kind in _PLAIN:
         return (kind, repr(item) if kind in (float, complex) else item)  # repr: 0.0 is not -0.0
     if depth and kind is types.FunctionType:
-        held = tuple(_cell(cell, depth - 1) for cell in item.__closure__ or ())
-        given = (
+        closure = tuple(_cell(cell, depth - 1) for cell in item.__closure__ or ())
+        defaults = (
             _key(item.__defaults__, depth - 1),
             tuple((name, _key(value, depth - 1)) for name, value in (item.__kwdefaults__ or {}).items()),
         )
-        return ("function", item.__code__, id(item.__globals__), held, given)
+        return ("function", item.__code__, id(item.__globals__), closure, defaults)
     if depth and kind is tuple:
         return ("tuple", *(_key(part, depth - 1) for part in item))
     if kind is np.ndarray and item.dtype != object:
@@ -54,7 +53,7 @@ def _key(item: Any, depth: int) -> Hashable:
 
 
 def _field(item: Any, depth: int) -> Hashable:
-    """A field of a frozen record, whose mappings nobody changes either."""
+    """Return the key of a field of a frozen record, whose mappings are constant too."""
     if isinstance(item, Mapping):
         return ("mapping", *((name, _key(value, depth - 1)) for name, value in item.items()))
     return _key(item, depth)
@@ -62,7 +61,7 @@ def _field(item: Any, depth: int) -> Hashable:
 
 @functools.cache
 def _is_record(kind: type) -> bool:
-    """Whether what is of this kind is what its fields are, for good."""
+    """Return True for a frozen dataclass that compares by its fields."""
     parameters = getattr(kind, "__dataclass_params__", None)
     return parameters is not None and parameters.frozen and parameters.eq
 

@@ -1,8 +1,8 @@
-"""Collisions that may happen together: what a unit impulse of each does to states, to the flows of all, and to guards.
+"""Simultaneous impacts: the effect of a unit impulse of each collision on states, on the flows of all, and on guards.
 
-The same matrix as for the impulse of one event (`impulses`), with the impulses of the constraints that collide, and of all dry
-friction, as given numbers: what is held by others stays held. The problem of their signs and of the friction is left to the run
-(`bondgraph.run.events.impacts.simultaneous`).
+The matrix is that of the impulse of one event (`impulses`), with prescribed impulses of the colliding constraints and of all dry
+friction: quantities that others hold stay held. The run solves for the impulses, a linear complementarity problem (LCP) with
+friction (`bondgraph.run.events.impacts.simultaneous`).
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 
 from bondgraph.assembly.system import LoweredTransition, System, Unknown
 from bondgraph.model.ops import Choice
+from bondgraph.tracing.events.painleve import dry_frictions
 from bondgraph.tracing.linear.equations import given_equations
 from bondgraph.tracing.linear.modewise import SingularMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import in_an_impulse
 from bondgraph.tracing.linear.solve import SingularSystem
-from bondgraph.tracing.on_tape.context import Acting, Ground
-from bondgraph.tracing.on_tape.friction_dependence import rubbing
+from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext
 from bondgraph.tracing.on_tape.values import nonzero, partials, scalars_of, through
 
 
 @dataclass(frozen=True)
 class Colliding:
-    """Constraints whose impacts are problems of signs: `constraints` by name, and of each its `bounces`, indices of events; and
-    `frictions`, the elements of dry friction, which take part."""
+    """Constraints with simultaneous impacts: `constraints` by name, the `bounces` of each (indices of events), and `frictions`,
+    the elements of dry friction that take part."""
 
     constraints: tuple[str, ...]
     bounces: tuple[tuple[int, ...], ...]
@@ -34,15 +34,15 @@ class Colliding:
 
 
 def colliding(system: System) -> Colliding | None:
-    """The constraints of bounces: impacts of one scalar constraint, back into the same state, without other resets; beside dry
-    friction also events at which one begins to hold by an impulse. None unless there are two that collide, or friction."""
+    """Return the constraints of bounces: impacts of one scalar constraint, back into the same state, without other resets; with
+    dry friction also events at which one begins to hold by an impulse. None unless there are two of them, or friction."""
     unknowns = [u for u in system.unknowns if not u.algebraic]
     frictions = tuple(u.element for u in unknowns if f"{u.element}.released effort" in system.values)
     scalar = {u.element: u for u in unknowns if system.values[u.value].shape == () and u.element not in frictions}
     bounces: dict[str, list[int]] = {}
     switched = _switched(system) if frictions else {}
     for index, event in enumerate(system.events):
-        for name in _struck(event, scalar, switched.get(f"{event.automaton}.mode", ())):
+        for name in _impact_constraints(event, scalar, switched.get(f"{event.automaton}.mode", ())):
             bounces.setdefault(name, []).append(index)
     if len(bounces) < 2 and not (bounces and frictions):
         return None
@@ -50,20 +50,20 @@ def colliding(system: System) -> Colliding | None:
 
 
 def _switched(system: System) -> dict[str, list[tuple[Unknown, frozenset[int]]]]:
-    """Mode signal -> unknowns that hold in some of its states alone, and these."""
+    """Return, by mode signal, the unknowns that hold in some of its states only, and these states."""
     gates = {s.outs[0]: s for s in system.statements if isinstance(s.op, Choice)}
-    found: dict[str, list[tuple[Unknown, frozenset[int]]]] = {}
+    switched: dict[str, list[tuple[Unknown, frozenset[int]]]] = {}
     for u in system.unknowns:
         gate = gates.get(u.residual)
         if gate is not None and isinstance(gate.op, Choice):
-            found.setdefault(gate.args[0], []).append((u, frozenset(gate.op.active)))
-    return found
+            switched.setdefault(gate.args[0], []).append((u, frozenset(gate.op.active)))
+    return switched
 
 
-def _struck(
+def _impact_constraints(
     event: LoweredTransition, scalar: Mapping[str, Unknown], switched: Sequence[tuple[Unknown, frozenset[int]]]
 ) -> tuple[str, ...]:
-    """The one constraint that collides at an event; or of those that its automaton has `switched` the one that begins to hold."""
+    """Return the one constraint that collides at an event, or the one `switched` by its automaton that begins to hold."""
     if event.resets or event.error or event.internal or event.found:
         return ()
     if event.stays:
@@ -76,17 +76,17 @@ def _struck(
     return (unknown.element,) if event.target in active and event.source not in active else ()
 
 
-def collision_table(ground: Ground, acting: Acting, chosen: Colliding) -> list[Any]:
-    """For c scalars of constraints that collide and of f frictions, n states, k events and s powers, row by row: states per
-    impulse (n, c), flows per impulse (c, c), pushes of guards per impulse (k, c), energies supplied per impulse (s, c), limits of
-    friction per impulse (f, c), flows (c,), restitutions (c,), 0 of friction. Empty where there is none, for what the others hold
-    is singular.
+def collision_table(context: TracingContext, acting: ActingUnknowns, collisions: Colliding) -> list[Any]:
+    """Return the effects of unit impulses for c scalars of colliding constraints and frictions (f of them frictions), n states, k
+    events and s powers, row by row: states per impulse (n, c), flows per impulse (c, c), changes of guards per impulse (k, c),
+    energies supplied per impulse (s, c), limits of friction per impulse (f, c), flows (c,), restitutions (c,), 0 for friction.
+    Empty if the equations of the other constraints are singular.
     """
-    system, values, w = ground.system, acting.values, list(acting.w)
-    names = (*chosen.constraints, *chosen.frictions)
-    places = [k for name in names for k, u in enumerate(acting.owners) if u.element == name]
+    system, values, w = context.system, acting.values, list(acting.w)
+    names = (*collisions.constraints, *collisions.frictions)
+    indices = [k for name in names for k, u in enumerate(acting.owners) if u.element == name]
     unknown = {u.element: u for u in system.unknowns}
-    still = functools.partial(ground.without, w)
+    still = functools.partial(context.without, w)
 
     def slopes(scalars: Sequence[Any]) -> dict[tuple[int, int], Any]:
         return through(still, partials(scalars, w))
@@ -94,15 +94,15 @@ def collision_table(ground: Ground, acting: Acting, chosen: Colliding) -> list[A
     def of(names: Sequence[str]) -> list[Any]:
         return [scalar for name in names for scalar in scalars_of(values[name])]
 
-    given = set(places)
+    prescribed = set(indices)
     rows = slopes(of([u.residual for u in system.unknowns]))
-    entries = {key: value for key, value in nonzero(rows).items() if key[0] not in given}
-    entries |= {(k, k): ground.tape.scalar(1.0) for k in given}
-    action = slopes(ground.rates(values))
+    entries = {key: value for key, value in nonzero(rows).items() if key[0] not in prescribed}
+    entries |= {(k, k): context.tape.scalar(1.0) for k in prescribed}
+    action = slopes(context.rates(values))
     equations = given_equations(entries, len(w))
-    ideal = functools.cache(functools.partial(in_an_impulse, ground, acting, still, action))
+    ideal = functools.cache(functools.partial(in_an_impulse, context, acting, still, action))
     try:
-        impulses = [solve_in_modes(ground, equations, [float(i == k) for i in range(len(w))], ideal).values for k in places]
+        impulses = [solve_in_modes(context, equations, [float(i == k) for i in range(len(w))], ideal).values for k in indices]
     except (SingularSystem, SingularMode):
         return []
 
@@ -114,19 +114,19 @@ def collision_table(ground: Ground, acting: Acting, chosen: Colliding) -> list[A
         return [entry for row in table for entry in row]
 
     held = slopes(of([unknown[name].held for name in names]))
-    limits = {found.unknown.element: found.limit for found in rubbing(ground, acting)}
-    bounds = slopes([limits[name] for name in chosen.frictions])
-    guards = slopes(of([event.guard for event in system.events if not event.found]))  # those stand at the end
+    limits = {friction.unknown.element: friction.limit for friction in dry_frictions(context, acting)}
+    bounds = slopes([limits[name] for name in collisions.frictions])
+    guards = slopes(of([event.guard for event in system.events if not event.found]))  # ends of a run come last
     powers = slopes(of([power.value for power in system.powers]))
     supplied = {key: value for key, value in powers.items() if system.powers[key[0]].role == "supplied"}
     numbers = of([unknown[name].vanishing for name in names])
-    numbers += [values.get(f"{name}.restitution", 0.0) for name in chosen.constraints]
-    numbers += [0.0] * (len(places) - len(chosen.constraints))
+    numbers += [values.get(f"{name}.restitution", 0.0) for name in collisions.constraints]
+    numbers += [0.0] * (len(indices) - len(collisions.constraints))
     return [
-        *per_impulse(action, len(ground.inputs["x"])),
-        *per_impulse(held, len(places)),
+        *per_impulse(action, len(context.inputs["x"])),
+        *per_impulse(held, len(indices)),
         *per_impulse(guards, len(system.events)),
         *per_impulse(supplied, len(system.powers)),
-        *per_impulse(bounds, len(chosen.frictions)),
-        *still([ground.tape.scalar(number) for number in numbers]),
+        *per_impulse(bounds, len(collisions.frictions)),
+        *still([context.tape.scalar(number) for number in numbers]),
     ]
