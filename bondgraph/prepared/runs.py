@@ -263,5 +263,5 @@ def ode_of(
     compiled: Compiled, t: float, initial: Initial | None, parameters: Mapping[str, Any] | None, sparse: bool
 ) -> OdeFunctions:
     """The model as functions of arrays from a start at the time t, s; `Compiled.ode`."""
-    x, p, m = prepared_run(compiled, t + 1.0, KeepOptions(), {"t_start": t, "progress": False}).start(parameters, initial)
+    x, p, m = prepared_run(compiled, t + 1.0, KeepOptions(), {"t_start": t, "progress": False}).start_values(parameters, initial)
     return ode_functions(compiled.program, t, x, p, m, sparse)

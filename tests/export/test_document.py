@@ -158,6 +158,7 @@ def printed(model: Compiled, folder: Path) -> tuple[list[str], float, int]:
 MOST_PAGES = {"rolling eggs": 6, "two bodies": 6, "hand": 15}
 
 
+@pytest.mark.thorough
 @needs_tex
 @pytest.mark.parametrize("name", MODELS)
 def test_pdflatex_takes_it(name: str, tmp_path: Path) -> None:
@@ -165,6 +166,7 @@ def test_pdflatex_takes_it(name: str, tmp_path: Path) -> None:
     assert not errors and widest <= 5.0 and 1 <= pages <= MOST_PAGES.get(name, 15)
 
 
+@pytest.mark.thorough
 @needs_tex
 @pytest.mark.parametrize("name", SUITE)
 def test_pdflatex_takes_every_acceptance_model(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,7 @@ def fresh():
         yield pool
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_diagrams_of_scripts_can_be_read(script, fresh):
     assert fresh.submit(faults_of, script).result() == []
