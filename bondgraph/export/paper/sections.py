@@ -127,8 +127,7 @@ class _Body:
         return [*blocks[:start], Paragraph(remark), *blocks[start:], *table]
 
     def part(self, branch: Branch, writer: Writer) -> list[Block]:
-        """Return the blocks of one part: of an element its equations, of an automaton its table, of a graph those of its
-        parts."""
+        """Return the blocks of one part: the equations of an element, the table of an automaton, the parts of a graph."""
         first = branch.members[0]
         number = writer.letters.number(first.number)
         if first.parts:
@@ -181,8 +180,7 @@ class _Body:
 
 
 def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) -> Paragraph:
-    """Return the definition of a function, and its note; `noted` has the lines of earlier notes, and grows by those of this
-    one."""
+    """Return the definition of a function, and its note; `noted` has the lines of notes so far, and grows."""
     left = each.results[0] if len(each.results) == 1 else f"({', '.join(each.results)})"
     sized = zip(each.arguments, each.code.shapes, each.reads, strict=True)
     read = [letter for letter, shape, used in sized if 0 not in shape and (used or all_arguments)]
