@@ -1,4 +1,4 @@
-"""Hybrid part of a document: automata, their transitions and the clocks of a system, as tables and text."""
+"""Hybrid part of a document: automata with their transitions, as tables and state diagrams, and clocks."""
 
 from __future__ import annotations
 
