@@ -21,7 +21,7 @@ from bondgraph.export.forms import (
     state_equations,
 )
 from bondgraph.export.latex_lines import latex
-from bondgraph.export.paper.build import document
+from bondgraph.export.paper.document import document
 from bondgraph.export.straight_line import StraightLine, straight_lines
 from bondgraph.export.symbolic import sympy_statements
 from bondgraph.tape.opcodes import OPERATIONS

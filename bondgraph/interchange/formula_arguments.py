@@ -123,8 +123,7 @@ class FormulaOwner:
         return self.model.elements[self.path]
 
     def arguments(self, record: Any, name: str, index: int = 0) -> tuple[str, ...] | None:
-        """Return the names of the arguments of a formula in a field of a record, the `index`-th of several; None if there is no
-        such formula."""
+        """Return the names of a formula's arguments, by record and field, of the `index`-th of several; None for no formula."""
         if isinstance(record, Transition):
             return tuple(record.signals if name == "guard" else record.resets[index][2])
         if isinstance(record, laws.Equation):

@@ -126,8 +126,8 @@ def formula_from_json(content: Any) -> RecordedFormula:
 
 
 def _check(steps: tuple[Step, ...], readable: bytearray, constants: int, depth: int) -> None:
-    """Raise `InvalidFormula` if a step reads an undefined scalar. `readable` is 1 for each defined number, and 0 inside a piece
-    that has ended: its scalars are local."""
+    """Raise `InvalidFormula` if a step reads an undefined scalar; `readable` is 1 for each defined one outside of ended
+    pieces."""
     for name, *operands in steps:
         if name != SLOPES:
             if max(_numbers(operands, readable, constants)) < 0:

@@ -127,8 +127,7 @@ class Encoder:
         return self.indices[text]
 
     def formula(self, function: Any, shapes: Sequence[tuple[int, ...]] | None, results: int, name: str) -> dict[str, Any]:
-        """Return the key of a formula in the file; or none, with the reason, if nothing needs it in the current form of the
-        model."""
+        """Return the key of a formula in the file; or none, with the reason, if the current model does not need it."""
         if shapes is None:
             return {"formula": None, "why": "the shapes of its arguments are not known"}
         if isinstance(function, MissingFormula):
@@ -196,8 +195,7 @@ class Encoder:
 
 
 def _numbers(_: Encoder, value: Any) -> Any:
-    """Return a number; or an array, as its shape and entries in row-major order; raise `InvalidFormula` if no reader would accept
-    it."""
+    """Return a number; or an array, as shape and entries in row-major order; raise `InvalidFormula` beyond the limits."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         array = np.asarray(value, dtype=float)

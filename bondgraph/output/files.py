@@ -137,8 +137,7 @@ def check_name(path: Path) -> None:
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """Yield a new folder inside another, for unfinished files; it is deleted at the end, or by a later process if this one is
-    killed."""
+    """Yield a new folder inside another, for unfinished files; it is deleted at the end, or later if the process is killed."""
     delete_abandoned(parent)
     folder, lock = _locked_folder(parent)
     try:

@@ -120,8 +120,7 @@ MAX_PANELS = 12
 
 @contextmanager
 def panels(count: int, axes: Any, what: str, about: str, *, title: str = "", same_x: bool = True) -> Iterator[np.ndarray]:
-    """Yield `count` axes (count,): the first of those given, or those of a new figure in the style of the sheet. No window is
-    opened.
+    """Yield `count` axes (count,): the first of those given, or those of a new figure in this style. No window is opened.
 
     Raises E416, also an ImportError, if Matplotlib is not installed; `ModelError` E560 for too few axes.
     """

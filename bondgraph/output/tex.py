@@ -25,8 +25,7 @@ _CAPITALS = ("gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "p
 
 
 def escape_latex(text: str) -> str:
-    """Escape every character that LaTeX would read as a command; Greek letters become commands, and a character outside the Latin
-    fonts becomes its number."""
+    """Escape every character that LaTeX reads as a command; one outside of Latin and Greek becomes its number."""
     return "".join(_SPECIAL.get(character) or (character if character.isascii() else _non_ascii(character)) for character in text)
 
 

@@ -25,8 +25,7 @@ def captions(
     frames: Sequence[Rectangle] = (),
     occupied: Sequence[Rectangle] = (),
 ) -> dict[int, tuple[float, float]]:
-    """Return node -> centre (x, y) of its name; beneath it unless something is in the way. `frames` are those of the boxes,
-    `occupied` the rectangles of other texts."""
+    """Return node -> centre (x, y) of its name, clear of box `frames` and `occupied` rectangles; beneath it if possible."""
     bonds = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     strokes = _across([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     signals = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if not edge.bond])

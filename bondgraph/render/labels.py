@@ -50,9 +50,8 @@ class Label:
 
 
 def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], named: bool) -> dict[int, tuple[Label, ...]]:
-    """Return edge -> its labels: the dimension of a vector bond on the effort side if there is room; if bonds are `named`, effort
-    and flow on their sides, with the number of the bond, counted from 1 in the order of the model. All are placed with the least
-    overlap: nodes, lines, other labels."""
+    """Return edge -> its labels, with the least overlap: the dimension of a vector bond on the effort side if there is room; if
+    bonds are `named`, effort and flow on their sides, with the number of the bond, counted from 1 in the order of the model."""
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
     rooms = np.concatenate([where - half, where + half], axis=1)
     labels_of: dict[int, tuple[Label, ...]] = {}

@@ -58,7 +58,7 @@ class Noise:
         return sorted(range(count), key=keys.__getitem__)
 
     def spread(self, count: int) -> np.ndarray:
-        """Return numbers (count,) of mean 0 and standard deviation 1.28, that of a Gumbel distribution: sums of five uniform
+        """Return numbers (count,) of mean 0 and the standard deviation 1.28 of a Gumbel distribution: sums of five uniform
         ones."""
         uniform = self._random.random
         draws = np.array([uniform() for _ in range(5 * count)]).reshape(5, count)

@@ -13,17 +13,17 @@ from bondgraph.model.arguments import spelled_out
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import APPLY, combine
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import ResultOptions, need_inputs, need_order, numbers_of, result_of, shape_message, static_block
+from bondgraph.signals.arguments import Format, need_inputs, need_order, numbers_of, result_of, shape_message, static_block
 
 
 @spelled_out
-def gain(name: str, input: str, k: Any, **shown: Unpack[ResultOptions]) -> Element:
+def gain(name: str, input: str, k: Any, **shown: Unpack[Format]) -> Element:
     """Gain y = k u; `k` is a number, a row (n,) or a matrix (m, n)."""
     return Block(name, [("y", APPLY, ["k", "u"])], inputs={"u": input}, parameters={"k": k}, **result_of(**shown))
 
 
 @spelled_out
-def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[ResultOptions]) -> Element:
+def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[Format]) -> Element:
     """Sum y of the signals, each with its sign: `summation("error", {"goal.y": 1, "shaft.flow": -1})`.
 
     Raises `ModelError` E140 without inputs, E141 for a sign that is not 1 or -1.
@@ -37,28 +37,28 @@ def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[ResultOption
 
 
 @spelled_out
-def product(name: str, inputs: Sequence[str], **shown: Unpack[ResultOptions]) -> Element:
+def product(name: str, inputs: Sequence[str], **shown: Unpack[Format]) -> Element:
     """Product y of the signals, entry by entry. Raises `ModelError` E140 without inputs."""
     need_inputs("product", name, inputs)
     return static_block(name, formulas.product(len(inputs)), inputs, {}, **shown)
 
 
 @spelled_out
-def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[ResultOptions]) -> Element:
+def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Format]) -> Element:
     """Limiter: y = u held between `lowest` and `highest`. Raises `ModelError` E148 if these are in the wrong order."""
     need_order("limiter", name, lowest=lowest, highest=highest)
     return static_block(name, formulas.LIMITER, [input], {"lowest": lowest, "highest": highest}, **shown)
 
 
 @spelled_out
-def dead_zone(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[ResultOptions]) -> Element:
+def dead_zone(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Format]) -> Element:
     """Dead zone: y = u - lowest below `lowest`, 0 between, u - highest above `highest`. Raises `ModelError` E148 as `limiter`."""
     need_order("dead zone", name, lowest=lowest, highest=highest)
     return static_block(name, formulas.DEAD_ZONE, [input], {"lowest": lowest, "highest": highest}, **shown)
 
 
 @spelled_out
-def table(name: str, input: str, points: Sequence[float], values: Sequence[float], **shown: Unpack[ResultOptions]) -> Element:
+def table(name: str, input: str, points: Sequence[float], values: Sequence[float], **shown: Unpack[Format]) -> Element:
     """Lookup table: piecewise linear y(u) through (points, values), both (n,), n > 1; the end values hold outside.
 
     `values` is a run-time parameter; the points belong to the equations.

@@ -15,16 +15,16 @@ from bondgraph.model.ops import Op
 from bondgraph.quantities import real
 
 
-class ResultOptions(TypedDict, total=False):
-    """Unit and symbol of the result of a block."""
+class Format(TypedDict, total=False):
+    """Format of the result of a block: unit and symbol."""
 
     unit: str
     symbol: str
     """LaTeX."""
 
 
-class StateOptions(ResultOptions, total=False):
-    """Options of the result of a block with states: also their nominal size, a hint."""
+class Scaled(Format, total=False):
+    """Format of the result of a block with states: also their nominal size, a hint."""
 
     nominal: Any
 
@@ -106,12 +106,7 @@ def result_of(unit: str = "", symbol: str = "") -> dict[str, Any]:
 
 
 def static_block(
-    name: str,
-    op: Op,
-    inputs: Sequence[str],
-    parameters: Mapping[str, Any],
-    breaks: Sequence[str] = (),
-    **shown: Unpack[ResultOptions],
+    name: str, op: Op, inputs: Sequence[str], parameters: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Format]
 ) -> Element:
     """Return a block without states, y = op(inputs, parameters)."""
     local = inputs_of(inputs)

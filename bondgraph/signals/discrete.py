@@ -17,16 +17,7 @@ from bondgraph.model.arguments import spelled_out
 from bondgraph.model.laws import StateSpec
 from bondgraph.model.ops import Op, as_op
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import (
-    ResultOptions,
-    StateOptions,
-    in_seconds,
-    inputs_of,
-    need_order,
-    need_positive,
-    numbers_of,
-    start_values,
-)
+from bondgraph.signals.arguments import Format, Scaled, in_seconds, inputs_of, need_order, need_positive, numbers_of, start_values
 from bondgraph.signals.block_builder import PID_LETTERS, BlockBuilder
 
 
@@ -43,7 +34,7 @@ def sampled(
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
     nominal: Any = None,
-    **shown: Unpack[ResultOptions],
+    **shown: Unpack[Format],
 ) -> Element:
     """Discrete-time block of your own: at every tick state = `update`(state, *parameters, *signals).
 
@@ -78,7 +69,7 @@ def hold(
     offset: Any = 0.0,
     initial: Any = 0.0,
     dimension: int | None = None,
-    **result: Unpack[StateOptions],
+    **result: Unpack[Scaled],
 ) -> Element:
     """Sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first one.
 
@@ -98,7 +89,7 @@ def sampled_derivative(
     *,
     offset: Any = 0.0,
     dimension: int | None = None,
-    **result: Unpack[StateOptions],
+    **result: Unpack[Scaled],
 ) -> Element:
     """Filtered difference: y[n] = (T y[n-1] + u[n] - u[n-1]) / (T + period), T = `time_constant` in s; y[0] = 0.
 

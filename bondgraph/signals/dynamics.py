@@ -13,8 +13,8 @@ from bondgraph.model.arguments import spelled_out
 from bondgraph.model.laws import StateSpec
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import (
-    ResultOptions,
-    StateOptions,
+    Format,
+    Scaled,
     coefficients,
     in_seconds,
     need_positive,
@@ -27,9 +27,7 @@ from bondgraph.signals.block_builder import PID_LETTERS, BlockBuilder
 
 
 @spelled_out
-def integrator(
-    name: str, input: str, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[StateOptions]
-) -> Element:
+def integrator(name: str, input: str, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Scaled]) -> Element:
     """Integrator y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
     spec = StateSpec(start_values(initial, dimension), **result)
     return Block(name, [], inputs={"u": input}, states={"y": spec}, rates={"y": "u"})
@@ -37,7 +35,7 @@ def integrator(
 
 @spelled_out
 def lowpass(
-    name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[StateOptions]
+    name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Scaled]
 ) -> Element:
     """Low-pass filter y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state.
 
@@ -59,7 +57,7 @@ def derivative_filter(
     dimension: int | None = None,
     *,
     nominal: Any = None,
-    **shown: Unpack[ResultOptions],
+    **shown: Unpack[Format],
 ) -> Element:
     """Derivative filter y = (u - filtered) / T, filtered' = y, which is s / (T s + 1); the state `filtered` starts at `initial`.
 
@@ -131,7 +129,7 @@ def transfer_function(
     *,
     initial: Any = 0.0,
     nominal: float | None = None,
-    **shown: Unpack[ResultOptions],
+    **shown: Unpack[Format],
 ) -> Element:
     """Transfer function y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form.
 

@@ -10,12 +10,12 @@ from bondgraph.model.arguments import parameters_of, spelled_out
 from bondgraph.model.ops import Op
 from bondgraph.model.units import per_second
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import ResultOptions, need_order, need_positive, static_block
+from bondgraph.signals.arguments import Format, need_order, need_positive, static_block
 
 _UNITS = dict.fromkeys(("start", "end", "width", "period", "duration"), "s") | {"omega": "rad/s", "phase": "rad", "duty": "1"}
 
 
-def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[ResultOptions]) -> Element:
+def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Format]) -> Element:
     """Return a block of the time; its numbers are times, or have the unit of the result."""
     unit = shown.get("unit", "")
     units = {key: _UNITS.get(key, per_second(unit) if key == "slope" else unit) for key in values}
@@ -24,7 +24,7 @@ def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = 
 
 @spelled_out
 def sine(
-    name: str, amplitude: Any = 1.0, omega: Any = 1.0, phase: Any = 0.0, offset: Any = 0.0, **shown: Unpack[ResultOptions]
+    name: str, amplitude: Any = 1.0, omega: Any = 1.0, phase: Any = 0.0, offset: Any = 0.0, **shown: Unpack[Format]
 ) -> Element:
     """Sine wave y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
     values = {"amplitude": amplitude, "omega": omega, "phase": phase, "offset": offset}
@@ -32,16 +32,14 @@ def sine(
 
 
 @spelled_out
-def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[ResultOptions]) -> Element:
+def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Format]) -> Element:
     """Step: y = `before` until t = start (s), `after` from then on; integration restarts at the jump."""
     values = {"start": start, "before": before, "after": after}
     return _wave(name, formulas.STEP, values, ["start"], **shown)
 
 
 @spelled_out
-def pulse(
-    name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[ResultOptions]
-) -> Element:
+def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Format]) -> Element:
     """Pulse: y = `after` from t = start (s) for `width` seconds, `before` before and from then on; no step leads across an edge.
 
     Raises `ModelError` E142 unless the width is positive.
@@ -53,16 +51,9 @@ def pulse(
 
 @spelled_out
 def square(
-    name: str,
-    period: Any = 1.0,
-    start: Any = 0.0,
-    duty: Any = 0.5,
-    low: Any = 0.0,
-    high: Any = 1.0,
-    **shown: Unpack[ResultOptions],
+    name: str, period: Any = 1.0, start: Any = 0.0, duty: Any = 0.5, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Format]
 ) -> Element:
-    """Square wave: y = `high` for the part `duty` (0 to 1) of each `period` (s), `low` for the rest; one period begins at t =
-    start.
+    """Square wave: y = `high` for the part `duty` (0 to 1) of each `period` (s), else `low`; a period begins at t = start.
 
     The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
     """
@@ -72,9 +63,7 @@ def square(
 
 
 @spelled_out
-def sawtooth(
-    name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[ResultOptions]
-) -> Element:
+def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Format]) -> Element:
     """Sawtooth wave: y grows from `low` to `high` in each `period` (s) and falls back at once; one period begins at t = start.
 
     The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
@@ -85,9 +74,7 @@ def sawtooth(
 
 
 @spelled_out
-def ramp(
-    name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, **shown: Unpack[ResultOptions]
-) -> Element:
+def ramp(name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, **shown: Unpack[Format]) -> Element:
     """Ramp: y = offset until t = start (s), then it grows by `slope` per second, until t = end if that is given.
 
     Raises `ModelError` E148 if the end comes before the start.
@@ -101,7 +88,7 @@ def ramp(
 
 @spelled_out
 def smooth_step(
-    name: str, start: Any = 0.0, duration: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[ResultOptions]
+    name: str, start: Any = 0.0, duration: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Format]
 ) -> Element:
     """Smooth step from `before` to `after` in `duration` (s), with continuous acceleration: s^3 (10 - 15 s + 6 s^2), s = 0 ... 1.
 

@@ -41,8 +41,7 @@ class Observer(Sink):
 
 
 def sink_for(target: object) -> Sink:
-    """Return the sink for a target: a sink itself, that of a path by its ending, or an observer for a function of times and
-    values.
+    """Return the sink for a target: the target itself, that of a path by its ending, or an observer for a function.
 
     Raises `RunError` E348 for anything else, `FileError` E415 for an unknown ending.
     """

@@ -53,8 +53,7 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 
 def with_write_errors(method: M) -> M:
-    """Decorate a method of a sink that has a `_path`: it raises `FileError` E414 if the system cannot write, as on a full
-    disk."""
+    """Decorate a method of a sink with a `_path`: it raises `FileError` E414 if the system cannot write."""
 
     @functools.wraps(method)
     def wrapper(self: Any, *arguments: Any, **keywords: Any) -> Any:

@@ -12,7 +12,7 @@ import pytest
 
 from bondgraph import Compiled, ModelError, compile_model
 from bondgraph.export import document
-from bondgraph.export.paper import figure, sections
+from bondgraph.export.paper import document as paper
 from bondgraph.export.paper.notation.formulas import FORMS
 from bondgraph.export.paper.notation.letters import split
 from bondgraph.export.paper.notation.operation_latex import latex_parts
@@ -194,8 +194,8 @@ def test_what_must_be_told_is_told() -> None:
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a length only parts that occur several times are written, and the page says so."""
     whole = page("hand")
-    monkeypatch.setattr(sections, "MAX_EQUATIONS", 100)
-    monkeypatch.setattr(figure, "MAX_BOXES", 3)
+    monkeypatch.setattr(paper, "MAX_EQUATIONS", 100)
+    monkeypatch.setattr(paper, "MAX_BOXES", 3)
     short = document(MODELS["hand"](), style="markdown")
     assert len(short) < len(whole) and "only parts that occur several times are written here, 2 of 5" in short
     assert "### i contact 0, contact 1, contact 2" in short and "### 4 controller" not in short

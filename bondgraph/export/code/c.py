@@ -1,5 +1,4 @@
-"""C99 source of a compiled model: rates, outputs, Jacobian, events, ticks and the powers of the energy account, without
-dependencies."""
+"""C99 source of a compiled model: rates, outputs, Jacobian, events, ticks and powers, without dependencies."""
 
 from __future__ import annotations
 

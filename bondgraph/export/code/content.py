@@ -1,5 +1,4 @@
-"""Content of generated code in any language: routines step by step, tables of names, the start, and actions at events and
-ticks."""
+"""Content of generated code in any language: routines step by step, tables of names, the start, events and ticks."""
 
 from __future__ import annotations
 

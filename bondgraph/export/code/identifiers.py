@@ -111,8 +111,7 @@ def is_reserved(word: str) -> bool:
 
 
 def is_taken(name: str) -> bool:
-    """Return True for a name that code cannot have: a word of a language, or a module of Python's library, which a file would
-    hide."""
+    """Return True for a word of a language, or a module of Python's library, which a file of this name would hide."""
     return is_reserved(name) or name.lower() in sys.stdlib_module_names
 
 

@@ -1,5 +1,4 @@
-"""SymPy expressions of a compiled model: its routines with their common sub-expressions, which `lambdify` turns into
-callables."""
+"""SymPy expressions of a compiled model: its routines with common sub-expressions, which `lambdify` makes callables."""
 
 from __future__ import annotations
 
@@ -113,8 +112,7 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
         return sympy.Piecewise((1, value), (0, True), evaluate=False) if code.steps[position][0] in op.CONDITIONS else value
 
     def compared(position: int) -> Any:
-        """Return a number for a comparison without cases in it: SymPy would fold them into the condition, not always
-        correctly."""
+        """Return a number for a comparison, without cases: SymPy would fold them into the condition, not always correctly."""
         if numeric(position).has(sympy.Piecewise):
             if code.steps[position][0] in op.CONDITIONS:
                 symbol = sympy.Symbol(f"v{position}", real=True)
@@ -176,8 +174,8 @@ class SymPyRoutine:
     results: tuple[Any, ...] = field(repr=False)
 
     def function(self, modules: Any = "numpy", **options: Any) -> Callable[..., list[Any]]:
-        """Return a callable of t and the sequences x, u, p, m, made by `sympy.lambdify` with these `options`; the steps are its
-        common sub-expressions."""
+        """Return a callable of t and the sequences x, u, p, m, by `sympy.lambdify` with these `options`, its `cse` being the
+        steps."""
         import sympy
 
         def common_steps(_: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:

@@ -15,8 +15,7 @@ from bondgraph.model.laws import Source
 
 
 def letters_of(compiled: Compiled, inputs: Sequence[str], more: Iterable[str] = ()) -> dict[str, str]:
-    """Return LaTeX of every value, of `more` names (aliases), and of every time derivative; by component. A source's value is
-    written as its effort or flow."""
+    """Return LaTeX of all values, of `more` names and of all time derivatives; a source's value is its effort or flow."""
     system, elements = compiled.system, compiled.model.elements
     letters: dict[str, str] = {}
     for name in dict.fromkeys((*system.values, *more)):

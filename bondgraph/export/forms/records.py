@@ -15,8 +15,7 @@ from bondgraph.output.short_repr import short_repr
 @short_repr
 @dataclass(frozen=True)
 class PortHamiltonian(Typeset):
-    """Port-Hamiltonian form x' = (J - R) grad H + (G - P) u, y = (G + P)^T grad H + (M + S) u, with u^T y the power of the
-    sources.
+    """Port-Hamiltonian form x' = (J - R) grad H + (G - P) u, y = (G + P)^T grad H + (M + S) u; u^T y is supplied power.
 
     J and M are skew-symmetric; [[R, P], [P^T, S]] is symmetric, and positive semidefinite if the resistors are passive. P, M and
     S are zero unless sources meet resistors directly.
@@ -201,8 +200,7 @@ class MechanicalEquations(Typeset):
 @short_repr
 @dataclass(frozen=True)
 class LagrangeEquations(Typeset):
-    """Lagrange's equations d/dt(dL/dv) = E^T dL/dq + Q with L = T - V and q' = E v; Q are the forces of sources, dampers and
-    constraints."""
+    """Lagrange's equations d/dt(dL/dv) = E^T dL/dq + Q with L = T - V; Q are forces of sources, dampers and constraints."""
 
     name: str
     L: Any
@@ -239,8 +237,7 @@ class LagrangeEquations(Typeset):
 @short_repr
 @dataclass(frozen=True)
 class HamiltonEquations(Typeset):
-    """Hamilton's equations q' = E dH/dp, p' = -E^T dH/dq + Q; H = T + V in q and p, and Q are the forces of sources, dampers and
-    constraints."""
+    """Hamilton's equations q' = E dH/dp, p' = -E^T dH/dq + Q; Q are forces of sources, dampers and constraints."""
 
     name: str
     H: Any
@@ -331,8 +328,7 @@ class StateEquations(Typeset):
 
     name: str
     equations: Mapping[str, Any]
-    """State, or component of one such as `body.p[2]` -> its rate, in symbols of the users' names and `time`; for a state in
-    `ticks` its value after a tick."""
+    """State, or component such as `body.p[2]` -> its rate, in symbols and `time`; for one in `ticks` its value after a tick."""
     outputs: Mapping[str, Any]
     """Further requested values."""
     ticks: Mapping[str, tuple[str, str]]

@@ -77,8 +77,7 @@ Modes = tuple[tuple[str, int], ...]
 def mode_combinations(
     system: System, statements: Collection[int], fixed_modes: Mapping[str, str], enumerate_modes: bool
 ) -> list[Modes]:
-    """Return all combinations of the relevant modes, if `enumerate_modes`; else one with the fixed modes, and the others stay
-    symbols."""
+    """Return all combinations of the relevant modes, if `enumerate_modes`; else the fixed modes alone."""
     read = {arg for index in statements for arg in system.statements[index].args}
     choices = []
     for mode, (states, _) in system.modes.items():

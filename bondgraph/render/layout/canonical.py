@@ -61,8 +61,7 @@ def _natural(name: str) -> list[tuple[str, int]]:
 
 
 def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -> list[int]:
-    """Return the order that links and marks determine, the first marks before the second; ties between symmetric things go to the
-    smallest of `ties`."""
+    """Return the order that links and marks determine, the first marks first; the smallest of `ties` decides symmetric ones."""
     around: list[list[tuple[int, Any]]] = [[] for _ in ties]
     for a, b, mark in links:
         around[a].append((b, (mark, 0)))

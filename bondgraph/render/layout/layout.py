@@ -17,8 +17,7 @@ from bondgraph.render.sketch import Box, Sketch
 
 
 def automatic(sketch: Sketch) -> np.ndarray:
-    """Return centres (n, 2) in px, x to the right and y downwards; a sketch always gives the same picture. Connected components
-    are laid out separately, then set in rows."""
+    """Return centres (n, 2) in px, y downwards, the same for a sketch every time; components are laid out apart, in rows."""
     where = np.zeros((len(sketch.nodes), 2))
     cells_by_form: dict[object, np.ndarray] = {}
     component_cells: dict[object, np.ndarray] = {}

@@ -16,8 +16,7 @@ POINT_SPACING = 7.0
 
 @dataclass(frozen=True)
 class Route:
-    """Line through corners (k, 2) in px, from the tail of an edge to its head; within `reach` of a corner it bends, as a
-    parabola."""
+    """Line through corners (k, 2) in px, from tail to head of an edge; within `reach` of a corner it bends, as a parabola."""
 
     corners: np.ndarray
     reach: float = 0.0

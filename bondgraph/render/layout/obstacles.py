@@ -20,8 +20,7 @@ ROOM = 4.0
 FULLY_CURVED = 1e6
 """Reach of a line that bends all along, px."""
 LONG, FOREIGN, NODE, NAME, CROSS, CROWD, CORNER = 0.3, 0.25, 150.0, 40.0, 60.0, 120.0, 30.0
-"""Costs, in px: a px of detour, a px in a foreign box, a point in a node, one in a name, a crossing, a line beside which another
-one leaves the same node, a corner."""
+"""Costs, in px: px of detour, px in a foreign box, point in a node, in a name, crossing, parallel line at a node, corner."""
 
 
 @dataclass(frozen=True)

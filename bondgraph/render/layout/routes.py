@@ -255,8 +255,7 @@ def _shortest(
 
 
 def routes(sketch: Sketch, where: np.ndarray) -> tuple[Route, ...]:
-    """Return one route per edge: first those inside of equal parts, which are alike, then the other bonds, then signals around
-    them."""
+    """Return one route per edge: first those inside of equal parts, which are alike, then other bonds, then signals."""
     route_of: dict[int, Route] = {}
     for copies in sorted(equal_parts(sketch), key=lambda each: len(each.members[0])):
         for like, part in zip(_mirrored(sketch, where, copies), copies.members, strict=True):

@@ -32,8 +32,7 @@ MAX_CACHED = 2000
 
 
 def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies] = ()) -> np.ndarray:
-    """Return better cells for a graph, with blocks unchanged inside, perhaps mirrored; equal input gives equal output, from a
-    cache. Small graphs are tried repeatedly."""
+    """Return better cells for a graph, with blocks unchanged inside, perhaps mirrored; equal input is answered from a cache."""
     if len(cells) < 2 or sweeps < 1:
         return cells
     block_members = [members for block in blocks for members in block.members]
@@ -76,8 +75,7 @@ def _anneal(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, block
 
 
 MAX_TRIALS, BLOCK_HEAT = 10, 2.0
-"""Number of positions of a block that are examined, those with the lowest bounds; and its temperature relative to that of a
-node."""
+"""Number of examined positions of a block, of the lowest bounds; and its temperature relative to that of a node."""
 
 
 def _block_moved(members: np.ndarray, cells: np.ndarray, price: Prices, boxes: Nesting, heat: float, noise: Noise) -> np.ndarray:

@@ -26,8 +26,7 @@ def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.n
 
 
 def _scattered(count: int) -> np.ndarray:
-    """Return points (count, 2) in a square of side 1 about the origin, all distinct: the plane's golden sequence (Roberts,
-    2018)."""
+    """Return distinct points (count, 2) in a square of side 1 about the origin: the golden sequence (Roberts, 2018)."""
     multiples = np.arange(1, count + 1)[:, None] * np.array([0.7548776662466927, 0.5698402909980532])
     return multiples - np.floor(multiples) - 0.5
 
@@ -99,8 +98,7 @@ def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
 
 
 def _level(along: np.ndarray) -> float:
-    """Return the mean over directions (k, 2) of the cosine of four times their angle: 1 if all are level or plumb, -1 if
-    slanting."""
+    """Return the mean cosine of four times the angles of directions (k, 2): 1 for level or plumb, -1 for slanting ones."""
     if not len(along):
         return 0.0
     x, y = along[:, 0] * along[:, 0], along[:, 1] * along[:, 1]

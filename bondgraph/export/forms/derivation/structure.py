@@ -55,8 +55,7 @@ class CutModel:
 def cut(
     compiled: Compiled, symbols: Mapping[str, Any], wanted: Iterable[str], numbers: bool, laws: Mapping[int, Op] | None = None
 ) -> CutModel:
-    """Return the `wanted` values, with `symbols` in place of the statements' results, and other `laws` for the statements of some
-    indices.
+    """Return the `wanted` values; `symbols` replace the results of statements, and `laws` the formulas of statements by index.
 
     `numbers` : put in the numbers of all parameters but those of sources.
     """

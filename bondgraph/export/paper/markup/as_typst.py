@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, Words
+from bondgraph.export.paper.markup.drawing import MAX_SCALE, PAGE_WIDTH
 from bondgraph.export.paper.markup.typst_math import PREAMBLE, quoted, typst_math
 
 _HEAD = r"""#set page(paper: "a4", margin: 18mm, numbering: "1")
@@ -32,10 +33,6 @@ _HEAD = r"""#set page(paper: "a4", margin: 18mm, numbering: "1")
   )
 }
 """
-PAGE_WIDTH = 490.0
-"""Width of a page, points."""
-MAX_SCALE = 0.66
-"""Maximum number of points per px."""
 
 
 def as_typst(paper: Paper) -> str:

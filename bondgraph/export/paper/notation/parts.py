@@ -140,8 +140,7 @@ def _worthwhile(
 
 
 def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[object, tuple[str, ...]]:
-    """Return the form of a part, equal for parts that are written once; and the values from outside in order of their first
-    use."""
+    """Return a form, equal for parts that are written once; and the values from outside in order of their first use."""
     statements = inside(system, part)
     if not statements:
         return part.path, ()

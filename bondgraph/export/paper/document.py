@@ -1,26 +1,90 @@
-"""Sections of a document: the content of a compiled model, with letters and numbers assigned in reading order."""
+"""Document of a model: the section "the model" of a paper, with all of its equations, numbers, automata and definitions."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+from xml.etree import ElementTree
 
 from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.errors import refusal
 from bondgraph.export.paper import tables
 from bondgraph.export.paper.automata import clocks, machine
 from bondgraph.export.paper.conventions import conventions, method, summary
 from bondgraph.export.paper.equations import REMARK, Counterparts, Writer, is_needless
-from bondgraph.export.paper.figure import figure
-from bondgraph.export.paper.markup.content import Block, Code, Equations, Math, Numbered, Paper, Paragraph, Piece, Section, Words
+from bondgraph.export.paper.markup.as_latex import as_latex
+from bondgraph.export.paper.markup.as_markdown import as_markdown
+from bondgraph.export.paper.markup.as_typst import as_typst
+from bondgraph.export.paper.markup.content import (
+    Block,
+    Code,
+    Equations,
+    Figure,
+    Math,
+    Numbered,
+    Paper,
+    Paragraph,
+    Piece,
+    Section,
+    Words,
+)
 from bondgraph.export.paper.notation.definitions import Definition, Functions
 from bondgraph.export.paper.notation.letters import Letters, letters_of
-from bondgraph.export.paper.notation.parts import Branch, Component, branches, inside, parts_of
+from bondgraph.export.paper.notation.parts import Branch, Component, Parts, branches, inside, parts_of
 from bondgraph.export.value_roles import ledger_only, of_transitions, solved_only
 from bondgraph.model.laws import Junction, Ratio, SkewGyrator
 from bondgraph.model.model import Model
 from bondgraph.model.ops import sources_of
+from bondgraph.render.diagram import diagram
+from bondgraph.render.sketch import text_width
+
+FOLD_ABOVE = 16
+"""Number of elements above which nested graphs are folded."""
+MAX_BOXES = 80
+"""Number of boxes and elements above which there is no figure."""
+_SVG = "http://www.w3.org/2000/svg"
+
+
+def figure(compiled: Compiled, parts: Parts) -> list[Block]:
+    """Return the figure; the numbers are those of the sections."""
+    model = compiled.model
+    folded = len(model.elements) > FOLD_ABOVE and bool(model.groups)
+    if (len(parts.root.parts) if folded else len(model.elements)) > MAX_BOXES:
+        words = (
+            f"The bond graph, of {len(model.elements)} elements, is too large for a page; ",
+            Code("diagram(model)"),
+            " draws it.",
+        )
+        return [Paragraph(words)]
+    drawing = diagram(compiled, folded="all" if folded else ())
+    ElementTree.register_namespace("", _SVG)
+    root = ElementTree.fromstring(drawing.svg)
+    for group in root.iter(f"{{{_SVG}}}g"):
+        part = parts.by_path.get(group.get("data-name", ""))
+        drawn = [text for text in group.iter(f"{{{_SVG}}}text") if text.text]
+        if part is not None and drawn:
+            name = part.path.rpartition(".")[2]
+            caption_text = next((text for text in drawn if text.text == name), drawn[-1])
+            label = f"{part.number} {caption_text.text}"
+            narrower = max(len(caption_text.text or ""), 4) / max(len(label), 4)
+            size = float(caption_text.get("font-size", "13"))
+            if caption_text.get("text-anchor") == "start":  # kind, colon and name stay in the middle
+                more = text_width(label, size * max(narrower, 0.7)) - text_width(caption_text.text or "", size)
+                for text in drawn:
+                    text.set("x", f"{float(text.get('x', '0')) - more / 2:.1f}")
+            caption_text.set("font-size", f"{size * max(narrower, 0.7):.1f}")
+            caption_text.text = label
+    for child in list(root):
+        if child.get("class") == "title":
+            root.remove(child)
+    folding = ", nested graphs folded" if folded else ""
+    caption = (f"The bond graph{folding}; numbers are those of the sections.",)
+    return [Figure(ElementTree.tostring(root, encoding="unicode"), caption, drawing.width, drawing.height)]
+
 
 MAX_EQUATIONS = 1500
 """Number of equations above which only parts that occur several times are written."""
@@ -127,8 +191,7 @@ class _Body:
         return [*blocks[:start], Paragraph(remark), *blocks[start:], *table]
 
     def part(self, branch: Branch, writer: Writer) -> list[Block]:
-        """Return the blocks of one part: of an element its equations, of an automaton its table, of a graph those of its
-        parts."""
+        """Return the blocks of one part: the equations of an element, the table of an automaton, the parts of a graph."""
         first = branch.members[0]
         number = writer.letters.number(first.number)
         if first.parts:
@@ -181,8 +244,7 @@ class _Body:
 
 
 def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) -> Paragraph:
-    """Return the definition of a function, and its note; `noted` has the lines of earlier notes, and grows by those of this
-    one."""
+    """Return the definition of a function, and its note; `noted` has the lines of notes so far, and grows."""
     left = each.results[0] if len(each.results) == 1 else f"({', '.join(each.results)})"
     sized = zip(each.arguments, each.code.shapes, each.reads, strict=True)
     read = [letter for letter, shape, used in sized if 0 not in shape and (used or all_arguments)]
@@ -225,3 +287,30 @@ def _kind(model: Model, path: str) -> str:
     if law.automaton is None:
         return f"{law.type}-junction"
     return f"X{law.type}-junction, joins while {law.automaton} is {' or '.join(law.active)}"
+
+
+Style = Literal["latex", "markdown", "typst"]
+
+STYLES: Mapping[str, Callable[[Paper], str]] = {"latex": as_latex, "markdown": as_markdown, "typst": as_typst}
+"""Writer of each document style."""
+
+
+def document(model: Compilable, style: Style = "latex") -> str:
+    """Return a complete document of a model: nothing else is needed to compute its motion.
+
+    It has the bond graph as a figure, conventions, parameters with values and units, states with start values, the numbered
+    equations of each part (equal parts once), automata with guards, resets and impacts, sampled blocks with their clocks,
+    energies and power balance, a definition of every function that occurs, and every letter.
+
+    Parameters
+    ----------
+    model : compiled, or a graph, which is compiled first.
+    style : "latex" for pdflatex, "markdown" with formulas for KaTeX or MathJax, or "typst", which needs no packages.
+
+    Raises `ModelError` E100 for no model, E279 for another style, E280 for a symbol or formula of your own with a LaTeX command
+    that has no form in Typst.
+    """
+    if style not in STYLES:
+        names = ", ".join(f'"{name}"' for name in get_args(Style))
+        raise refusal("E279", f"style={style!r} is no style of documents", f"one of {names}", about="document", places=())
+    return STYLES[style](paper_of(compiled_form(model, "document")))
