@@ -17,7 +17,7 @@ from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outpu
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import OpenSamplerWarning, caller_depth, refusal
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
@@ -28,7 +28,7 @@ SPARSE = 400
 """Smallest number of states with sparse matrices."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Derivatives:
     """Rates and outputs of a model with their derivatives by states and inputs, differentiated once.

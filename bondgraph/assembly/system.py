@@ -12,7 +12,7 @@ import numpy as np
 
 from bondgraph.model.automata import Start
 from bondgraph.model.ops import Op
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Value:
     """Where a search for it begins, if its element says so: of several solutions the one near there is meant."""
 
 
-@brief
+@short_repr
 class Statement(NamedTuple):
     """outs = op(args); `element` is the path of the element that it comes from."""
 
@@ -60,7 +60,7 @@ class State:
         return np.where(hints > 0.0, hints, 1.0)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class LoweredTransition:
     """A transition of an automaton in terms of values: guard value, and the values that states are reset to."""
@@ -180,7 +180,7 @@ class Loop:
     """Of a nonlinear loop: states that follow the unknowns along the run, from which Newton's method starts."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class System:
     """Statements of a model and the roles of its values; sorted once it has been through the passes."""

@@ -20,13 +20,13 @@ from bondgraph.causality.strokes import Clash, Strokes
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.model.laws import CausalityPreference, Junction, Storing
 from bondgraph.model.model import Bond, Model
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 FREE = "a free choice"
 _MAX_RETRACTIONS = 2000
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Causality:
     """Strokes of all bonds, and the storages that could not have integral causality."""

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from bondgraph.causality.strokes import Clash, Node, Strokes
 from bondgraph.errors import Place, Problem
 from bondgraph.model.domains import GENERIC
-from bondgraph.model.laws import Gyrator, Source
+from bondgraph.model.laws import Gyrator, Junction, Source
 from bondgraph.model.model import Model
-
-_KINDS = {"0": "0-junction", "1": "1-junction", "X0": "switched 0-junction", "X1": "switched 1-junction"}
 
 
 def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
@@ -85,7 +83,10 @@ def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str
 
 def _name(model: Model, path: str) -> str:
     element = model.elements[path]
-    return f'{_KINDS.get(element.kind, element.kind)} "{path}"'
+    law, kind = element.law, element.kind
+    if isinstance(law, Junction):
+        kind = f"{'switched ' if law.automaton else ''}{law.type}-junction"
+    return f'{kind} "{path}"'
 
 
 def _all(model: Model, paths: Sequence[str]) -> str:

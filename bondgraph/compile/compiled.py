@@ -26,8 +26,8 @@ from bondgraph.model.copies import Frozen
 from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
-from bondgraph.output.lazy import LateTable
-from bondgraph.output.short_repr import brief
+from bondgraph.output.lazy import LazyTable
+from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.events.guard_history import nudges
 from bondgraph.run.program import Program
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from bondgraph.run.results.result import Result
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Compiled(Frozen):
     """A model ready to run: equations, machine code (or its NumPy reference) and the names of everything."""
@@ -72,7 +72,7 @@ class Compiled(Frozen):
         """Every parameter with its unit, by name: `compiled.parameters["spring.stiffness"].value`; called with changes by name,
         the vector of the kernels."""
         values = self.system.parameters.items()
-        known = LateTable(lambda: {name: Quantity(value, self.system.values[name].unit) for name, value in values})
+        known = LazyTable(lambda: {name: Quantity(value, self.system.values[name].unit) for name, value in values})
         return Parameters(known, self._parameters)
 
     @cached_property

@@ -10,11 +10,11 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import refusal
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial, StartValues, start_of
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Point:
     """A time (s), state x (n,), the parameters p that the user gave (without what follows from them) and modes m."""

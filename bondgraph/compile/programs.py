@@ -12,7 +12,7 @@ from bondgraph.assembly.system import LoweredTransition, System
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
-from bondgraph.output.lazy import LateRow, LateTable
+from bondgraph.output.lazy import LazyRow, LazyTable
 from bondgraph.run.program import (
     CollisionFriction,
     Collisions,
@@ -55,7 +55,7 @@ def program_of(
     `autonomous`.
     """
     breaks = breaks_of(system) if _moves_with_time(system, model) else None
-    layout = Layout(LateTable(lambda: _slots(system)))
+    layout = Layout(LazyTable(lambda: _slots(system)))
 
     def of_events(word: str) -> tuple[Kernel | None, ...]:
         return tuple(kernels.get(f"{word}_{index}") for index in range(len(system.events)))
@@ -94,7 +94,7 @@ def program_of(
         contacts=tuple(_contact(point, model, layout) for point in model.contacts),
         autonomous=autonomous,
         mode_states={name.removesuffix(".mode"): states for name, (states, _) in system.modes.items()},
-        bonds=LateRow(lambda: bond_variables(model.bonds, system.resolve)),
+        bonds=LazyRow(lambda: bond_variables(model.bonds, system.resolve)),
         model=model,
     )
 

@@ -11,7 +11,7 @@ from bondgraph.assembly.system import Loop, System
 from bondgraph.causality.assign import Causality
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Storing
 from bondgraph.model.model import Model
-from bondgraph.output.cells import cell, folded, items, line
+from bondgraph.output.cells import cell, collapsible, items, line
 
 
 def sections(model: Model, causality: Causality, system: System) -> dict[str, list[str]]:
@@ -47,7 +47,7 @@ def report_cell(model: Model, causality: Causality, system: System) -> str:
     """The same as HTML for a notebook, every section behind its title."""
     found = sections(model, causality, system).items()
     none = ", ".join(title for title, entries in found if not entries)
-    shown = [folded(f"{title} ({len(entries)})", items(entries, most=None)) for title, entries in found if entries]
+    shown = [collapsible(f"{title} ({len(entries)})", items(entries, limit=None)) for title, entries in found if entries]
     return cell(line(model.name, size(model, system)), *shown, *([line("none", none)] if none else []))
 
 

@@ -25,7 +25,7 @@ from bondgraph.emit.text import (
     wide_declarations,
 )
 from bondgraph.errors import Problem
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.tape.independent_parts import forms
 from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import Alternatives, Listing, Routine, listing, reachable, steps_of
@@ -46,7 +46,7 @@ QUICK = 60_000
 """Steps beyond which code is made without optimisation: in about a sixth of the time, at two thirds of the speed."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Library:
     """Compiled functions; their addresses hold as long as the library, or a kernel of it, is referenced.

@@ -1,4 +1,4 @@
-"""Text: a compiled model in; its document, equations as LaTeX, SymPy or state equations, or source code, out."""
+"""Export of a compiled model: document, LaTeX equations, SymPy expressions, state equations, source code."""
 
 from bondgraph.export.code.c import CSource, c_source
 from bondgraph.export.code.matlab import MatlabSource, matlab_source

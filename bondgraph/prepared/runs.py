@@ -16,7 +16,7 @@ from bondgraph.compile.starts import contradicting_switches
 from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.model.laws import Storing
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.quantities import real
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.results import BatchResult, RunOutcome
@@ -118,7 +118,7 @@ _EACH = '"spring.stiffness": [20.0, 50.0]'
 
 
 @answer_old_names
-@brief
+@short_repr
 @dataclass(frozen=True)
 class PreparedRun:
     """Runs of a model from the same start time to the same end with the same settings: `compiled.prepare_run(5.0, rtol=1e-9)`.

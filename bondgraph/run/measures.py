@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.model.units import per_second
-from bondgraph.output.lookup import unknown
+from bondgraph.output.tables import unknown_name
 from bondgraph.run.program import Program, RunTransition
 from bondgraph.run.results.result import Sampled, extreme
 from bondgraph.run_arguments import KeptQuantity
@@ -243,7 +243,7 @@ def why_not(measure: object, program: Program) -> tuple[str, ...]:
     if kind.of_event:
         edges = [edge for edge in program.transitions if not edge.internal]
         names = sorted({word for edge in edges for word in (edge.name, edge.kind)})
-        return () if measure.of in names or not measure.of else (str(unknown("event", measure.of, names)),)
+        return () if measure.of in names or not measure.of else (str(unknown_name("event", measure.of, names)),)
     try:
         slot = program.layout[measure.of]
     except KeyError as error:

@@ -15,7 +15,7 @@ from bondgraph.export import document
 from bondgraph.export.paper import figure, sections
 from bondgraph.export.paper.notation.formulas import FORMS
 from bondgraph.export.paper.notation.letters import split
-from bondgraph.export.paper.notation.told import told
+from bondgraph.export.paper.notation.operation_latex import latex_parts
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from tests.acceptance.suite import SUITE
@@ -192,8 +192,8 @@ def test_what_must_be_told_is_told() -> None:
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a length only parts that occur several times are written, and the page says so."""
     whole = page("hand")
-    monkeypatch.setattr(sections, "HUGE", 100)
-    monkeypatch.setattr(figure, "HUGE", 3)
+    monkeypatch.setattr(sections, "MAX_EQUATIONS", 100)
+    monkeypatch.setattr(figure, "MAX_BOXES", 3)
     short = document(MODELS["hand"](), style="markdown")
     assert len(short) < len(whole) and "only parts that occur several times are written here, 2 of 5" in short
     assert "### i contact 0, contact 1, contact 2" in short and "### 4 controller" not in short
@@ -227,7 +227,7 @@ def test_each_instruction_can_be_written() -> None:
     ],
 )
 def test_what_needs_a_definition(latex: str, all_said: bool) -> None:
-    assert (told(Op("f", lambda x: x, latex), 1) is not None) is all_said
+    assert (latex_parts(Op("f", lambda x: x, latex), 1) is not None) is all_said
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Sections of a document: a compiled model in; its content, with letters and numbers given out in the order of reading, out."""
+"""Sections of a document: the content of a compiled model, with letters and numbers assigned in reading order."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from dataclasses import dataclass, field, replace
 from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.export.paper import tables
+from bondgraph.export.paper.automata import clocks, machine
 from bondgraph.export.paper.conventions import conventions, method, summary
-from bondgraph.export.paper.equations import WITH, Counterparts, Writer, needless
+from bondgraph.export.paper.equations import REMARK, Counterparts, Writer, is_needless
 from bondgraph.export.paper.figure import figure
-from bondgraph.export.paper.machines import clocks, machine
 from bondgraph.export.paper.markup.content import Block, Code, Equations, Math, Numbered, Paper, Paragraph, Piece, Section, Words
 from bondgraph.export.paper.notation.definitions import Definition, Functions
 from bondgraph.export.paper.notation.letters import Letters, letters_of
 from bondgraph.export.paper.notation.parts import Branch, Component, branches, inside, parts_of
-from bondgraph.export.roles import ledger_only, of_transitions, solved_only
+from bondgraph.export.value_roles import ledger_only, of_transitions, solved_only
 from bondgraph.model.laws import Junction, Ratio, SkewGyrator
 from bondgraph.model.model import Model
 from bondgraph.model.ops import sources_of
 
-HUGE = 1500
-"""Equations beyond which only parts that occur several times are written."""
+MAX_EQUATIONS = 1500
+"""Number of equations above which only parts that occur several times are written."""
 
 
 def paper_of(compiled: Compiled) -> Paper:
-    """The content of a model's document."""
+    """Return the content of a model's document."""
     system, model = compiled.system, compiled.model
     parts = parts_of(model)
     tree = branches(system, model, parts)
@@ -35,15 +35,18 @@ def paper_of(compiled: Compiled) -> Paper:
     body = _Body(compiled, letters, Functions(), _hidden(compiled))
     writer = Writer(system, letters, body.definitions)
     length = sum(len(inside(system, branch.members[0])) for branch in tree)
-    told = [branch for branch in tree if branch.index or length <= HUGE]
-    sections = [block for branch in told for block in body.branch(branch, writer)]
-    if len(told) < len(tree):
-        kept = f"only parts that occur several times are written here, {len(told)} of {len(tree)}; "
+    written = [branch for branch in tree if branch.index or length <= MAX_EQUATIONS]
+    sections = [block for branch in written for block in body.branch(branch, writer)]
+    if len(written) < len(tree):
+        kept = f"only parts that occur several times are written here, {len(written)} of {len(tree)}; "
         words = (f"This model would take {length} equations: ", kept, Code("latex(model)"), " has a line for each.")
         sections.insert(0, Paragraph(words))
     balance, ticks = body.balance(writer), clocks(writer)
-    told_in: dict[str, int] = {}
-    functions = [_definition(each, each.number in body.definitions.whole, told_in) for each in body.definitions.found.values()]
+    noted: dict[str, int] = {}
+    functions = [
+        _definition(each, each.number in body.definitions.with_all_arguments, noted)
+        for each in body.definitions.definitions.values()
+    ]
     tabled = [*tables.parameters(compiled, letters), *tables.states(compiled, letters)]
     blocks: list[Block] = [
         *summary(compiled, body.count, body.sought),
@@ -64,7 +67,7 @@ def _of_machine(system: System, name: str) -> bool:
 
 
 def _hidden(compiled: Compiled) -> frozenset[str]:
-    """Values that have no equation of their own: what transitions say, what is solved for, powers that nobody asks for."""
+    """Return values without an equation of their own: those of transitions and solvers, and powers that nothing reads."""
     system, elements = compiled.system, compiled.model.elements
     read = {arg for s in system.statements for arg in s.args} | {state.rate for state in system.states}
     ratios = {
@@ -88,43 +91,44 @@ class _Body:
     hidden: frozenset[str]
     count: int = 0
     sought: list[tuple[str, str]] = field(default_factory=list)
-    """Unknowns, and the number of the equation that each makes hold."""
+    """Unknowns, and the number of the equation that determines each."""
 
     def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
-        """The next equation; a line that explains letters of those before it has no number of its own."""
-        if latex.startswith(WITH):
+        """Return the next equation; a line that explains letters of those before it has no number of its own."""
+        if latex.startswith(REMARK):
             return Numbered(f"in {self.count}, and above", latex, source=source)
         self.count += 1
         return Numbered(str(self.count), latex, lead, source)
 
     def branch(self, branch: Branch, writer: Writer) -> list[Block]:
-        """The blocks of a part, or of several that are alike."""
+        """Return the blocks of a part, or of several equal parts."""
         if not branch.index:
             return self.part(branch, writer)
-        given: dict[str, str] = {}
+        renamed: dict[str, str] = {}
         rows: list[tuple[str, Sequence[str]]] = []
         for values in branch.outside:
             if len(set(values)) > 1:
-                given[values[0]] = rf"u_{{{branch.index},{len(given) + 1}}}"
-                rows.append((given[values[0]], [writer.letters[value] for value in values]))
+                renamed[values[0]] = rf"u_{{{branch.index},{len(renamed) + 1}}}"
+                rows.append((renamed[values[0]], [writer.letters[value] for value in values]))
         system = self.compiled.system
         lines = zip(*(inside(system, part) for part in branch.members), strict=True)
         alike = Counterparts(branch.index, {one.outs: tuple(several) for one, *several in lines})
-        inner = Writer(system, writer.letters.within(branch, given), self.definitions, alike)
+        inner = Writer(system, writer.letters.within(branch, renamed), self.definitions, alike)
         numbers = [part.number for part in branch.members]
         names = [part.path.rpartition(".")[2] for part in branch.members]
         blocks = self.part(branch, inner)
-        told: Words = (
+        remark: Words = (
             f"{', '.join(names)} are alike: what follows holds for each, with ",
             Math(branch.index),
             f" = {', '.join(numbers)}.",
         )
-        place = 1 if isinstance(blocks[0], Section) else 0
+        start = 1 if isinstance(blocks[0], Section) else 0
         table = tables.connections(branch.index, numbers, [*rows, *alike.differs.items()])
-        return [*blocks[:place], Paragraph(told), *blocks[place:], *table]
+        return [*blocks[:start], Paragraph(remark), *blocks[start:], *table]
 
     def part(self, branch: Branch, writer: Writer) -> list[Block]:
-        """The blocks of one part: of an element its equations, of a machine its table, of a graph those of its parts."""
+        """Return the blocks of one part: of an element its equations, of an automaton its table, of a graph those of its
+        parts."""
         first = branch.members[0]
         number = writer.letters.number(first.number)
         if first.parts:
@@ -137,17 +141,17 @@ class _Body:
         model, system = self.compiled.model, self.compiled.system
         blocks: list[Block] = []
         if part.path in model.elements:
-            own = [s for s in system.statements if s.element == part.path and self._visible(s)]
-            lines = [found for s in own for found in writer.sourced(s)]
+            statements = [s for s in system.statements if s.element == part.path and self._visible(s)]
+            lines = [sourced for s in statements for sourced in writer.sourced(s)]
             torn = {f"{unknown.value}:computed" for loop in system.loops for unknown in loop.unknowns}
-            places = (k for k, s in enumerate(own) for line in writer.equations(s) if not line.startswith(WITH))
-            for k, place in enumerate(places, start=self.count + 1):
-                self.sought += [(writer.letters[out], str(k)) for out in own[place].outs if out in torn]
+            indices = (k for k, s in enumerate(statements) for line in writer.equations(s) if not line.startswith(REMARK))
+            for k, index in enumerate(indices, start=self.count + 1):
+                self.sought += [(writer.letters[out], str(k)) for out in statements[index].outs if out in torn]
             for unknown in system.unknowns:
                 if unknown.element == part.path:
                     source = sources_of(writer.producer[unknown.held or unknown.residual].op)
                     lines += [(line, source) for line in writer.implicit(unknown)]
-                    count = sum(not line.startswith(WITH) for line, _ in lines)
+                    count = sum(not line.startswith(REMARK) for line, _ in lines)
                     self.sought.append((writer.letters[unknown.value], str(self.count + count)))
             name, kind = model.elements[part.path].name, _kind(model, part.path)
             lead: Words = (Math(rf"\mathbf{{{number}}}"), " ", Code(name), f" ({kind})")
@@ -160,10 +164,10 @@ class _Body:
     def _visible(self, statement: Statement) -> bool:
         values = self.compiled.system.values
         empty = all(0 in (values[out].shape or ()) for out in statement.outs)
-        return not set(statement.outs) <= self.hidden and not needless(statement) and not empty
+        return not set(statement.outs) <= self.hidden and not is_needless(statement) and not empty
 
     def balance(self, writer: Writer) -> list[Block]:
-        """That what is stored changes by what is supplied and dissipated."""
+        """Return the power balance: stored energy changes by supplied and dissipated power."""
         system = self.compiled.system
         if not system.energies:
             return []
@@ -176,11 +180,12 @@ class _Body:
         return [Section("Energy", 2), Paragraph(words), Equations((equation,))]
 
 
-def _definition(each: Definition, whole: bool, told: dict[str, int]) -> Paragraph:
-    """What a function computes, and its note; `told` has the lines of notes that stand before, and grows by those told here."""
+def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) -> Paragraph:
+    """Return the definition of a function, and its note; `noted` has the lines of earlier notes, and grows by those of this
+    one."""
     left = each.results[0] if len(each.results) == 1 else f"({', '.join(each.results)})"
     sized = zip(each.arguments, each.code.shapes, each.reads, strict=True)
-    read = [letter for letter, shape, used in sized if 0 not in shape and (used or whole)]
+    read = [letter for letter, shape, used in sized if 0 not in shape and (used or all_arguments)]
     words: list[Piece] = [Math(rf"{left} = {each.function}({', '.join(read)})")]
     for letter, shape in zip((*each.arguments, *each.results), (*each.code.shapes, *each.code.results), strict=True):
         size = r" \times ".join(map(str, shape))
@@ -194,8 +199,8 @@ def _definition(each: Definition, whole: bool, told: dict[str, int]) -> Paragrap
     words.append(f" ({each.source})." if each.source else ".")
     if each.note:
         lines = each.note.split("\n")
-        new = [line for line in lines if told.setdefault(line, each.number) == each.number]
-        old = sorted({told[line] for line in lines} - {each.number})
+        new = [line for line in lines if noted.setdefault(line, each.number) == each.number]
+        old = sorted({noted[line] for line in lines} - {each.number})
         new += [f"See {', '.join(f'D{number}' for number in old)}."] if old else []
         words.append(" In the notation of the source: ")
         words += [Math(text) if k % 2 else text for k, text in enumerate(" ".join(new).split("$")) if text]
@@ -203,7 +208,7 @@ def _definition(each: Definition, whole: bool, told: dict[str, int]) -> Paragrap
 
 
 def _joined(blocks: Sequence[Block]) -> list[Block]:
-    """Neighbouring equations in one block."""
+    """Join neighbouring equations in one block."""
     out: list[Block] = []
     for block in blocks:
         if isinstance(block, Equations) and out and isinstance(out[-1], Equations):

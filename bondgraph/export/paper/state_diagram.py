@@ -1,4 +1,4 @@
-"""State diagrams: the states of a machine and its transitions in; a small figure, whose labels are rows of their table, out."""
+"""State diagram of an automaton: a small figure whose labels are the rows of the table of transitions."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from bondgraph.render.glyphs import FONT, rounded, text
 from bondgraph.render.palette import COLOURED
 from bondgraph.render.sketch import text_width
 
-NAME, LABEL = 12.0, 10.0
-"""Sizes of letters, px."""
-HALF = 9.0
+NAME_SIZE, LABEL_SIZE = 12.0, 10.0
+"""Font sizes, px."""
+HALF_HEIGHT = 9.0
 """Half height of a box."""
 OUTSIDE = 15.0
-"""Height of what is above and below boxes: the start, loops, ends."""
+"""Space above and below boxes: for the start, loops, ends."""
 LANE = 11.0
 """Distance between arcs that pass other states."""
 GAP = 34.0
-"""Least distance between boxes."""
-LONG = 24
-"""Letters of a name beyond which its middle is left out."""
-MOST_ORDERS = 6
-"""States of which every order is tried."""
+"""Minimum distance between boxes."""
+MAX_NAME = 24
+"""Maximum number of letters of a name; longer ones are shown without their middle."""
+MAX_PERMUTED = 6
+"""Maximum number of states for which every order is tried."""
 Arrows = Mapping[tuple[int, int | None], str]
 """(from, to) -> the label; an arrow to None ends the run."""
 Point = tuple[float, float]
@@ -32,7 +32,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class _Boxes:
-    """Where the boxes of states stand, and how far out each arrow lies that passes some of them, px."""
+    """Positions of the boxes of states, and distances of the arrows that pass some of them, px."""
 
     x: Mapping[int, float]
     half: Sequence[float]
@@ -44,7 +44,7 @@ class _Boxes:
 
 
 def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple[int, int | None]]) -> Figure:
-    """The figure; a transition is (from, to), where None ends the run, and is labelled with its number, counted from 1."""
+    """Return the figure; a transition is (from, to), where None ends the run, and its label is its number, counted from 1."""
     numbers: dict[tuple[int, int | None], list[str]] = {}
     for number, ends in enumerate(transitions, start=1):
         numbers.setdefault(ends, []).append(str(number))
@@ -56,30 +56,30 @@ def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="{FONT}" fill="none">',
         '<title>States and transitions</title><rect width="100%" height="100%" fill="#ffffff"/>',
-        _start(boxes.x[first] - boxes.half[first] + 8.0, boxes.middle - HALF),
+        _start(boxes.x[first] - boxes.half[first] + 8.0, boxes.middle - HALF_HEIGHT),
         *(_arrow(boxes, a, b, label, (b, a) in arrows) for (a, b), label in arrows.items()),
     ]
     for k, name in enumerate(names):
         left, right = boxes.x[k] - boxes.half[k], boxes.x[k] + boxes.half[k]
-        box = rounded(left, boxes.middle - HALF, right, boxes.middle + HALF, 6.0, style)
-        lines.append(box + text(boxes.x[k], boxes.middle, name, NAME, COLOURED.ink))
+        box = rounded(left, boxes.middle - HALF_HEIGHT, right, boxes.middle + HALF_HEIGHT, 6.0, style)
+        lines.append(box + text(boxes.x[k], boxes.middle, name, NAME_SIZE, COLOURED.ink))
     return Figure("\n".join([*lines, "</svg>"]), (), boxes.width, boxes.height)
 
 
 def _short(states: Sequence[str]) -> list[str]:
-    """What boxes say: long names without their middle, if that still tells them apart."""
-    short = [f"{name[:8]}...{name[-12:]}" if len(name) > LONG else name for name in states]
+    """Return the texts of boxes: long names without their middle, if they stay distinct."""
+    short = [f"{name[:8]}...{name[-12:]}" if len(name) > MAX_NAME else name for name in states]
     return short if len(set(short)) == len(states) else list(states)
 
 
 def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
-    """Their places: neighbours as far apart as the labels between them ask for."""
+    """Place the boxes: neighbours as far apart as the labels between them need."""
     order = in_order(len(names), start, arrows)
-    half = [max(text_width(name, NAME) / 2 + 8.0, 16.0) for name in names]
+    half = [max(text_width(name, NAME_SIZE) / 2 + 8.0, 16.0) for name in names]
     x = {order[0]: half[order[0]] + 2.0}
     for a, b in pairwise(order):
-        label = max(text_width(arrows.get(ends, ""), LABEL) for ends in ((a, b), (b, a)))
-        label += 2.0 * text_width(arrows.get((a, a), ""), LABEL)  # that of a loop stands beside it
+        label = max(text_width(arrows.get(ends, ""), LABEL_SIZE) for ends in ((a, b), (b, a)))
+        label += 2.0 * text_width(arrows.get((a, a), ""), LABEL_SIZE)  # the label of a loop stands beside it
         x[b] = x[a] + half[a] + max(GAP, label + 18.0) + half[b]
     rank = {state: k for k, state in enumerate(order)}
     right, left = lanes(arrows, rank)
@@ -87,16 +87,18 @@ def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
     first = OUTSIDE + 2.0 if ending else OUTSIDE - 3.0
     above = {ends: OUTSIDE + 2.0 + LANE * lane for ends, lane in right.items()}
     below = {ends: first + LANE * lane for ends, lane in left.items()}
-    middle = max([OUTSIDE, *(high + 7.0 for high in above.values())]) + HALF
+    middle = max([OUTSIDE, *(high + 7.0 for high in above.values())]) + HALF_HEIGHT
     foot = max([OUTSIDE if ending else 8.0, *(high + 7.0 for high in below.values())])
     last = order[-1]
-    beside = max(text_width(arrows.get((last, last), ""), LABEL), text_width(arrows.get((last, None), ""), LABEL) - half[last])
-    return _Boxes(x, half, middle, above, below, x[last] + half[last] + 2.0 + max(beside, 0.0), middle + HALF + foot)
+    label_width = max(
+        text_width(arrows.get((last, last), ""), LABEL_SIZE), text_width(arrows.get((last, None), ""), LABEL_SIZE) - half[last]
+    )
+    return _Boxes(x, half, middle, above, below, x[last] + half[last] + 2.0 + max(label_width, 0.0), middle + HALF_HEIGHT + foot)
 
 
 def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) -> str:
-    """The arrow from state a to b, straight to a neighbour, beside the one that leads back."""
-    top, bottom = boxes.middle - HALF, boxes.middle + HALF
+    """Return the arrow from state a to b, straight to a neighbour, beside the one that leads back."""
+    top, bottom = boxes.middle - HALF_HEIGHT, boxes.middle + HALF_HEIGHT
     if b is None:
         return _end(boxes.x[a] - boxes.half[a] + 9.0, bottom, label)
     if a == b:
@@ -112,9 +114,9 @@ def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) ->
 
 
 def in_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
-    """The order of states from left to right in which arrows are shortest; of several the one that begins with the start."""
+    """Return the order of states from left to right with the shortest arrows; of several the one that begins with the start."""
     plain = (start, *(k for k in range(count) if k != start))
-    if count > MOST_ORDERS:
+    if count > MAX_PERMUTED:
         return plain
 
     def length(order: tuple[int, ...]) -> int:
@@ -125,15 +127,15 @@ def in_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
 
 
 def lanes(arrows: Arrows, rank: Mapping[int, int]) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:
-    """Arrows past other states, to the right and to the left: how far out each lies, so that none lies on another."""
-    found: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]] = ({}, {})
+    """Return arrows past other states, to the right and to the left -> lane, so that none lies on another."""
+    sides: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]] = ({}, {})
     far = [(a, b) for a, b in arrows if b is not None and abs(rank[a] - rank[b]) > 1]
     for a, b in sorted(far, key=lambda ends: abs(rank[ends[0]] - rank[ends[1]])):
-        side = found[rank[a] > rank[b]]
+        side = sides[rank[a] > rank[b]]
         first, last = sorted((rank[a], rank[b]))
         met = {lane for ends, lane in side.items() if min(rank[k] for k in ends) < last and max(rank[k] for k in ends) > first}
         side[a, b] = next(lane for lane in range(len(met) + 1) if lane not in met)
-    return found
+    return sides
 
 
 def _line(d: str) -> str:
@@ -141,7 +143,7 @@ def _line(d: str) -> str:
 
 
 def _head(tip: Point, along: Point) -> str:
-    """The head of an arrow that points along a unit vector."""
+    """Return the head of an arrow that points along a unit vector."""
     base = (tip[0] - 6.0 * along[0], tip[1] - 6.0 * along[1])
     corners = (tip, *((base[0] - s * 2.6 * along[1], base[1] + s * 2.6 * along[0]) for s in (1.0, -1.0)))
     return f'<path d="M{" L".join(f"{x:.1f},{y:.1f}" for x, y in corners)} Z" fill="{COLOURED.ink}" stroke="none"/>'
@@ -152,13 +154,13 @@ def _dot(x: float, y: float, radius: float, style: str) -> str:
 
 
 def _start(x: float, top: float) -> str:
-    """A dot above the state in which the machine starts."""
+    """Return a dot above the initial state."""
     dot = _dot(x, top - 11.5, 2.8, f'fill="{COLOURED.ink}" stroke="none"')
     return dot + _line(f"M{x:.1f},{top - 11.5:.1f} L{x:.1f},{top - 5.0:.1f}") + _head((x, top), (0.0, 1.0))
 
 
 def _end(x: float, bottom: float, label: str) -> str:
-    """A dot in a ring below a state in which the run can end."""
+    """Return a dot in a ring below a state in which the run can end."""
     ring = _dot(x, bottom + 10.8, 3.6, f'fill="#ffffff" stroke="{COLOURED.ink}" stroke-width="1.0"')
     line = _line(f"M{x:.1f},{bottom:.1f} L{x:.1f},{bottom + 4.0:.1f}") + _head((x, bottom + 7.0), (0.0, 1.0))
     return (
@@ -170,31 +172,31 @@ def _end(x: float, bottom: float, label: str) -> str:
 
 
 def _loop(x: float, top: float, label: str) -> str:
-    """An arrow from a state to itself, above it."""
+    """Return an arrow from a state to itself, above it."""
     d = f"M{x - 4.0:.1f},{top:.1f} Q{x - 8.0:.1f},{top - 12.0:.1f} {x:.1f},{top - 12.0:.1f} "
     d += f"Q{x + 7.0:.1f},{top - 12.0:.1f} {x + 5.0:.1f},{top - 4.0:.1f}"
     return _line(d) + _head((x + 4.0, top), (-0.24, 0.97)) + _label(x + 9.0, top - 8.0, label, "start")
 
 
 def _straight(left: float, right: float, y: float, label: str, under: bool) -> str:
-    """An arrow to the neighbour."""
+    """Return an arrow to the neighbour."""
     towards = 1.0 if right > left else -1.0
     line = _line(f"M{left:.1f},{y:.1f} L{right - 5.0 * towards:.1f},{y:.1f}") + _head((right, y), (towards, 0.0))
     return line + _label((left + right) / 2, y + (6.5 if under else -6.5), label, "middle")
 
 
-def _arc(x: float, to: float, edge: float, far: float, label: str) -> str:
-    """An arrow past other states, from the edge of a box to that of another; `far` is its height."""
-    run, side = min(abs(to - x) / 2, 20.0) * (1.0 if to > x else -1.0), 1.0 if far > edge else -1.0
-    d = f"M{x:.1f},{edge:.1f} Q{x + run / 2:.1f},{far:.1f} {x + run:.1f},{far:.1f} "
-    d += f"L{to - run:.1f},{far:.1f} Q{to - run / 2:.1f},{far:.1f} {to - run / 8:.1f},{edge + side * 5.0:.1f}"
+def _arc(x: float, to: float, edge: float, height: float, label: str) -> str:
+    """Return an arrow past other states, from the edge of a box to that of another, at some height."""
+    run, side = min(abs(to - x) / 2, 20.0) * (1.0 if to > x else -1.0), 1.0 if height > edge else -1.0
+    d = f"M{x:.1f},{edge:.1f} Q{x + run / 2:.1f},{height:.1f} {x + run:.1f},{height:.1f} "
+    d += f"L{to - run:.1f},{height:.1f} Q{to - run / 2:.1f},{height:.1f} {to - run / 8:.1f},{edge + side * 5.0:.1f}"
     along = run / 8, -side * 5.0
     size = (along[0] ** 2 + along[1] ** 2) ** 0.5
     tip = _head((to, edge), (along[0] / size, along[1] / size))
-    at, half = (x + to) / 2, text_width(label, LABEL) / 2 + 1.0
-    under = rounded(at - half, far - 4.5, at + half, far + 4.5, 0.0, 'fill="#ffffff" stroke="none"')
-    return _line(d) + tip + under + _label(at, far, label, "middle")
+    at, half = (x + to) / 2, text_width(label, LABEL_SIZE) / 2 + 1.0
+    under = rounded(at - half, height - 4.5, at + half, height + 4.5, 0.0, 'fill="#ffffff" stroke="none"')
+    return _line(d) + tip + under + _label(at, height, label, "middle")
 
 
 def _label(x: float, y: float, label: str, anchor: str) -> str:
-    return text(x, y, label, LABEL, COLOURED.muted, anchor)
+    return text(x, y, label, LABEL_SIZE, COLOURED.muted, anchor)

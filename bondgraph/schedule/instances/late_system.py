@@ -21,7 +21,7 @@ from bondgraph.emit.cached_build import once
 from bondgraph.errors import raise_if_any
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
-from bondgraph.output.lazy import LateRow, LateTable
+from bondgraph.output.lazy import LazyRow, LazyTable
 from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.sort import sort_statements
 from bondgraph.schedule.instances.instances import Instances, instances
@@ -49,7 +49,7 @@ def alike_parts(model: Model, causality: Causality) -> tuple[System, StatementTa
     system, values = _system(given, found, whole, in_order)
     numbers, table = tabled(given, found)
     told = dict(zip(values, numbers[list(values.values())].tolist(), strict=True))
-    return system, replace(table, numbers=LateTable(lambda: _numbers(in_order()), told))
+    return system, replace(table, numbers=LazyTable(lambda: _numbers(in_order()), told))
 
 
 def _is_scalar(case: tuple[Op, int]) -> bool:
@@ -104,8 +104,8 @@ def _system(
     told.update(zip(parameters, values, strict=True))
     system = System(
         model.name,
-        LateRow(lambda: in_order().statements),
-        LateTable(lambda: whole().values),
+        LazyRow(lambda: in_order().statements),
+        LazyTable(lambda: whole().values),
         tuple(state_of(elements[of], name(own), name(rate), shape, held) for of, own, rate, shape, held in sorted(states)),
         parameters,
         modes={},
@@ -113,7 +113,7 @@ def _system(
         energies=tuple((paths[of], name(value)) for of, value in sorted(energies)),
         powers=tuple(Power(paths[of], name(value), role) for of, value, role in sorted(powers)),
         starts=model.starts,
-        aliases=LateTable(lambda: whole().aliases),
+        aliases=LazyTable(lambda: whole().aliases),
     )
     return system, told
 

@@ -1,4 +1,4 @@
-"""Roles: a system in; which values serve only the energy ledger, transitions, or what is solved for, and which tick, out."""
+"""Roles of values: those used only by the energy account, by transitions or by solvers, and those that change at ticks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from bondgraph.model.ops import SLIPPING, TIME_DERIVATIVE
 
 
 def solved_only(system: System) -> set[str]:
-    """Values that nothing but the equations of unknowns reads, and residuals of algebraic loops."""
-    own = {name for u in system.unknowns for name in (u.held, u.residual, u.stopped) if name != u.vanishing}
-    own |= {unknown.residual for loop in system.loops for unknown in loop.unknowns}
+    """Return values that only the equations of unknowns read, and residuals of algebraic loops."""
+    names = {name for u in system.unknowns for name in (u.held, u.residual, u.stopped) if name != u.vanishing}
+    names |= {unknown.residual for loop in system.loops for unknown in loop.unknowns}
     producer = {out: s for s in system.statements for out in s.outs}
     read_by: dict[str, set[str]] = {}
     for statement in system.statements:
@@ -23,17 +23,17 @@ def solved_only(system: System) -> set[str]:
         for arg in producer[name].args
         if arg in producer and producer[arg].op in (TIME_DERIVATIVE, SLIPPING)
     }
-    return own | {name for name in inner if read_by[name] <= own}
+    return names | {name for name in inner if read_by[name] <= names}
 
 
 def of_transitions(system: System) -> set[str]:
-    """Values that only guards and resets need; they are written with their transition."""
+    """Return values that only guards and resets need; they are written with their transition."""
     named = {event.guard for event in system.events} | {value for event in system.events for _, value in event.resets}
     return {name for name in named if ":" in name}
 
 
 def ledger_only(system: System) -> set[str]:
-    """Energies and powers that nothing but the energy ledger reads."""
+    """Return energies and powers that only the energy account reads."""
     ledger = {value for _, value in system.energies} | {p.value for p in system.powers}
     ledger |= {out for s in system.statements for out in s.outs if out.endswith((".power", " along the arrow"))}
     read = {arg for s in system.statements if not ledger.issuperset(s.outs) for arg in s.args}
@@ -41,5 +41,5 @@ def ledger_only(system: System) -> set[str]:
 
 
 def updates_of(system: System) -> dict[str, tuple[str, Clock]]:
-    """States that change at ticks alone -> their value after one, and the clock."""
+    """Return states that change at ticks alone -> their value after one, and the clock."""
     return {state: (value, clock) for clock in system.clocks if clock.period is not None for state, value in clock.updates}

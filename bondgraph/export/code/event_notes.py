@@ -1,4 +1,4 @@
-"""What happens at events, ticks and in loops: the content of a model in; lines for people, as a language speaks of it, out."""
+"""Notes on events, ticks and algebraic loops for the comments of generated code, in the terms of each language."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from bondgraph.export.code.content import Content
 
 
 @dataclass(frozen=True)
-class Voice:
-    """How a language speaks of the code of a model.
+class Phrases:
+    """Phrases of a language in the notes of generated code.
 
     Parameters
     ----------
     first : number of the first transition, clock or loop.
-    mode : what becomes what in m when transition k fires.
-    reset : of which function x is the value then.
-    push : when an impulse may be answered.
-    parts : what that function gives.
+    mode : change of m when transition k fires.
+    reset : the function that gives x then.
+    push : condition for an impulse that others may answer.
+    parts : results of that function.
     times : of a clock k.
-    tick : of which function x is the value at a tick.
+    tick : the function that gives x at a tick.
     loop : the function of an algebraic loop.
     """
 
@@ -35,42 +35,42 @@ class Voice:
     loop: str
 
 
-def story(content: Content, voice: Voice) -> list[str]:
-    """Lines on events, impulses that others may answer, clocks and algebraic loops, as far as a model has them."""
+def event_notes(content: Content, phrases: Phrases) -> list[str]:
+    """Return lines on events, impulses that others may answer, clocks and algebraic loops, as far as a model has them."""
     lines: list[str] = []
-    for paragraph, items in _paragraphs(content, voice):
+    for paragraph, items in _paragraphs(content, phrases):
         lines += ["", *textwrap.wrap(paragraph, 110, break_long_words=False, break_on_hyphens=False)]
-        lines += [f"    {k}: {plain(item)}" for k, item in enumerate(items, start=voice.first)]
+        lines += [f"    {k}: {comment_safe(item)}" for k, item in enumerate(items, start=phrases.first)]
     return lines
 
 
-def plain(words: str) -> str:
-    """Words on one line that cannot end a comment, or begin one."""
+def comment_safe(words: str) -> str:
+    """Return text on one line that cannot end or begin a comment."""
     return " ".join(words.replace("*/", "* /").replace("/*", "/ *").replace('"""', "'''").replace("\\", "/").split())
 
 
-def _paragraphs(content: Content, voice: Voice) -> Iterator[tuple[str, list[str]]]:
-    """What there is to say, with the transitions, clocks or loops that it is about."""
+def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[str]]]:
+    """Yield paragraphs, each with its transitions, clocks or loops."""
     if content.system.events:
         fires = "Events: transition k fires when guard k rises through zero; its guard is -1 while its mode is not active."
-        yield f"{fires} Then x becomes {voice.reset}, and {voice.mode}:", _transitions(content)
+        yield f"{fires} Then x becomes {phrases.reset}, and {phrases.mode}:", _transitions(content)
     if content.pushes:
         answer = "a diode closes rather than let a switch cut off a current"
         largest = "If the largest of the former, among the transitions that the new modes allow, is positive and x would jump,"
-        after = f"{voice.parts} {largest} go on with the latter, and carry out that transition next."
-        yield f"{voice.push} the reset is an impulse that another transition may answer: {answer}. {after}", []
+        after = f"{phrases.parts} {largest} go on with the latter, and carry out that transition next."
+        yield f"{phrases.push} the reset is an impulse that another transition may answer: {answer}. {after}", []
     if content.ticks:
         yield (
-            f"Clocks: the ticks of clock k are {voice.times}, and x holds what they set in between. Integrate to the next tick "
+            f"Clocks: the ticks of clock k are {phrases.times}, and x holds what they set in between. Integrate to the next tick "
             "of any clock. There, for all clocks that are due at this time, one after the other from the first to the last, "
-            f"x becomes {voice.tick}: a later clock sees what an earlier one left. Then look at the guards, for an event may "
+            f"x becomes {phrases.tick}: a later clock sees what an earlier one left. Then look at the guards, for an event may "
             "follow from a tick at once, and begin the integration anew, for the rates jump:",
             [tick.element for tick in content.ticks],
         )
     if content.loops:
         yield (
             "Algebraic loops: some states hold the unknowns of nonlinear loops and follow them by themselves. Before a run, after"
-            f" events and ticks, {voice.loop} gives the residuals, then a Newton step for those states:",
+            f" events and ticks, {phrases.loop} gives the residuals, then a Newton step for those states:",
             [", ".join(loop.guesses) for loop, _ in content.loops],
         )
 

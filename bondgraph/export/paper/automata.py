@@ -1,4 +1,4 @@
-"""The hybrid part: automata, their transitions and the clocks of a system in; tables and words out."""
+"""Hybrid part of a document: automata, their transitions and the clocks of a system, as tables and text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bondgraph.model.ops import Constant, sources_of
 
 
 def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]:
-    """A state machine: its states with their numbers, where it starts, and its transitions as a table and as a diagram.
+    """Return an automaton: its states with their numbers, its start, and its transitions as a table and as a diagram.
 
-    One that only changes descriptions has no diagram.
+    An automaton that only changes descriptions has no diagram.
     """
     system = writer.system
     mode = f"{path}.mode"
@@ -96,7 +96,7 @@ def _stopped(model: Model, event: LoweredTransition, states: Sequence[str]) -> l
 
 
 def clocks(writer: Writer) -> list[Block]:
-    """When sampled blocks tick and what they set; and when signals jump or bend."""
+    """Return the ticks of sampled blocks and the states that they set; and the times at which signals jump or bend."""
     rows: list[tuple[Words, ...]] = []
     for clock in writer.system.clocks:
         offset = writer.letters[clock.offset]

@@ -1,4 +1,4 @@
-"""A signal block while it is being written: what it reads, holds and computes in, step by step; an `Element` out."""
+"""Builder of signal blocks: collects equations, inputs and states step by step, and makes the `Element`."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ PID_LETTERS = {
     "lowest": r"y_{\min}",
     "highest": r"y_{\max}",
 }
-"""Letters of what PID controllers consist of."""
+"""Letters of PID controllers."""
 
 
 @dataclass
-class Wiring:
-    """The arguments of `Block`, for blocks of which some parts may be left out."""
+class BlockBuilder:
+    """Arguments of `Block`, for blocks with optional parts."""
 
     name: str
     equations: list[tuple[str | Sequence[str], Op, Sequence[str]]] = field(default_factory=list)
@@ -49,29 +49,29 @@ class Wiring:
     offset: Any = None
 
     def add(self, result: str, op: Op, *arguments: str) -> None:
-        """One more equation."""
+        """Add an equation."""
         self.equations.append((result, op, arguments))
 
     def add_state(self, name: str, spec: StateSpec, rate: str) -> None:
-        """A state, and the local name of its time derivative."""
+        """Add a state, and the local name of its time derivative."""
         self.states[name], self.rates[name] = spec, rate
 
     def add_difference(self, of: str, state: str, spec: StateSpec, fresh: str, time: str, between: str = "period") -> None:
-        """A state that is the filtered difference of a local value: (T state + value - value before) / (T + between).
+        """Add a state that is the filtered difference of a local value: (T state + value - value before) / (T + between).
 
         Parameters
         ----------
-        spec : of the state, and of the value before, which is a state too, as is the count of ticks since the last difference.
+        spec : of the state, and of the previous value, which is a state too, as is the count of ticks since the last difference.
         fresh : local name of the state after the tick.
         time, between : parameters, T and the time between differences, a multiple of the period, s.
         """
         before = StateSpec(spec.initial, spec.nominal, per_second(spec.unit, -1), rf"\bar {of[0]}")
         self.states |= {state: spec, "previous": before, "count": StateSpec(-1.0, None, "1", r"\nu")}
         self.symbols |= {"previous_next": rf"\bar {of[0]}^{{+}}", "count_next": r"\nu^{+}"}
-        found = [fresh, "previous_next", "count_next"]
-        self.equations.append((found, formulas.DIFFERENCE, [of, "previous", state, "count", "period", between, time]))
-        self.updates |= dict(zip((state, "previous", "count"), found, strict=True))
+        results = [fresh, "previous_next", "count_next"]
+        self.equations.append((results, formulas.DIFFERENCE, [of, "previous", state, "count", "period", between, time]))
+        self.updates |= dict(zip((state, "previous", "count"), results, strict=True))
 
     def block(self) -> Element:
-        """What has been written."""
+        """Return the block."""
         return Block(**vars(self))
