@@ -138,7 +138,7 @@ class MeasureKind:
 
 
 def is_meant(event: str, edge: RunTransition) -> bool:
-    """Whether a transition is an event of this kind, or of this switch; any where none is named."""
+    """Tell whether a transition is an event of this kind, or of this switch; any where none is named."""
     return not edge.internal and (not event or event in (edge.name, edge.kind))
 
 
@@ -251,9 +251,9 @@ def why_not(measure: object, program: Program) -> tuple[str, ...]:
     if slot.block == "p":
         return (f'"{measure.of}" is a parameter: its value is the one that is given',)
     if kind.scalar and slot.shape:
-        place = ", ".join("0" for _ in slot.shape)
+        index = ", ".join("0" for _ in slot.shape)
         return (
             f'"{measure.of}" is no scalar: its shape is {slot.shape}',
-            f'a component: {measure.what}("{measure.of}[{place}]")',
+            f'a component: {measure.what}("{measure.of}[{index}]")',
         )
     return ()

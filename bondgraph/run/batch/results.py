@@ -33,7 +33,7 @@ class KeptOfRun:
 
     @property
     def over_time(self) -> bool:
-        """Whether it is kept at all samples."""
+        """True if it is kept at all samples."""
         return self.measure.kind.over_time
 
     @property
