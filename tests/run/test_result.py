@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from bondgraph.errors import RunEndedWarning, RunError
+from bondgraph.errors import RunError
 from bondgraph.methods import RETIRED
 from bondgraph.output import progress
 from bondgraph.run.program import Layout, RunTransition, Slot
