@@ -3,7 +3,7 @@
 Most are linear systems A w = b whose entries come from the statements themselves: A by differentiating the residuals
 with respect to the unknowns, b from the statements evaluated with the unknowns at zero. With the solution in place the statements
 are evaluated once more; values that do not depend on the unknowns are shared, because equal operations are stored once. A
-nonlinear loop is solved by a Newton iteration, straight-line code too (`newton`). Where a system has `Obstacles`, they are
+nonlinear loop is solved by a Newton iteration, straight-line code too (`newton`). Where a system has `TraceObstacles`, they are
 returned instead, and `break_loops` changes the system for the next trace.
 """
 
@@ -35,8 +35,8 @@ INITIAL_GUESS = 1e-3
 
 
 @dataclass(frozen=True)
-class Obstacles:
-    """Obstacles that a trace found in a system, all at once."""
+class TraceObstacles:
+    """TraceObstacles that a trace found in a system, all at once."""
 
     nonlinear: tuple[Loop, ...] = ()
     """Nonlinear algebraic loops."""
@@ -44,7 +44,7 @@ class Obstacles:
     """Constraints and switches whose vanishing quantity depends on the unknowns themselves."""
 
 
-def break_loops(system: System, obstacles: Obstacles) -> System:
+def break_loops(system: System, obstacles: TraceObstacles) -> System:
     """Return the system without these obstacles.
 
     Nonlinear loops get guesses, states from which the Newton iteration starts; a vanishing quantity that depends on the
@@ -90,29 +90,29 @@ class Traced:
     """Modes in which those unknowns are not determined by their equations alone."""
 
 
-def evaluate_system(context: TracingContext) -> Traced | Obstacles:
+def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
     """Evaluate all statements on the tape, or return the obstacles; raises `Unsolvable` where there is no cure."""
     system, inputs = context.system, context.inputs
     input_values = environment(system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
     traced = _with_late(context, input_values) if system.unknowns else _early(context, input_values)
-    if isinstance(traced, Obstacles):
+    if isinstance(traced, TraceObstacles):
         return traced
     return replace(traced, values=traced.values | rates_of_guesses(context, traced.values, traced.newton_iterations))
 
 
-def _with_late(context: TracingContext, inputs: Values) -> Traced | Obstacles:
+def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
     """Evaluate all statements, with the unknowns whose residuals hold time derivatives."""
     system, unknowns = context.system, context.system.unknowns
     if rates_need_derivatives(context):
         raise Unsolvable("index", unknowns, None)
 
-    def early(scalars: Sequence[Any]) -> Traced | Obstacles:
+    def early(scalars: Sequence[Any]) -> Traced | TraceObstacles:
         return _early(context, {**inputs, **placed(unknowns, shapes_of(system, unknowns), scalars)})
 
     owners = owners_of(system, unknowns)
     w = context.unknowns(len(owners))
     first = early(w)
-    if isinstance(first, Obstacles):
+    if isinstance(first, TraceObstacles):
         return first
     unknown_at = {scalar.index: unknown for scalar, unknown in zip(w, owners, strict=True)}
     if dependent := depending_on_unknowns(context, first.values, unknown_at):
@@ -120,7 +120,7 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | Obstacles:
         if not curable:
             involved = list(dict.fromkeys(u for of_element in dependent.values() for u in of_element))
             raise Unsolvable("index", involved, None, list(dependent))
-        return Obstacles(algebraic=frozenset(curable))
+        return TraceObstacles(algebraic=frozenset(curable))
     values, yielding = with_derivatives(context, first.values, unknown_at, {})
     decided = {element: part.conditions for element, part in yielding.items() if part.still is not None}
     acting = ActingUnknowns(tuple(w), tuple(owners), values, decided)
@@ -142,7 +142,7 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | Obstacles:
     return replace(traced, acting=acting, closures=closures, modes=solved.modes)
 
 
-def _early(context: TracingContext, inputs: Values) -> Traced | Obstacles:
+def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
     """Evaluate the statements that need no time derivative; after a new nonlinear loop no further loop is solved."""
     system, values, iterations, nonlinear = context.system, dict(inputs), list[NewtonIteration](), list[Loop]()
 
@@ -172,7 +172,7 @@ def _early(context: TracingContext, inputs: Values) -> Traced | Obstacles:
                 iterations.append(newton_iteration(context, loop, w, residuals_of(inner, unknowns), values))
             solution = iterations[-1].solution
         values = inner if solution is None else evaluated(step, solution, unknowns)
-    return Obstacles(nonlinear=tuple(nonlinear)) if nonlinear else Traced(context, values, tuple(iterations))
+    return TraceObstacles(nonlinear=tuple(nonlinear)) if nonlinear else Traced(context, values, tuple(iterations))
 
 
 def _linear(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> SparseEquations | None:

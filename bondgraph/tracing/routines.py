@@ -15,7 +15,7 @@ from bondgraph.assembly.system import Indeterminate, LoweredTransition, System, 
 from bondgraph.tape.differentiate import compressed_columns, jacobian
 from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tape.specialise import Code, SpecialisedRoutine, hoist, specialise
-from bondgraph.tracing.evaluate import Obstacles, Traced, break_loops, evaluate_system
+from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
 from bondgraph.tracing.events.collisions import colliding, collision_table
 from bondgraph.tracing.events.impulses import can_respond, impulse_of, impulsive, sharing_events
 from bondgraph.tracing.events.painleve import paradoxes
@@ -36,7 +36,7 @@ def values_on_tape(system: System) -> Traced:
     events = tuple(event for event in system.events if not event.found)
     system = replace(system, events=events, values={name: value for name, value in system.values.items() if name not in ends})
     traced = evaluate_system(context_of(system))
-    while isinstance(traced, Obstacles):
+    while isinstance(traced, TraceObstacles):
         system = break_loops(system, traced)
         traced = evaluate_system(context_of(system))
     return _completed(traced)

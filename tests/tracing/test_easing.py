@@ -1,4 +1,4 @@
-"""Obstacles to solving a system are found in one trace, returned, and removed."""
+"""TraceObstacles to solving a system are found in one trace, returned, and removed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from bondgraph import J0, J1, Automaton, Constraint, Graph, I, R, Se, Switch
 from bondgraph.assembly.system import System
 from bondgraph.compile.pipeline import equations
-from bondgraph.tracing.evaluate import Obstacles, Traced, break_loops, evaluate_system
+from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
 from bondgraph.tracing.on_tape.context import context_of
 from bondgraph.tracing.singular_messages import Unsolvable
 
@@ -36,7 +36,7 @@ def system_of(graph: Graph) -> System:
 def test_loops_first_then_what_is_tied() -> None:
     """Whether unknowns decide what vanishes can be seen only where loops are solved."""
     system, found = system_of(curved(clamp(), 3)), []
-    while isinstance(outcome := evaluate_system(context_of(system)), Obstacles):
+    while isinstance(outcome := evaluate_system(context_of(system)), TraceObstacles):
         found.append(outcome)
         system = break_loops(system, outcome)
     first, *others = found
@@ -49,12 +49,12 @@ def test_loops_first_then_what_is_tied() -> None:
 def test_easing_changes_nothing_else() -> None:
     system = system_of(curved(Graph("many"), 3))
     outcome = evaluate_system(context_of(system))
-    assert isinstance(outcome, Obstacles) and outcome.nonlinear == system.loops
+    assert isinstance(outcome, TraceObstacles) and outcome.nonlinear == system.loops
     easy = break_loops(system, outcome)
     assert easy.statements == system.statements and easy.unknowns == system.unknowns
     assert easy.states[: len(system.states)] == system.states
     assert [loop.guesses for loop in easy.loops] == [(f"{loop.unknowns[0].value}~",) for loop in system.loops]
-    assert break_loops(system, Obstacles()) == system
+    assert break_loops(system, TraceObstacles()) == system
 
 
 def test_what_no_easing_cures_ends_with_a_message() -> None:
