@@ -13,6 +13,8 @@ from typing import Annotated, Any, Protocol, TypedDict, TypeVar, get_args, get_t
 
 import numpy as np
 
+from bondgraph.methods import MethodEntry, help_text
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -93,11 +95,28 @@ Sinkable = str | os.PathLike[str] | Sink | Callable[[np.ndarray, Mapping[str, np
 """Values of `sink=`: a path, whose suffix selects the format; a sink; or a function of times and values."""
 
 
+@runtime_checkable
+class NamedMeasure(Protocol):
+    """A measure of a run: `what` is measured, `of` which quantity or event."""
+
+    @property
+    def what(self) -> str:
+        """Its word in the table of measures."""
+
+    @property
+    def of(self) -> str:
+        """A quantity or an event."""
+
+
+KeepNamed = str | Sequence[str] | Mapping[str, str | NamedMeasure]
+"""What `simulate(keep=...)` takes: names of quantities, or measures (and quantities) by names of the user's."""
+
+
 @dataclass(frozen=True)
 class KeepOptions:
     """Quantities to keep of a run, and their destination: by default all, in the result."""
 
-    keep: str | Sequence[str] | None = None
+    keep: KeepNamed | None = None
     sink: Sinkable | None = None
 
 
@@ -117,16 +136,7 @@ class RunSettings(TypedDict, total=False):
         float | Sequence[float] | np.ndarray | None,
         Setting(None, "sample step in s, or ascending sample times; 1001 equidistant ones by default. The start is sampled too."),
     ]
-    method: Annotated[
-        str,
-        Setting(
-            "auto",
-            '"auto" (dop853; bdf from where the model turns out stiff), "dop853" (explicit Runge-Kutta of order 8), "dopri5"'
-            ' (of order 5), "rodas5p" (Rosenbrock of order 5, for stiff models), "adams", "bdf" (multistep), "radau", "lsoda"'
-            " (SciPy only).",
-        ),
-    ]
-    solver: Annotated[str, Setting("auto", '"auto", "machine code", "sundials" or "scipy".')]
+    method: Annotated[str | MethodEntry, Setting("auto", help_text())]
     rtol: Annotated[
         float,
         Setting(
@@ -146,7 +156,6 @@ class RunSettings(TypedDict, total=False):
     max_step: Annotated[float | None, Setting(None, "longest step, s; a hundredth of the run by default.")]
     max_events: Annotated[int, Setting(100_000, "the run ends with a failure after so many transitions.")]
     max_steps: Annotated[int, Setting(10_000_000, "the same after so many steps of integration.")]
-    iteration: Annotated[str, Setting("auto", '"newton" or "fixed point", for adams and bdf.')]
     linear: Annotated[
         str, Setting("auto", 'algebra of implicit methods, "dense", "band" or "sparse"; the cheapest one if "auto".')
     ]
@@ -183,8 +192,14 @@ def setting_key(t_end: Any, kept: KeepOptions, settings: RunSettings) -> tuple[A
 def _identity(value: Any) -> tuple[Any, ...] | None:
     if value is None or type(value) in (float, int, bool, str):
         return type(value), value
+    if isinstance(value, MethodEntry):
+        return MethodEntry, value
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
         return value.dtype, value.shape, value.tobytes()
+    if isinstance(value, NamedMeasure):
+        return "measure", value.what, value.of
+    if type(value) is dict:
+        return _identity(tuple(value.items()))
     if type(value) in (list, tuple):
         parts = tuple(map(_identity, value))
         return None if None in parts else (type(value), parts)

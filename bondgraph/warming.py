@@ -11,25 +11,26 @@ from bondgraph.emit import cache
 from bondgraph.emit.interpreter import code, lanes
 from bondgraph.emit.llvm import CompileError, Library
 from bondgraph.errors import Problem
+from bondgraph.methods import METHODS, MethodEntry
 from bondgraph.run.accuracy import error_weights
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.simd import lane_loop
 from bondgraph.run.sparsity import coupling_graph
-from bondgraph.run.steppers import dop853, dopri5
-from bondgraph.run.steppers.external import adapters
-from bondgraph.run.steppers.rosenbrock import rodas5p
 from bondgraph.stepping import motion
 from bondgraph.stepping.free_bodies import gauss_seidel
 
+
+def _of_method(entry: MethodEntry) -> Callable[[], Library]:
+    """What makes the code of a method."""
+    return lambda: entry.load().machine_code()
+
+
 PARTS: Mapping[str, Callable[[], Library]] = {
-    "explicit method of order 8 with events": dop853.machine_code,
-    "explicit method of order 5 with events": dopri5.machine_code,
+    **{f"{entry.name}, of order {entry.order}, with events": _of_method(entry) for entry in METHODS.values()},
     "error control": error_weights.machine_code,
     "which states drive which": coupling_graph.machine_code,
     "many runs": loop.machine_code,
     "many runs side by side": lane_loop.machine_code,
-    "Rosenbrock method with events": rodas5p.machine_code,
-    "adapters of SUNDIALS": adapters.machine_code,
     "formulas that are seldom asked for": code.machine_code,
     "such formulas side by side": lanes.machine_code,
     "steps of time": motion.machine_code,

@@ -69,13 +69,9 @@ def info() -> str:
 
     from screwbond.models.pictures.probe import rendering
 
-    from bondgraph.run.steppers.external import library
-
     lines = [f"screwbond {_version('screwbond')}, Python {platform.python_version()}, {platform.platform()}"]
-    for package in ("numpy", "scipy", "sympy", "networkx", "llvmlite", "scikit-sundae", "pyvista", "matplotlib", "pandas"):
+    for package in ("numpy", "scipy", "sympy", "networkx", "llvmlite", "pyvista", "matplotlib", "pandas"):
         lines.append(f"  {package:14} {_version(package)}")
-    found, reason = library.available()
-    lines.append(f"solver: {'SUNDIALS and machine code' if found else f'machine code and SciPy ({reason})'}")
     ok, message = rendering()
     lines.append(f"rendering: {'works' if ok else message}")
     return "\n".join(lines)

@@ -111,8 +111,7 @@ def prismatic(axis: Vector, name: str = "prismatic") -> Joint:
 
 
 def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str = "helical") -> Joint:
-    """Return a helical joint: screw motion about the line through `point` (m) along `axis`, with `pitch` in m/rad; one freedom
-    (rad)."""
+    """Return a helical joint about the line through `point` (m) along `axis`, `pitch` in m/rad; one freedom (rad)."""
     a, p = _direction(name, axis), _point(name, point)
     if not np.isfinite(pitch):
         raise GeometryError("G133", f'the pitch of joint "{name}" is {pitch}', "a finite pitch in m/rad")
@@ -126,8 +125,7 @@ def cylindrical(axis: Vector, point: Vector = ORIGIN, name: str = "cylindrical")
 
 
 def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = "universal") -> Joint:
-    """Return a universal joint: two rotations about crossing axes through `point` (m); the second moves with the first; two
-    freedoms (rad)."""
+    """Return a universal joint: crossing axes through `point` (m), the second moves with the first; two freedoms (rad)."""
     a, b, p = _direction(name, axis1), _direction(name, axis2), _point(name, point)
     normal = np.cross(a, b)
     if np.linalg.norm(normal) < 1e-3:
@@ -154,8 +152,7 @@ def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Join
 
 
 def free(name: str = "free") -> Joint:
-    """Return a joint without constraint; six freedoms: rotations about, and translations along, the axes of the joint frame (rad,
-    m)."""
+    """Return a joint without constraint; six freedoms: rotations and translations along the joint frame's axes (rad, m)."""
     return Joint(name, np.eye(6), "free")
 
 

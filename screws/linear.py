@@ -1,5 +1,4 @@
-"""Linear systems over any scalar: LDL^T of small symmetric positive definite matrices, as straight-line formulas without
-pivoting."""
+"""Small linear systems over any scalar: LDL^T of symmetric positive definite matrices, without pivoting."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Validation of numeric arguments: convert real numbers to floats; text, booleans and other objects become nan, never a
-number."""
+"""Validation of numeric arguments: real numbers become floats; text, booleans and other objects nan, never a number."""
 
 from __future__ import annotations
 

@@ -115,9 +115,9 @@ def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def new_words(given: Iterable[str]) -> dict[str, str]:
-    """Old name of a setting among those that are given -> the sentence that says the new one."""
-    return {name: now(name, SETTINGS[name]) for name in given if name in SETTINGS}
+def new_words(names: Iterable[str]) -> dict[str, str]:
+    """Old name of a setting among `names` -> the sentence that says the new one."""
+    return {name: now(name, SETTINGS[name]) for name in names if name in SETTINGS}
 
 
 def answer_old_names(owner: T) -> T:
@@ -161,10 +161,10 @@ def _member_reader(members: Mapping[str, str], other: Any) -> Any:
 
 def _checking(function: Any, keywords: Mapping[str, str]) -> Any:
     @functools.wraps(function)
-    def call(*args: Any, **given: Any) -> Any:
-        for old in keywords.keys() & given.keys():
+    def call(*args: Any, **keyword_arguments: Any) -> Any:
+        for old in keywords.keys() & keyword_arguments.keys():
             raise TypeError(f"{function.__qualname__}: {now(old, keywords[old])}")
-        return function(*args, **given)
+        return function(*args, **keyword_arguments)
 
     return call
 

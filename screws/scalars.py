@@ -1,5 +1,4 @@
-"""Elementary functions over any scalar: floats, arrays, SymPy expressions, jets, a compiler's scalars; the result is of the
-argument's kind.
+"""Elementary functions over any scalar: floats, arrays, SymPy expressions, jets, a compiler's scalars.
 
 A formula written with these functions, `+ - * /` and NumPy indexing passes floats (the reference), SymPy
 expressions (readable equations), jets (derivatives along a surface) and the scalars of a compiler (code)

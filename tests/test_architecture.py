@@ -28,8 +28,8 @@ ROOMS = {
         ("contact", "inertia", "joints", "shapes"),
     ),
     "bondgraph": (
-        ("errors", "quantities", "run_arguments"),  # the ground
-        ("output", "tape"),
+        ("errors", "methods", "quantities"),  # the ground
+        ("output", "run_arguments", "tape"),
         ("emit", "model", "sinks"),
         ("checks", "elements"),
         ("causality", "graph", "signals"),
@@ -57,8 +57,8 @@ ROOMS = {
         ("bound", "settings"),
         ("accuracy", "clock_schedule"),
         ("events",),
-        ("results", "steppers"),
-        ("validation",),
+        ("ode", "results", "steppers"),
+        ("measures", "validation"),
         ("hybrid",),
         ("streaming",),
         ("batch",),

@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 from bondgraph.errors import _is_own
-from bondgraph.sweeps.measures import Kept
+from bondgraph.sweeps.kept_columns import Kept
 from docs.pages import FRONT, program_of
 
 ROOT = Path(__file__).parents[1]

@@ -26,7 +26,7 @@ def referred(prepared, settings):
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     with Progress(program.name, settings.span, False) as bar:
         run = Hybrid(bound, settings, ticks, bar, reference=True)
-        run.run(prepared.choice)
+        run.go(prepared.choice)
     run.examine()
     return run
 

@@ -32,7 +32,16 @@ from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.events.guard_history import nudges
 from bondgraph.run.program import Program
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run_arguments import Initial, KeepOptions, RunSettings, Sinkable, StartValues, spelled_settings, start_of
+from bondgraph.run_arguments import (
+    Initial,
+    KeepNamed,
+    KeepOptions,
+    RunSettings,
+    Sinkable,
+    StartValues,
+    spelled_settings,
+    start_of,
+)
 from bondgraph.tracing.on_tape.values import flat
 
 if TYPE_CHECKING:
@@ -40,6 +49,7 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
     from bondgraph.prepared.runs import PreparedRun
     from bondgraph.run.batch.prepared import PreparedProgram
+    from bondgraph.run.ode import OdeFunctions
     from bondgraph.run.results.result import Result
 
 
@@ -239,7 +249,7 @@ class Compiled(Frozen):
         *,
         parameters: Mapping[str, Any] | None = None,
         initial: Initial | None = None,
-        keep: str | Sequence[str] | None = None,
+        keep: KeepNamed | None = None,
         sink: Sinkable | None = None,
         **settings: Unpack[RunSettings],
     ) -> Result:
@@ -251,7 +261,7 @@ class Compiled(Frozen):
         initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
             an operating point, whose parameters are taken along.
         keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
-            models; everything by default.
+            models; or {"work": measures.integral("motor.power")}; everything by default.
         sink : where they go, while the run goes on, instead of into the result: a path ("run.parquet", or .zarr, .npz, .csv), a
             `bondgraph.sinks.Sink`, or a function of times and values by name.
 
@@ -265,12 +275,7 @@ class Compiled(Frozen):
 
     @spelled_settings
     def prepare_run(
-        self,
-        t_end: float,
-        *,
-        keep: str | Sequence[str] | None = None,
-        sink: Sinkable | None = None,
-        **settings: Unpack[RunSettings],
+        self, t_end: float, *, keep: KeepNamed | None = None, sink: Sinkable | None = None, **settings: Unpack[RunSettings]
     ) -> PreparedRun:
         """Bind all that runs from `t_start` to `t_end` (s) share, for many of them: `run = compiled.prepare_run(5.0)`, then
         `run(parameters={"spring.stiffness": 80.0})` is what `simulate` would give, and `run.run_many` does many at once.
@@ -284,6 +289,32 @@ class Compiled(Frozen):
         from bondgraph.prepared.runs import prepared_run
 
         return prepared_run(self, t_end, KeepOptions(keep, sink), settings)
+
+    def ode(
+        self, *, t: float = 0.0, initial: Initial | None = None, parameters: Mapping[str, Any] | None = None, sparse: bool = False
+    ) -> OdeFunctions:
+        """The model as plain functions of arrays, for a solver of yours: `ode.rates(t, x)`, `ode.jacobian(t, x)`,
+        `ode.events(t, x)`, and `ode.start`.
+
+        Parameters
+        ----------
+        t : time of the start, s.
+        initial, parameters : as of `simulate`.
+        sparse : whether the Jacobian is a `scipy.sparse` array; else (n, n).
+
+        >>> from scipy.integrate import solve_ivp
+        >>> from bondgraph import C, Graph, J1, R
+        >>> graph, v = Graph("decay"), J1("v")
+        >>> graph = graph.connect(v, C("c", capacitance=1.0, initial=1.0)).connect(v, R("r", 1.0))
+        >>> ode = graph.compile(progress=False).ode()
+        >>> round(float(solve_ivp(ode.rates, (0.0, 1.0), ode.start, rtol=1e-9, atol=1e-9).y[0, -1]), 6)
+        0.367879
+
+        Raises as `simulate` for parameters and start values; `RunError` E349 for models with sampled blocks.
+        """
+        from bondgraph.prepared.runs import ode_of
+
+        return ode_of(self, t, initial, parameters, sparse)
 
     def linearise(
         self,

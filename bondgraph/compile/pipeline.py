@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -44,7 +44,7 @@ from bondgraph.passes.alias import remove_aliases
 from bondgraph.passes.rings import refuse_rings
 from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sort import sort_statements
-from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
+from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.schedule.instances.late_system import alike_parts
 from bondgraph.schedule.size import is_large
 from bondgraph.tape.collection import paused_collection
@@ -123,7 +123,7 @@ def simulate(
     *,
     parameters: Mapping[str, Any] | None = None,
     initial: Initial | None = None,
-    keep: str | Sequence[str] | None = None,
+    keep: KeepNamed | None = None,
     sink: Sinkable | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
@@ -136,7 +136,7 @@ def simulate(
     initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or an
         operating point, whose parameters are taken along.
     keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
-        models; everything by default.
+        models; or {"work": measures.integral("motor.power")}; everything by default.
     sink : where they go, while the run goes on, instead of into the result: a path ("run.parquet", or .zarr, .npz, .csv), a
         `bondgraph.sinks.Sink`, or a function of times and values by name.
     """

@@ -51,9 +51,9 @@ class Kernel:
     """A routine that can be called.
 
     `sizes` holds the length of each block and `n_out` the count of outputs. `address` is where the machine code
-    `void name(const double *block0, ..., double *out)` starts, None for an interpreted routine; it holds as long as
-    this record is referenced. `function` is that code as a ctypes function of addresses, without `address` a Python
-    function of arrays `(..., length)` that writes the array `(..., n_out)` given last. `loop` is the machine code
+    `void name(const double *block0, ..., double *out)` starts, None for a routine that has `steps`; it holds as long as
+    this record is referenced. `function` is that code as a ctypes function of addresses; of an `InterpretedKernel` a
+    Python function of arrays `(..., length)` that writes the array `(..., n_out)` given last. `loop` is the machine code
     `void (long samples, long stride of each block, blocks, out)`. `steps` is what machine code that interprets goes through to
     evaluate the routine, where it has no address. Calls may run in several threads at once.
     """
@@ -75,6 +75,9 @@ class Kernel:
         """Whether it is compiled, or will be at its first use."""
         return self.address is not None
 
+    def check(self) -> None:
+        """Raise what a call by machine code has left behind."""
+
     def __call__(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Outputs (n_out,) at blocks (length,); a block of length 1 may be a number.
 
@@ -86,7 +89,7 @@ class Kernel:
             out, places = np.empty(self.n_out), [address_of(array) for array in arrays]
         else:
             places = self._check_out(arrays, out, (self.n_out,))
-        if self.address is None:
+        if not self.is_machine_code:
             self.function(*arrays, out)
         else:
             self.function(*places, address_of(out))
@@ -102,7 +105,7 @@ class Kernel:
             if given is not array:
                 raise self._misfit(f"block {position} to bind is not a contiguous array of floats, but {_kind(given)}")
         places = self._check_out(arrays, out, (self.n_out,))
-        if self.address is None:
+        if not self.is_machine_code:
             return functools.partial(self.function, *arrays, out)
         call = functools.partial(self.function, *places, address_of(out))
         call.__dict__["owners"] = (*arrays, out, self)  # addresses hold as long as what they are of
@@ -217,6 +220,55 @@ class LaneKernels:
     keep: Any = field(repr=False)
 
 
+class InterpretedKernel(Kernel):
+    """A routine that Python evaluates; machine code calls it back.
+
+    An exception on the way, such as an interrupt, leaves outputs that are not numbers; `check` raises it.
+    """
+
+    steps = loop = keep = None
+    is_machine_code = False  # type: ignore[assignment]
+
+    def __init__(self, name: str, sizes: tuple[int, ...], n_out: int, function: Callable[..., Any]):
+        self.__dict__.update(name=name, sizes=sizes, n_out=n_out, function=function, _errors=[])
+
+    @functools.cached_property
+    def _called(self) -> Any:
+        """The C function of addresses."""
+
+        def called(*places: int) -> None:
+            *blocks, out = (_array_at(place, n) for place, n in zip(places, (*self.sizes, self.n_out), strict=True))
+            try:
+                self.function(*blocks, out)
+            except BaseException as error:
+                self._errors.append(error)
+                out[:] = np.nan
+
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(self.sizes) + 1))(called)
+
+    @property
+    def address(self) -> int:  # type: ignore[override]
+        """Where machine code finds it."""
+        return ctypes.cast(self._called, ctypes.c_void_p).value or 0
+
+    def check(self) -> None:
+        """Raise what a call by machine code has left behind."""
+        if self._errors:
+            error, *_ = self._errors
+            self._errors.clear()
+            raise error
+
+    def __repr__(self) -> str:
+        return f"InterpretedKernel({self.name!r}, sizes={self.sizes}, n_out={self.n_out})"
+
+
+def _array_at(place: int | None, count: int) -> np.ndarray:
+    """The numbers that lie at an address."""
+    if not count:
+        return np.zeros(0)
+    return np.frombuffer((ctypes.c_double * count).from_address(place or 0))
+
+
 class DeferredKernel(Kernel):
     """A kernel that is compiled when it is first called, or first asked for its address."""
 
@@ -242,6 +294,11 @@ class DeferredKernel(Kernel):
     function = property(lambda self: self.made().function)  # type: ignore[assignment]
     loop = property(lambda self: self.made().loop)  # type: ignore[assignment]
     keep = property(lambda self: self.made().keep)
+
+    def check(self) -> None:
+        """Raise what a call by machine code has left behind."""
+        if self.is_made:
+            self.made().check()
 
     def __repr__(self) -> str:
         return f"DeferredKernel({self.name!r}, sizes={self.sizes}, n_out={self.n_out})"

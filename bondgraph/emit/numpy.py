@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel
+from bondgraph.emit.kernel import InterpretedKernel, Kernel
 from bondgraph.tape.interpret import interpreter
 from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import listing
@@ -17,7 +17,7 @@ def numpy_kernel(routine: Code) -> Kernel:
     def function(*blocks_and_out: np.ndarray) -> None:
         execute(blocks_and_out[:-1], blocks_and_out[-1])
 
-    return Kernel(routine.name, routine.sizes, len(routine.outputs), None, function)
+    return InterpretedKernel(routine.name, routine.sizes, len(routine.outputs), function)
 
 
 def preset_kernel(routine: Preset, shared: Kernel) -> Kernel:
@@ -31,4 +31,4 @@ def preset_kernel(routine: Preset, shared: Kernel) -> Kernel:
         shared.function(*blocks, out)
         out[..., list(routine.zeros)] = 0.0
 
-    return Kernel(routine.name, routine.sizes, len(routine.outputs), None, function)
+    return InterpretedKernel(routine.name, routine.sizes, len(routine.outputs), function)

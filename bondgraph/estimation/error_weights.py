@@ -167,7 +167,5 @@ def _callback(function: Callable[[], None]) -> PythonCallback:
 
 
 def sensitivity_weights(bound: Bound, model_weights: Weights, states: np.ndarray, expected: np.ndarray) -> SensitivityWeights:
-    """Return the error weights of x and S as a program, in machine code where it is; arguments as of `SensitivityWeights`."""
-    return (SharedSensitivityWeights if bound.program.is_machine_code else SensitivityWeights)(
-        bound, model_weights, states, expected
-    )
+    """Return the error weights of x and S as a program; arguments as of `SensitivityWeights`."""
+    return SharedSensitivityWeights(bound, model_weights, states, expected)

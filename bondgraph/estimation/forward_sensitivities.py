@@ -21,13 +21,15 @@ from bondgraph.estimation.jumps.clocks import ClockJumps
 from bondgraph.estimation.jumps.context import PrecedingSegment, RunKernels, SensitivityState
 from bondgraph.estimation.jumps.transitions import EventJumps
 from bondgraph.estimation.variational import Variational
+from bondgraph.methods import METHODS, START
+from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import Status
-from bondgraph.run.steppers.choose import build, sundials_reason, weights_of
+from bondgraph.run.steppers.choose import build
 from bondgraph.run.steppers.segment import Integrator, Selection
 
 SCALE_SAMPLES = 32
@@ -124,14 +126,12 @@ class _SensitivityIntegration:
     def _flow(self) -> Integrator:
         """Return the integrator of x and S, by the method of the run."""
         result, variational = self.result, self.variational
-        stiff = any(name in result.statistics.method for name in ("bdf", "radau", "rodas5p"))
-        program, prepare = variational.implicit if stiff else variational.explicit
+        names = result.statistics.method.split(", ")
+        entry = next((METHODS[name] for name in names if name in METHODS and METHODS[name].stiff), START)
+        program, prepare = variational.implicit if entry.stiff else variational.explicit
         p = np.concatenate([self.p, prepare(self.p)])
         bound = Bound(program, p, self.bound.origin, self.end)
         bound.window = self.bound.window
-        method = "bdf" if stiff else "dop853"
-        code = bound.program.is_machine_code and (not stiff or not sundials_reason())
-        solver = "scipy" if not code else "sundials" if stiff else "machine code"
         settings = Settings(
             x=np.zeros(program.states),
             p=p,
@@ -141,21 +141,19 @@ class _SensitivityIntegration:
             t_end=self.bound.origin + self.end,
             times=result.since,
             dates=result.t,
-            method=method,
-            solver=solver,
+            method=entry,
             rtol=self.rtol,
             atol=None,
             max_step=self.max_step,
             max_events=1,
             max_steps=2**53,
-            iteration="auto",
             linear="auto",
             impacts="simultaneous",
         )
-        model_weights = weights_of(self.bound, self.rtol, None, self.max_step)
+        model_weights = SharedWeights(self.bound, self.rtol, None, self.max_step)
         self.weights: SensitivityWeights = sensitivity_weights(bound, model_weights, result.x, self._expected(bound))
         ticks = ClockSchedule(bound, self.bound.origin, self.bound.origin + self.end)
-        return build(bound, settings, Selection(solver, method), ticks, self.weights, None)
+        return build(bound, settings, Selection(entry), ticks, self.weights, None)
 
     def _expected(self, bound: Bound) -> np.ndarray:
         """Return the expected size of each column of S (k,), relative to the sizes of the states: its largest growth in a longest
@@ -182,7 +180,7 @@ class _SensitivityIntegration:
             self.written += segment.written
             if segment.status.failed:
                 title = f"the sensitivities cannot be integrated beyond {self.bound.origin + segment.t:.6g} s"
-                cures = ('method="bdf" where the model is stiff', "a larger rtol")
+                cures = ('method="rodas5p" where the model is stiff', "a larger rtol")
                 raise RunError(Problem("E375", title, (segment.reason,), cures=cures))
             if segment.status == Status.STOP:
                 break

@@ -24,7 +24,7 @@ from bondgraph.estimation.free_parameters import FreeParameters
 from bondgraph.run.events.impacts.participants import tabled
 from bondgraph.run.program import Program
 from bondgraph.tape.collection import paused_collection
-from bondgraph.tape.differentiate import compressed_columns, derivatives_along, jacobian
+from bondgraph.tape.differentiate import derivatives_along, jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tape.specialise import appended, hoist
@@ -93,18 +93,25 @@ class Variational:
 
     @functools.cached_property
     def implicit(self) -> tuple[Program, Kernel]:
-        """Program `explicit` with a Jacobian: f_x for x and for every column of S. The derivatives of S' by x are left out, since
-        the Newton iteration does without them, as in the simultaneous corrector of CVODES."""
-        rates, inputs = self._scalars["rates"], list(self._inputs["x"])
-        slopes = jacobian(rates, inputs)
-        indptr, indices = compressed_columns(slopes)
+        """Program `explicit` with its exact Jacobian, which a Rosenbrock method needs: f_x for x and for every column of S, and
+        the derivatives of S' by x."""
+        rates, n = self._scalars["rates"], self.n
+        inputs, along = list(self._inputs["x"]), self._along(rates, self._directions(), self.k)
+        slopes, bends = jacobian(rates, inputs), jacobian(along, inputs)
         copies = range(1 + self.k)
-        along = self._along(rates, self._directions(), self.k)
-        groups = {"rates": [*rates, *along], "jacobian": [*slopes.values] * len(copies)}
+        rows = np.concatenate(
+            [*(np.asarray(slopes.rows, dtype=int) + c * n for c in copies), np.asarray(bends.rows, dtype=int) + n]
+        )
+        model_columns, bent = np.asarray(slopes.columns, dtype=int), np.asarray(bends.columns, dtype=int)
+        columns, values = (
+            np.concatenate([*(model_columns + c * n for c in copies), bent]),
+            [*slopes.values] * len(copies) + [*bends.values],
+        )
+        order = np.lexsort((rows, columns))
+        groups = {"rates": [*rates, *along], "jacobian": [values[entry] for entry in order]}
         kernels = self._compiled(groups, (SLOPES,))
-        starts = np.concatenate([*(indptr[:-1] + c * indptr[-1] for c in copies), [len(copies) * indptr[-1]]])
-        rows = np.concatenate([indices + c * self.n for c in copies])
-        sparse = kernels.get("jacobian"), (starts.astype(np.int32), rows.astype(np.int32))
+        starts = np.searchsorted(columns[order], np.arange(n * len(copies) + 1))
+        sparse = kernels.get("jacobian"), (starts.astype(np.int32), rows[order].astype(np.int32))
         title = f"{self.compiled.program.name}, varied"
         return Program(title, kernels["rates"], self._nominal, differentiate=lambda: sparse), kernels["prepare"]
 

@@ -17,7 +17,7 @@ from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.model.names import is_name, names_of
 from bondgraph.output.cells import cell, code, line
 from bondgraph.output.tables import unknown_name
-from bondgraph.run_arguments import Initial, RunSettings, Sinkable, spelled_settings
+from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.collection import paused_collection
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class Graph(Draft):
         *,
         parameters: Mapping[str, Any] | None = None,
         initial: Initial | None = None,
-        keep: str | Sequence[str] | None = None,
+        keep: KeepNamed | None = None,
         sink: Sinkable | None = None,
         **settings: Unpack[RunSettings],
     ) -> Result:
@@ -252,7 +252,7 @@ class Graph(Draft):
         initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
             an operating point, with its parameters.
         keep : names of the quantities to keep, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large models;
-            everything by default.
+            or {"work": measures.integral("motor.power")}; everything by default.
         sink : destination of these during the run, in place of the result: a path ("run.parquet", or .zarr, .npz, .csv), a
             `bondgraph.sinks.Sink`, or a function of times and values by name.
         """

@@ -20,6 +20,8 @@ from bondgraph.output.short_repr import short_repr
 from bondgraph.quantities import real
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.results import BatchResult, RunOutcome
+from bondgraph.run.measures import Measure
+from bondgraph.run.ode import OdeFunctions, ode_functions
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, KeepOptions, RunSettings, setting_key
 from bondgraph.tracing.on_tape.values import flat
@@ -223,7 +225,7 @@ class PreparedRun:
         p: Any,
         x0: Any,
         m0: Any,
-        keep: Mapping[str, tuple[str, str]] | None = None,
+        keep: Mapping[str, str | Measure] | None = None,
         *,
         threads: int | None = None,
         check_rank: bool = True,
@@ -256,3 +258,11 @@ def shared_runs(compiled: Compiled, t_end: float, kept: KeepOptions, settings: R
     small = program.states + program.parameters <= _MAX_CACHED
     key = setting_key(t_end, kept, settings) if small else None
     return PreparedRun(compiled, compiled.last_prepared.made(key, lambda: prepare(program, t_end, kept, **settings)))
+
+
+def ode_of(
+    compiled: Compiled, t: float, initial: Initial | None, parameters: Mapping[str, Any] | None, sparse: bool
+) -> OdeFunctions:
+    """The model as functions of arrays from a start at the time t, s; `Compiled.ode`."""
+    x, p, m = prepared_run(compiled, t + 1.0, KeepOptions(), {"t_start": t, "progress": False}).start(parameters, initial)
+    return ode_functions(compiled.program, t, x, p, m, sparse)

@@ -52,6 +52,12 @@ class Bound:
         call()
         return out.copy()
 
+    def check(self) -> None:
+        """Raise what interpreted formulas have left behind in machine code."""
+        if not self.program.is_machine_code:
+            for kernel in self.program.kernels:
+                kernel.check()
+
     def time(self, t: float) -> float:
         """A time since the start on the clock of the formulas, inside the window."""
         return max(min(self.origin + t, self.window.item(1)), self.window.item(0))
@@ -155,8 +161,12 @@ class Bound:
         indptr, indices = pattern
         full = np.zeros((self.program.states, self.program.states))
         columns = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        full[np.asarray(indices, dtype=int), columns] = self._values(self.program.jacobian, t, x, m)
+        full[np.asarray(indices, dtype=int), columns] = self.nonzeros(t, x, m)
         return full
+
+    def nonzeros(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Entries of d rates / d x in the order of the program's pattern."""
+        return self._values(self.program.jacobian, t, x, m)
 
     def couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> JacobianCouplings:
         """Which states drive which, and how fast; none where the program has no derivatives."""

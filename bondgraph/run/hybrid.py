@@ -35,8 +35,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondgraph.methods import MethodEntry
 from bondgraph.output.progress import Progress
 from bondgraph.run.accuracy.reference.error_weights import Weights
+from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import Courses
@@ -48,12 +50,12 @@ from bondgraph.run.events.records import Events
 from bondgraph.run.events.reference.accumulation import Watch
 from bondgraph.run.events.reference.iteration import OF_LEG, PROBE, TOLD, How, Settled, rest, settle
 from bondgraph.run.results.failure import Failure, cause, describe, fastest_rate
-from bondgraph.run.results.result import Result, Statistics
+from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import segment as legs
-from bondgraph.run.steppers.choose import build, for_stiff, settle_function, settling, tolerances, weights_of
+from bondgraph.run.steppers.choose import build, for_stiff, settle_function, settling, tolerances
 from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Selection
 from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
 
@@ -100,7 +102,7 @@ class Hybrid:
         samples: SampleRows | None = None,
     ):
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
-        self.weights = weights_of(bound, settings.rtol, settings.atol, settings.max_step)
+        self.weights: Weights = SharedWeights(bound, settings.rtol, settings.atol, settings.max_step)
         self.courses = Courses(bound, settings.span)
         self.watch = Watch(len(bound.program.transitions), settings.span, settings.rtol)
         self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)
@@ -109,7 +111,7 @@ class Hybrid:
         self.start_energies = bound.energies(self.t, self.x, self.m)
         self.log = Log(bound.program, settings.t_start)
         self.failure: Failure | None = None
-        self.effort, self.methods = Effort(), list[str]()
+        self.effort, self.methods = Effort(), list[MethodEntry]()
         self.probe = PROBE * settings.span
         self.handed_back = 0
         self._reference = reference
@@ -138,7 +140,7 @@ class Hybrid:
         """On to the end, with an integrator that has `begun` and whose last leg is this, if there is one."""
         going: Selection | None = choice
         while going is not None and self.failure is None:
-            self.methods.append(going.method)
+            self.methods.append(going.entry)
             integrator = begun or build(self.bound, self.settings, going, self.ticks, self.weights, self._settler)
             try:
                 going, levels = self._integrate(integrator, going, levels, leg)
@@ -151,7 +153,7 @@ class Hybrid:
         """Settle what is due at the start; levels (k,) of the guards."""
         if not self._reference:
             watching = self.courses, self.watch
-            self._settler = settling(self.bound, self.settings, choice, self.ticks, watching)
+            self._settler = settling(self.bound, self.settings, self.ticks, watching)
         if self._settler is not None:
             self._settler.attend(self.log, self.samples)
         return self._settle_here(choice, (), self.t)
@@ -161,7 +163,7 @@ class Hybrid:
         the guards."""
         if self._settler is not None and not tried:
             here = RunPoint(self.t, self.x, self.q, self.m, self.weights.size)
-            found = self._settler.settle(settle_function(choice.method), here, fired, begun)
+            found = self._settler.settle(settle_function(choice.entry), here, fired, begun)
             if found is not None:
                 self.x, self.q, self.m = found.x, found.q, found.m
                 return self._settler.begun[1]
@@ -343,11 +345,11 @@ def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
 def statistics_of(run: Hybrid, choice: Selection, wall_time: float) -> Statistics:
     """What a run cost that began with a choice; `wall_time` in s."""
     effort, settings = run.effort, run.settings
-    used = list(dict.fromkeys(run.methods)) or [choice.method]
+    used = list(dict.fromkeys(run.methods)) or [choice.entry]
     local = tolerances(settings, used[-1]).relative
     return Statistics(
-        solver=choice.solver,
-        method=", ".join(used),
+        solver=MACHINE_CODE,
+        method=", ".join(entry.name for entry in used),
         steps=effort.steps,
         rejected=effort.rejected,
         rates=effort.rates,

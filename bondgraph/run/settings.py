@@ -11,18 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph import methods
 from bondgraph.errors import Problem, RunError
+from bondgraph.methods import MethodEntry
 from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
 from screws.renamed import SETTING_VALUES, new_words, now
 
-OFFERS = {
-    "machine code": ("auto", "dop853", "dopri5", "rodas5p"),
-    "sundials": ("auto", "adams", "bdf"),
-    "scipy": ("auto", "dop853", "bdf", "radau", "lsoda"),
-}
-SOLVERS = ("auto", *OFFERS)
-METHODS = tuple(dict.fromkeys(method for offered in OFFERS.values() for method in offered))
+_INSTEAD = dict.fromkeys(methods.GONE, "no such setting: `method=` alone, or `compiled.ode()` with a solver of yours")
+"""Settings of earlier versions, and what there is instead."""
 RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
 _PIECES = 100
@@ -35,7 +32,7 @@ _MEANINGS = {"x": "start values", "p": "parameters", "m": "modes"}
 @dataclass(frozen=True)
 class Settings:
     """Checked settings; `times` are the sample times since the start, itself included, (k,), `dates` the same on the user's
-    clock; `span` is the length of the run, s, `t_end` where it ends on that clock."""
+    clock; `span` is the length of the run, s, `t_end` where it ends on that clock; `method` is None for "auto"."""
 
     x: np.ndarray
     p: np.ndarray
@@ -45,14 +42,12 @@ class Settings:
     t_end: float
     times: np.ndarray
     dates: np.ndarray
-    method: str
-    solver: str
+    method: MethodEntry | None
     rtol: float
     atol: np.ndarray | None
     max_step: float
     max_events: int
     max_steps: int
-    iteration: str
     linear: str
     impacts: str
 
@@ -90,7 +85,7 @@ def _shown(given: object) -> str:
 
 def known(settings: Iterable[str], offered: Iterable[str], instead: Mapping[str, str] = {}) -> None:
     """E322 where a setting does not exist, with what there is instead of it, or the nearest that does."""
-    names = sorted(offered)
+    names, instead = sorted(offered), {**_INSTEAD, **instead}
     for name in settings:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
@@ -211,18 +206,19 @@ def _dates(since: np.ndarray, start: float, end: float) -> np.ndarray:
     return np.where(since == end - start, end, dates)
 
 
-def method_of(method: str, solver: str) -> tuple[str, str]:
-    """Method and solver as plain names; E304 where unknown or at odds."""
-    name, by = str(method).lower().strip(), str(solver).lower().strip()
-    if name not in METHODS:
-        raise _refuse("E304", f"unknown method {method!r}", f"there are: {', '.join(METHODS)}")
-    if by not in SOLVERS:
-        raise _refuse("E304", f"unknown solver {solver!r}", f"there are: {', '.join(SOLVERS)}")
-    if by != "auto" and name not in OFFERS[by]:
-        others = [key for key, offered in OFFERS.items() if name in offered]
-        cures = [f"solver={other!r}" for other in others]
-        raise _refuse("E304", f"{by} has no method {name!r}", f"it has: {', '.join(OFFERS[by])}", cures=cures)
-    return name, by
+def method_of(given: object) -> MethodEntry | None:
+    """The method that was asked for, None for "auto"; E304 where there is none of that name."""
+    if isinstance(given, MethodEntry):
+        return given
+    name = str(given).lower().strip()
+    if name == methods.AUTO:
+        return None
+    if name in methods.METHODS:
+        return methods.METHODS[name]
+    cures: tuple[str, ...] = ("`compiled.ode()`, which gives the model to a solver of yours",)
+    if name in methods.RETIRED:
+        cures = (f'method="{methods.RETIRED[name]}"', *cures)
+    raise _refuse("E304", f"unknown method {given!r}", f"there are: {', '.join(methods.names())}", cures=cures)
 
 
 def one_of(what: str, given: str, allowed: Sequence[str]) -> str:

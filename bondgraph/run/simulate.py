@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
-from bondgraph.run_arguments import KeepOptions, RunSettings, Sinkable, spelled_settings
+from bondgraph.run_arguments import KeepNamed, KeepOptions, RunSettings, Sinkable, spelled_settings
 
 
 @spelled_settings
@@ -21,7 +21,7 @@ def simulate(
     modes0: Sequence[float] | np.ndarray,
     t_end: float,
     *,
-    keep: str | Sequence[str] | None = None,
+    keep: KeepNamed | None = None,
     sink: Sinkable | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
@@ -32,7 +32,7 @@ def simulate(
     program : what the compiler made.
     x0, parameters, modes0 : start states (n,), parameters (parameters,), modes (modes,), in the program's units.
     t_end : s.
-    keep : names of the only quantities that are kept; everything by default.
+    keep : names of the only quantities that are kept, or {name: measure}; everything by default.
     sink : where they go instead of into the result: a path, a `Sink`, a function of times and values.
 
     Returns a `Result`; a run that could not reach its end has a `failure` and what was computed up to there, and gives a
@@ -40,7 +40,7 @@ def simulate(
     the tolerance lies below the rounding of the rates, a `RoundingWarning` says what was reached.
 
     Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choice, E305 wrong count of start values, E306 other
-    settings, E330 clocks, E307 solver not installed, E308 start values, E309 parameters, E310 modes not finite, E323 a run that
+    settings, E330 clocks, E308 start values, E309 parameters, E310 modes not finite, E323 a run that
     is not ok, where it is to be `strict`, E346 and E348 what is to be kept, and where.
     """
     return prepare(program, t_end, KeepOptions(keep, sink), **settings).result(x0, parameters, modes0)

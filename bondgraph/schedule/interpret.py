@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel
+from bondgraph.emit.kernel import InterpretedKernel, Kernel
 from bondgraph.schedule.calls import NUMBERS
 from bondgraph.schedule.loops import Access, KernelLoop, Schedule
 from bondgraph.tape import opcodes as op
@@ -32,7 +32,7 @@ def numpy_kernel(schedule: Schedule) -> Kernel:
         for k in range(len(out)):
             evaluate([block[k] if block.ndim == 2 else block for block in blocks], out[k])
 
-    return Kernel(schedule.name, schedule.sizes, schedule.n_out, None, function)
+    return InterpretedKernel(schedule.name, schedule.sizes, schedule.n_out, function)
 
 
 def _loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.ndarray], instances: np.ndarray) -> None:

@@ -29,7 +29,7 @@ def motion_of(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> Mot
     n = len(x)
     work = np.zeros(3 * n + 4)
     times = work[:4]
-    move = _interpreted(rates, x, p, m, times) if rates.address is None else _compiled(rates, x, p, m, work)
+    move = _interpreted(rates, x, p, m, times) if not rates.is_machine_code else _compiled(rates, x, p, m, work)
 
     def motion(t: float, h: float) -> None:
         inside = JUST_INSIDE * max(abs(t), abs(h))

@@ -14,6 +14,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import LANES
 from bondgraph.errors import Problem, RunError, ScrewbondError
+from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.sweeps.tasks import Row
 
 CHUNK_SECONDS = 0.2
@@ -66,6 +67,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
     ready: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
     pending, most = set[Future[Any]](), 2 * workers_of(executor)
     first, size, mean = 0, 1, 0.0
+    target = ChunkTarget(CHUNK_SECONDS, most=_MAX_CHUNK, growth=_MAX_GROWTH, multiple=max(LANES))
     try:
         while first < len(runs) or pending:
             while first < len(runs) and len(pending) < most:
@@ -81,9 +83,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
             rows, seconds = _result(future)
             take(rows)
             mean = seconds / len(rows) if mean == 0.0 else 0.5 * (mean + seconds / len(rows))
-            size = int(np.clip(CHUNK_SECONDS / max(mean, 1e-9), 1, min(_MAX_GROWTH * size, _MAX_CHUNK)))
-            # a multiple of the SIMD lanes: fewer lanes are idle during the last runs of a chunk
-            size -= size % max(LANES) if size > max(LANES) else 0
+            size = chunk_size(target, max(mean, 1e-9), len(runs) - first, last=size)
     except BaseException:
         for future in pending:
             future.cancel()

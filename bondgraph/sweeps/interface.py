@@ -14,12 +14,14 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.emit.kernel import MANY
 from bondgraph.errors import Problem, raise_if_any, refusal
+from bondgraph.methods import MethodEntry
 from bondgraph.output.progress import Progress
+from bondgraph.run.measures import Measure
 from bondgraph.run.settings import known, sample_times, span_of
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 from bondgraph.sweeps.columns import Column
 from bondgraph.sweeps.executors import executor_or_threads, run_chunks, speed
-from bondgraph.sweeps.measures import Keepable, Kept, Measure, kept_of
+from bondgraph.sweeps.kept_columns import Keepable, Kept, kept_of
 from bondgraph.sweeps.points import FAILURE, RUN, Points, points_of
 from bondgraph.sweeps.runs import Runs
 from bondgraph.sweeps.store import Store, distinct, path_of
@@ -59,8 +61,8 @@ def sweep(
         (`normal(50.0, 2.0)`, or of `scipy.stats`) are drawn from; a list of {name: value}, or a DataFrame, one row for each run.
         Names are those of parameters, "spring.stiffness", of states with their start values, "spring.q", and of automata.
     t_end : s, of every run.
-    keep : {column: quantity or measure}: "rotor.flow", its values at all samples; `last("rotor.flow")`, `peak`, `mean`,
-        `integral`, `first_time("bounces")`, `events("bounces")`; or a function of the `Result`.
+    keep : {column: quantity or measure}: "rotor.flow", its values at all samples; `last("rotor.flow")` or another measure of
+        `bondgraph.measures`; or a function of the `Result`.
     runs, seed : number of draws from distributions; the numbers of a run follow from the seed, its number and the names alone.
     store : file of an SQLite database, created or resumed: stored runs are not run again. More values after those of the first
         axis, and more draws where nothing is crossed, are added to it. None keeps runs in memory.
@@ -199,4 +201,6 @@ def _header(model: SentModel, points: Points, settings_of_runs: SweepPlan, times
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, MethodEntry):
+        return value.name
     return value if isinstance(value, str | int | float | None) else np.asarray(value, dtype=float).tolist()

@@ -12,12 +12,13 @@ import numpy as np
 
 from bondgraph.emit.machine import vector_width
 from bondgraph.errors import ModelError, Problem, RunError
+from bondgraph.run.measures import Measure
 from bondgraph.run.results.failure import Failure, ValidityConcern
-from bondgraph.sweeps.measures import Eventless, Kept, Measurable, Measure, needed
+from bondgraph.sweeps.kept_columns import Kept
 from bondgraph.sweeps.worker_models import SentModel
 
 if TYPE_CHECKING:
-    from bondgraph.prepared.program import PreparedRun
+    from bondgraph.prepared.runs import PreparedRun
     from bondgraph.run.batch.prepared import PreparedProgram
 
 T = TypeVar("T")
@@ -77,8 +78,9 @@ def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mappi
             rows.append(Row(run, None, numbers))
         else:
             starts[run] = numbers
-    if prepared.program.in_machine_code and _of_samples(plan.kept, bool(prepared.program.program.transitions)):
-        rows += _run_batch(starts, plan, prepared.program)
+    measures = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
+    if prepared.program.in_machine_code and len(measures) == len(plan.kept):
+        rows += _run_batch(starts, plan, prepared.program, measures)
     else:
         rows += [_run_single(run, start, plan, prepared.program) for run, start in starts.items()]
     order = {int(run): k for k, run in enumerate(runs)}
@@ -116,39 +118,35 @@ def _refused(run: int, problem: Problem) -> RunIssue:
     return RunIssue(run, problem.code, ": ".join(filter(None, (problem.title, "; ".join(problem.details)))))
 
 
-def _of_samples(kept: Sequence[Kept], eventful: bool) -> bool:
-    """Return True if samples suffice for all kept columns of runs, in which there may be events."""
-    return all(isinstance(each.take, Measure) and (each.take.kind.of_samples or not eventful) for each in kept)
-
-
 def _run_single(run: int, start: Start, plan: SweepPlan, prepared: PreparedProgram) -> Row:
-    """Run a point with its `Result`, for measures of events and functions of the user's."""
+    """Run a point with its `Result`, for functions of the user's."""
     x, p, m = start
     result = attempted(run, functools.partial(prepared.judged, x, p, m))
-    return Row(run, None, result) if isinstance(result, RunIssue) else _row(run, plan, result, result.failure, result.warnings)
+    if isinstance(result, RunIssue):
+        return Row(run, None, result)
+    values = () if result.failure is not None else tuple(kept(result) for kept in plan.kept)
+    return _row(run, values, result.failure, result.warnings)
 
 
-def _run_batch(starts: Mapping[int, Start], plan: SweepPlan, prepared: PreparedProgram) -> list[Row]:
-    """Run points for which samples suffice in one call of machine code."""
+def _run_batch(
+    starts: Mapping[int, Start], plan: SweepPlan, prepared: PreparedProgram, measures: Mapping[str, Measure]
+) -> list[Row]:
+    """Run points of which measures alone are kept in one call of machine code."""
     if not starts:
         return []
     x, p, m = (np.array(blocks) for blocks in zip(*starts.values(), strict=True))
-    ways = needed([kept.take for kept in plan.kept if isinstance(kept.take, Measure) and not kept.take.kind.of_event])
-    lanes = vector_width() if plan.in_lanes else 1
-    ends = prepared.run_many(p, x, m, {name: (way, name) for name, way in ways.items()}, threads=1, lanes=lanes)
+    ends = prepared.run_many(p, x, m, measures, threads=1, lanes=vector_width() if plan.in_lanes else 1)
     rows = []
     for k, run in enumerate(starts):
         if k in ends.errors:
             rows.append(Row(run, None, _refused(run, ends.errors[k].problem)))
             continue
-        courses = {name: of[k] if ways[name] == "course" else of[k][None] for name, of in ends.kept.items()}
-        course = Eventless(prepared.wanted[1], courses)
-        rows.append(_row(run, plan, course, ends.failures.get(k), ends.warnings.get(k, ())))
+        values = tuple(np.asarray(ends[name][k]) for name in measures)
+        rows.append(_row(run, values, ends.failures.get(k), ends.warnings.get(k, ())))
     return rows
 
 
-def _row(run: int, plan: SweepPlan, finished: Measurable, failure: Failure | None, doubts: Sequence[ValidityConcern]) -> Row:
+def _row(run: int, values: tuple[np.ndarray, ...], failure: Failure | None, doubts: Sequence[ValidityConcern]) -> Row:
     if failure is not None:
         return Row(run, None, RunIssue(run, failure.kind, failure.reason, failure.time, failure.suspect))
-    values = tuple(kept(finished) for kept in plan.kept)
     return Row(run, values, None, tuple(RunIssue(run, "doubt", doubt.reason, doubt.time, doubt.suspect) for doubt in doubts))

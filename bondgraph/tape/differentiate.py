@@ -92,7 +92,7 @@ def derivatives_along(
 
 
 def compressed_columns(jacobian: SparseJacobian) -> tuple[np.ndarray, np.ndarray]:
-    """`indptr` (columns + 1,) and row `indices` (nonzeros,) of a Jacobian; int32, as SUNDIALS is built."""
+    """`indptr` (columns + 1,) and row `indices` (nonzeros,) of a Jacobian; int32."""
     indptr = np.searchsorted(jacobian.columns, range(jacobian.shape[1] + 1)).astype(np.int32)
     return indptr, np.array(jacobian.rows, dtype=np.int32)
 

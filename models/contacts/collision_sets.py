@@ -1,5 +1,4 @@
-"""Collision sets: bodies of a graph that may touch anywhere, for collision detection in time stepping; no elements and no
-states."""
+"""Collision sets: bodies of a graph that may touch anywhere, for collision detection in time stepping."""
 
 from __future__ import annotations
 

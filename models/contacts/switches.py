@@ -21,8 +21,7 @@ CONTACT_ON, CONTACT_OFF = "contact on", "contact off"
 
 
 def gap_switch(surfaces: Sequence[Surface]) -> Automaton:
-    """Return the automaton of a compliant contact: on as the gap falls through zero, off as it rises through zero, where the
-    spring is released."""
+    """Return the automaton of a compliant contact, on and off as the gap crosses zero; off releases the spring."""
     return Automaton(
         "switch",
         STATES,
@@ -40,8 +39,7 @@ SPRING_RELEASE = (("spring.q", Op("zero", lambda s: 0.0 * s, "0"), ("spring.q",)
 
 
 def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Transition]:
-    """Return transitions that end the run in any of the states, where closest points stop being unique or leave a surface with an
-    edge."""
+    """Return transitions that end the run where closest points stop being unique or leave a surface with an edge."""
     focal = "the bodies reach a focal distance: nearest points are not unique any more (K2 B + A is singular)"
     transitions = [Transition(s, s, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=focal) for s in states]
     for index, surface in enumerate(surfaces, start=1):

@@ -30,10 +30,12 @@ from screwbond.models.studies.fields import number
 from screwbond.models.studies.reading import JsonSection, read_file
 
 from bondgraph.errors import ModelError
+from bondgraph.methods import GONE, retired
+from bondgraph.run.measures import MEASURES, STORED, Measure
 from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import loguniform, normal, uniform
 from bondgraph.sweeps.interface import OWN
-from bondgraph.sweeps.measures import MEASURES, Keepable, Measure
+from bondgraph.sweeps.kept_columns import Keepable
 from screws.renamed import SETTINGS as OLD_SETTINGS
 from screws.renamed import current_settings
 
@@ -123,10 +125,10 @@ def _measure(keep: JsonSection, name: str) -> Keepable:
     given = keep.values[name]
     if isinstance(given, str):
         return given
-    if isinstance(given, Mapping) and len(given) == 1 and set(given) <= set(MEASURES):
+    if isinstance(given, Mapping) and len(given) == 1 and set(given) <= {*MEASURES, *STORED}:
         ((kind, of),) = given.items()
         if isinstance(of, str):
-            return Measure(kind, of)
+            return Measure(STORED.get(kind, kind), of)
         keep.document.report("E405", f"{keep.at(name)}.{kind}", f"{kind_of(of)} where the name of a quantity or event is needed")
     else:
         wanted = f'the name of a quantity, or {{"last": name}} or another of {", ".join(MEASURES)}'
@@ -138,6 +140,6 @@ def _settings(section: JsonSection) -> dict[str, Any]:
     given = section.section("settings", required=False)
     if given is None:
         return {}
-    given.known.extend(name for name in (*SETTINGS, *OLD_SETTINGS) if name not in OWN)
+    given.known.extend(name for name in (*SETTINGS, *OLD_SETTINGS, *GONE) if name not in OWN)
     given.finish()
-    return current_settings(given.values)
+    return retired(current_settings(given.values))

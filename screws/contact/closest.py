@@ -218,8 +218,7 @@ _MERGE_DISTANCE = 1e-3
 
 
 def _local_minima(bodies: Bodies) -> tuple[list[StationaryPair], list[str], list[StationaryPair]]:
-    """Return the stationary pairs that face each other, a verdict on each, and the distinct local minima of the distance in
-    order."""
+    """Return the stationary pairs that face each other, a verdict on each, and the distinct local minima in order."""
     samples1, samples2 = common_samples(bodies)
     solutions = (solve_stationarity(bodies, start) for start in starting_pairs(bodies, samples1, samples2))
     pairs = [pair for pair in solutions if pair is not None and pair.facing < 0.0 and _in_range(bodies, pair)]

@@ -1,5 +1,4 @@
-"""Generalised contact kinematics (Visser 2002, section 3, corrected): relative twist -> contact coordinate rates, with drift
-correction."""
+"""Generalised contact kinematics (Visser 2002, section 3, corrected): relative twist -> contact coordinate rates; drift."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Contact of two boxes by the separating axis theorem: corners of the common patch of two faces, an edge crossing, or nearest
-points.
+"""Contact of two boxes by the separating axis theorem: patch of two faces, crossing of two edges, or nearest points.
 
 Two boxes are apart exactly if one of 15 directions separates them: the normals of their faces, and the products of their edges
 (Gottschalk, Lin and Manocha 1996). The direction of the largest gap decides the features in contact. If it is a face, the facing

@@ -107,8 +107,7 @@ def _root(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _interval_above_face(c: np.ndarray, a: np.ndarray, h: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first and last t in [-1, 1] at which c + t a is above the face across an axis; first > last: nowhere. (0, 0) for
-    a point."""
+    """Return the first and last t in [-1, 1] with c + t a above the face across an axis, else first > last; (0, 0) for points."""
     with np.errstate(divide="ignore", invalid="ignore"):
         x, y = (-h - c) / a, (h - c) / a
     slack = 1e-9 * np.max(h, axis=1)[:, None]

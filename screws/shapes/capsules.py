@@ -49,8 +49,7 @@ def _has_length(a: np.ndarray) -> np.ndarray:
 
 
 def _inward_cosine(d: np.ndarray, inward: np.ndarray) -> np.ndarray:
-    """Return the cosine between the direction to the other core and that into the own core; an end with a positive one is not
-    nearest."""
+    """Return the cosine between the directions to the other core and into the own core; positive: the end is not nearest."""
     size = np.sqrt(dots(d, d) * dots(inward, inward))
     return dots(d, inward) / np.where(size == 0.0, 1.0, size)
 

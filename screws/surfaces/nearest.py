@@ -1,5 +1,4 @@
-"""Projection of a point on a surface: coordinates of the nearest surface point, by a sampled or analytic start and a Newton
-iteration."""
+"""Projection of a point on a surface: coordinates of the nearest surface point, by a Newton iteration."""
 
 from __future__ import annotations
 

@@ -123,8 +123,7 @@ class Surface:
         return not any(np.isfinite(stop - start) for start, stop, _ in self.shape.ranges())
 
     def edge_margin(self, q: Coordinates) -> Scalar:
-        """Return the least distance of a coordinate from the ends of its range, in lengths of the range; negative beyond the
-        edge."""
+        """Return the least distance of a coordinate from its range's ends, over the range; negative beyond the edge."""
         margin: Scalar = 1.0
         for k, start, stop in self._edges():
             part = (q[k] - start) / (stop - start)

@@ -37,7 +37,7 @@ def glossary() -> list[list[str]]:
 
 def file_of(module: str) -> Path:
     path = ROOT / module.replace("screwbond.models", "models").replace(".", "/")
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return module_file if (module_file := path.with_suffix(".py")).exists() else path / "__init__.py"
 
 
 def plain(text: str) -> str:

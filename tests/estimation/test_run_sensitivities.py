@@ -11,7 +11,6 @@ from bondgraph import J0, J1, Automaton, C, Constraint, Diode, Friction, Graph, 
 from bondgraph.errors import ModelError, RunError
 from bondgraph.estimation import run_sensitivities
 from bondgraph.estimation.error_weights import SensitivityWeights
-from bondgraph.run.steppers.external.library import available
 from examples.bouncing_ball import with_restitution
 from screws.scalars import sin
 from tests.analysis.models import diode as diode_loop
@@ -43,14 +42,14 @@ def motor_at(times, numbers):
     return np.array([(expm(A * t) @ np.array([0.0, 0.0, 1.0]))[:2] for t in times])
 
 
-METHODS = [{"method": "dop853"}, {"method": "rodas5p"}, {"solver": "scipy"}, *([{"method": "bdf"}] if available()[0] else [])]
+METHODS = [{"method": "dop853"}, {"method": "rodas5p"}]
 
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_motor_against_complex_steps(options):
-    """Also by the implicit method, whose Newton iteration does without a part of the Jacobian."""
+    """Also by the implicit method, with the exact Jacobian of x and S."""
     compiled = compile_model(motor())
-    times = np.array([0.0, 2e-5, 1e-3, 0.02, 0.1])[: 3 if "solver" in options else 5]
+    times = np.array([0.0, 2e-5, 1e-3, 0.02, 0.1])
     found = run_sensitivities(compiled, MOTOR, times[-1], samples=times, rtol=1e-10, progress=False, **options)
     numbers = np.array([float(compiled.parameters[name].value) for name in MOTOR])
     assert found.ok and found.labels == MOTOR and found.units[1] == "Ohm"

@@ -10,7 +10,6 @@ from benchmarks.events import boost as converter
 from bondgraph import J1, Automaton, C, Graph, R, Se, Transition, by_mode, compile_model
 from bondgraph.run.events.handler import Settler
 from bondgraph.run.events.reference.accumulation import STEADY, Watch
-from bondgraph.run.steppers.external.library import available
 from examples.bouncing_ball import on_constraint, with_restitution
 from tests.elements import test_friction
 from tests.run import (
@@ -75,15 +74,6 @@ def test_what_machine_code_knows_is_settled_there(kind):
         result = ALL_IN_MACHINE_CODE[kind]()
     assert result.ok and told["runs"] == 1 and len(result.events) > 10
     assert result.statistics.events_in_python == 0
-
-
-@pytest.mark.skipif(not available()[0], reason=available()[1])
-@pytest.mark.parametrize("make, t_end", [(converter, 1e-3), (with_restitution, 6.0)], ids=["a converter", "a ball"])
-def test_events_at_the_ends_of_legs_of_cvode_are_settled_there_too(make, t_end):
-    with compared() as told:
-        result = compile_model(make()).simulate(t_end, method="bdf", progress=False)
-    assert result.ok and told["runs"] == 1 and len(result.events) > 10
-    assert result.statistics.solver == "sundials" and result.statistics.events_in_python == 0
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -9,11 +9,9 @@ import pytest
 
 from bondgraph import J1, Automaton, Block, C, Graph, I, R, Se, Transition, compile_model, signals
 from bondgraph.errors import RunError
-from bondgraph.run.steppers.external.library import available
 from screws import scalars as s
 
-METHODS = [{}, {"method": "rodas5p"}, {"solver": "scipy"}]
-METHODS += [{"method": "adams"}, {"method": "bdf"}] if available()[0] else []
+METHODS = [{}, {"method": "dopri5"}, {"method": "rodas5p"}]
 
 
 def pushed(*blocks, force=None, paths=("time",), **parameters):

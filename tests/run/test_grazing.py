@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, Automaton, Block, C, Graph, I, Se, Transition, compile_model
-from bondgraph.run.events.reference.grazing import first_crossing
-from bondgraph.run.steppers.external.library import available
 from screws import scalars as s
 
-METHODS = [{}, {"method": "rodas5p"}, {"solver": "scipy"}]
-METHODS += [{"method": "adams"}, {"method": "bdf"}] if available()[0] else []
+METHODS = [{}, {"method": "dopri5"}, {"method": "rodas5p"}]
 
 SHAPES = {
     "spheres": lambda x, w: s.sqrt((1.0 + w) ** 2) - s.sqrt(1.0 + x * x),  # of reach 1 + w, that pass at a distance of 1
@@ -116,12 +113,3 @@ def test_watching_costs_little_where_nothing_comes_near():
     graph.add_automaton(Automaton("a", ("x", "y"), "x", (Transition("x", "y", lambda q: q - 5.0, ("k.q",)),)))
     run = compile_model(graph).simulate(1000.0, samples=[1000.0])
     assert not run.events and run.statistics.guards < 7.0 * run.statistics.steps
-
-
-@pytest.mark.parametrize("off", [1e-15, -1e-15])
-def test_a_guard_that_reaches_zero_at_the_end_of_a_step_is_seen_whatever_rounding_its_course_has(off):
-    """By the state that the step leads to it is zero there; the polynomial through the step is a little lower, or higher."""
-    found, levels = first_crossing(
-        lambda t: (t - 1.0 + off)[:, None], (0.0, 1.0), (np.array([-1.0]), np.array([0.0])), np.zeros(1)
-    )
-    assert found.guards == (0,) and found.time == pytest.approx(1.0, abs=1e-14) and not levels.any()

@@ -67,6 +67,51 @@ def test_random_matrices(kind, n, lower, upper):
         assert x is not None and backward_error(full, x, b) < 20.0 * n * EPSILON
 
 
+def eliminated(full: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Solution by elimination one column after the other, in doubles."""
+    a, x, n = full.copy(), b.copy(), len(b)
+    for k in range(n):
+        pivot = k + int(np.argmax(np.abs(a[k:, k])))
+        a[[k, pivot]], x[[k, pivot]] = a[[pivot, k]], x[[pivot, k]]
+        a[k + 1 :, k] *= 1.0 / a[k, k]
+        for j in range(k + 1, n):
+            a[k + 1 :, j] -= a[k, j] * a[k + 1 :, k]
+        x[k + 1 :] -= x[k] * a[k + 1 :, k]
+    for k in reversed(range(n)):
+        x[k] *= 1.0 / a[k, k]
+        x[:k] -= x[k] * a[:k, k]
+    return x
+
+
+@pytest.mark.parametrize("part", [0.2, 1.0])
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 6, 7, 8, 9, 13, 30])
+def test_blocks_of_columns_change_no_bit(n, part):
+    """Full matrices, and such with zeros."""
+    rng = np.random.default_rng(n)
+    full = np.where(rng.random((n, n)) < part, rng.normal(size=(n, n)), 0.0) + np.diag(0.5 + rng.random(n))
+    full = np.eye(n) - (np.eye(n) - full)  # as the system is given: 1 - J
+    b = rng.normal(size=n)
+    rows, columns = np.indices((n, n)).reshape(2, -1)
+    by_rows, by_columns = layout_of(n, rows, columns, "dense"), layout_of(n, columns, rows, "dense")
+    wanted = eliminated(full, b)
+    for x in (solved(by_rows, full, b), solved(by_columns, full.T, b)):
+        assert x is not None and np.array_equal(x, wanted)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 30])
+def test_three_diagonals_have_the_bits_of_a_full_matrix(n):
+    """With pivots that change places, whose rows are then two wide above the diagonal; and rows in other units."""
+    rng = np.random.default_rng(n)
+    for _ in range(20):
+        full, b = random_matrix(rng, n, 1, 1) + 1e-3 * np.eye(n), rng.normal(size=n)
+        full, size = np.eye(n) - (np.eye(n) - full), 2.0 ** rng.integers(-3, 4, n)
+        rows, columns = np.nonzero(np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 1)
+        layouts = [layout_of(n, rows, columns, "band"), layout_of(n, *np.indices((n, n)).reshape(2, -1), "dense")]
+        assert n == 1 or (layouts[0].lower, layouts[0].upper) == (1, 1)
+        banded, dense = (solved(layout, full, b, size) for layout in layouts)
+        assert banded is not None and np.array_equal(banded, dense)
+
+
 @pytest.mark.parametrize("kind", ["dense", "band"])
 def test_small_pivots_are_passed_over(kind):
     full = np.array([[1e-20, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 2.0]])

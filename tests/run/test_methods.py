@@ -1,64 +1,110 @@
-"""Methods of integration: what solvers offer has a tolerance, and each runs; one that is forgotten in a table is named."""
+"""Methods of integration follow from one table; one from outside is one record; a page without one of them is found."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, I, simulate
-from bondgraph.errors import RunEndedWarning
-from bondgraph.run.settings import METHODS, OFFERS
+from bondgraph import J1, C, Graph, I, simulate, warming
+from bondgraph.errors import RunEndedWarning, RunError
+from bondgraph.methods import AUTO, METHODS, RETIRED, MethodEntry, help_text, names, page_table, retired
+from bondgraph.run.batch.prepared import prepare
+from bondgraph.run.simulate import simulate as run
 from bondgraph.run.steppers import integrator
-from bondgraph.run.steppers.choose import SAFETY, sundials_reason
+from bondgraph.run_arguments import SETTINGS
 from campaigns.saved import unequal
 from campaigns.small_models import SMALL
+from tests.run.bogacki_shampine import BS32
+from tests.run.problems import ball, decay, oscillator, program
+
+PAGE = Path(__file__).parents[2] / "docs" / "runs.md"
+OFFERED: Mapping[str, str | MethodEntry] = {**{name: name for name in names()}, "bs32": BS32}
 
 
-def forgotten() -> set[str]:
-    """Methods that are offered and have no tolerance, or have one and are not offered."""
-    return {method for offered in OFFERS.values() for method in offered if method != "auto"} ^ SAFETY.keys()
+def forgotten(page: str, table: str) -> list[str]:
+    """Rows of a table that a page does not have."""
+    return [row for row in table.splitlines() if row not in page.splitlines()]
 
 
-def test_every_method_has_a_tolerance() -> None:
-    assert forgotten() == set()
-    assert set(METHODS) == {"auto", *SAFETY}
+def test_the_page_has_every_method():
+    assert forgotten(PAGE.read_text(encoding="utf-8"), page_table()) == []
 
 
-@pytest.mark.parametrize("method", SAFETY)
-def test_one_that_is_forgotten_is_named(method: str, monkeypatch) -> None:
-    with monkeypatch.context() as without:
-        without.delitem(SAFETY, method)
-        assert forgotten() == {method}
-    for solver, offered in OFFERS.items():
-        monkeypatch.setitem(OFFERS, solver, tuple(other for other in offered if other != method))
-    assert forgotten() == {method}
+def test_a_method_that_the_page_forgets_is_found(monkeypatch):
+    monkeypatch.setitem(METHODS, "bs32", BS32)
+    (row,) = forgotten(PAGE.read_text(encoding="utf-8"), page_table())
+    assert row.startswith('| `"bs32"` |') and BS32.meaning in row and BS32.use in row
 
 
-@pytest.mark.parametrize(("solver", "method"), [(s, m) for s, offered in OFFERS.items() for m in offered])
-def test_every_one_follows_an_oscillator(solver: str, method: str) -> None:
-    """x = cos t: all solvers and methods come within ten times the tolerance that was asked for."""
-    if solver == "sundials" and sundials_reason():
-        pytest.skip(sundials_reason())
+def test_help_messages_and_warm_follow_from_the_table():
+    assert SETTINGS["method"][1].meaning == help_text() and help_text() in (simulate.__doc__ or "")
+    for entry in METHODS.values():
+        assert f'"{entry.name}"' in help_text()
+        assert any(part.startswith(entry.name) for part in warming.PARTS)
+        assert entry.meaning and entry.use and 0.0 < entry.least <= entry.safety <= 1.0
+    with pytest.raises(RunError, match="there are: " + ", ".join(names())):
+        run(decay(), [1.0], [1.0], [], 1.0, method="euler")
+
+
+def test_methods_of_earlier_versions_have_one_that_takes_their_place():
+    assert set(RETIRED.values()) <= METHODS.keys() and not RETIRED.keys() & {AUTO, *METHODS}
+    stored = {"method": "Radau", "solver": "scipy", "iteration": "newton", "rtol": 1e-6}
+    assert retired(stored) == {"method": "rodas5p", "rtol": 1e-6}
+    assert retired({"method": "dop853"}) == {"method": "dop853"} and retired({"samples": 0.1}) == {"samples": 0.1}
+
+
+@pytest.mark.parametrize("method", OFFERED)
+def test_every_one_follows_an_oscillator(method: str) -> None:
+    """x = cos t: all methods come within ten times the tolerance that was asked for."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("spring", stiffness=1.0, initial=1.0))
-    result = simulate(graph, 3.0, solver=solver, method=method, rtol=1e-7, progress=False)
+    result = simulate(graph, 3.0, method=OFFERED[method], rtol=1e-7, progress=False)
     np.testing.assert_allclose(result["spring.q"], np.cos(result.t), atol=1e-6)
+    assert result.statistics.method == (method if method != AUTO else "dop853")
 
 
-@pytest.mark.parametrize(("solver", "method"), [(s, m) for s, offered in OFFERS.items() for m in offered])
-def test_every_one_ends_after_max_steps(solver: str, method: str) -> None:
+@pytest.mark.parametrize("method", OFFERED)
+def test_every_one_ends_after_max_steps(method: str) -> None:
     """A run of a million turns is given up after 3,000 steps, and what it has so far is right."""
-    if solver == "sundials" and sundials_reason():
-        pytest.skip(sundials_reason())
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("spring", stiffness=1.0, initial=1.0))
     with pytest.warns(RunEndedWarning):
-        result = simulate(graph, 6e6, samples=[1.0, 6e6], solver=solver, method=method, max_steps=3000, progress=False)
+        result = simulate(graph, 6e6, samples=[1.0, 6e6], method=OFFERED[method], max_steps=3000, progress=False)
     assert result.failure is not None and result.failure.kind == "too many steps"
     assert result.statistics.steps == 3001 and result.t[-1] < 6e6
     np.testing.assert_allclose(result["spring.q"][result.t == 1.0], np.cos(1.0), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("entry", "parts"),
+    [(METHODS["dop853"], (8, 16)), (METHODS["dopri5"], (32, 64)), (METHODS["rodas5p"], (64, 128)), (BS32, (200, 400))],
+)
+def test_orders_are_those_of_the_table(entry: MethodEntry, parts: tuple[int, int]) -> None:
+    """x'' = -9 x, with steps of one length but for the first few."""
+    w, errors = 3.0, []
+    exact = np.array([np.cos(2.0 * w), -w * np.sin(2.0 * w)])
+    for count in parts:
+        fixed = {"rtol": 1e-1, "atol": 1e6, "max_step": 2.0 / count, "samples": [2.0], "progress": False}
+        found = run(oscillator(), [1.0, 0.0], [w * w, 0.0], [], 2.0, method=entry, **fixed)
+        errors.append(np.abs(found.x[-1] - exact).max())
+    assert entry.order - 0.4 < np.log2(errors[0] / errors[1]) < entry.order + 1.2
+
+
+def test_a_method_from_outside_has_events_clocks_and_many_runs():
+    """What the loop around the steps does, it does for every method: bounces, ticks, sweeps in machine code."""
+    ours, theirs = (run(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 2.0, method=method, rtol=1e-7) for method in (BS32, "dop853"))
+    np.testing.assert_allclose(ours.events.times, theirs.events.times, atol=1e-6)
+    tick = (0.1, 0.0, lambda t, x, p, m: [x[0], x[1] + 1.0])
+    ticking = program(lambda t, x, p, m: [x[1] - x[0], 0.0], (2, 0, 0), ticks=[tick])
+    ours, theirs = (run(ticking, [0.0, 0.0], [], [], 1.0, method=method, rtol=1e-7) for method in (BS32, "dop853"))
+    np.testing.assert_allclose(ours.x, theirs.x, atol=1e-6)
+    prepared = prepare(decay(), 1.0, method=BS32, progress=False)
+    ends = prepared.many(np.array([[1.0], [2.0]]), [1.0], [])
+    assert prepared.in_machine_code and ends.x[:, 0] == pytest.approx(np.exp([-1.0, -2.0]), abs=1e-6)
 
 
 @pytest.mark.parametrize("most", [40, 10**7])

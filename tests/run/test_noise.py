@@ -16,11 +16,10 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.simulate import simulate
 from bondgraph.run.sparsity.coupling_graph import structure_of
 from bondgraph.run.sparsity.reference import MAX_COUPLING, MIN_COUPLING, CouplingStructure, StructureCache, strong_components
-from bondgraph.run.steppers.external.library import available
 from screws import scalars as s
 from tests.run.problems import oscillator, program
 
-METHODS = ["dop853", "rodas5p", *(["adams", "bdf"] if available()[0] else [])]
+METHODS = ["dop853", "rodas5p"]
 LOUD = 1e5
 
 
@@ -98,14 +97,14 @@ STARTS = {
 }
 
 
-@pytest.mark.parametrize("method", [*METHODS, "radau"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", STARTS)
 def test_starts_from_zero(name, method):
     rates, start, exact = STARTS[name]
     runs = [simulate(program(rates, (len(start), 0, 0)), start, [], [], 3.0, method=method) for _ in range(2)]
     assert runs[0].ok, runs[0].failure
     assert runs[0].x[:, 0] == pytest.approx(exact(runs[0].t), abs=1e-6)
-    assert runs[0].statistics.steps < (1_000 if method in ("dop853", "adams") else 5_000)
+    assert runs[0].statistics.steps < (1_000 if method in ("dop853",) else 5_000)
     assert runs[0].statistics.steps == runs[1].statistics.steps and np.array_equal(runs[0].x, runs[1].x)
 
 

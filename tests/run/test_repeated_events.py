@@ -12,6 +12,7 @@ from bondgraph import J1, Automaton, C, Friction, Graph, I, R, Se, Transition, c
 from bondgraph.errors import RunError
 from bondgraph.run.batch.collect import Collected
 from bondgraph.run.batch.prepared import prepare
+from bondgraph.run.measures import events, integral, last, mean, peak, series
 from bondgraph.run.program import RunTransition
 from bondgraph.run.simulate import simulate
 from examples.bouncing_ball import on_constraint, with_restitution
@@ -21,8 +22,6 @@ from tests.run.test_both_loops import ringing
 from tests.run.test_ticks import proportional
 from tests.run.test_ticks import pushed as pushed_by_clock
 from tests.twin_runs import compared
-
-KEPT = ("last", "max", "min", "mean", "course")
 
 
 def rubbing():
@@ -133,7 +132,7 @@ def test_many_are_single_runs(name, threads, alone):
     compiled = compiled_case(name)
     run = compiled.prepare_run(t_end, samples=t_end / 40.0, progress=False)
     assert run.program.in_machine_code
-    keep = {f"{what} {of}": (what, of) for what in KEPT for of in quantities}
+    keep = {f"{kind('')} {of}": kind(of) for kind in (last, mean, series) for of in quantities}
     ends = run.run_many(*run.start_values_many(parameters, initial), keep, threads=threads, check_rank=False)
     assert ends.ok.all() and not alone
     for k in range(3):
@@ -143,11 +142,8 @@ def test_many_are_single_runs(name, threads, alone):
         ensure_alike(ends, k, single)
         for of in quantities:
             course = single[of]
-            np.testing.assert_array_equal(ends[f"course {of}"][k], course)
-            assert ends[f"last {of}"][k] == course[-1]
-            assert ends[f"max {of}"][k] == course.max() and ends[f"min {of}"][k] == course.min()
-            mean = np.trapezoid(course, single.since) / t_end
-            assert ends[f"mean {of}"][k] == pytest.approx(mean, rel=1e-12, abs=1e-14 * np.abs(course).max())
+            np.testing.assert_array_equal(ends[f"series() {of}"][k], course)
+            assert ends[f"last() {of}"][k] == course[-1] and ends[f"mean() {of}"][k] == mean(of)(single)
     assert ends.events.any() == (name not in ("breaks", "a loop"))
 
 
@@ -208,7 +204,7 @@ def test_energy_that_events_take_away_is_no_doubt_and_energy_that_is_wrong_is_on
 def test_a_loop_that_is_lost_at_a_sample_is_found(alone, monkeypatch):
     """The bound from which a step that is left is too large, at nothing: every run is looked at again, and found well."""
     prepared = compiled_case("a loop").prepare_run(1.0, samples=0.1, progress=False)
-    monkeypatch.setattr("bondgraph.run.batch.tables.FLAT", 0.0)
+    monkeypatch.setattr("bondgraph.run.batch.tables.NEWTON_ROUNDING", 0.0)
     monkeypatch.setattr("bondgraph.run.batch.tables.FAR", 0.0)
     assert prepared.run_many(*prepared.start_values_many(), threads=1).ok.all() and alone == [0]
 
@@ -227,10 +223,13 @@ def test_a_log_that_is_full_goes_on(monkeypatch, alone):
     expected = compiled_case("a converter").simulate(4e-3, samples=1e-4, progress=False)
     monkeypatch.setattr("bondgraph.run.events.handler.BYTES", 0)
     run = compiled_case("a converter").prepare_run(4e-3, samples=1e-4, progress=False)
-    ends = run.run_many(*run.start_values_many(), {"u": ("course", "c.effort")}, threads=1)
+    keep = {"u": "c.effort", "charge": integral("c.effort"), "top": peak("c.effort"), "count": events()}
+    ends = run.run_many(*run.start_values_many(), keep, threads=1)
     assert ends.ok.all() and not alone and ends.events[0] == len(expected.events) > 300
     ensure_alike(ends, 0, expected)
     np.testing.assert_array_equal(ends["u"][0], expected["c.effort"])
+    assert ends["charge"][0] == integral("c.effort")(expected) and ends["top"][0] == expected.peak("c.effort")[1]
+    assert ends["count"][0] == len(expected.events)
     assert run().events == expected.events
 
 
@@ -256,12 +255,9 @@ def test_too_many_events_are_told_as_in_single_runs(alone):
     assert alone == [0] and ends.failures[0].kind == "too many events" and ends.ok.tolist() == [False, True]
 
 
-@pytest.mark.parametrize("installed", [True, False])
-def test_a_method_that_is_changed_on_the_way_goes_on_from_there(installed, monkeypatch):
-    """Stiff after an event: what the explicit method has done until then is kept, and counted once. Without SUNDIALS that goes on
-    with other arrays, and the next run has its own again."""
-    if not installed:
-        monkeypatch.setattr("bondgraph.run.steppers.choose.sundials_reason", lambda: "not here")
+def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
+    """Stiff after an event: what the explicit method has done until then is kept, and counted once. The implicit one goes on with
+    other arrays, and the next run has its own again."""
 
     def stiffening():
         return program(

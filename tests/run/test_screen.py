@@ -13,6 +13,7 @@ from bondgraph.run.batch import prepared
 from bondgraph.run.batch.collect import Collected
 from bondgraph.run.batch.validity.bounds import bounds
 from bondgraph.run.batch.validity.sample_check import envelope
+from bondgraph.run.measures import integral
 from bondgraph.run.validation.checked_result import MIN_CHECKED, checked_result, checked_times
 from bondgraph.run.validation.constraint_rank import _suspects
 from tests.models.test_loops import cranks
@@ -91,7 +92,7 @@ def test_many_runs_find_singular_positions_as_single_runs_do(singles, lanes):
     starts = np.tile(x, (15, 1))
     place = compiled.program.layout["parts.q"].start
     starts[:, place : place + 5] = np.stack([angles, angles, np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
-    ends = run.run_many(p, starts, m, {"turned": ("course", "parts.q[0]")}, lanes=lanes, threads=1)
+    ends = run.run_many(p, starts, m, {"turned": "parts.q[0]"}, lanes=lanes, threads=1)
     assert run.program.in_machine_code and set(ends.failures) <= set(singles) and 3 <= len(ends.failures) < len(angles)
     assert len(singles) <= len(ends.failures) + 2, "most runs need no second look"
     for k, start in enumerate(starts):
@@ -108,7 +109,7 @@ def test_a_delta_robot_is_watched_in_machine_code(singles):
     compiled = DeltaRobot(DeltaParameters.fit()).compiled
     run = compiled.prepare_run(0.2, samples=0.05, progress=False)
     masses = compiled.parameters["arm 1.mechanism.M2"].value * np.array([0.9, 1.0, 1.1])
-    keep = {"turned": ("course", "arm 1.mechanism.q[0]"), "swung": ("integral", "arm 1.mechanism.q[0]")}
+    keep = {"turned": "arm 1.mechanism.q[0]", "swung": integral("arm 1.mechanism.q[0]")}
     ends = run.run_many(*run.start_values_many({"arm 1.mechanism.M2": masses}), keep)
     assert ends.ok.all() and not singles
     for k, mass in enumerate(masses):

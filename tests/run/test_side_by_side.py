@@ -19,6 +19,7 @@ from bondgraph.emit.procedure import Procedure
 from bondgraph.errors import RunError
 from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.batch.validity import sample_check
+from bondgraph.run.measures import last
 from bondgraph.run.steppers.method import COMMON as INTEGRATOR
 from bondgraph.run.table import FieldTable
 from screws import scalars as s
@@ -200,7 +201,7 @@ def test_a_delta_robot_in_every_lane_another():
     run = compiled.prepare_run(0.1, samples=0.02, progress=False)
     masses = compiled.parameters["arm 1.mechanism.M2"].value * np.linspace(0.9, 1.1, 10)
     points = run.start_values_many({"arm 1.mechanism.M2": masses})
-    keep = {"turned": ("course", "arm 1.mechanism.q[0]"), "pushed": ("last", "arm 2.mechanism.v")}
+    keep = {"turned": "arm 1.mechanism.q[0]", "pushed": last("arm 2.mechanism.v")}
     for watch in (True, False):
         alone = run.run_many(*points, keep, lanes=1, check_rank=watch)
         assert alone.ok.all() and len(set(alone.x[:, 0])) == 10

@@ -23,12 +23,11 @@ from bondgraph import (
     signals,
     simulate,
 )
-from bondgraph.run.steppers.external.library import available
 from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.sweeps import sweep
 from screws import scalars as s
 
-METHODS = [{}, {"solver": "scipy"}] + ([{"method": "bdf"}] if available()[0] else [])
+METHODS = [{}, {"method": "rodas5p"}]
 
 
 def loop(*parts, name="g"):
@@ -153,7 +152,7 @@ def test_overflow_has_a_suspect(options):
     ("code", "given"),
     [
         ('E322.*"rtoll".*rtol=', {"rtoll": 1e-3}),
-        ('E322.*"methods".*method=', {"methods": "bdf"}),
+        ('E322.*"methods".*method=', {"methods": "rodas5p"}),
         ("E322", {"zzz": 1}),
         ("E321.*parameters.*list", {"parameters": [1]}),
         ("E321.*initial.*str", {"initial": "k.q"}),

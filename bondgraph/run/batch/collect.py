@@ -10,7 +10,7 @@ import numpy as np
 
 from bondgraph.errors import Problem, ProblemError, RunError
 from bondgraph.quantities import real
-from bondgraph.run.batch.results import BatchResult, KeptOfRun, over_time
+from bondgraph.run.batch.results import BatchResult, KeptOfRun
 from bondgraph.run.program import Program
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
@@ -97,7 +97,7 @@ class Collected:
         kept: Sequence[KeptOfRun],
     ):
         self._settings, self._ended, self._blocks, self._kept = settings, ended, blocks, kept
-        self._sampled, samples = float(wanted[0][-1]), len(wanted[0])
+        samples = len(wanted[0])
         runs, m = max(map(len, blocks)), blocks[2]
         quadratures = 0 if program.powers is None else int(program.powers.n_out)
         widths = {"x": program.states, "m": program.modes, "integrals": quadratures}
@@ -105,7 +105,7 @@ class Collected:
         self._rows["m"][:] = m
         self._t = np.full(runs, settings.t_start)
         self._counts = {name: np.zeros(runs, dtype=np.int64) for name in ("steps", "rejected", "rates", "events")}
-        shapes = {own.name: ((samples,) if own.course else ()) + own.slot.shape for own in kept}
+        shapes = {own.name: ((samples,) if own.over_time else ()) + own.shape for own in kept}
         self._found = {name: np.full((runs, *shape), np.nan) for name, shape in shapes.items()}
         self._failures: dict[int, Failure] = {}
         self._doubts: dict[int, tuple[ValidityConcern, ...]] = {}
@@ -122,13 +122,12 @@ class Collected:
             self._counts[name][done] = counts[done]
         at, along = 0, 0
         for own in self._kept:
-            found, size = self._found[own.name], own.slot.size
-            if own.course:
+            found, size = self._found[own.name], own.size
+            if own.over_time:
                 found[done] = batch.series[done, :, along : along + size].reshape(found[done].shape)
                 along += size
             else:
-                values = batch.kept[done, at : at + size].reshape(found[done].shape)
-                found[done] = over_time(values, self._sampled) if own.what == "mean" else values
+                found[done] = batch.kept[done, at : at + size].reshape(found[done].shape)
                 at += size
 
     def single(self, run: int) -> None:
@@ -153,7 +152,7 @@ class Collected:
             self._doubts[run] = result.warnings
         for own in self._kept:
             measured = own.measured(result)
-            if own.course:
+            if own.over_time:
                 self._found[own.name][run, : len(measured)] = measured
             else:
                 self._found[own.name][run] = measured

@@ -49,6 +49,7 @@ def _note() -> Procedure:
     with write.loop(instants.get("logged")) as k:
         row = instants.get("log").at(instants.get("row_width") * k)
         since, clock = row[SCALARS.index("since")], row.at(SCALARS.index("clock"))
+        write.call("measure_event", [write["r"], record.get("present"), row])
         _known_until(write, record, since)
         x = row.at(len(SCALARS))
         m = x.at(n * 2)

@@ -11,18 +11,26 @@ from bondgraph.run.table import fields_of
 # (runs,). rows, modes: of the present run at its samples, the modes `mode_stride` apart; lost: what its events took away before
 # each sample, J, of which the first `lost_rows` are known, and `lost_total` up to now. present: which it is; under_way: whether
 # it has begun.
-# wanted: of each sample whether it is asked for, and not only looked at; so many of them are wanted_count.
-# kinds, sources, places: of each number that is kept, into kept (runs, kept_count); series (runs, wanted_count, series_count).
+# wanted: of each sample whether it is asked for, and not only looked at; the numbers of those are wanted_rows (wanted_count,).
+# rules, sources, places, starts: of each number that is kept, into kept (runs, kept_count), how it is taken, from where, and with
+# what it begins; meant: of each measure of events which transitions are; series (runs, wanted_count, series_count).
+# Along a run so many samples are `measured`, and so many `nodes` of trapezia, the last at node_time with the values `before`;
+# totals: sums and counts; best: largest values (3, kept_count) of samples and of both sides of events, tops: their samples;
+# event_time: when the last event was; jumps: 1 where there is one between a sample and the one before it, the last at `gap`;
+# window: samples around a peak.
 # look: as `rows.FIELDS`, 0 for runs alone whose constraints are not watched.
 # loop_steps: as in `program.NewtonLoop`; of all `unknowns`, one loop after the other, loop_near: what is zero; loop_sizes,
 # loop_further: the largest value and the largest step that is left over the samples, which is too large from `off` on.
 _POINTERS = """table begin advance p x m times dates rows modes ends modes_end times_end status
     step_counts rejected_counts rate_counts event_counts
-    outputs out kinds sources places kept before series_sources series_places series signs energies rates powers lost
-    loop_steps loop_near loop_sizes loop_further loop_out x_solved wanted look"""
+    outputs out rules sources places starts meant kept before totals best tops jumps window
+    series_sources series_places series signs energies rates powers lost
+    loop_steps loop_near loop_sizes loop_further loop_out x_solved wanted wanted_rows look"""
 _WHOLES = """runs p_count p_stride x_stride m_stride mode_stride samples wanted_count kept_count series_count output_count most
-    lost_rows event_count unknowns present under_way"""
-FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("limit", "span", "lost_total", "off"))
+    lost_rows event_count unknowns present under_way measured nodes gap"""
+FIELDS = fields_of(
+    _POINTERS.split(), _WHOLES.split(), ("limit", "span", "lost_total", "off", "event_time", "node_time", "minus_infinity")
+)
 
 
 def tables_of(write: Procedure) -> tuple[Record, Record, Record]:

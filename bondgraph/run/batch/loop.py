@@ -1,4 +1,4 @@
-"""Many runs in machine code: parameters and start values of each in; ends, counts, and what is kept of each, out.
+"""Loop over a batch of runs in machine code: each begins, goes to its end, is judged and measured.
 
 What a run cannot end by itself here, or what is doubtful at its end, is marked, for the loop in Python to do again and to judge.
 """
@@ -8,24 +8,20 @@ from __future__ import annotations
 from bondgraph.emit.cached_build import once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.batch import event_losses
-from bondgraph.run.batch.fields import FIELDS, modes_at, tables_of
+from bondgraph.run.batch import event_losses, native_measures
+from bondgraph.run.batch.fields import modes_at, tables_of
 from bondgraph.run.batch.validity import lost_loops, rank_screen, sample_check
 from bondgraph.run.batch.validity.sample_check import FIELDS as LOOK
 from bondgraph.run.codegen_helpers import is_finite, larger, magnitude
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import HOPELESS, PATIENCE
 
-LAST, LARGEST, SMALLEST, INTEGRAL = range(4)
-ROW, OUTPUT, MODE = range(3)
-"""Kinds of what is kept, and whence it comes."""
-
 
 def procedures(lanes: int) -> list[Procedure]:
     """The beginning and the end of a run, whose rows are looked at in so many lanes."""
     own = lost_loops.procedures() if lanes == 1 else []
-    parts = [*event_losses.procedures(), *sample_check.procedures(lanes), *own, *rank_screen.procedures(lanes)]
-    return [*parts, _examine(lanes), _value(), _keep(), _begun(), _hopeless(), _ended()]
+    parts = [*native_measures.procedures(), *event_losses.procedures(), *sample_check.procedures(lanes), *own]
+    return [*parts, *rank_screen.procedures(lanes), _examine(lanes), _begun(), _hopeless(), _ended()]
 
 
 def written() -> list[Procedure]:
@@ -121,58 +117,6 @@ def _judge() -> Procedure:
     return write
 
 
-def _value() -> Procedure:
-    """The number of this source and place, at a sample in this row, in the modes m."""
-    arguments = {"r": "ptr", "row": "ptr", "m": "ptr", "source": "i64", "place": "i64"}
-    write = Procedure("value", arguments, "double", internal=True)
-    record, source, place = Record(write["r"], FIELDS), write["source"], write["place"]
-    with write.when(source.equals(ROW)):
-        write.give(write["row"][place])
-    with write.when(source.equals(OUTPUT)):
-        write.give(record.get("out")[place])
-    write.give(write["m"][place])
-    return write
-
-
-def _keep() -> Procedure:
-    """What is kept of a run, by the samples that are asked for."""
-    write = Procedure("keep", {"r": "ptr", "run": "i64"}, internal=True)
-    record, integrator, _ = tables_of(write)
-    width, p = integrator.get("width"), integrator.get("p")
-    samples, count, many = (record.get(name) for name in ("samples", "kept_count", "series_count"))
-    kept, before, times = record.get("kept").at(write["run"] * count), record.get("before"), record.get("times")
-    place = write.local(write["run"] * record.get("wanted_count") * many, "i64")
-    last = write.local(0, "i64")
-    with write.loop(samples) as k, write.when(record.get("wanted").load(k, "i64").equals(1)):
-        row, m = record.get("rows").at(k * width), modes_at(record, k)
-        with write.when(record.get("output_count") > 0):
-            write.call(record.get("outputs"), [record.get("dates").at(k), row, p, m, record.get("out")])
-        with write.loop(count) as j:
-            whence = [record.get(name).load(j, "i64") for name in ("sources", "places")]
-            value = write.call("value", [write["r"], row, m, *whence], "double")
-            kind = record.get("kinds").load(j, "i64")
-            first = k.equals(0)
-            with write.when(first):
-                kept[j] = write.select(kind.equals(INTEGRAL), 0.0, value)
-            with write.when(~first):
-                with write.when(kind.equals(LAST)):
-                    kept[j] = value
-                with write.when(kind.equals(LARGEST)):
-                    kept[j] = larger(write, kept[j], value)
-                with write.when(kind.equals(SMALLEST)):
-                    kept[j] = write.intrinsic("minnum", kept[j], value)
-                with write.when(kind.equals(INTEGRAL)):
-                    kept[j] = kept[j] + (times[k] - times[last.get()]) * (before[j] + value) * 0.5
-            before[j] = value
-        with write.loop(many) as j:
-            whence = [record.get(name).load(j, "i64") for name in ("series_sources", "series_places")]
-            record.get("series")[place.get() + j] = write.call("value", [write["r"], row, m, *whence], "double")
-        place.set(place.get() + many)
-        last.set(k)
-    write.give()
-    return write
-
-
 def _begun() -> Procedure:
     """The run of this number begins on the present tables: 1, or 0 where Python has to begin it."""
     write = Procedure("begun", {"r": "ptr", "run": "i64"}, "i64", internal=True)
@@ -182,7 +126,8 @@ def _begun() -> Procedure:
         integrator.get("p")[i] = p[i]
     at = [record.get("table"), *_start_of(record, run), record.get("times"), record.get("rows"), record.get("samples")]
     begun = write.call(record.get("begin"), at, "i64")
-    write.call("forget_events", [write["r"]])
+    for forget in ("forget_events", "forget_measures"):
+        write.call(forget, [write["r"]])
     write.give(begun)
     return write
 

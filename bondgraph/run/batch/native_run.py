@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.run.accuracy.reference.error_weights import Rounding
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
-from bondgraph.run.results.result import Result, Statistics
+from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import Effort, Selection
@@ -66,7 +66,7 @@ class MachineRun:
         """Of one that is done; `start_energies` (storages,), J, are those before anything happened."""
         effort, choice, n = self.effort, spent.choice, program.states
         statistics = Statistics(
-            solver=choice.solver,
+            solver=MACHINE_CODE,
             method=choice.method,
             steps=effort.steps,
             rejected=effort.rejected,

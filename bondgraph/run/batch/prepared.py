@@ -17,7 +17,6 @@ import numpy as np
 from bondgraph.errors import Problem, RoundingWarning, RunEndedWarning, RunError, UnreliableRunWarning, caller_depth, caller_place
 from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
-from bondgraph.run.batch.checked_settings import checked_settings
 from bondgraph.run.batch.collect import Made, blocks_of
 from bondgraph.run.batch.results import BatchResult, RunOutcome
 from bondgraph.run.batch.validity.rank_screen import screens
@@ -25,6 +24,7 @@ from bondgraph.run.batch.workers import Chunks, Crew, Pace
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.hybrid import Hybrid, result_of
+from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
@@ -32,7 +32,7 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import choose
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.run import KeptRuns, kept_runs
-from bondgraph.run.validation.checked_result import checked_result, has_constraints
+from bondgraph.run.validation.checked_result import checked_result, checked_times, has_constraints
 from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run.validation.lost_solution import find_lost_solution
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepOptions, RunSettings
@@ -40,6 +40,37 @@ from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph.run.batch.workspace import Workspace
+
+
+def checked_settings(program: Program, t_end: float, given: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
+    """Settings with numbers of a run that are all zero, and the sample times that are wanted, since the start and as dates.
+
+    Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choices, E306 other settings.
+    """
+    start, end = checks.span_of(given["t_start"], t_end)
+    since, dates = checks.sample_times(given["samples"], start, end)
+    relative, absolute = checks.tolerances(program, given["rtol"], given["atol"])
+    watched, max_steps = checked_times(program, since, end - start), checks.count("max_steps", given["max_steps"])
+    checked = Settings(
+        x=np.zeros(program.states),
+        p=np.zeros(program.parameters),
+        m=np.zeros(program.modes),
+        t_start=start,
+        span=end - start,
+        t_end=end,
+        times=watched,
+        dates=dates if watched is since else start + watched,
+        method=checks.method_of(given["method"]),
+        rtol=relative,
+        atol=absolute,
+        max_step=checks.longest_step(given["max_step"], end - start, max_steps),
+        max_events=checks.count("max_events", given["max_events"]),
+        max_steps=max_steps,
+        linear=checks.one_of("linear", given["linear"], ("auto", "dense", "band", "sparse")),
+        impacts=checks.one_of("impacts", given["impacts"], ("simultaneous", "sequential")),
+    )
+    return checked, (since, dates)
+
 
 # Part of the steps at the rounding of the rates from which a run says so.
 _NOISY = 0.01
@@ -73,7 +104,7 @@ class PreparedProgram:
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
-        return self.choice.solver == "machine code" and made and not (ticks and program.loops)
+        return program.is_machine_code and made and not (ticks and program.loops)
 
     @cached_property
     def _seen_through(self) -> bool:
@@ -214,7 +245,7 @@ class PreparedProgram:
         p: Any,
         x0: Any,
         m0: Any,
-        keep: Mapping[str, tuple[str, str]] | None = None,
+        keep: Mapping[str, str | Measure] | None = None,
         *,
         threads: int | None = None,
         check_rank: bool = True,
@@ -225,8 +256,8 @@ class PreparedProgram:
 
         Parameters
         ----------
-        keep : what is kept of each run besides its end, {"peak": ("max", "rotor.flow")}: "last", "max", "min", "integral" (by
-            trapezoids), "mean" or "course" of a quantity at the samples.
+        keep : what is kept of each run besides its end, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the
+            name of a quantity, whose values at all samples are kept.
         threads : how many work at it; as many as there are processors by default. The numbers do not depend on it.
         check_rank : whether to look along each run for positions in which its constraints lose rank, as single runs do; without,
             such a run is not told from others, and what only that looks at is not computed.

@@ -1,4 +1,4 @@
-"""What is kept of many runs: names and kinds in; where their numbers lie, and those of every run by name, out."""
+"""Results of a batch of runs: what is kept of each, and where each ended."""
 
 from __future__ import annotations
 
@@ -10,87 +10,73 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.errors import Problem, ProblemError, RunError
 from bondgraph.output.short_repr import short_repr
-from bondgraph.run.batch import loop
-from bondgraph.run.program import Program, Slot
+from bondgraph.run.batch.native_measures import EVENT, MODE, OUTPUT, ROW
+from bondgraph.run.measures import Measure, is_meant, measure_of, why_not
+from bondgraph.run.program import Program
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
 from screws.renamed import answer_old_names
 
-KINDS = ("last", "max", "min", "integral", "mean", "course")
-_CODES = {"last": loop.LAST, "max": loop.LARGEST, "min": loop.SMALLEST, "integral": loop.INTEGRAL, "mean": loop.INTEGRAL}
-_SOURCES = {"x": loop.ROW, "out": loop.OUTPUT, "m": loop.MODE}
+_SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 
 @dataclass(frozen=True)
 class KeptOfRun:
-    """Something that is kept: its name there, what of which quantity, and places of its numbers in the source."""
+    """A measure that is kept of every run: its name there, its shape, and places of its numbers in the source; of a measure of
+    events, the transitions that are meant."""
 
     name: str
-    what: str
-    of: str
-    slot: Slot
+    measure: Measure
+    shape: tuple[int, ...]
+    source: int
     places: tuple[int, ...]
 
     @property
-    def course(self) -> bool:
+    def over_time(self) -> bool:
         """Whether it is kept at all samples."""
-        return self.what == "course"
+        return self.measure.kind.over_time
 
     @property
-    def kind(self) -> int:
-        """What machine code does with its values."""
-        return _CODES[self.what]
-
-    def sources(self) -> list[tuple[int, int]]:
-        """Of each number its source and its place in that."""
-        return [(_SOURCES[self.slot.block], place) for place in self.places]
+    def size(self) -> int:
+        """Count of its numbers, at each sample of a series."""
+        return 1 if self.measure.kind.of_event else len(self.places)
 
     def measured(self, result: Result) -> np.ndarray:
-        """The same of a finished run, (*shape) or (samples, *shape)."""
-        values = np.asarray(result[self.of], dtype=float)
-        if self.course:
-            return values
-        if self.what in ("integral", "mean"):
-            steps = np.diff(result.since).reshape(-1, *[1] * (values.ndim - 1))
-            parts = steps * (values[:-1] + values[1:]) * 0.5
-            total = np.add.accumulate(parts)[-1] if len(parts) else np.zeros(values.shape[1:])
-            return np.asarray(over_time(total, float(result.since[-1])) if self.what == "mean" else total)
-        if self.what == "last":
-            return np.asarray(values[-1])
-        return np.asarray((np.fmax if self.what == "max" else np.fmin).reduce(values))
+        """Return the numbers of a single run, (*shape) or (samples, *shape); nan where it ended early."""
+        failed = result.failure is not None and not self.over_time
+        return np.full(self.shape, np.nan) if failed else self.measure(result)
 
 
-def over_time(integral: np.ndarray, length: float) -> np.ndarray:
-    """Means of what was integrated over the samples, so long in all, s; nan where there is but one sample."""
-    return integral / length if length > 0.0 else np.full_like(integral, np.nan)
+def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[KeptOfRun, ...], Kernel | None]:
+    """Return what `keep` asks for, {"top": peak("rotor.flow")}, and the kernel of the outputs among it.
 
-
-def kept_of(program: Program, keep: Mapping[str, tuple[str, str]]) -> tuple[tuple[KeptOfRun, ...], Kernel | None]:
-    """What `keep` asks for, {"peak": ("max", "rotor.flow")}, and the kernel of the outputs among it.
-
-    Raises `RunError` E345 for a kind that there is not, or a parameter; KeyError for an unknown name.
+    Raises `RunError` E345 with all that cannot be kept, or is not named.
     """
-    slots: dict[str, Slot] = {}
-    cures = ('keep={"peak": ("max", "rotor.flow")}',)
     if not isinstance(keep, Mapping):
+        cures = ('keep={"top": peak("rotor.flow")}',)
         raise RunError(Problem("E345", f"what is to be kept must be named, not {keep!r}"[:100], cures=cures))
-    for name, asked in keep.items():
-        what, of = asked if isinstance(asked, tuple) and len(asked) == 2 and isinstance(asked[1], str) else ("", "")
-        slots[name] = program.layout[of] if what in KINDS else Slot("p", 0)
-        if slots[name].block == "p":
-            title = f'"{name}" cannot be kept: {asked!r}'
-            why = "a parameter is what it is given" if what in KINDS else f"kinds: {', '.join(KINDS)}"
-            raise RunError(Problem("E345", title, (why,), cures=cures))
-    asked_for = tuple(dict.fromkeys(slot for slot in slots.values() if slot.block == "out"))
-    kernel, starts = program.outputs, {slot: slot.start for slot in asked_for}
-    if asked_for and program.choose is not None:
-        kernel, places = program.choose(asked_for)
-        starts = dict(zip(asked_for, places, strict=True))
-    found = []
-    for name, slot in slots.items():
-        start = starts.get(slot, slot.start)
-        found.append(KeptOfRun(name, *keep[name], slot, tuple(range(start, start + slot.size))))
-    return tuple(found), kernel if asked_for else None
+    asked = {name: measure_of(measure) for name, measure in keep.items()}
+    if wrong := {name: why for name, measure in asked.items() if (why := why_not(measure, program))}:
+        details = tuple(f'"{name}": {why[0]}' for name, why in wrong.items())
+        cures = tuple(dict.fromkeys(cure for why in wrong.values() for cure in why[1:]))
+        raise RunError(Problem("E345", "what is asked for cannot be kept of many runs", details, cures=cures))
+    chosen = {name: measure for name, measure in asked.items() if isinstance(measure, Measure)}
+    slots = {name: program.layout[measure.of] for name, measure in chosen.items() if not measure.kind.of_event}
+    outputs = tuple(dict.fromkeys(slot for slot in slots.values() if slot.block == "out"))
+    kernel, starts = program.outputs, {slot: slot.start for slot in outputs}
+    if outputs and program.choose is not None:
+        kernel, places = program.choose(outputs)
+        starts = dict(zip(outputs, places, strict=True))
+    kept = []
+    for name, measure in chosen.items():
+        if measure.kind.of_event:
+            edges = tuple(k for k, edge in enumerate(program.transitions) if is_meant(measure.of, edge))
+            kept.append(KeptOfRun(name, measure, (), EVENT, edges))
+        else:
+            slot = slots[name]
+            start = starts.get(slot, slot.start)
+            kept.append(KeptOfRun(name, measure, slot.shape, _SOURCES[slot.block], tuple(range(start, start + slot.size))))
+    return tuple(kept), kernel if outputs else None
 
 
 @answer_old_names
@@ -104,7 +90,7 @@ class BatchResult:
     t, x, m, integrals : where each ended: time (runs,), s; states (runs, n), modes (runs, modes), integrated powers (runs,
         powers), J.
     steps, rejected, rates, events : counts (runs,).
-    kept : what was asked for by name, (runs, *shape), or (runs, samples, *shape) for courses; NaN after the end of a run that
+    kept : what was asked for by name, (runs, *shape), or (runs, samples, *shape) for series; NaN after the end of a run that
         ended early.
     failures, warnings : by the number of the run, why it ended early, and why it cannot be trusted though it reached its end.
     refused : by the number of the run, what is wrong with the numbers that it was given.

@@ -9,8 +9,11 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.run.batch.collect import RunBatch
 from bondgraph.run.batch.fields import FIELDS
+from bondgraph.run.batch.native_measures import EVENT, WINDOW
 from bondgraph.run.batch.results import KeptOfRun
 from bondgraph.run.bound import Bound
+from bondgraph.run.measures import MachineRule
+from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
 from bondgraph.run.validation.concerns import FAR, MOST
@@ -33,25 +36,30 @@ def table_of(
     program, (times, dates), table = bound.program, samples, FieldTable(FIELDS)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
-    numbers = [place for own in kept if not own.course for place in own.sources()]
-    series = [place for own in kept if own.course for place in own.sources()]
+    (rules, sources, places, starts), meant = _numbers_of(program, kept)
+    series = [(own.source, place) for own in kept if own.over_time for place in own.places]
     wholes = {
-        "kinds": [own.kind for own in kept if not own.course for _ in own.places],
-        "sources": [source for source, _ in numbers],
-        "places": [place for _, place in numbers],
+        "rules": rules,
+        "sources": sources,
+        "places": places,
+        "meant": meant,
+        "tops": [0] * len(rules),
+        "jumps": [0] * len(wanted),
         "series_sources": [source for source, _ in series],
         "series_places": [place for _, place in series],
         "loop_steps": [loop.steps for loop in loops],
         "wanted": np.isin(times, wanted),
+        "wanted_rows": np.flatnonzero(np.isin(times, wanted)),
     }
     for name, values in wholes.items():
         table.point(name, np.array(values, dtype=np.int64))
     signs = [1.0 if role == "dissipated" else -1.0 for role in program.power_roles]
     near = [ZERO_RATIO * guess for loop in loops for guess in (loop.near or [0.0] * len(loop.states))]
-    arrays = {"times": times, "dates": dates, "signs": np.array(signs), "loop_near": np.array(near)}
+    arrays = {"times": times, "dates": dates, "signs": np.array(signs), "loop_near": np.array(near), "starts": np.array(starts)}
     for name, array in arrays.items():
         table.point(name, array)
-    lengths = {"lost": len(times), "out": out_count, "before": len(numbers), "energies": storages, "rates": program.states}
+    lengths = {"lost": len(times), "out": out_count, "energies": storages, "rates": program.states}
+    lengths |= {"before": len(rules), "totals": len(rules), "best": 3 * len(rules), "window": 2 * WINDOW}
     lengths |= {"powers": bound.quadratures, "loop_sizes": unknowns, "loop_further": unknowns, "x_solved": program.states}
     table.lay({**lengths, "loop_out": 2 * max((len(loop.states) for loop in loops), default=0)})
     table.point("outputs", 0 if outputs is None else outputs.address or 0)
@@ -62,15 +70,34 @@ def table_of(
         "most": settings.max_steps,
         "unknowns": unknowns,
     }
-    counts |= {"kept_count": len(numbers), "series_count": len(series), "output_count": out_count, "mode_stride": program.modes}
+    counts |= {"kept_count": len(rules), "series_count": len(series), "output_count": out_count, "mode_stride": program.modes}
     limits = {
         "span": settings.span,
         "limit": _NEAR * min(FAR * settings.rtol, MOST),
+        "minus_infinity": -np.inf,
         "off": max(FAR * settings.rtol, NEWTON_ROUNDING),
     }
     for field, value in {**counts, **limits}.items():
         table[field] = value
     return table
+
+
+def _numbers_of(
+    program: Program, kept: Sequence[KeptOfRun]
+) -> tuple[tuple[list[int], list[int], list[int], list[float]], list[int]]:
+    """Rules, sources, places and first values of the numbers that are kept, one after the other; which transitions are meant."""
+    rules, sources, places, starts, meant = list[int](), list[int](), list[int](), list[float](), list[int]()
+    for own in kept:
+        rule = own.measure.kind.machine
+        if own.over_time or rule is None:
+            continue
+        rules += [int(rule)] * own.size
+        sources += [own.source] * own.size
+        starts += [np.nan if rule == MachineRule.FIRST_TIME else 0.0] * own.size
+        places += [len(meant)] if own.source == EVENT else own.places
+        if own.source == EVENT:
+            meant += [int(k in own.places) for k in range(len(program.transitions))]
+    return (rules, sources, places, starts), meant
 
 
 def put_runs(table: FieldTable, blocks: tuple[np.ndarray, np.ndarray, np.ndarray], runs: slice, batch: RunBatch) -> None:

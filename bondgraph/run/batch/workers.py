@@ -19,10 +19,13 @@ import numpy as np
 
 from bondgraph.emit.kernel import LANES, MANY
 from bondgraph.errors import Problem, RunError
+from bondgraph.methods import START
 from bondgraph.output.progress import Progress
+from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.batch.collect import Collected, Made, RunBatch
 from bondgraph.run.batch.results import BatchResult, kept_of
 from bondgraph.run.batch.validity.rank_screen import screens
+from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import Settings
@@ -39,8 +42,6 @@ HEARD = 0.3
 """How long a call may take, s: nothing else is heard during it."""
 CALL, THREAD = 1e-3, 5e-3
 """How long a call should take at least, s, and the work of a thread: many times what Python does around them."""
-_SHARES = 4
-"""Calls of each thread, for what is left: none waits for long at the end."""
 
 
 class Pace:
@@ -55,7 +56,8 @@ class Claims:
     `called_off`."""
 
     def __init__(self, runs: int, least: int, pace: Pace, called_off: threading.Event):
-        self.begun, self._runs, self._least, self._pace, self._called_off = 0, runs, least, pace, called_off
+        self.begun, self._runs, self._pace, self._called_off = 0, runs, pace, called_off
+        self._target = ChunkTarget(HEARD, CALL, least)
         self._threads, self._lock = 1, threading.Lock()
 
     def shared_by(self, threads: int) -> int:
@@ -88,15 +90,9 @@ class Claims:
             first = self.begun
             if first >= self._runs or self._called_off.is_set():
                 return None
-            self.begun = min(first + (count or self._fitting()), self._runs)
+            count = count or chunk_size(self._target, self._pace.each, self._runs - first, self._threads)
+            self.begun = min(first + count, self._runs)
             return slice(first, self.begun)
-
-    def _fitting(self) -> int:
-        each, left = self._pace.each, self._runs - self.begun
-        if not each:
-            return self._least
-        share = left if self._threads == 1 else max(left // (_SHARES * self._threads), int(CALL / each))
-        return max(self._least, min(share, int(HEARD / each)))
 
 
 FOR_EACH = 4
@@ -155,7 +151,7 @@ class Chunks:
     def ends(
         self,
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
-        keep: Mapping[str, tuple[str, str]],
+        keep: Mapping[str, str | Measure],
         machine: bool,
         crew: Crew,
         watch: bool,
@@ -168,14 +164,15 @@ class Chunks:
         kept, outputs = kept_of(self.program, keep)
         watched = watch and has_constraints(self.program)
         collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
-        machine = machine and (outputs is None or outputs.address is not None)
+        machine = machine and (outputs is None or outputs.is_machine_code)
+        machine = machine and all(own.measure.kind.machine is not None for own in kept)
         machine = machine and (not watched or screens(self.program))
         beside = self._in_lanes(crew.lanes, runs) if machine else None
         left: Sequence[int] = range(runs)
         called_off = Event()
         with Progress(self.program.name, runs, progress) as bar, crew.at_work(called_off) as each:
             if machine:
-                counts = [sum(own.slot.size for own in kept if own.course is course) for course in (False, True)]
+                counts = [sum(own.size for own in kept if own.over_time is over_time) for over_time in (False, True)]
                 batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
                 claims = Claims(runs, 1 if beside is None else FOR_EACH * beside.lanes, crew.pace, called_off)
 
@@ -207,7 +204,7 @@ class Chunks:
             told = ", ".join(map(str, (1, *LANES)))
             raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {told}",)))
         program = self.program
-        alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.method != "dop853"
+        alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.entry is not START
         if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):
             return None
         from bondgraph.emit.machine import vector_width

@@ -20,7 +20,6 @@ from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.batch import loop
-from bondgraph.run.batch.clock_tables import Schedules
 from bondgraph.run.batch.collect import RunBatch
 from bondgraph.run.batch.native_run import MachineRun, Spent
 from bondgraph.run.batch.results import KeptOfRun
@@ -30,6 +29,7 @@ from bondgraph.run.batch.tables import put_runs, table_of
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.validity.sample_check import row_table
 from bondgraph.run.bound import Bound
+from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import Courses
 from bondgraph.run.events.handler import Settler
 from bondgraph.run.events.reference.accumulation import Watch
@@ -43,6 +43,41 @@ from bondgraph.run.status import STATUSES, Status
 from bondgraph.run.steppers.choose import in_machine_code, tolerances
 from bondgraph.run.steppers.segment import Selection, endless
 from bondgraph.run.table import FieldTable
+
+
+class Schedules:
+    """The clocks of the runs of one workspace; `share` lets its integrator have them."""
+
+    def __init__(self, bound: Bound, settings: Settings, share: Callable[[ClockSchedule], None]):
+        self._bound, self._settings, self._share = bound, settings, share
+        clocks, breaks = bound.program.clocks, bound.program.breaks
+        given = {place for clock in clocks for place in (clock.period, clock.offset) if isinstance(place, int)}
+        self._places, self._front = sorted(given), 0 if breaks is None else breaks.sizes[0]
+        self.fixed = not self._places and breaks is None
+        """Whether they are the same in all runs."""
+        self._key: bytes | None = None
+        self.ticks: ClockSchedule
+
+    def keys(self, p: np.ndarray) -> list[bytes]:
+        """What the clocks of runs with parameters p (runs, parameters) follow from, for each."""
+        if self.fixed:
+            return [b""] * len(p)
+        found, breaks = p[:, self._places], self._bound.program.breaks
+        if breaks is not None:
+            with np.errstate(all="ignore"):
+                found = np.hstack([found, breaks.many(p[:, : self._front])])
+        return [row.tobytes() for row in found]
+
+    def follow(self, key: bytes) -> None:
+        """Have the clocks of this key, that of the parameters which are bound now. Raises `RunError` E330 for a clock that cannot
+        run."""
+        if key == self._key:
+            return
+        start, span, self._key = self._settings.t_start, self._settings.span, None
+        self.ticks = ClockSchedule(self._bound, start, start + span, self._settings.max_steps)
+        self._share(self.ticks)
+        self._key = key
+
 
 STEPS, LARGE = 4_000, 100
 """After so many attempts at a step it is looked whether a run takes too many, and a bar shows how far it is; after fewer where a
@@ -80,7 +115,7 @@ class Workspace:
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
         self._place = self.table.address
-        self._choice, self._local = choice, tolerances(settings, choice.method).relative
+        self._choice, self._local = choice, tolerances(settings, choice.entry).relative
         self._beside: list[Workspace] = []
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
         self._last_many, self._last_lanes = Last[FieldTable](), Last[FieldTable]()

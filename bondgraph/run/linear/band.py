@@ -13,6 +13,11 @@ from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
 _SIZES = {"n": "i64", "lower": "i64", "upper": "i64"}
 
 
+_TRIDIAGONAL = {"a": "ptr", "pivots": "ptr"}
+_COLUMN = 4
+"""Numbers of a column of three diagonals, with the room for pivoting: two above the diagonal, itself, one below."""
+
+
 def _minimum(write: Procedure, one: Temporary, other: Operand) -> Temporary:
     return write.select(one < other, one, other, "i64")
 
@@ -64,5 +69,85 @@ def solve() -> Procedure:
         value = b[k] * column[0]
         b[k] = value
         subtract(write, b.at(k - reach), column.at(0 - reach), value, reach)
+    write.give()
+    return write
+
+
+def factor_three() -> Procedure:
+    """As `factor`, of three diagonals, with its bits: the row below, which is all that pivoting looks at, stays in registers."""
+    write = Procedure("tridiagonal_factor", {**_TRIDIAGONAL, "worth": "ptr", "n": "i64"}, "i64")
+    a, pivots, worth, n = (write[name] for name in ("a", "pivots", "worth", "n"))
+    with write.loop(n) as k:
+        column, other, beyond = (a.at((k + ahead) * _COLUMN) for ahead in range(3))
+        is_inside, is_far = k + 1 < n, k + 2 < n
+        here, size = column[2], worth[k]
+        pivot, below, place = write.local(here), write.local(0.0), write.local(k, "i64")
+        with write.when(is_inside):
+            lower, other_size = column[3], worth[k + 1]
+            here_weight = write.intrinsic("fabs", here) * size
+            lower_weight = write.intrinsic("fabs", lower) * other_size
+            # an entry that is no number is never larger than another, but larger than none
+            swaps = (lower_weight > here_weight) | (~(here_weight > -1.0) & (lower_weight > -1.0))
+            below.set(lower)
+            with write.when(swaps):
+                pivot.set(lower)
+                below.set(here)
+                place.set(k + 1)
+                worth[k] = other_size
+                worth[k + 1] = size
+                swap(write, other.at(1), 0, 1)
+                with write.when(is_far):
+                    swap(write, beyond, 0, 1)
+        pivots.store(k, place.get(), "i64")
+        with write.when(~(write.intrinsic("fabs", pivot.get()) > 0.0)):
+            write.give(1)
+        inverse = 1.0 / pivot.get()
+        column[2] = inverse
+        with write.when(is_inside):
+            multiple = below.get() * inverse
+            column[3] = multiple
+            factor = other[1]
+            with write.when(~factor.equals(0.0)):
+                other[2] = other[2] - factor * multiple
+            with write.when(is_far):
+                fill = beyond[0]
+                with write.when(~fill.equals(0.0)):
+                    beyond[1] = beyond[1] - fill * multiple
+    write.give(0)
+    return write
+
+
+def solve_three() -> Procedure:
+    """As `solve`, of three diagonals, with its bits: what the next row needs stays in registers."""
+    write = Procedure("tridiagonal_solve", {**_TRIDIAGONAL, "b": "ptr noalias", "n": "i64"})
+    a, pivots, b, n = (write[name] for name in ("a", "pivots", "b", "n"))
+    with write.when(n < 1):
+        write.give()
+    left = write.local(b[0])
+    with write.loop(n - 1) as k:
+        own, following = left.get(), b[k + 1]
+        stays = pivots.load(k, "i64").equals(k)
+        value = write.select(stays, own, following)
+        b[k] = value
+        left.set(write.select(stays, following, own) - value * a[k * _COLUMN + 3])
+    last = n - 1
+    value = left.get() * a[last * _COLUMN + 2]
+    b[last] = value
+    with write.when(n < 2):
+        write.give()
+    # what is left of the rows one and two above
+    near = write.local(b[last - 1] - value * a[last * _COLUMN + 1])
+    far = write.local(0.0)
+    with write.when(n > 2):
+        far.set(b[last - 2] - value * a[last * _COLUMN])
+    with write.loop(n - 2) as back:
+        k = n - 2 - back
+        column = a.at(k * _COLUMN)
+        value = near.get() * column[2]
+        b[k] = value
+        near.set(far.get() - value * column[1])
+        with write.when(k > 1):
+            far.set(b[k - 2] - value * column[0])
+    b[0] = near.get() * a[2]
     write.give()
     return write

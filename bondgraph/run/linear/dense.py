@@ -1,59 +1,184 @@
-"""Factorise full matrices in place (LU with partial pivoting), and solve with the factors.
+"""Full matrices: columns one after the other in; factors in their place, and solutions, out.
 
 Gaussian elimination with partial pivoting; G. H. Golub, C. F. Van Loan, Matrix Computations, 2013, 3.4.
 """
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure
+from collections.abc import Sequence
+
+from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
+
+BLOCK, TILE = 4, 2
+"""Columns whose multiples are subtracted together, and columns from which they are: numbers that are read serve several times."""
+
+_MATRIX = {"a": "ptr", "pivots": "ptr", "worth": "ptr", "n": "i64"}
 
 
 def factor() -> Procedure:
-    """Overwrite a (n, n) with L and U, which hold the reciprocal of each pivot, and pivots (n,) with the rows that were swapped.
+    """L and U of a (n, n) into its place, with one over each pivot; the rows that changed places into pivots (n,). 1 where it is
+    singular, else 0. Rows of L change places in the block of their column only.
 
-    worth (n,): the factor of each row in the choice of pivots, one over the size of its unknown, so that the choice knows no
-    units. Gives 1 where the matrix is singular, else 0.
+    worth (n,): what each row is multiplied with for the choice of pivots, one over the size of its unknown: so the choice knows
+    no units. Blocks of columns change the order of no entry's differences, so that the bits are those of single columns.
     """
-    write = Procedure("dense_factor", {"a": "ptr", "pivots": "ptr", "worth": "ptr", "n": "i64"}, "i64")
-    a, pivots, worth, n = (write[name] for name in ("a", "pivots", "worth", "n"))
-    with write.loop(n) as k:
-        column, remaining = a.at(k * n + k), n - k
-        pivot_offset = pivot_of(write, column, worth.at(k), remaining).get()
-        pivots.store(k, k + pivot_offset, "i64")
-        pivot = column[pivot_offset]
-        with write.when(~(write.intrinsic("fabs", pivot) > 0.0)):
+    write = Procedure("dense_factor", _MATRIX, "i64")
+    n, given = write["n"], [write[name] for name in _MATRIX]
+    begun = write.local(0, "i64")
+    with write.repeat() as (_, done):
+        first = begun.get()
+        behind = first + BLOCK
+        with write.when(behind > n):
+            write.jump(done)
+        with (
+            write.loop(behind, first) as k,
+            write.when(write.call("dense_eliminate", [*given, k, first, behind], "i64").equals(1)),
+        ):
             write.give(1)
-        with write.when(pivot_offset > 0):
-            swap(write, worth, k, k + pivot_offset)
-            with write.loop(n) as j:
-                swap(write, a.at(j * n), k, k + pivot_offset)
-        inverse = 1.0 / pivot
-        column[0] = inverse
-        with write.loop(remaining, 1) as i:
-            column[i] = column[i] * inverse
-        with write.loop(n, k + 1) as j:
-            other = a.at(j * n + k)
-            factor = other[0]
-            with write.when(~factor.equals(0.0)):
-                subtract(write, other.at(1), column.at(1), factor, remaining - 1)
+        reached = write.local(behind, "i64")
+        for tile in (TILE, 1):
+            with write.repeat() as (_, over):
+                j = reached.get()
+                with write.when(j + tile > n):
+                    write.jump(over)
+                _apply(write, first, [j + other for other in range(tile)])
+                reached.set(j + tile)
+        begun.set(behind)
+    rest = begun.get()
+    with write.loop(n, rest) as k, write.when(write.call("dense_eliminate", [*given, k, rest, n], "i64").equals(1)):
+        write.give(1)
     write.give(0)
     return write
 
 
+def eliminate() -> Procedure:
+    """Choose the pivot of column k, exchange rows in the columns from `begun` to `last`, and subtract its multiples from those
+    behind it. Return 1 where there is no pivot."""
+    places = dict.fromkeys(("k", "begun", "last"), "i64")
+    write = Procedure("dense_eliminate", {**_MATRIX, **places}, "i64", internal=True)
+    a, pivots, worth, n, k, begun, last = (write[name] for name in (*_MATRIX, *places))
+    column, left = a.at(k * n + k), n - k
+    place = pivot_of(write, column, worth.at(k), left).get()
+    pivots.store(k, k + place, "i64")
+    pivot = column[place]
+    with write.when(~(write.intrinsic("fabs", pivot) > 0.0)):
+        write.give(1)
+    with write.when(place > 0):
+        swap(write, worth, k, k + place)
+        with write.loop(last, begun) as j:
+            swap(write, a.at(j * n), k, k + place)
+    inverse = 1.0 / pivot
+    column[0] = inverse
+    with write.loop(left, 1) as i:
+        column[i] = column[i] * inverse
+    with write.loop(last, k + 1) as j:
+        other = a.at(j * n + k)
+        factor = other[0]
+        with write.when(~factor.equals(0.0)):
+            subtract(write, other.at(1), column.at(1), factor, left - 1)
+    write.give(0)
+    return write
+
+
+def _apply(write: Procedure, first: Temporary, columns: Sequence[Temporary]) -> None:
+    """Exchange rows of columns as those of the block that begins at `first`, and subtract multiples of its columns."""
+    a, pivots, n = (write[name] for name in ("a", "pivots", "n"))
+    block, others = a.at(first * n + first), [a.at(j * n + first) for j in columns]
+    factors = [factor for other in others for factor in _eliminated(write, block, other, pivots, first)]
+    zero = factors[0].equals(0.0)
+    for factor in factors[1:]:
+        zero = zero & factor.equals(0.0)
+    with write.when(~zero):
+        outs = [other.at(BLOCK) for other in others]
+        write.call(f"dense_subtract{len(outs)}", [*outs, block.at(BLOCK), n, *factors, n - first - BLOCK])
+
+
+def _eliminated(write: Procedure, block: Temporary, column: Temporary, pivots: Temporary, first: Temporary) -> list[Temporary]:
+    """Exchange rows of a column as those of a block; the entries beside the block, from which its lower part is eliminated."""
+    n, values = write["n"], list[Temporary]()
+    for row in range(BLOCK):
+        swap(write, column, row, pivots.load(first + row, "i64") - first)
+    for row in range(BLOCK):
+        value = column[row]
+        for earlier, known in enumerate(values):
+            value = value - known * block[n * earlier + row]
+        column[row] = value
+        values.append(value)
+    return values
+
+
+def subtract_block(columns: int) -> Procedure:
+    """Subtract multiples of the columns of a block, which lie n apart, from so many columns, one after the other."""
+    outs = [f"out{column}" for column in range(columns)]
+    factors = [[f"factor{column}_{row}" for row in range(BLOCK)] for column in range(columns)]
+    arguments = {**dict.fromkeys(outs, "ptr noalias"), "block": "ptr", "n": "i64"}
+    arguments |= {name: "double" for names in factors for name in names}
+    write = Procedure(f"dense_subtract{columns}", {**arguments, "count": "i64"}, internal=True)
+    starts = [write["block"].at(write["n"] * row) for row in range(BLOCK)]
+    with write.loop(write["count"]) as i:
+        values = [write[out][i] for out in outs]
+        for row, start in enumerate(starts):
+            entry = start[i]
+            values = [value - write[names[row]] * entry for value, names in zip(values, factors, strict=True)]
+        for out, value in zip(outs, values, strict=True):
+            write[out][i] = value
+    write.give()
+    return write
+
+
 def solve() -> Procedure:
-    """Overwrite b (n,) with the solution, by the factors of `factor`."""
+    """b (n,) becomes the solution, by the factors of `factor`."""
     write = Procedure("dense_solve", {"a": "ptr", "pivots": "ptr", "b": "ptr", "n": "i64"})
     a, pivots, b, n = (write[name] for name in ("a", "pivots", "b", "n"))
-    with write.loop(n) as k:
+    begun = write.local(0, "i64")
+    with write.repeat() as (_, done):
+        first = begun.get()
+        with write.when(first + BLOCK > n):
+            write.jump(done)
+        _forward(write, first)
+        begun.set(first + BLOCK)
+    rest = begun.get()
+    with write.loop(n, rest) as k:
         swap_in(write, b, k, pivots.load(k, "i64"))
-    with write.loop(n) as k:
+    with write.loop(n, rest) as k:
         subtract(write, b.at(k + 1), a.at(k * n + k + 1), b[k], n - k - 1)
-    with write.loop(n) as back:
-        k = n - 1 - back
+    left = write.local(n, "i64")
+    with write.repeat() as (_, done):
+        last = left.get()
+        with write.when(last < BLOCK):
+            write.jump(done)
+        _backward(write, last)
+        left.set(last - BLOCK)
+    with write.loop(left.get()) as back:
+        k = left.get() - 1 - back
         column = a.at(k * n)
         value = b[k] * column[k]
         b[k] = value
         subtract(write, b, column, value, k)
     write.give()
     return write
+
+
+def _forward(write: Procedure, first: Temporary) -> None:
+    """Exchange rows of the right side as those of the block that begins at `first`, and subtract multiples of its columns."""
+    a, pivots, b, n = (write[name] for name in ("a", "pivots", "b", "n"))
+    block, right = a.at(first * n + first), b.at(first)
+    values = _eliminated(write, block, right, pivots, first)
+    write.call("dense_subtract1", [right.at(BLOCK), block.at(BLOCK), n, *values, n - first - BLOCK])
+
+
+def _backward(write: Procedure, last: Temporary) -> None:
+    """The unknowns of the block that ends before `last`, from the last one on; multiples of its columns leave the rows above."""
+    a, b, n = (write[name] for name in ("a", "b", "n"))
+    above = last - BLOCK
+    block, right = a.at(above * n + above), b.at(above)
+    values: list[Temporary] = []
+    for row in reversed(range(BLOCK)):
+        value = right[row]
+        for back, known in enumerate(values):
+            value = value - known * block[n * (BLOCK - 1 - back) + row]
+        value = value * block[n * row + row]
+        right[row] = value
+        values.append(value)
+    write.call("dense_subtract1", [b, a.at((last - 1) * n), 0 - n, *values, above])

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from bondgraph.emit.procedure import Procedure, Record
+from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.linear import band, dense, sparse
 from bondgraph.run.linear.layout import BAND, DENSE, SPARSE, MatrixLayout
 from bondgraph.run.table import FieldTable, fields_of
 
 # As in `layout.MatrixLayout` and `ordering.Fill`; matrix: its numbers; right: a right side, then the solution; worth: as in
-# `dense.factor`; count: of entries with a place.
+# `dense.factor`; count: of entries with a place; full: whether they are all there are, one after the other.
 _PATTERN = "starts rows below_at below above_at above"
 _FACTORS = "inverse lower_factor upper_factor"
 _POINTERS = f"matrix order entry_indices diagonal right worth pivots {_PATTERN} {_FACTORS} work"
-FIELDS = fields_of(_POINTERS.split(), ["kind", "n", "count", "room", "lower", "upper"])
+FIELDS = fields_of(_POINTERS.split(), ["kind", "n", "count", "room", "lower", "upper", "full"])
 
 
 def table_of(layout: MatrixLayout) -> FieldTable:
@@ -34,6 +34,7 @@ def table_of(layout: MatrixLayout) -> FieldTable:
         table.point(name, np.zeros(length))
     table.point("pivots", np.zeros(n, dtype=np.int64))
     counts = {"kind": layout.kind, "n": n, "count": len(layout.entry_indices), "room": layout.room}
+    counts["full"] = int(np.array_equal(layout.entry_indices, np.arange(layout.room)))
     for name, number in {**counts, "lower": layout.lower, "upper": layout.upper}.items():
         table[name] = number
     return table
@@ -42,15 +43,23 @@ def table_of(layout: MatrixLayout) -> FieldTable:
 def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
     kinds = [part for module in (dense, band, sparse) for part in (module.factor(), module.solve())]
-    return [*kinds, _filled(), _factor(), _solve()]
+    blocks = [dense.subtract_block(columns) for columns in range(1, dense.TILE + 1)]
+    return [*blocks, dense.eliminate(), band.factor_three(), band.solve_three(), *kinds, _filled(), _factor(), _solve()]
 
 
 def _filled() -> Procedure:
     """The matrix, from what its entries with a place are in J."""
     write = Procedure("fill_system", {"s": "ptr", "j": "ptr", "h": "double"}, internal=True)
     record = Record(write["s"], FIELDS)
-    matrix = record.get("matrix")
-    with write.loop(record.get("room")) as i:
+    matrix, room = record.get("matrix"), record.get("room")
+    with write.when(record.get("full").equals(1)):
+        with write.loop(room) as i:
+            matrix[i] = 0.0 - write["h"] * write["j"][i]
+        with write.loop(record.get("n")) as i:
+            place = record.get("diagonal").load(i, "i64")
+            matrix[place] = 1.0 - write["h"] * write["j"][place]
+        write.give()
+    with write.loop(room) as i:
         matrix[i] = 0.0
     with write.loop(record.get("n")) as i:
         matrix[record.get("diagonal").load(i, "i64")] = 1.0
@@ -61,6 +70,10 @@ def _filled() -> Procedure:
     return write
 
 
+def _is_tridiagonal(record: Record) -> Temporary:
+    return record.get("kind").equals(BAND) & record.get("lower").equals(1) & record.get("upper").equals(1)
+
+
 def _factor() -> Procedure:
     """Factors of the matrix; 1 where it has none, or none that could be trusted."""
     write = Procedure("factor_system", {"s": "ptr"}, "i64", internal=True)
@@ -68,6 +81,8 @@ def _factor() -> Procedure:
     arguments = [record.get(name) for name in ("matrix", "pivots", "worth", "n")]
     with write.when(record.get("kind").equals(DENSE)):
         write.give(write.call("dense_factor", arguments, "i64"))
+    with write.when(_is_tridiagonal(record)):
+        write.give(write.call("tridiagonal_factor", arguments, "i64"))
     with write.when(record.get("kind").equals(BAND)):
         write.give(write.call("band_factor", [*arguments, record.get("lower"), record.get("upper")], "i64"))
     names = ["matrix", *_PATTERN.split(), *_FACTORS.split(), "worth", "work", "n"]
@@ -82,6 +97,9 @@ def _solve() -> Procedure:
     arguments = [record.get(name) for name in ("matrix", "pivots", "right", "n")]
     with write.when(record.get("kind").equals(DENSE)):
         write.call("dense_solve", arguments)
+    with write.when(_is_tridiagonal(record)):
+        write.call("tridiagonal_solve", arguments)
+        write.give()
     with write.when(record.get("kind").equals(BAND)):
         write.call("band_solve", [*arguments, record.get("lower"), record.get("upper")])
     with write.when(record.get("kind").equals(SPARSE)):

@@ -178,11 +178,16 @@ class Program:
         return kernel, StructureCache(*(nothing if pattern is None else pattern))
 
     @cached_property
-    def is_machine_code(self) -> bool:
-        """True if all that runs inside an integrator is machine code."""
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Kernels that run inside an integrator, but for derivatives."""
         kernels = [self.rates, self.guards, self.powers, self.energies, self.rates_and_powers]
         kernels += [clock.kernel for clock in self.clocks]
-        if not all(kernel is None or kernel.is_machine_code for kernel in kernels):
+        return tuple(kernel for kernel in kernels if kernel is not None)
+
+    @cached_property
+    def is_machine_code(self) -> bool:
+        """Whether all that runs inside an integrator is machine code."""
+        if not all(kernel.is_machine_code for kernel in self.kernels):
             return False
         couple = self.jacobian_couplings[0]
         return couple is None or couple.steps is not None or couple.is_machine_code

@@ -15,8 +15,7 @@ CURES: dict[str, tuple[str, ...]] = {
         "look at the suspect's law near this state: a division by zero, a root or a logarithm of a negative number",
         "a start away from singular positions",
     ),
-    "step too small": ("a looser rtol", 'method="bdf" if the model is stiff', "a look for discontinuities"),
-    "run too long": ("a shorter run, of up to a million times the time in which the suspect changes",),
+    "step too small": ("a looser rtol", 'method="rodas5p" if the model is stiff', "a look for discontinuities"),
     "chattering": ("hysteresis between the guards of this switch", "a mode that holds on the switching surface"),
     "Zeno": (
         "a resting state for this switch, named by `accumulates` of its transition",
@@ -27,7 +26,6 @@ CURES: dict[str, tuple[str, ...]] = {
         "a look at the suspect for a law that jumps: a switch with a state for each side suits it",
         "a looser rtol, or a larger max_steps",
     ),
-    "solver": ("another method", "a looser rtol"),
     "algebraic loop": (
         "the inverse of a relation in the loop as well: an R may have both, effort= and flow=",
         "another start value of the loop's unknowns",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     import xarray
 
 
+MACHINE_CODE = "machine code"
+"""`Statistics.solver` of a run in continuous time: its integrator, compiled."""
+
+
 @answer_old_names
 @dataclass(frozen=True)
 class Statistics:
@@ -36,7 +40,7 @@ class Statistics:
 
     Parameters
     ----------
-    solver, method : "machine code", "dop853"; after a change of method "dop853, bdf".
+    solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
     steps, rejected, rates, jacobians, guards : counts (of steps, rejected steps, evaluations).
     events : count of transitions; events_in_python : instants of events that Python settled, and not machine code.
     ticks : count of clock ticks; quadratic_programs : solved, in steps with rigid contacts.
@@ -193,15 +197,7 @@ class Result:
         """Time and value of the largest value of a scalar quantity: among its samples and its values just before and just
         after events. A sample is refined by the parabola through its neighbours where the next ones lie on it too, so that
         the peak of a signal that is clipped, or that jumps, is a value that it has."""
-        values = np.asarray(self[name], dtype=float)
-        if values.ndim != 1:
-            raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
-        time, value = refined_peak(self.t, values, self.events.times)
-        for side in self.at_events(name) if self.events else ():
-            top = int(np.argmax(side))
-            if (side[top], -self.events.times[top]) > (value, -time):
-                time, value = float(self.events.times[top]), float(side[top])
-        return time, value
+        return extreme(self, name)
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -272,25 +268,60 @@ class Result:
         return pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))
 
 
-_MAX_PARABOLA_ERROR = 0.25
+MAX_PARABOLA_ERROR = 0.25
 """Distance from the parabola, in its second differences, from which it is not trusted: a sine with ten samples a turn has 0.2."""
 
 
-def refined_peak(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
-    """Time and value of the largest sample, or of the top of the parabola through it and its neighbours."""
+class Sampled(Protocol):
+    """Samples of a run, and values on both sides of its events: a `Result`."""
+
+    @property
+    def t(self) -> np.ndarray:
+        """Sample times (k,), s."""
+
+    @property
+    def events(self) -> Events:
+        """Transitions in order."""
+
+    def __getitem__(self, name: str) -> np.ndarray: ...
+
+    def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Values just before and just after every event."""
+
+
+def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float]:
+    """Return time and value of the largest value of a scalar, or of the smallest if the sign is -1; see `Result.peak`."""
+    values = sign * np.asarray(result[name], dtype=float)
+    if values.ndim != 1:
+        raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
+    times = result.events.times
+    time, value = _refined_peak(result.t, values, times)
+    for side in result.at_events(name) if len(times) else ():
+        top = int(np.argmax(sign * side))
+        if (sign * side[top], -times[top]) > (value, -time):
+            time, value = float(times[top]), float(sign * side[top])
+    return time, sign * value
+
+
+def _refined_peak(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
+    """Time and value of the largest sample, or of the top of the parabola through it and its neighbours. Machine code has the
+    same operations in the same order (`batch.native_measures`)."""
     top = int(np.argmax(values))
     sample = float(t[top]), float(values[top])
     first, last = max(top - 2, 0), min(top + 2, len(t) - 1)
     if not 0 < top < len(t) - 1 or last - first < 3 or np.any((t[first] < events) & (events <= t[last])):
         return sample
     at, v = t[first : last + 1] - t[top], values[first : last + 1] - values[top]
-    inner = slice(top - 1 - first, top + 2 - first)
-    bend, slope, _ = np.polyfit(at[inner], v[inner], 2)
-    width = float(np.max(np.abs(at[inner])))
-    if not bend < 0.0 or np.max(np.abs(bend * at**2 + slope * at - v)) > -_MAX_PARABOLA_ERROR * 2.0 * bend * width**2:
+    k = top - first
+    left, right = float(v[k - 1] / at[k - 1]), float(v[k + 1] / at[k + 1])
+    bend = (right - left) / float(at[k + 1] - at[k - 1])
+    slope = left - bend * float(at[k - 1])
+    width = float(max(-at[k - 1], at[k + 1]))
+    limit = -MAX_PARABOLA_ERROR * 2.0 * bend * (width * width)
+    if not bend < 0.0 or not np.all(np.abs(bend * (at * at) + slope * at - v) <= limit):
         return sample
-    shift = float(-slope / (2.0 * bend))
-    return sample[0] + shift, float(sample[1] + slope * shift + bend * shift**2)
+    shift = -slope / (2.0 * bend)
+    return sample[0] + shift, sample[1] + slope * shift + bend * (shift * shift)
 
 
 def _cut(block: np.ndarray, slot: Slot) -> np.ndarray:

@@ -8,6 +8,7 @@ from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.steppers import dop853
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.explicit import Tableau, method_of
+from bondgraph.run.steppers.runge_kutta import ExplicitStepper
 
 Weights = dict[int, float]
 
@@ -99,3 +100,6 @@ def written() -> list[Procedure]:
 def machine_code() -> Library:
     """The method as machine code."""
     return compile_written(written)
+
+
+STEPPER = ExplicitStepper(TABLEAU, machine_code)

@@ -11,6 +11,7 @@ from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.explicit import Tableau, method_of
+from bondgraph.run.steppers.runge_kutta import ExplicitStepper
 
 
 def _fifth_root(write: Procedure, value: Temporary) -> Temporary:
@@ -55,3 +56,6 @@ def written() -> list[Procedure]:
 def machine_code() -> Library:
     """The method as machine code."""
     return compile_written(written)
+
+
+STEPPER = ExplicitStepper(TABLEAU, machine_code)

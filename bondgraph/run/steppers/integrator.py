@@ -18,7 +18,6 @@ from bondgraph.run.events.handler import Settler
 from bondgraph.run.python_callbacks import check_each
 from bondgraph.run.samples import NextPage
 from bondgraph.run.status import STATUSES, Status
-from bondgraph.run.steppers.explicit import Tableau, method_of
 from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.pages import LentPage
 from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Onset, Tolerances
@@ -98,7 +97,7 @@ class OneStep(Integrator):
         self._page.lend(times, rows, following)
         table["stop"], table["tried"] = stop, 0
         seconds, status = self._call()
-        check_each((self._page.check, self._weights.check))
+        check_each((self._page.check, self._weights.check, self._bound.check))
         self.seconds += seconds
         if status == Status.PAUSE:
             table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
@@ -124,24 +123,3 @@ class OneStep(Integrator):
     def effort(self) -> Effort:
         steps, rejected, rates, jacobians, guards, noisy = self._counts()
         return Effort(steps, rejected, rates, jacobians, guards, self.seconds, noisy)
-
-
-class ExplicitRungeKutta(OneStep):
-    """The method of a tableau, with dense output, in machine code (`library`); where it is to `watch_stiffness`, it ends a leg
-    in a model that is stiff."""
-
-    def __init__(
-        self,
-        tableau: Tableau,
-        library: Library,
-        bound: Bound,
-        tolerances: Tolerances,
-        weights: SharedWeights,
-        watch_stiffness: bool,
-        ticks: ClockSchedule | None,
-        settler: Settler | None,
-    ):
-        width = bound.program.states + bound.quadratures
-        lengths = {"k": len(tableau.a) * width, "f": tableau.rows * width, "squares": len(tableau.errors) * width}
-        super().__init__(method_of(tableau), library, bound, tolerances, weights, lengths, ticks, settler)
-        self.table["watch"] = watch_stiffness

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from bondgraph.methods import MethodEntry
 from bondgraph.run.samples import NextPage
 from bondgraph.run.status import Status
 
@@ -110,8 +111,12 @@ class Integrator(Protocol):
 
 @dataclass(frozen=True)
 class Selection:
-    """Which integrator: solver and method; whether it is to say that the model is stiff."""
+    """Which method integrates; whether it is to report that the model is stiff."""
 
-    solver: str
-    method: str
+    entry: MethodEntry
     watch_stiffness: bool = False
+
+    @property
+    def method(self) -> str:
+        """Its name."""
+        return self.entry.name

@@ -51,6 +51,7 @@ class KeptResult(Result):
     Parameters
     ----------
     slots, values : of each name its slot, and its values (k, *shape); values only where they did not go to a sink.
+    measured : measures by the names that were given to them; a series is among the values, too.
     totals : the energy account, of 5000 samples at most, without the courses of elements.
     last : states (n,) and modes (modes,) at the last sample; None where the run was cut off at one whose states are gone.
     """
@@ -59,9 +60,13 @@ class KeptResult(Result):
     values: Mapping[str, np.ndarray] | None = field(kw_only=True)
     totals: Ledger = field(kw_only=True)
     last: tuple[np.ndarray, np.ndarray] | None = field(kw_only=True)
+    measured: Mapping[str, np.ndarray] = field(kw_only=True, default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Course of a quantity that was kept, (k, *shape); a parameter is constant, (*shape). E347 for any other quantity."""
+        """Course of a quantity that was kept, (k, *shape); a parameter is constant, (*shape); or a measure by its name. E347 for
+        any other quantity."""
+        if name in self.measured:
+            return self.measured[name]
         if self.values is not None and name in self.values:
             return self.values[name]
         slot = self.program.layout[name]
@@ -70,10 +75,10 @@ class KeptResult(Result):
         whole, bracket, _ = name.partition("[")
         if bracket and self.values is not None and whole in self.values:
             return self.values[whole].reshape(len(self.t), -1)[:, slot.start - self.slots[whole].start]
-        raise not_kept(f'"{name}"', tuple(self.slots), self.values is None)
+        raise not_kept(f'"{name}"', tuple(self.measured or self.slots), self.values is None)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names()
+        return name in self.measured or name in self.names()
 
     def names(self) -> tuple[str, ...]:
         """What was kept, unless it went to a sink, and the parameters."""

@@ -9,9 +9,12 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.errors import Problem, RunError
+from bondgraph.run.measures import Measure, measure_of, series, why_not
 from bondgraph.run.program import Program, Slot
 from bondgraph.run.results.outputs import kernel_of
-from bondgraph.run_arguments import KeptQuantity
+from bondgraph.run_arguments import KeptQuantity, NamedMeasure
+
+_CURE = 'keep={"work": integral("motor.power")}'
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,26 @@ def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> Cho
         raise RunError(Problem("E346", title, tuple(wrong) or ("there is none",), cures=cures))
     kernel, starts = kernel_of(program, tuple(slot for slot in slots.values() if slot.block == "out"), samples)
     return ChosenQuantities(slots, {name: starts.get(slot, slot.start) for name, slot in slots.items()}, kernel)
+
+
+def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> dict[str, Measure]:
+    """The measures that are asked for by name, a quantity alone as a series. Raises `RunError` E346 with all that is wrong."""
+    measures, wrong, cures = dict[str, Measure](), list[str](), list[str]()
+    for name, value in asked.items():
+        measure = measure_of(value)
+        why = why_not(measure, program) if isinstance(name, str) else (f"{name!r} is no name",)
+        wrong += [f'"{name}": {why[0]}'] if why else []
+        cures += why[1:]
+        if isinstance(measure, Measure) and not why:
+            measures[name] = measure
+    whole = {measure.of for measure in measures.values() if measure.kind.over_time}
+    for name in whole & measures.keys():
+        if measures[name] != series(name):
+            wrong.append(f'"{name}" is a quantity that is kept at all samples: its measure needs another name')
+    if wrong or not asked:
+        title = "what is to be kept of a run must be measures or quantities by name"
+        raise RunError(Problem("E346", title, tuple(wrong) or ("there is none",), cures=tuple(dict.fromkeys(cures)) or (_CURE,)))
+    return measures
 
 
 def _slot(program: Program, name: object) -> Slot | str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.records import Events
 from bondgraph.run.hybrid import Hybrid, statistics_of
+from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
 from bondgraph.run.results.result import Result
 from bondgraph.run.samples import SampleRows
@@ -21,7 +23,7 @@ from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.consume import Taking
 from bondgraph.run.streaming.memory import Memory
 from bondgraph.run.streaming.partial_result import KeptResult, NotKept
-from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of
+from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of, measures_of
 from bondgraph.run.validation.checked_result import checked_result
 from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run_arguments import KeepOptions, Sink, Sinkable
@@ -36,13 +38,15 @@ Wanted = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class KeptRuns:
-    """What runs of a program with these settings keep: the quantities, and where they go; None for the result itself."""
+    """What runs of a program with these settings keep: the quantities, and where they go; None for the result itself; or measures
+    of these quantities by name."""
 
     program: Program
     choice: Selection
     wanted: Wanted
     chosen: ChosenQuantities
     sink: Sinkable | None
+    measures: Mapping[str, Measure]
 
     def result(self, settings: Settings, bar: Progress, begun: float) -> KeptResult:
         """A run with the numbers in its settings, judged; its wall time counts from `begun` (`time.perf_counter`)."""
@@ -55,7 +59,21 @@ class KeptRuns:
         except BaseException:
             sink.abandon()
             raise
-        return replace(result, values=sink.values) if isinstance(sink, Memory) else result
+        if not isinstance(sink, Memory):
+            return result
+        complete = replace(result, values=sink.values)
+        return self._measured(complete) if self.measures else complete
+
+    def _measured(self, result: KeptResult) -> KeptResult:
+        """The result with its measures; of what they are measured, series stay. Numbers of a run that ended early are nan."""
+        assert result.values is not None
+        measured, failed = dict[str, np.ndarray](), result.failure is not None
+        for name, measure in self.measures.items():
+            of = measure.of_program(name, self.program)
+            measured[name] = np.full(of.shape, np.nan) if failed and not measure.kind.over_time else measure(result)
+        series = {measure.of for measure in self.measures.values() if measure.kind.over_time}
+        slots, values = ({name: of for name, of in all.items() if name in series} for all in (result.slots, result.values))
+        return replace(result, slots=slots, values=values, measured=measured)
 
     def _result(self, settings: Settings, sink: Sink, bar: Progress, begun: float) -> KeptResult:
         """The result without values, which go to a sink."""
@@ -92,7 +110,7 @@ class KeptRuns:
         if last is None and few.since[-1] == since[count - 1]:
             last = few.x[-1], few.m[-1]
         own_since, own_dates = taking.times(count)
-        names, sunk = tuple(self.chosen.slots), not isinstance(sink, Memory)
+        names, sunk = tuple(self.measures or self.chosen.slots), not isinstance(sink, Memory)
         return KeptResult(
             program=program,
             p=settings.p,
@@ -136,4 +154,16 @@ def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOp
     if asked.keep is None:
         title, why = "what is to go to the sink?", "a sink takes what is kept, by name"
         raise RunError(Problem("E348", title, (why,), cures=('keep=["rotor.flow"], sink="run.parquet"',)))
-    return KeptRuns(program, choice, wanted, chosen_of(program, asked.keep, len(wanted[0])), asked.sink)
+    measures = measures_of(program, asked.keep) if isinstance(asked.keep, Mapping) else {}
+    if measures and asked.sink is not None:
+        why = "a sink takes samples while the run goes on, and a measure is known at its end"
+        cures = ('keep=["rotor.flow"], sink="run.parquet"', "keep={...} without sink=, in a second run")
+        raise RunError(Problem("E348", "measures do not go to a sink", (why,), cures=cures))
+    names = asked.keep if not isinstance(asked.keep, Mapping) else list(dict.fromkeys(_quantities(measures)))
+    chosen = chosen_of(program, names, len(wanted[0])) if names or not measures else ChosenQuantities({}, {}, None)
+    return KeptRuns(program, choice, wanted, chosen, asked.sink, measures)
+
+
+def _quantities(measures: Mapping[str, Measure]) -> list[str]:
+    """The quantities of which measures are."""
+    return [measure.of for measure in measures.values() if not measure.kind.of_event]

@@ -34,8 +34,7 @@ FLAGS = {"--points": "points", "--branch": "branch"}
 
 
 def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Map the workspace on a grid of points^3 that holds all of it; workspace.npz has the fields of `Workspace`, x1, x2, x3 its
-    axes.
+    """Map the workspace on a grid of points^3 around it; workspace.npz has the fields of `Workspace`, x1, x2, x3 its axes.
 
     Raises `ModelError` (E466) for an invalid grid.
     """
@@ -54,8 +53,7 @@ def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
 
 
 def _extent(mapped: Workspace) -> dict[str, Any]:
-    """Return corners of the bounding box of the reachable part, its most dexterous point, m, and the dexterity there; None
-    without any."""
+    """Return corners of the bounding box of the reachable part, its most dexterous point, m, and the dexterity there, or None."""
     occupied = np.argwhere(mapped.reachable)
     if not len(occupied):
         return dict.fromkeys(("low", "high", "best", "best_dexterity"))

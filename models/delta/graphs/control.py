@@ -33,8 +33,7 @@ from bondgraph import Block, Element, Op, Parameter
 from bondgraph.model.units import per_second
 
 FILTER_TIME = 2e-3
-"""Time constant of the filtered difference from which sampled controllers estimate velocities, s. Source: Bortoff 2020, section
-4."""
+"""Time constant of the filtered difference of sampled controllers, s. Source: Bortoff 2020, section 4."""
 
 ARMS = (1, 2, 3)
 
@@ -51,8 +50,7 @@ class Control:
 
 
 def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return tool w (3,), Jacobian dw/dy (3, 3), inertia (3, 3) felt by the motors and torques of gravity (3,) at motor angles y
-    (3,).
+    """Return tool w (3,), Jacobian dw/dy (3, 3), inertia (3, 3) and gravity (3,) felt by the motors at motor angles y (3,).
 
     Any scalar. With S = dtheta/dy, the inertia is S^T M S, and gravity S^T G: the solution u of [B H^T] [u; lambda] = G.
 
@@ -206,8 +204,7 @@ def linearising_control(
     alpha0: float = 25.0,
     output: str = "tool",
 ) -> Control:
-    """Return exact feedback linearisation: e'' + kd e' + kp e = 0 for the tool (m) or the motor angles (rad), off the constraint
-    too.
+    """Return exact feedback linearisation: e'' + kd e' + kp e = 0 for tool (m) or motor angles (rad), off the constraint too.
 
     Its inputs are all angles and rates of the robot, and its stabilisation: the multipliers are eliminated through the stabilised
     constraint, so that y'' = alpha(q, v) + beta(q) u holds in all 18 states.

@@ -44,8 +44,7 @@ def tip_drift(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
 
 
 def torques(q: Any, v: Any, target: Any, p: ArmParameters, alpha1: Any, alpha0: Any, output: str = "tool") -> np.ndarray:
-    """Return the motor torques (3,) for the output's acceleration `target` (3,), at coordinates q, theta of all arms, and rates v
-    (9,) each; any scalar."""
+    """Return motor torques (3,) for the output's acceleration `target` (3,), at q and v (9,) of all arms; any scalar."""
     arms = [slice(3 * i, 3 * i + 3) for i in range(3)]
     inertias = [arm.inertia(q[s], p) for s in arms]
     forces = [arm.coriolis_torque(q[s], v[s], p) + arm.gravity_torque(q[s], p) + arm.friction_torque(q[s], v[s], p) for s in arms]
@@ -82,8 +81,7 @@ def _solve3(matrix: Any, right: Any) -> np.ndarray:
 
 
 def linearisation_block(parameters: DeltaParameters, alpha1: float, alpha0: float, output: str, acceleration: str) -> Element:
-    """Return the block `linearisation` with the signal `.torque` (3,) for an acceleration at a path; E440 for an unknown
-    output."""
+    """Return the block `linearisation` with the signal `.torque` (3,) for an acceleration at a path; E440 unknown output."""
     if output not in OUTPUTS:
         raise error("E440", f"output {output!r} is unknown", *(f'output="{name}"' for name in OUTPUTS))
     names = [f"{what}{i}" for what in ("q", "v") for i in (1, 2, 3)]

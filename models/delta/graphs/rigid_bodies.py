@@ -118,8 +118,7 @@ def _arm_frame(arm_axes: np.ndarray, radius: float) -> np.ndarray:
 def _links(
     p: DeltaParameters, axes: np.ndarray, theta: np.ndarray, v: np.ndarray, axial: float, label: str, weight: Any
 ) -> tuple[Body, Body]:
-    """Return the proximal link and distal rod of an arm at its theta and their rates v; frames at the centres of mass, y
-    along."""
+    """Return proximal link and distal rod of an arm at theta and its rates v; frames at the centres of mass, y along."""
     upper, slope = (np.array([0.0, np.cos(theta[0]), np.sin(theta[0])]), np.array([0.0, -np.sin(theta[0]), np.cos(theta[0])]))
     d = np.asarray(direction(theta), dtype=float)
     # The universal joint's axes: theta2 is about x1, theta3 about the other, backwards.
@@ -157,8 +156,7 @@ def _quaternion(axes: np.ndarray) -> Any:
 
 
 def _swing(state: Any, axes: Any) -> Any:
-    """Return the (4, 6) map from a rod's world twist to the rates that damping acts on: its direction's rate (3,), and cos(phi2)
-    phi3'.
+    """Return the (4, 6) map from a rod's world twist to the damped rates: its direction's rate (3,), and cos(phi2) phi3'.
 
     The squares add up to phi2'^2 + phi3'^2; near the axis x2 of the arm bounded as in `arm.friction_rates`.
     """

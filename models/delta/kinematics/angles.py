@@ -1,5 +1,4 @@
-"""Conversion between the angles phi of Bortoff 2018 and the coordinates theta of `screwbond.models.delta.kinematics.arm`, and of
-their rates.
+"""Conversion between the angles phi of Bortoff 2018 and the coordinates theta of `arm`, and of their rates.
 
 The rod's direction in the arm's axes is n = (s3, c3 c2, c3 s2) of theta and n = (sin phi2 sin phi3, cos phi2,
 sin phi2 cos phi3) of phi: phi2 is its angle to x2, phi3 its turn about x2. phi1 = theta1. theta follows from every phi. The

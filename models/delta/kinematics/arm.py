@@ -61,8 +61,7 @@ def direction(theta: Any) -> np.ndarray:
 
 
 def tip(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the tip psi (3,) in m, moved inwards by L3: the end effector's centre as placed by the arm. Eq. (4), with the
-    offset."""
+    """Return the tip psi (3,) in m, moved inwards by L3 to the end effector's centre. Eq. (4), with the offset."""
     c3 = cos(theta[2])
     return array(
         [
@@ -153,8 +152,7 @@ def _elbow_bend(theta: Any) -> tuple[Scalar, Scalar]:
 
 
 def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
-    """Return the inertia about the shaft with all masses beyond the elbow in it, the coupling, and the inertia of the rest about
-    the elbow."""
+    """Return the inertia about the shaft with all masses beyond the elbow in it, the coupling, and that about the elbow."""
     beyond = p.LC2 * p.M2 + p.L2 * p.M3
     return (
         p.J1 + p.LC1 * p.LC1 * p.M1 + p.L1 * p.L1 * (p.M2 + p.M3),

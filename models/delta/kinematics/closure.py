@@ -29,8 +29,7 @@ ROTATIONS = (
 
 
 def closure(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the constraint h (6,) in m: tip 1 - tip 2, tip 1 - tip 3, in world coordinates. Bortoff 2018, eq. (10), with the
-    offset."""
+    """Return the constraint h (6,) in m: tip 1 - tip 2, tip 1 - tip 3, in the world. Bortoff 2018, eq. (10), with the offset."""
     first, second, third = (ROTATIONS[i] @ tip(theta[3 * i : 3 * i + 3], p) for i in range(3))
     return np.concatenate([first - second, first - third])
 

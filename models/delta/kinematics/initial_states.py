@@ -27,8 +27,7 @@ NO_PROJECTION = "project=False, if the start is meant to be off the constraint"
 
 @dataclass(frozen=True, eq=False)
 class InitialState:
-    """Coordinates theta and their rates v (9,) of the arms, as in `screwbond.models.delta.kinematics.arm`, with notes on
-    corrections."""
+    """Coordinates theta and rates v (9,) of the arms, as in `arm`, with notes on corrections."""
 
     theta: np.ndarray
     v: np.ndarray

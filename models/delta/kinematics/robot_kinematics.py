@@ -1,5 +1,4 @@
-"""Forward and inverse kinematics of the delta robot: motor angles -> all angles and the tool, tool -> all angles, and
-derivatives.
+"""Forward and inverse kinematics of the delta robot, with derivatives: motor angles <-> all angles and the tool.
 
 Angles are q = (phi of arm 1, of arm 2, of arm 3), (9,), those of Bortoff 2018; all is computed in the coordinates theta of
 `arm`, (9,) likewise. y are the three motor angles, x the six of q that are not measured, w the tool. Arm 2 and

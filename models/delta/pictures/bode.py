@@ -22,15 +22,13 @@ class Crossing:
 
 
 def phase_crossings(omega: np.ndarray, response: np.ndarray) -> list[Crossing]:
-    """Return the phase crossovers of a loop (k,), at odd multiples of 180 degrees between its samples, with the gain margins,
-    dB."""
+    """Return the phase crossovers of a loop (k,), at odd multiples of 180 degrees, with the gain margins, dB."""
     gain, turns = decibels(response), (degrees(response) - 180.0) / 360.0
     return [Crossing(w, -float(np.interp(np.log(w), np.log(omega), gain))) for w in _crossings(omega, turns)]
 
 
 def gain_crossings(omega: np.ndarray, response: np.ndarray) -> list[Crossing]:
-    """Return the gain crossovers of a loop (k,), at 0 dB between its samples, with the phase margins, degrees above -180, in
-    (-180, 180]."""
+    """Return the gain crossovers of a loop (k,), at 0 dB, with the phase margins, degrees above -180, in (-180, 180]."""
     phase, level = degrees(response), decibels(response)
     at = [level[1:] * level[:-1] <= 0.0]
     crossings = []

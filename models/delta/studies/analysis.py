@@ -102,8 +102,7 @@ def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.
 
 
 def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
-    """Return poles and zeros of a linear system, with cancellations: pairs nearer than `tolerance` times their size, nearest
-    first.
+    """Return poles and zeros with cancellations: pairs nearer than `tolerance` times their size, nearest first.
 
     Double poles of a Jordan block scatter by the square root of the rounding error.
     """

@@ -65,13 +65,11 @@ class DeltaRobot:
         return delta_graph(self.parameters, y, form=self.form, alpha1=self.alpha1, alpha0=self.alpha0, **options)
 
     def forward_kinematics(self, y: Numbers, **options: Any) -> Configuration:
-        """Return the posture at the motor angles: tool `w`, all angles `q`, `jacobian`; options and errors as
-        `DeltaKinematics.forward`."""
+        """Return the posture at the motor angles: tool `w`, angles `q`, `jacobian`; options as `DeltaKinematics.forward`."""
         return self.kinematics.forward(y, **options)
 
     def inverse_kinematics(self, w: Numbers, *, branch: str | Sequence[str] = "out") -> np.ndarray:
-        """Return the motor angles y (3,) that bring the tool to w; errors as `DeltaKinematics.inverse`, which gives all nine
-        angles."""
+        """Return the motor angles y (3,) that bring the tool to w; errors as `DeltaKinematics.inverse`."""
         return self.kinematics.inverse(w, branch=branch)[::3]
 
     def jacobian(self, y: Numbers, **options: Any) -> np.ndarray:
@@ -186,8 +184,7 @@ class DeltaRobot:
 
 @functools.lru_cache(maxsize=32)
 def _compiled(robot: DeltaRobot, pieces: tuple[int, ...] | None) -> Compiled:
-    """Compile the robot's graph; with a motion of `pieces` (N, order + 1, 3) for its torques, whose coefficients are
-    parameters."""
+    """Compile the robot's graph; with `pieces` (N, order + 1, 3), for a motion of its torques."""
     if pieces is None:
         return compile_model(robot.graph(), backend=robot.backend)
     graph = robot.graph(signals="torque.position")

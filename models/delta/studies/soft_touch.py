@@ -113,8 +113,7 @@ class TouchDesign:
 
 
 def design(parameters: DeltaParameters, plan: TouchPlan) -> TouchDesign:
-    """Compute the gains for a plan: holding force Lambda_xx kd v, peak Lambda_xx alpha1 v_c with the speed v_c reduced by
-    damping.
+    """Compute the gains: holding force Lambda_xx kd v, peak Lambda_xx alpha1 v_c with the speed v_c reduced by damping.
 
     Raises `ModelError` E463, E464 for a place out of reach; E477 for a peak below the holding force.
     """

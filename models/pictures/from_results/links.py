@@ -80,8 +80,7 @@ class RodLinks:
         return [np.asarray(home[:3, :3] @ point + home[:3, 3]) for point in self.ends.get(k, ())]
 
     def mesh(self, k: int) -> Mesh | None:
-        """Return link k in its own frame: its joint, rods to the joints that it carries and to its ends; None if there is nothing
-        to draw."""
+        """Return link k in its own frame: its joint, rods to its child joints and to its ends; None without parts."""
         home, joint = np.asarray(self.tree.links[k].home), self.joints[k]
         ends = [self.joints[child] for child, parent in enumerate(self.tree.parents) if parent == k] + self._ends(k)
         parts = [rod(joint, end, self.radius) for end in ends if np.linalg.norm(end - joint) > 0.1 * self.radius]
@@ -100,8 +99,7 @@ class RodLinks:
         return self.colours[k % len(self.colours)]
 
     def solids(self, courses: Array, name: str = "", excluded: Sequence[int] = ()) -> list[Solid]:
-        """Return all links except some, and the base, whose poses are `courses` (links, k, 4, 4); `name`: prefix of their
-        names."""
+        """Return all links except some, and the base, at poses `courses` (links, k, 4, 4); `name`: prefix of names."""
         shapes = {k: mesh for k in range(len(self.tree.links)) if k not in excluded and (mesh := self.mesh(k)) is not None}
         links = [
             Solid(f"{name}{self.tree.links[k].name}", courses[k], mesh, self.colour(k), look=Look.OPAQUE)

@@ -157,8 +157,7 @@ def planar_touches(
 
 
 def _outline(looks: PlanarLooks) -> Array:
-    """Return the corners (n, 2) of a body, m: its outline, those of a disc, or of the uniform square of its inertia; empty
-    without size."""
+    """Return the corners (n, 2) of a body, m: outline, disc, or uniform square of its inertia; empty without size."""
     if isinstance(looks.outline, float):
         return circle(looks.outline, sides=48)[:, :2]
     if looks.outline is not None:

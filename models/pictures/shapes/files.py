@@ -12,8 +12,7 @@ from bondgraph.output.extras import require_package
 
 
 def read_mesh(file: Path) -> tuple[Mesh | None, str]:
-    """Read the triangles of a file (stl, obj, ply, dae); None and a reason if there are none. Raises `ExtraError` (E416) without
-    trimesh."""
+    """Read triangles from stl, obj, ply, dae; None and a reason without any. Raises `ExtraError` (E416) without trimesh."""
     require_package("meshes from files", "trimesh")
     import trimesh
 

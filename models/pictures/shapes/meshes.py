@@ -110,8 +110,7 @@ def circle(radius: float, z: float = 0.0, sides: int = 28) -> Array:
 
 
 def lofted(low: Array, high: Array) -> Mesh:
-    """Return the closed body between two convex outlines (n, 3) with the same sense; corners of more than 40 degrees are
-    sharp."""
+    """Return the closed body between two convex outlines (n, 3) of equal sense; corners above 40 degrees are sharp."""
     n = len(low)
     after = np.roll(np.arange(n), -1)
     inward = low.mean(axis=0) - 0.5 * (low + low[after])

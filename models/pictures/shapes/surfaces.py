@@ -38,8 +38,7 @@ def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v:
 
 
 def surface_mesh(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v: int = 97) -> Mesh:
-    """Return the mesh of a surface with its coordinate lines; arguments as `body_points`, n_u and n_v multiples of `LINE_COUNTS`,
-    plus 1."""
+    """Return a surface's mesh with coordinate lines; arguments as `body_points`, n_u, n_v multiples of `LINE_COUNTS`, plus 1."""
     grid = body_points(surface, contacts, reach, n_u, n_v)
     outward = is_outward(grid, surface)
     faces = grid_faces(n_u, n_v)
@@ -48,8 +47,7 @@ def surface_mesh(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v
 
 
 def grid_normals(grid: Array, outward: bool) -> Array:
-    """Return unit normals (n_u, n_v, 3) of a grid of surface points, out of the material; `outward`: True if c_u x c_v points
-    there."""
+    """Return outward unit normals (n_u, n_v, 3) of a grid of surface points; `outward`: c_u x c_v points outward."""
     closed = np.allclose(grid[:, 0], grid[:, -1], atol=1e-9 * float(np.abs(grid).max()))
     wide = np.concatenate([grid[:, -2:-1], grid, grid[:, 1:2]], axis=1) if closed else grid
     along_v = np.gradient(wide, axis=1)
@@ -99,8 +97,7 @@ def shades(values: Array) -> Array:
 
 
 def coloured_part(points: Array, values: Array, level: float) -> Mesh:
-    """Return the part of a grid of points (rows, columns, 3) whose values (rows, columns), 0 to 1, exceed a level, coloured, with
-    its edge."""
+    """Return the part of a grid of points (rows, columns, 3) with values (0 to 1) above a level, coloured, with its edge."""
     flat, v = points.reshape(-1, 3), values.ravel()
     corners = grid_faces(*values.shape)
     above = v[corners] > level

@@ -78,8 +78,7 @@ def helix(length: float, radius: float, turns: int) -> Mesh:
 
 
 def stretch_poses(starts: Array, ends: Array, length: float) -> Array:
-    """Return poses (k, 4, 4) that stretch a helix of a length (m) between points (k, 3) and (k, 3), by the length of their z
-    axes."""
+    """Return poses (k, 4, 4) whose z axes stretch a helix of a length (m) between points (k, 3) and (k, 3)."""
     offsets = ends - starts
     lengths = np.linalg.norm(offsets, axis=1)
     nonzero = lengths > 1e-9 * length

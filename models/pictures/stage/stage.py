@@ -176,8 +176,7 @@ class Stage:
         return now
 
     def move(self, t: float, camera: Camera) -> Scene:
-        """Move everything to a time (s) and return the scene at that time. The camera decides the painting order, and does not
-        move."""
+        """Move everything to a time (s) and return the scene then. The camera stays and decides the painting order."""
         now = self.scene.at_times([t])
         poses = [solid.poses[0] for solid in now.solids]
         for group, pose in zip(self._solids, poses, strict=True):

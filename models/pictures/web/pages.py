@@ -1,5 +1,4 @@
-"""Interactive page of a result or scene: one HTML file that opens offline, with bodies, bond graph and plots on one time
-slider."""
+"""Interactive page: one HTML file that opens offline, with bodies, bond graph and plots on one time slider."""
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
 def open_in_browser(path: Path) -> bool:
-    """Open a file in the browser; return False without one. Without a desktop no browser is tried: a text browser would take over
-    the terminal."""
+    """Open a file in the browser of the desktop; return False without a desktop: a text browser would take the terminal."""
     elsewhere = sys.platform in ("win32", "darwin")
     return (elsewhere or any(map(os.environ.get, DESKTOPS))) and webbrowser.open(path.resolve().as_uri())
 
@@ -81,8 +79,7 @@ class Page:
     text: str
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the file and return its path. Raises `FileError` E415 for an ending other than .html, E414 if it cannot be
-        written."""
+        """Write the file and return its path. Raises `FileError` E415 for another ending than .html, E414 if it fails."""
         known_ending(path, ".html")
         return write_text(path, self.text)
 

@@ -40,7 +40,7 @@ print(graph["spring"].name, list(graph), len(graph), "mass" in graph)
 
 compiled = graph.compile()
 result = compiled.simulate(2.0, parameters={"spring.stiffness": 80.0}, initial={"spring.q": 0.2}, rtol=1e-8, samples=0.01)
-again = compiled.simulate(4.0, t_start=2.0, initial=result.final, method="bdf", max_step=0.1, progress=False, strict=True)
+again = compiled.simulate(4.0, t_start=2.0, initial=result.final, method="rodas5p", max_step=0.1, progress=False, strict=True)
 q: np.ndarray = result["spring.q"]
 t, most = result.peak("spring.q")
 print(q.max(), t + most, result.ok, result.ledger, [event.time for event in result.events])

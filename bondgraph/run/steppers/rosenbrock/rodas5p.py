@@ -7,8 +7,6 @@ from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
-from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.events.handler import Settler
 from bondgraph.run.linear import system
 from bondgraph.run.steppers.driver import procedures
 from bondgraph.run.steppers.integrator import OneStep
@@ -16,6 +14,7 @@ from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.rosenbrock import coefficients, quadratures, steps
 from bondgraph.run.steppers.rosenbrock.fields import FIELDS
 from bondgraph.run.steppers.segment import Tolerances
+from bondgraph.run.steppers.stepper import StepperOptions
 
 
 def _procedures() -> list[Procedure]:
@@ -51,24 +50,29 @@ def machine_code() -> Library:
 class Rodas5P(OneStep):
     """Rosenbrock method of order 5 with dense output of order 4 for stiff models, in machine code.
 
-    `linear` is a kind of algebra, or "auto" for the cheapest (`linear.layout`).
+    The linear algebra is of the kind that the options name, or the cheapest if "auto" (`linear.layout`).
     """
 
-    def __init__(
-        self,
-        bound: Bound,
-        tolerances: Tolerances,
-        weights: SharedWeights,
-        linear: str,
-        ticks: ClockSchedule | None,
-        settler: Settler | None = None,
-    ):
+    def __init__(self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions):
         program = bound.program
         n, powered = program.states, bound.quadratures
-        self._system = system.table_of(program.matrix_layout(linear))
+        self._system = system.table_of(program.matrix_layout(options.linear))
         lengths = dict.fromkeys(("rate", "drift", "ahead", "beyond", "rest"), n)
         lengths |= {"k": 2 * (n + powered), "u": coefficients.STAGES * n, "f": steps.DENSE * n}
         lengths |= {"flows": len(quadratures.NODES) * powered, "nonzeros": int(self._system["count"])}
-        super().__init__(RODAS5P, machine_code(), bound, tolerances, weights, lengths, ticks, settler)
+        super().__init__(RODAS5P, machine_code(), bound, tolerances, weights, lengths, options.ticks, options.settler)
         self.table.point("system", self._system.address)
         self.table["nonzero_count"] = self._system["count"]
+
+
+class RosenbrockStepper:
+    """Code of the method."""
+
+    machine_code = staticmethod(machine_code)
+
+    def integrator(self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions) -> Rodas5P:
+        """Bind the method to a run."""
+        return Rodas5P(bound, tolerances, weights, options)
+
+
+STEPPER = RosenbrockStepper()

@@ -1,0 +1,259 @@
+"""Measures of a run, one record a word: `simulate`, `run_many` and `sweep` take the same number by the same rule.
+
+>>> peak("rotor.flow")
+peak('rotor.flow')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Protocol
+
+import numpy as np
+
+from bondgraph.model.units import per_second
+from bondgraph.output.tables import unknown_name
+from bondgraph.run.program import Program, RunTransition
+from bondgraph.run.results.result import Sampled, extreme
+from bondgraph.run_arguments import KeptQuantity
+
+__all__ = ["events", "first_time", "integral", "last", "lowest", "mean", "peak", "series"]
+
+
+class Measurable(Sampled, Protocol):
+    """A finished run of which measures are taken: a `Result`."""
+
+    @property
+    def program(self) -> Program:
+        """Its names and transitions."""
+
+    @property
+    def since(self) -> np.ndarray:
+        """Sample times since the start (k,), s."""
+
+
+@dataclass(frozen=True, repr=False)
+class Measure:
+    """A number of a run: `what` is measured, `of` which quantity or event; made by `last`, `peak`, ..., `events`."""
+
+    what: str
+    of: str = ""
+
+    def __repr__(self) -> str:
+        return f"{self.what}({repr(self.of) if self.of else ''})"
+
+    @property
+    def kind(self) -> MeasureKind:
+        """Its row of the table."""
+        return MEASURES[self.what]
+
+    @property
+    def stored(self) -> str:
+        """Its text in a store of runs."""
+        return repr(Measure(self.kind.stored or self.what, self.of))
+
+    def __call__(self, result: Measurable) -> np.ndarray:
+        """Return the number, or the array, of a finished run."""
+        return np.asarray(self.kind.take(result, self.of), dtype=float)
+
+    def of_program(self, name: str, program: Program) -> KeptQuantity:
+        """Return name, unit and shape of what it gives for runs of a program, the shape without the axis of samples."""
+        if self.kind.of_event:
+            return KeptQuantity(name, self.kind.unit(""), ())
+        slot = program.layout[self.of]
+        return KeptQuantity(name, self.kind.unit(slot.unit), slot.shape)
+
+
+def series(name: str) -> Measure:
+    """The values at all samples; the name alone is the same."""
+    return Measure("series", name)
+
+
+def last(name: str) -> Measure:
+    """The value at the last sample."""
+    return Measure("last", name)
+
+
+def peak(name: str) -> Measure:
+    """The largest value of a scalar, as `Result.peak` finds it between samples and at events."""
+    return Measure("peak", name)
+
+
+def lowest(name: str) -> Measure:
+    """The smallest value of a scalar, found as `peak` finds the largest."""
+    return Measure("lowest", name)
+
+
+def integral(name: str) -> Measure:
+    """The integral over time, by trapezia between samples, and up to and from both sides of every event."""
+    return Measure("integral", name)
+
+
+def mean(name: str) -> Measure:
+    """The mean over time: the integral over the time from the first sample to the last."""
+    return Measure("mean", name)
+
+
+def first_time(event: str) -> Measure:
+    """The time (s) of the first event of this kind ("bounces"), or of this switch; nan where there is none."""
+    return Measure("first_time", event)
+
+
+def events(event: str = "") -> Measure:
+    """The count of events of this kind, or of this switch; of all where none is named."""
+    return Measure("events", event)
+
+
+class MachineRule(IntEnum):
+    """Rules by which machine code takes a measure in a batch of runs."""
+
+    SERIES, LAST, PEAK, LOWEST, INTEGRAL, MEAN, FIRST_TIME, EVENTS = range(8)
+
+
+@dataclass(frozen=True)
+class MeasureKind:
+    """A row of the table of measures.
+
+    Parameters
+    ----------
+    meaning : for the pages.
+    take : the rule: a finished run, and the name of a quantity or event -> the number.
+    machine : the rule by which machine code takes it to the same bits; None where it is left to the results of single runs.
+    unit : from the unit of the quantity.
+    of_event : whether it is of events and not of a quantity. scalar : whether the quantity must be a scalar.
+    over_time : whether there is a value for every sample.
+    stored : its word in stores and plans that were written before it had its own.
+    """
+
+    meaning: str
+    take: Callable[[Any, str], object]
+    machine: MachineRule | None
+    unit: Callable[[str], str] = lambda unit: unit
+    of_event: bool = False
+    scalar: bool = False
+    over_time: bool = False
+    stored: str = ""
+
+
+def is_meant(event: str, edge: RunTransition) -> bool:
+    """Whether a transition is an event of this kind, or of this switch; any where none is named."""
+    return not edge.internal and (not event or event in (edge.name, edge.kind))
+
+
+def _times_of(result: Measurable, event: str) -> list[float]:
+    """Times of the events that are meant."""
+    edges = result.program.transitions
+    meant = {k for k, edge in enumerate(edges) if not event or event in (edge.name, edge.kind)}
+    return [each.time for each in result.events if not each.internal and not meant.isdisjoint(each.transitions)]
+
+
+def _integral(result: Measurable, name: str) -> np.ndarray:
+    """By trapezia, summed in order of time. A sample at the time of an event is one of the sides of that event; events after the
+    last sample do not count."""
+    since, values = result.since, np.asarray(result[name], dtype=float)
+    at = result.events.since
+    if len(at):
+        inside, others = at <= since[-1], ~np.isin(since, at)
+        at = at[inside]
+        sides = [np.asarray(side, dtype=float)[inside] for side in result.at_events(name)]
+        order = [np.zeros(int(others.sum())), *(2.0 * np.arange(len(at)) + k for k in range(2))]
+        since, values = np.concatenate([since[others], at, at]), np.concatenate([values[others], *sides])
+        rows = np.lexsort((np.concatenate(order), since))
+        since, values = since[rows], values[rows]
+    steps = np.diff(since).reshape(-1, *[1] * (values.ndim - 1))
+    parts = steps * (values[:-1] + values[1:]) * 0.5
+    return np.asarray(np.add.accumulate(parts)[-1] if len(parts) else np.zeros(values.shape[1:]))
+
+
+def _mean(result: Measurable, name: str) -> np.ndarray:
+    """The integral over the time from the first sample to the last; nan where there is but one."""
+    total, length = _integral(result, name), float(result.since[-1])
+    return total / length if length > 0.0 else np.full_like(total, np.nan)
+
+
+MEASURES: Mapping[str, MeasureKind] = {
+    "series": MeasureKind(
+        "values at all samples; a name alone is the same",
+        lambda result, name: result[name],
+        MachineRule.SERIES,
+        over_time=True,
+        stored="course",
+    ),
+    "last": MeasureKind("value at the last sample", lambda result, name: result[name][-1], MachineRule.LAST),
+    "peak": MeasureKind(
+        "largest value, between samples and at events too, as `Result.peak`",
+        lambda result, name: extreme(result, name)[1],
+        MachineRule.PEAK,
+        scalar=True,
+    ),
+    "lowest": MeasureKind(
+        "smallest value, found as `peak` finds the largest",
+        lambda result, name: extreme(result, name, -1.0)[1],
+        MachineRule.LOWEST,
+        scalar=True,
+    ),
+    "mean": MeasureKind("integral over the time from the first sample to the last", _mean, MachineRule.MEAN),
+    "integral": MeasureKind(
+        "over time, by trapezia between samples, and up to and from both sides of every event",
+        _integral,
+        MachineRule.INTEGRAL,
+        lambda unit: per_second(unit, -1),
+    ),
+    "first_time": MeasureKind(
+        "time of the first event of this kind or of this switch; nan: none",
+        lambda result, event: min(_times_of(result, event), default=np.nan),
+        MachineRule.FIRST_TIME,
+        lambda _: "s",
+        of_event=True,
+    ),
+    "events": MeasureKind(
+        "count of these events; of all without a name",
+        lambda result, event: len(_times_of(result, event)),
+        MachineRule.EVENTS,
+        lambda _: "",
+        of_event=True,
+    ),
+}
+"""Every measure by its word."""
+
+STORED = {kind.stored: word for word, kind in MEASURES.items() if kind.stored}
+"""Words in stores and plans that were written before, and the measures that stand for them."""
+_FORMER = {"max": "peak", "min": "lowest", **STORED}
+
+
+def measure_of(asked: object) -> object:
+    """The measure that is asked for: a name alone is a series."""
+    return series(asked) if isinstance(asked, str) else asked
+
+
+def why_not(measure: object, program: Program) -> tuple[str, ...]:
+    """Why this cannot be kept of runs of a program, and cures; nothing where it can."""
+    former = str(measure[0]) if isinstance(measure, tuple) and len(measure) == 2 else ""
+    if isinstance(measure, tuple) and (word := _FORMER.get(former, former)) in MEASURES:
+        cure = f"measures.{word}({measure[1]!r}), after: from bondgraph import measures"
+        return (f"{measure!r} is written as a measure now", cure)
+    if not isinstance(measure, Measure):
+        cures = 'a quantity, "rotor.flow"', 'a measure of it, last("rotor.flow")', "a sweep, which takes functions of the result"
+        return (f"{type(measure).__name__} is neither a name nor a measure", *cures)
+    if measure.what not in MEASURES or not isinstance(measure.of, str):
+        return (f"{measure!r} is no measure of a quantity or event by its name", " or ".join(MEASURES))
+    kind = MEASURES[measure.what]
+    if kind.of_event:
+        edges = [edge for edge in program.transitions if not edge.internal]
+        names = sorted({word for edge in edges for word in (edge.name, edge.kind)})
+        return () if measure.of in names or not measure.of else (str(unknown_name("event", measure.of, names)),)
+    try:
+        slot = program.layout[measure.of]
+    except KeyError as error:
+        return (str(error),)
+    if slot.block == "p":
+        return (f'"{measure.of}" is a parameter: its value is the one that is given',)
+    if kind.scalar and slot.shape:
+        place = ", ".join("0" for _ in slot.shape)
+        return (
+            f'"{measure.of}" is no scalar: its shape is {slot.shape}',
+            f'a component: {measure.what}("{measure.of}[{place}]")',
+        )
+    return ()

@@ -1,0 +1,109 @@
+"""A model as an ordinary differential equation for anybody's solver: rates, Jacobian, events and start as functions of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import Problem, RunError
+from bondgraph.output.short_repr import short_repr
+from bondgraph.run.bound import Bound
+from bondgraph.run.program import Program
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class OdeFunctions:
+    """x' = rates(t, x) of a model in fixed modes: what `scipy.integrate.solve_ivp`, scikit-sundae or diffrax integrate.
+
+    Constraints and dependent storages are solved inside the rates, so that there is no mass matrix. One thread at a time may
+    call the functions of a record; `compiled.ode()` makes another.
+
+    Parameters
+    ----------
+    states : names of the components of x, (n,), in their units.
+    event_names : names of the guards, (k,): "element: kind".
+    t_start : time of the start, s; start : x there, (n,), consistent with algebraic loops.
+    parameters, modes : numbers that the functions use, in the order of the kernels.
+    sparse : whether `jacobian` returns a `scipy.sparse` array.
+    """
+
+    states: tuple[str, ...]
+    event_names: tuple[str, ...]
+    t_start: float
+    start: np.ndarray
+    parameters: np.ndarray
+    modes: np.ndarray
+    sparse: bool
+    _bound: Bound = field(repr=False)
+
+    def rates(self, t: float, x: np.ndarray) -> np.ndarray:
+        """dx/dt (n,) at the time t, s, and the state x (n,), in the units of the states per second."""
+        return self._bound.rates(t, np.asarray(x, dtype=float), self.modes)
+
+    def jacobian(self, t: float, x: np.ndarray) -> Any:
+        """d rates / dx, (n, n): an array, or a `scipy.sparse.csc_array` where the record is `sparse`."""
+        bound, program = self._bound, self._bound.program
+        x = np.asarray(x, dtype=float)
+        if program.jacobian is None or program.jacobian_pattern is None:  # no rate depends on a state
+            indptr, indices, values = np.zeros(len(x) + 1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
+        elif not self.sparse:
+            return bound.jacobian(t, x, self.modes)
+        else:
+            (indptr, indices), values = program.jacobian_pattern, bound.nonzeros(t, x, self.modes)
+        if not self.sparse:
+            return np.zeros((len(x), len(x)))
+        from scipy.sparse import csc_array
+
+        return csc_array((values, indices, indptr), shape=(len(x), len(x)))
+
+    def events(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Guards (k,): an event is due where one rises through zero; -1 where it cannot fire in these modes."""
+        return self._bound.guards(t, np.asarray(x, dtype=float), self.modes)
+
+    @property
+    def event_functions(self) -> tuple[Callable[[float, np.ndarray], float], ...]:
+        """The guards one by one, with the attributes by which `solve_ivp` ends a run where one rises through zero."""
+        return tuple(_guard(self, k) for k in range(len(self.event_names)))
+
+    def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:
+        """The functions after an event, by its number, at the time t, s, and the state x (n,): in the modes that follow, with the
+        state after the reset as their `start`. What else is due at that instant is not carried out."""
+        bound, edge = self._bound, self._bound.program.transitions[event]
+        x, modes = np.asarray(x, dtype=float), self.modes.copy()
+        modes[edge.slot] = float(edge.target)
+        return _functions(bound.program, t, bound.reset(event, t, x, self.modes), self.parameters, modes, self.sparse)
+
+
+def _guard(ode: OdeFunctions, k: int) -> Callable[[float, np.ndarray], float]:
+    def guard(t: float, x: np.ndarray) -> float:
+        return float(ode.events(t, x)[k])
+
+    guard.__dict__.update(terminal=True, direction=1.0)
+    return guard
+
+
+def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, sparse: bool) -> OdeFunctions:
+    """The functions of a program from a start (n,) with parameters p and modes m.
+
+    Raises `RunError` E349 for a model with sampled blocks, whose states jump at ticks.
+    """
+    if program.clocks:
+        title = f'"{program.name}" has sampled blocks, whose ticks no function of a state and a time can carry out'
+        raise RunError(Problem("E349", title, cures=("`simulate`, which runs the clocks", "a continuous controller")))
+    return _functions(program, t, x, p, m, sparse)
+
+
+def _functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, sparse: bool) -> OdeFunctions:
+    """The same; raises `RunError` E349 where an algebraic loop has no solution at the start."""
+    bound = Bound(program, np.array(p, dtype=float))
+    start, unsolved = bound.consistent(t, x, m)
+    if unsolved is not None:
+        title = f"the algebraic loop through {', '.join(unsolved.elements)} has no solution at the start"
+        raise RunError(Problem("E349", title, cures=("another start value of the loop's unknowns",)))
+    states = tuple(program.layout.label("x", k) for k in range(program.states))
+    events = tuple(f"{edge.name}: {edge.kind}" for edge in program.transitions)
+    return OdeFunctions(states, events, float(t), start, bound.p, np.array(m, dtype=float), sparse, bound)

@@ -1,1 +1,0 @@
-"""CVODE for stiff models: addresses of machine code in; legs of a run, by SUNDIALS' shared libraries, out."""
