@@ -29,7 +29,7 @@ EXTRAS = {
 def missing_package(*packages: str) -> str:
     """Return a message with the cure for the first package that is not installed; "" if all are.
 
-    >>> lacking("numpy")
+    >>> missing_package("numpy")
     ''
     """
     for package in packages:

@@ -155,7 +155,7 @@ def legend_beside(axes: Any, handles: Any = None, labels: Any = None, title: str
 def axis_label(name: str, unit: str, separator: str = "\n") -> str:
     """Return the label of an axis.
 
-    >>> labelled("mass.flow", "m/s", " ")
+    >>> axis_label("mass.flow", "m/s", " ")
     'mass.flow (m/s)'
     """
     return name + (f"{separator}({unit})" if unit else "")

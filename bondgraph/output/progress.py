@@ -89,7 +89,7 @@ class Progress:
 def track(items: Iterable[Item], name: str, *, total: int | None = None, progress: bool = True) -> Generator[Item]:
     """Yield the items, with a progress bar of `total` items; by default, their number.
 
-    >>> list(counted("ab", "letters"))
+    >>> list(track("ab", "letters"))
     ['a', 'b']
     """
     assert total is not None or isinstance(items, Sized)
@@ -103,7 +103,7 @@ def track(items: Iterable[Item], name: str, *, total: int | None = None, progres
 def duration_text(seconds: float) -> str:
     """Return a duration in words.
 
-    >>> duration(4.2), duration(75.0), duration(7300.0)
+    >>> duration_text(4.2), duration_text(75.0), duration_text(7300.0)
     ('4 s', '1 min 15 s', '2 h 1 min')
     """
     rounded = round(seconds)
