@@ -228,6 +228,7 @@ class InterpretedKernel(Kernel):
 
     steps = loop = keep = None
     is_machine_code = False  # type: ignore[assignment]
+    _errors: list[BaseException]
 
     def __init__(self, name: str, sizes: tuple[int, ...], n_out: int, function: Callable[..., Any]):
         self.__dict__.update(name=name, sizes=sizes, n_out=n_out, function=function, _errors=[])
@@ -266,13 +267,14 @@ def _array_at(place: int | None, count: int) -> np.ndarray:
     """The numbers that lie at an address."""
     if not count:
         return np.zeros(0)
-    return np.frombuffer((ctypes.c_double * count).from_address(place or 0))
+    return np.ctypeslib.as_array((ctypes.c_double * count).from_address(place or 0))
 
 
 class DeferredKernel(Kernel):
     """A kernel that is compiled when it is first called, or first asked for its address."""
 
     steps = None
+    made: Callable[[], Kernel]
 
     def __init__(
         self, name: str, sizes: tuple[int, ...], n_out: Callable[[], int], make: Callable[[], Kernel], machine_code: bool = True

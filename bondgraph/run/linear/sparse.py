@@ -80,12 +80,12 @@ def subtract_nested() -> Procedure:
     starts = [below_at.load(first + column, "i64") for column in range(BLOCK)]
     columns = [lower.at(start) for start in starts]
     factors: list[Temporary] = []
-    for row in range(BLOCK):
-        value = work[first + row]
+    for place in range(BLOCK):
+        value = work[first + place]
         for column, factor in enumerate(factors):
-            value = value - factor * columns[column][row - column - 1]
-        upper[row] = value
-        work[first + row] = 0.0
+            value = value - factor * columns[column][place - column - 1]
+        upper[place] = value
+        work[first + place] = 0.0
         factors.append(value)
     zero = factors[0].equals(0.0)
     for factor in factors[1:]:
