@@ -19,7 +19,7 @@ from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
 from bondgraph.model.model import Model
-from bondgraph.run.events.guard_history import nudges, spread
+from bondgraph.run.events.guard_history import perturbations, rounding_error
 from bondgraph.run.program import Layout
 
 AGREES = 1e-6
@@ -84,7 +84,7 @@ def contradicting_switches(
     for unknown, closed, alike in _switches(model, system):
         element, stopped = model.elements[unknown.element], abs(float(values[system.resolve(unknown.stopped)]))
         size = max(float(np.max(np.abs(values[name]))) for name in alike)
-        if stopped <= AGREES * size or stopped <= float(spread(np.array(stopped), at_points(unknown.stopped))):
+        if stopped <= AGREES * size or stopped <= float(rounding_error(np.array(stopped), at_points(unknown.stopped))):
             continue
         mode, what, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
         title = f'{element.kind} "{unknown.element}" cannot start {mode} with {what} = {stopped:.6g} {through} it'
@@ -160,7 +160,7 @@ def sliding_at_start(model: Model, system: System, all_known: Callable[[], Mappi
             moving = np.asarray(computed(system, name, known), dtype=float)
         except KeyError:
             continue
-        if np.any(moving) and np.any(np.abs(moving) > spread(moving, _at_points(system, name, known))):
+        if np.any(moving) and np.any(np.abs(moving) > rounding_error(moving, _at_points(system, name, known))):
             place = element.automaton.states.index
             if not element.law.noted:
                 found[path] = Sliding(place(FORWARD if moving > 0.0 else BACKWARD), {})
@@ -173,7 +173,7 @@ def sliding_at_start(model: Model, system: System, all_known: Callable[[], Mappi
 def _at_points(system: System, name: str, known: Mapping[str, Any]) -> np.ndarray:
     """A value at points that differ by rounding in what is known, other than modes."""
     sizes = {key: 0 if key in system.modes else int(np.size(value)) for key, value in known.items()}
-    changes, at = nudges(sum(sizes.values())), dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
+    changes, at = perturbations(sum(sizes.values())), dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
     points = [
         {
             key: value * (1.0 + row[at[key] : at[key] + sizes[key]].reshape(np.shape(value))) if sizes[key] else value

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bondgraph.emit.procedure import Local, Procedure, Record, Temporary
-from bondgraph.run.accuracy.reference.balancing import BALANCED, SAME, SWEEPS
+from bondgraph.run.accuracy.reference.balancing import MAX_IMBALANCE, MAX_SWEEPS, MIN_GROWTH
 from bondgraph.run.simd_values import SimdArray, SimdNumber, SimdVariable, broadcast
 from bondgraph.run.sparsity.reference import FIELDS, MAX_COUPLING
 
 
 def procedures(lanes: int = 1) -> list[Procedure]:
     """All of them, those that are called before those that call."""
-    return [part(lanes) for part in (_along_ears, _sums, _balance, _fastest, _carry)]
+    return [part(lanes) for part in (_along_ears, _sums, _balance, _fastest, _propagate)]
 
 
 def _structure(write: Procedure) -> Record:
@@ -53,11 +53,11 @@ def _along_ears(lanes: int) -> Procedure:
         with write.when(end - begin > 2):
             part = write.value(1.0, "double") / write.real(end - begin)
             rate.set(total.get().intrinsic("pow", SimdNumber([part] * lanes)))
-        at, found = SimdVariable(write, start), (rate.get() > 0.0) & (rate.get() < MAX_COUPLING)
-        with write.when(found.any()), write.loop(end - 1, begin) as step:
+        at, valid = SimdVariable(write, start), (rate.get() > 0.0) & (rate.get() < MAX_COUPLING)
+        with write.when(valid.any()), write.loop(end - 1, begin) as step:
             state = states.load(step, "i64")
             at.set(at.get() * (values[couplings.load(step, "i64")] / rate.get()))
-            scales[state] = found.select(at.get(), scales[state])
+            scales[state] = valid.select(at.get(), scales[state])
     write.give()
     return write
 
@@ -79,13 +79,13 @@ def _sums(lanes: int) -> Procedure:
         flow = values[k] * scales[column] / scales[row]
         into[row] = into[row] + flow
         goes_on = column.equals(before.get())
-        total.set(total.get().each(lambda own, goes_on=goes_on: write.select(goes_on, own, 0.0)) + flow)
+        total.set(total.get().each(lambda lane_total, goes_on=goes_on: write.select(goes_on, lane_total, 0.0)) + flow)
         out_of[column] = total.get()
         before.set(column)
     uneven[only] = 0.0
     with write.loop(states) as i:
         a, b = into[i], out_of[i]
-        balanced = (a < b * BALANCED) & (b < a * BALANCED)
+        balanced = (a < b * MAX_IMBALANCE) & (b < a * MAX_IMBALANCE)
         uneven[only] = ((a > 0.0) & (b > 0.0) & ~balanced).select(1.0, uneven[only])
         with write.when(~uneven[only].equals(0.0).any()):
             write.give(0)
@@ -101,7 +101,7 @@ def _balance(lanes: int) -> Procedure:
     with write.loop(states) as i:
         scales[i] = 1.0
     write.call("along_ears", [write["s"], write["values"], write["scales"]])
-    with write.loop(SWEEPS):
+    with write.loop(MAX_SWEEPS):
         with write.when(write.call("sums", [write[name] for name in _SUMS], "i64").equals(1)):
             write.give()
         with write.loop(states) as i:
@@ -127,29 +127,29 @@ def _fastest(lanes: int) -> Procedure:
         i = record.get("order").load(j, "i64")
         with write.when(rates[i].equals(0.0).any()):
             begin, end = (record.get("drivers_at").load(i + shift, "i64") for shift in (0, 1))
-            found = SimdVariable(write, broadcast(write, 0.0, lanes))
-            with write.loop(end, begin) as place:
-                driver = rates[record.get("drivers").load(place, "i64")]
-                found.set(found.get().intrinsic("maxnum", driver))
-            rates[i] = rates[i].equals(0.0).select(found.get(), rates[i])
+            rate = SimdVariable(write, broadcast(write, 0.0, lanes))
+            with write.loop(end, begin) as position:
+                driver = rates[record.get("drivers").load(position, "i64")]
+                rate.set(rate.get().intrinsic("maxnum", driver))
+            rates[i] = rates[i].equals(0.0).select(rate.get(), rates[i])
     write.give()
     return write
 
 
-def _raise(into: SimdArray, place: Temporary, value: SimdNumber) -> None:
+def _raise(into: SimdArray, index: Temporary, value: SimdNumber) -> None:
     """The larger of an entry and a value, in its place; what is not a number does not count."""
-    into[place] = into[place].intrinsic("maxnum", value)
+    into[index] = into[index].intrinsic("maxnum", value)
 
 
 def _gain(write: Procedure, lanes: int, k: Temporary, row: Temporary, column: Temporary) -> SimdNumber:
     """How much of the driving state's scale the driven one takes over."""
     part, (speed, values) = _structure(write).get("part"), _arrays(write, lanes, "speed", "values")
-    alike = part.load(row, "i64").equals(part.load(column, "i64"))
+    same_component = part.load(row, "i64").equals(part.load(column, "i64"))
     across = speed[row].intrinsic("maxnum", speed[column])
-    return values[k] / speed[row].each(lambda own, other: write.select(alike, own, other), across)
+    return values[k] / speed[row].each(lambda rate, other: write.select(same_component, rate, other), across)
 
 
-def _carry(lanes: int) -> Procedure:
+def _propagate(lanes: int) -> Procedure:
     """`couplings.carried`, in place; `work` has room for a number for each state and each coupling."""
     write = Procedure("carry", dict.fromkeys(("s", "values", "speed", "scales", "work"), "ptr"))
     record, (scales, reached) = _structure(write), _arrays(write, lanes, "scales", "work")
@@ -166,7 +166,7 @@ def _carry(lanes: int) -> Procedure:
             _raise(reached, rows.load(k, "i64"), gain[k] * scales[columns.load(k, "i64")])
         moved.set(0)
         with write.loop(states) as i:
-            larger = reached[i] > scales[i] * SAME
+            larger = reached[i] > scales[i] * MIN_GROWTH
             with write.when(larger.any()):
                 scales[i] = larger.select(reached[i], scales[i])
                 moved.set(1)

@@ -6,11 +6,11 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.codegen_helpers import clock_time
 from bondgraph.run.table import fields_of
 
-SEEN = 64
+MODE_SETS = 64
 """Sets of modes that are remembered; then the earliest are forgotten."""
 PATTERNS = 8
 """Structures of couplings that a run has at hand; others are looked up anew."""
-RAPID, CARRIED = 1, 2
+FASTEST_RATES, PROPAGATED = 1, 2
 """What of natural scales is there: the fastest rates, or also the scales, carried along the couplings."""
 
 # p, window: as in `bound.Bound`; couple: a kernel of the couplings, or steps, which are interpreted (`emit.interpreter`).
@@ -22,12 +22,12 @@ RAPID, CARRIED = 1, 2
 # wide_rates, ...: kernels for so many `lanes`, 0 where there are none, and their blocks.
 # patterns, pattern: records of `sparsity.structures.Structures` that are at hand, and the present one; meet: finds one by found.
 # autonomous: as in `program.Program`.
-# asked: the table `ASKED` of weights that are looked at in Python.
+# callbacks: the table `CALLBACKS` of weights that are looked at in Python.
 _POINTERS = """rates powers energies couple interpret p window size floor noise exceeded speed scale nominal absolute
     seen squares square_modes ladder directions patterns pattern meet found nonzeros diagonal values coupled_at
     blocks place_blocks place_indices places constants numbers rows steps work seeded seed_groups entries entry_groups
     fastest balance reached later moved scales apart held beyond sharp points third fourth sigma driven
-    wide_rates wide_powers wide_t wide_x wide_p wide_m wide_out asked"""
+    wide_rates wide_powers wide_t wide_x wide_p wide_m wide_out callbacks"""
 _WHOLES = """n quadratures storages modes entry_count interpreted known oldest seen_count seen_next coupled ahead rated scaled
     patience has_absolute autonomous modes_known resting number_count input_count step_count group_count lanes parameters"""
 _REALS = "origin rtol longest collected energy spread boost boosted"
@@ -38,7 +38,7 @@ PATTERN = fields_of(("found", "structure", "own", "own_rows", "beside"), ("own_c
 """Which entries of a Jacobian are not zero (1 or 0 for each), what follows from them, and where those on the diagonal, with their
 rows, and those beside it stand among all."""
 
-ASKED = fields_of(("x", "m", "renew", "question", "relax"), (), ("t", "h", "relative"))
+CALLBACKS = fields_of(("x", "m", "refresh", "test_noise", "decay"), (), ("t", "h", "relative"))
 """Of weights that are looked at in Python, what is asked, and who answers `renew`, `question` and `relax`."""
 
 

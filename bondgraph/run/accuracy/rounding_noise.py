@@ -11,7 +11,7 @@ import itertools
 
 from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
 from bondgraph.run.accuracy.fields import evaluate, record_of
-from bondgraph.run.accuracy.reference.rounding_noise import ALIKE, FOURTH, IN_TIME, POINTS, SPANS, THIRD
+from bondgraph.run.accuracy.reference.rounding_noise import FOURTH, NOISE_RATIO, POINTS, SPANS, THIRD, TIME_PART
 from bondgraph.run.codegen_helpers import clock_time, is_finite, larger, magnitude
 
 _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
@@ -19,7 +19,7 @@ _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 
 def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
-    return [_points_alone(), _evaluate_together(), _points_together(), _scatter(), _rounding()]
+    return [_points_in_turn(), _evaluate_lanes(), _points_in_lanes(), _noise_estimates(), _rounding()]
 
 
 def _root_mean_square(write: Procedure, values: list[Temporary], size: float) -> Temporary:
@@ -35,10 +35,10 @@ def _differences(values: list[Temporary]) -> list[Temporary]:
 
 def _later(write: Procedure, record: Record, span: float) -> Temporary:
     """How far apart in time the points of a span are."""
-    return span * larger(write, magnitude(write, write["t"]), record.get("longest")) * IN_TIME
+    return span * larger(write, magnitude(write, write["t"]), record.get("longest")) * TIME_PART
 
 
-def _points_alone() -> Procedure:
+def _points_in_turn() -> Procedure:
     """Rates and powers at all points of all spans into `points`, one after the other."""
     write = Procedure("points_alone", _AT, internal=True)
     record, t, x = record_of(write), write["t"], write["x"]
@@ -58,15 +58,15 @@ def _points_alone() -> Procedure:
     return write
 
 
-def _points_together() -> Procedure:
+def _points_in_lanes() -> Procedure:
     """The same by kernels in lanes, several points at once."""
     write = Procedure("points_together", _AT, internal=True)
     record, t, x = record_of(write), write["t"], write["x"]
     n, apart, lanes = record.get("n"), record.get("apart"), record.get("lanes")
     wide_t, wide_x = record.get("wide_t"), record.get("wide_x")
-    for name, given, count in (("p", record.get("p"), "parameters"), ("m", write["m"], "modes")):
+    for name, values, count in (("p", record.get("p"), "parameters"), ("m", write["m"], "modes")):
         with write.loop(record.get(count)) as i, write.loop(lanes) as lane:
-            record.get(f"wide_{name}")[i * lanes + lane] = given[i]
+            record.get(f"wide_{name}")[i * lanes + lane] = values[i]
     filled, done = write.local(0, "i64"), write.local(0, "i64")
     for span in SPANS:
         with write.loop(n) as i:
@@ -88,17 +88,17 @@ def _points_together() -> Procedure:
     return write
 
 
-def _evaluate_together() -> Procedure:
+def _evaluate_lanes() -> Procedure:
     """Rates and powers at what is in the lanes into so many rows of `points`, from the row `done` on."""
     write = Procedure("evaluate_together", {"w": "ptr", "done": "i64", "count": "i64"}, internal=True)
     record, lanes, width = record_of(write), record_of(write).get("lanes"), _width(record_of(write))
-    given = [record.get(f"wide_{name}") for name in ("t", "x", "p", "m", "out")]
+    arguments = [record.get(f"wide_{name}") for name in ("t", "x", "p", "m", "out")]
     n, quadratures = record.get("n"), record.get("quadratures")
 
     def take(kernel: str, first: Operand, length: Temporary) -> None:
-        write.call(record.get(kernel), given)
+        write.call(record.get(kernel), arguments)
         with write.loop(write["count"]) as lane, write.loop(length) as i:
-            record.get("points")[(write["done"] + lane) * width + (i + first)] = given[-1][i * lanes + lane]
+            record.get("points")[(write["done"] + lane) * width + (i + first)] = arguments[-1][i * lanes + lane]
 
     take("wide_rates", 0, n)
     with write.when(quadratures > 0):
@@ -111,7 +111,7 @@ def _width(record: Record) -> Temporary:
     return record.get("n") + record.get("quadratures")
 
 
-def _scatter() -> Procedure:
+def _noise_estimates() -> Procedure:
     """`noise._scatter` into `third` and `fourth`, from the points of one span."""
     write = Procedure("scatter", {"w": "ptr", "points": "ptr"}, internal=True)
     record, points, width = record_of(write), write["points"], _width(record_of(write))
@@ -132,8 +132,8 @@ def _rounding() -> Procedure:
     width = n + record.get("quadratures")
     third, fourth = record.get("third"), record.get("fourth")
     with write.loop(n) as i:
-        known = larger(write, record.get("size")[i], record.get("scale")[i])
-        scales[i] = larger(write, magnitude(write, write["x"][i]), known)
+        valid = larger(write, record.get("size")[i], record.get("scale")[i])
+        scales[i] = larger(write, magnitude(write, write["x"][i]), valid)
     with write.loop(width) as i:
         sigma[i] = 0.0
     with write.when(record.get("lanes").equals(0)):
@@ -143,9 +143,9 @@ def _rounding() -> Procedure:
     for number, span in enumerate(SPANS):
         write.call("scatter", [write["w"], record.get("points").at(width * (number * POINTS))])
         with write.loop(width) as i:
-            noisy = fourth[i] > third[i] * ALIKE
-            known = is_finite(third[i]) & is_finite(fourth[i])
-            with write.when(known if span == SPANS[0] else known & noisy):
+            noisy = fourth[i] > third[i] * NOISE_RATIO
+            valid = is_finite(third[i]) & is_finite(fourth[i])
+            with write.when(valid if span == SPANS[0] else valid & noisy):
                 sigma[i] = larger(write, sigma[i], write.intrinsic("minnum", third[i], fourth[i]))
     write.give()
     return write

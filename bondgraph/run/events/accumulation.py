@@ -9,9 +9,18 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.codegen_helpers import clock_time, larger, magnitude
 from bondgraph.run.events.log import SCALARS
-from bondgraph.run.events.reference.accumulation import ALIKE, BRIEF, NEAR, RATIOS, ROUNDING, SHRUNK, STEADY, WINDOW
+from bondgraph.run.events.reference.accumulation import (
+    CHATTER_ROUNDING,
+    CHATTER_SPAN,
+    HISTORY,
+    MAX_SHRINKAGE,
+    RATIO_SPREAD,
+    RATIOS,
+    REST_SPAN,
+    WINDOW,
+)
 from bondgraph.run.events.state import flag, record_of
-from bondgraph.run.events.transitions import NONE, needs_row, row_of
+from bondgraph.run.events.transitions import NO_TRANSITION, needs_row, row_of
 
 
 def procedures() -> list[Procedure]:
@@ -21,12 +30,12 @@ def procedures() -> list[Procedure]:
 
 def _time_of(write: Procedure, ring: Temporary, number: Temporary) -> Temporary:
     """The time with a number in the sequence of a ring."""
-    return ring[_place(write, number)]
+    return ring[_ring_index(write, number)]
 
 
-def _place(write: Procedure, number: Temporary) -> Temporary:
+def _ring_index(write: Procedure, number: Temporary) -> Temporary:
     """Where it stands there."""
-    return write.select(number < STEADY, number, number - STEADY, "i64")
+    return write.select(number < HISTORY, number, number - HISTORY, "i64")
 
 
 def _steady() -> Procedure:
@@ -34,14 +43,14 @@ def _steady() -> Procedure:
     write = Procedure("steady", {"ring": "ptr", "count": "i64"}, "i64", internal=True)
     ring, count = write["ring"], write["count"]
     sums = []
-    for start in (count - STEADY, count - 1 - WINDOW):
+    for start in (count - HISTORY, count - 1 - WINDOW):
         total, before = write.local(0.0), write.local(_time_of(write, ring, start))
         with write.loop(WINDOW) as k:
             time = _time_of(write, ring, start + k + 1)
             total.set(total.get() + (time - before.get()))
             before.set(time)
         sums.append(total)
-    write.give(write.select(sums[1].get() >= SHRUNK * sums[0].get(), 1, 0, "i64"))
+    write.give(write.select(sums[1].get() >= MAX_SHRINKAGE * sums[0].get(), 1, 0, "i64"))
     return write
 
 
@@ -66,9 +75,9 @@ def _geometric() -> Procedure:
         before.set(time)
         step.set(following)
     ratio = total.get() / float(RATIOS)
-    left = step.get() * ratio / (1.0 - ratio)
-    alike = most.get() - least.get() < ALIKE * ratio
-    write.give(write.select(alike & (left < record.get("rtol") * record.get("span")), 1, 0, "i64"))
+    remaining = step.get() * ratio / (1.0 - ratio)
+    geometric = most.get() - least.get() < RATIO_SPREAD * ratio
+    write.give(write.select(geometric & (remaining < record.get("rtol") * record.get("span")), 1, 0, "i64"))
     return write
 
 
@@ -76,15 +85,15 @@ def _watch() -> Procedure:
     """`Watch.add`: 1 if there is no pattern in the times of transition i."""
     write = Procedure("watch", {"s": "ptr", "t": "double", "i": "i64"}, "i64", internal=True)
     record, t, i = record_of(write), write["t"], write["i"]
-    ring, counts = record.get("times").at(i * STEADY), record.get("counts")
+    ring, counts = record.get("times").at(i * HISTORY), record.get("counts")
     following = counts.load(i, "i64") + 1
-    count = write.select(following < 2 * STEADY, following, following - STEADY, "i64")
+    count = write.select(following < 2 * HISTORY, following, following - HISTORY, "i64")
     counts.store(i, count, "i64")
-    brief = larger(write, NEAR * record.get("span"), ROUNDING * magnitude(write, t))
+    brief = larger(write, CHATTER_SPAN * record.get("span"), CHATTER_ROUNDING * magnitude(write, t))
     with write.when(count >= WINDOW), write.when(t - _time_of(write, ring, count - WINDOW) <= brief):
         write.give(0)
-    with write.when(flag(record.get("may_rest"), i) & (count >= STEADY)):
-        brief = t - _time_of(write, ring, count - STEADY) <= BRIEF * record.get("span")
+    with write.when(flag(record.get("may_rest"), i) & (count >= HISTORY)):
+        brief = t - _time_of(write, ring, count - HISTORY) <= REST_SPAN * record.get("span")
         with write.when(brief), write.when(write.call("steady", [ring, count], "i64").equals(1)):
             write.give(0)
     with write.when(count >= RATIOS + 2), write.when(write.call("geometric", [write["s"], ring, count], "i64").equals(1)):
@@ -100,7 +109,7 @@ def _note() -> Procedure:
     count = record.get("counts").load(i, "i64")
     record.get("noted_of").store(k, i, "i64")
     record.get("counted").store(k, count, "i64")
-    record.get("overwritten")[k] = record.get("times").at(i * STEADY)[_place(write, count)]
+    record.get("overwritten")[k] = record.get("times").at(i * HISTORY)[_ring_index(write, count)]
     record.set("noted", k + 1)
     write.give()
     return write
@@ -114,7 +123,7 @@ def _forget() -> Procedure:
         k = count - 1 - back
         i, before = record.get("noted_of").load(k, "i64"), record.get("counted").load(k, "i64")
         record.get("counts").store(i, before, "i64")
-        record.get("times").at(i * STEADY)[_place(write, before)] = record.get("overwritten")[k]
+        record.get("times").at(i * HISTORY)[_ring_index(write, before)] = record.get("overwritten")[k]
     write.give()
     return write
 
@@ -123,29 +132,29 @@ def _watch_all() -> Procedure:
     """Note `count` events at t of the transitions `watched`: how many go to rest, which stand in `resting`, the `stuck` one
     first; -1 where one cannot that should."""
     write = Procedure("watch_all", {"s": "ptr", "t": "double", "count": "i64"}, "i64", internal=True)
-    record, s, t, found = record_of(write), write["s"], write["t"], write.local(0, "i64")
+    record, s, t, resting_count = record_of(write), write["s"], write["t"], write.local(0, "i64")
     marked, resting, may_rest = (record.get(name) for name in ("marked", "resting", "may_rest"))
     with write.loop(record.get("transitions")) as i:
         marked.store(i, 0, "i64")
 
-    def rests(i: Temporary) -> None:
+    def add_resting(i: Temporary) -> None:
         with write.when(~flag(may_rest, i)):
             write.give(-1)
         with write.when(~flag(marked, i)):
             marked.store(i, 1, "i64")
-            resting.store(found.get(), i, "i64")
-            found.set(found.get() + 1)
+            resting.store(resting_count.get(), i, "i64")
+            resting_count.set(resting_count.get() + 1)
 
     stuck = record.get("stuck")
     with write.when(stuck >= 0):
-        rests(stuck)
+        add_resting(stuck)
     with write.loop(write["count"]) as k:
         i = record.get("watched").load(k, "i64")
         write.call("note", [s, i])
-        record.get("times").at(i * STEADY)[_place(write, record.get("counts").load(i, "i64"))] = t
+        record.get("times").at(i * HISTORY)[_ring_index(write, record.get("counts").load(i, "i64"))] = t
         with write.when(write.call("watch", [s, t, i], "i64").equals(0)):
-            rests(i)
-    write.give(found.get())
+            add_resting(i)
+    write.give(resting_count.get())
     return write
 
 
@@ -153,7 +162,7 @@ def _limit() -> Procedure:
     """`Watch.limit` of transition i."""
     write = Procedure("limit_of", {"s": "ptr", "i": "i64"}, "double", internal=True)
     record, i = record_of(write), write["i"]
-    ring, count = record.get("times").at(i * STEADY), record.get("counts").load(i, "i64")
+    ring, count = record.get("times").at(i * HISTORY), record.get("counts").load(i, "i64")
     write.call("note", [write["s"], i])
     record.get("counts").store(i, 0, "i64")
     with write.when(count.equals(0)):
@@ -185,7 +194,7 @@ def _rest_one() -> Procedure:
     slot, edge = record.get("slots").load(i, "i64"), record.get("rest_edges").load(i, "i64")
     with write.when(~record.get("m_here")[slot].equals(record.get("targets")[i])):
         write.give(0)
-    taken = write.select(edge.equals(NONE), i, edge, "i64")
+    taken = write.select(edge.equals(NO_TRANSITION), i, edge, "i64")
     write.call("begin_row", [s, t, taken, row])
     row[SCALARS.index("limit")] = write["limit"]
     row[SCALARS.index("said")] = record.get("rest_said")[i]
@@ -208,21 +217,21 @@ def _rest() -> Procedure:
     """Go to rest from the first `count` of `resting`, in rows from `row` on: how many those are, negative for Python."""
     write = Procedure("rest", {"s": "ptr", "t": "double", "count": "i64", "row": "i64"}, "i64", internal=True)
     record, s, t = record_of(write), write["s"], write["t"]
-    made, news = write.local(0, "i64"), write.local(0, "i64")
+    written, new = write.local(0, "i64"), write.local(0, "i64")
     with write.loop(write["count"]) as k:
         i = record.get("resting").load(k, "i64")
         with write.when(~flag(record.get("rested"), i)):
-            news.set(1)
+            new.set(1)
             record.get("rested").store(i, 1, "i64")
-    with write.when(news.get().equals(0)):
+    with write.when(new.get().equals(0)):
         write.give(-1)
     with write.loop(write["count"]) as k:
         i = record.get("resting").load(k, "i64")
-        needs_row(write, write["row"] + made.get())
+        needs_row(write, write["row"] + written.get())
         limit = write.call("limit_of", [s, i], "double")
-        own = write.call("rest_one", [s, t, i, limit, row_of(write, write["row"] + made.get())], "i64")
-        with write.when(own < 0):
+        rows = write.call("rest_one", [s, t, i, limit, row_of(write, write["row"] + written.get())], "i64")
+        with write.when(rows < 0):
             write.give(-1)
-        made.set(made.get() + own)
-    write.give(made.get())
+        written.set(written.get() + rows)
+    write.give(written.get())
     return write

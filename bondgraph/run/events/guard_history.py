@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
-ULPS = 2.0**-50
+PERTURBATION = 2.0**-50
 """How far away the points are, relative to each number."""
 
 PAIRS = 4
@@ -23,63 +23,63 @@ MARGIN = 4.0
 
 
 @functools.lru_cache(maxsize=64)
-def nudges(count: int) -> np.ndarray:
+def perturbations(count: int) -> np.ndarray:
     """Relative changes (2 PAIRS, count) of `count` numbers, the same at every call, to read only; row k + PAIRS is opposite to
     row k."""
     rng = np.random.default_rng(0)
     half = rng.choice([-1.0, 1.0], (PAIRS, count)) * rng.uniform(0.5, 1.0, (PAIRS, count))
-    made = ULPS * np.concatenate([half, -half])
-    made.flags.writeable = False
-    return made
+    changes = PERTURBATION * np.concatenate([half, -half])
+    changes.flags.writeable = False
+    return changes
 
 
-def spread(value: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """What rounding makes of `value` (...), which is `near` (2 PAIRS, ...) at the points of `nudges`. Of two opposite ones the
+def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """What rounding makes of `value` (...), which is `near` (2 PAIRS, ...) at the points of `perturbations`. Of two opposite ones the
     nearer counts, for a law may jump here."""
     off = np.abs(near - value)
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 
 
 # Looks ahead, in lengths of the run: the first, the longest, and from one to the next.
-SOONEST, LATEST, LONGER = 1e-15, 1e-6, 8.0
-_LOOKS = 1 + int(np.log(LATEST / SOONEST) / np.log(LONGER))
+MIN_LOOK_AHEAD, MAX_LOOK_AHEAD, LOOK_AHEAD_RATIO = 1e-15, 1e-6, 8.0
+_LOOKS = 1 + int(np.log(MAX_LOOK_AHEAD / MIN_LOOK_AHEAD) / np.log(LOOK_AHEAD_RATIO))
 # States around one: how many, and how far away relative to their size.
 TRIALS, _AROUND = 12, 1e-3
 # Part of the rate of a guard that a bounce may leave as it was.
-TURNED = 0.01
+REVERSAL_RATIO = 0.01
 
 
 @functools.lru_cache(maxsize=64)
-def trials(count: int) -> np.ndarray:
+def trial_changes(count: int) -> np.ndarray:
     """Changes (TRIALS, count) of `count` states in parts of their sizes, the same at every call, to read only."""
-    made = np.random.default_rng(1).uniform(-_AROUND, _AROUND, (TRIALS, count))
-    made.flags.writeable = False
-    return made
+    changes = np.random.default_rng(1).uniform(-_AROUND, _AROUND, (TRIALS, count))
+    changes.flags.writeable = False
+    return changes
 
 
-class Courses:
+class GuardHistory:
     """Courses of the guards of one run, whose time spans `span` s; `sizes` (n,) holds how large each state has been in it, at
     samples, events and the ends of all steps."""
 
     def __init__(self, bound: Bound, span: float):
         self._bound, self.span = bound, span
         self.sizes = np.zeros(bound.program.states)
-        self.by_x, self.p_factors = nudges(bound.program.states), 1.0 + nudges(len(bound.p))
+        self.by_x, self.p_factors = perturbations(bound.program.states), 1.0 + perturbations(len(bound.p))
         self.p = bound.p * self.p_factors
-        self.later = ULPS * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
-        known = [_known_bounce(edge, bound.resets(i)) for i, edge in enumerate(bound.program.transitions)]
-        self.known_bounces = np.array(known, dtype=np.int64)
+        self.later = PERTURBATION * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
+        bounces = [_known_bounce(edge, bound.resets(i)) for i, edge in enumerate(bound.program.transitions)]
+        self.known_bounces = np.array(bounces, dtype=np.int64)
         self.bounces = self.known_bounces.copy()
         """Which transitions are bounces: 1, 0, or -1 where that has not been asked yet; those that are known before a run."""
         self._last = np.array([edge.last for edge in bound.program.transitions], dtype=bool)
         """Transitions by which a mode that contradicts itself ends the run."""
 
-    def see(self, rows: np.ndarray) -> None:
+    def record_states(self, rows: np.ndarray) -> None:
         """Note states (k, n) that the run has been through."""
         if rows.size:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
-    def rising(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
+    def firing_guards(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
         """Which guards (k,) are positive and stay so for `probe` s, or are zero to rounding and grow along the motion; in a mode
         that contradicts itself by then, also those that answer this.
 
@@ -118,15 +118,15 @@ class Courses:
 
     def _turns_round(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         size = np.fmax(np.fmax(self.sizes, np.abs(x)), np.abs(self._bound.rates(t, x, m)) * self.span)
-        step, turned = np.array([LATEST * self.span]), []
-        for part in trials(len(x)):
+        step, turned = np.array([MAX_LOOK_AHEAD * self.span]), []
+        for part in trial_changes(len(x)):
             change = part * np.where(size > 0.0, size, 1.0)
             rises = []
             for y in (x + change, x - change):
                 after = self._bound.reset(index, t, y, m)
                 rises.append([self.ahead(t, z, m, step)[0, index] - self._bound.guards(t, z, m)[index] for z in (y, after)])
             before, past = rises[0][0] - rises[1][0], rises[0][1] - rises[1][1]
-            turned.append(before != 0.0 and past * np.sign(before) < TURNED * abs(before))
+            turned.append(before != 0.0 and past * np.sign(before) < REVERSAL_RATIO * abs(before))
         return sum(turned) > TRIALS // 2
 
     def ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
@@ -146,16 +146,16 @@ class Courses:
         return x + 0.5 * h * (rates + kernel.many(self._bound.clock(t + steps), x + h * rates, p, m))
 
     def _growing(
-        self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, asked: np.ndarray, bounce: np.ndarray
+        self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, candidates: np.ndarray, bounce: np.ndarray
     ) -> np.ndarray:
         """Which of the guards `asked` for grow, by the shortest look ahead in which they change more than rounding; those of
         bounces, in which they do so or pass below zero."""
-        growing, open_ = np.zeros(len(now), dtype=bool), asked.copy()
+        growing, open_ = np.zeros(len(now), dtype=bool), candidates.copy()
         if not open_.any():
             return growing
-        first = max(SOONEST * self.span, self._instant(t))
-        longer = np.multiply.accumulate(np.full(_LOOKS, LONGER)) / LONGER
-        steps = first * longer[: max(int(np.sum(first * longer <= LATEST * self.span)), 1)]
+        first = max(MIN_LOOK_AHEAD * self.span, self._instant(t))
+        longer = np.multiply.accumulate(np.full(_LOOKS, LOOK_AHEAD_RATIO)) / LOOK_AHEAD_RATIO
+        steps = first * longer[: max(int(np.sum(first * longer <= MAX_LOOK_AHEAD * self.span)), 1)]
         changes = self.ahead(t, x, m, steps) - now
         still = self._noise(t, x, m, np.abs(x), now)
         ahead = self._noise_ahead(t, x, m, steps, changes)
@@ -177,21 +177,21 @@ class Courses:
         now = guards.many(np.full(points, time), y, self.p, m)
         every = np.repeat(np.arange(points), len(steps))
         soon = self._ahead(t, y[every], self.p[every], m, np.tile(steps, points)).reshape(points, len(steps), -1)
-        return spread(changes, soon - now[:, None])
+        return rounding_error(changes, soon - now[:, None])
 
     def _active(self, m: np.ndarray) -> np.ndarray:
         return np.array([m[edge.slot] == edge.source for edge in self._bound.program.transitions])
 
     def _instant(self, t: float) -> float:
         """The shortest time that can be told from none, with a margin, s."""
-        return 4.0 * ULPS * (abs(self._bound.origin) + abs(t)) + SOONEST * self.span
+        return 4.0 * PERTURBATION * (abs(self._bound.origin) + abs(t)) + MIN_LOOK_AHEAD * self.span
 
     def _noise(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, now: np.ndarray) -> np.ndarray:
         """What rounding makes of each guard (k,), of states that are `sizes` (n,) large; at later times only."""
         kernel = self._bound.program.guards
         assert kernel is not None
         times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self.later)
-        return spread(now, kernel.many(times, x + self.by_x * sizes, self.p, m))
+        return rounding_error(now, kernel.many(times, x + self.by_x * sizes, self.p, m))
 
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:

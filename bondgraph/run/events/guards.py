@@ -11,7 +11,16 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Local, Procedure, Temporary
 from bondgraph.run.codegen_helpers import clock_time, is_finite, larger, magnitude
 from bondgraph.run.events import guards
-from bondgraph.run.events.guard_history import LATEST, LONGER, MARGIN, PAIRS, SOONEST, TRIALS, TURNED, ULPS
+from bondgraph.run.events.guard_history import (
+    LOOK_AHEAD_RATIO,
+    MARGIN,
+    MAX_LOOK_AHEAD,
+    MIN_LOOK_AHEAD,
+    PAIRS,
+    PERTURBATION,
+    REVERSAL_RATIO,
+    TRIALS,
+)
 from bondgraph.run.events.state import active, flag, record_of, truth
 
 UNKNOWN = -1
@@ -29,7 +38,7 @@ def _rise() -> Procedure:
     record, s, t, y = record_of(write), write["s"], write["t"], write["y"]
     p, speed, now, soon = (record.get(name) for name in ("p", "tried_speed", "tried_now", "tried_soon"))
     write.call("rates_at", [s, t, y, p, speed])
-    write.call("ahead", [s, t, y, p, LATEST * record.get("span"), speed, record.get("tried_ahead"), soon])
+    write.call("ahead", [s, t, y, p, MAX_LOOK_AHEAD * record.get("span"), speed, record.get("tried_ahead"), soon])
     write.call("guards_at", [s, t, y, p, now])
     write.give(soon[write["i"]] - now[write["i"]])
     return write
@@ -43,8 +52,8 @@ def _turns_round() -> Procedure:
     speed, kernel = record.get("tried_speed"), record.get("resets").load(i, "ptr")
     write.call("rates_at", [s, t, x, record.get("p"), speed])
     with write.loop(n) as k:
-        known = larger(write, record.get("sizes")[k], magnitude(write, x[k]))
-        most = larger(write, known, magnitude(write, speed[k]) * record.get("span"))
+        size_so_far = larger(write, record.get("sizes")[k], magnitude(write, x[k]))
+        most = larger(write, size_so_far, magnitude(write, speed[k]) * record.get("span"))
         size[k] = write.select(most > 0.0, most, 1.0)
     turned = write.local(0, "i64")
     with write.loop(TRIALS) as trial:
@@ -56,11 +65,11 @@ def _turns_round() -> Procedure:
             with write.when(kernel.is_given()):
                 at = [clock_time(write, record, t), y, record.get("p"), record.get("m_here")]
                 write.call(kernel, [*at, after])
-            for rise, place in ((before, y), (past, after)):
-                own = write.call("rise", [s, t, place, i], "double")
-                rise.set(own if side > 0.0 else rise.get() - own)
+            for rise, state in ((before, y), (past, after)):
+                growth = write.call("rise", [s, t, state, i], "double")
+                rise.set(growth if side > 0.0 else rise.get() - growth)
         along = write.select(before.get() > 0.0, past.get(), -1.0 * past.get())
-        round_ = ~before.get().equals(0.0) & (along < TURNED * magnitude(write, before.get()))
+        round_ = ~before.get().equals(0.0) & (along < REVERSAL_RATIO * magnitude(write, before.get()))
         turned.set(turned.get() + truth(write, round_))
     write.give(truth(write, turned.get() > TRIALS // 2))
     return write
@@ -84,8 +93,8 @@ _AT = {"s": "ptr", "t": "double", "x": "ptr"}
 
 def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
-    found = [_kernel("rates_at", "rates"), _kernel("guards_at", "guards"), _instant(), _spread(), _noise(), _zero(), _ahead()]
-    return [*found, *guards.reversal_procedures(), _starts_near(), _noise_ahead(), _growing(), _rising()]
+    parts = [_kernel("rates_at", "rates"), _kernel("guards_at", "guards"), _instant(), _spread(), _noise(), _zero(), _ahead()]
+    return [*parts, *guards.reversal_procedures(), _starts_near(), _noise_ahead(), _growing(), _firing_guards()]
 
 
 def _kernel(name: str, kernel: str) -> Procedure:
@@ -104,7 +113,7 @@ def _instant() -> Procedure:
     write = Procedure("instant", {"s": "ptr", "t": "double"}, "double", internal=True)
     record = record_of(write)
     times = magnitude(write, record.get("origin")) + magnitude(write, write["t"])
-    write.give(4.0 * ULPS * times + SOONEST * record.get("span"))
+    write.give(4.0 * PERTURBATION * times + MIN_LOOK_AHEAD * record.get("span"))
     return write
 
 
@@ -197,10 +206,10 @@ def _noise_ahead() -> Procedure:
     n, count, near = record.get("n"), record.get("transitions"), record.get("near")
     with write.loop(_POINTS) as k:
         y, p = _near(write, k)
-        own = near.at(count * k)
-        write.call("ahead", [s, t, y, p, h, record.get("speed_near").at(n * k), record.get("x_ahead"), own])
+        guards_near = near.at(count * k)
+        write.call("ahead", [s, t, y, p, h, record.get("speed_near").at(n * k), record.get("x_ahead"), guards_near])
         with write.loop(count) as i:
-            own[i] = own[i] - record.get("near_now")[count * k + i]
+            guards_near[i] = guards_near[i] - record.get("near_now")[count * k + i]
     write.call("spread", [s, write["change"], near, write["out"]])
     write.give()
     return write
@@ -212,15 +221,15 @@ def _growing() -> Procedure:
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     count, now, change, least = (record.get(name) for name in ("transitions", "now", "change", "least"))
     open_, rising, still, y = (record.get(name) for name in ("open", "rising", "still", "x_shift"))
-    left = write.local(0, "i64")
+    remaining = write.local(0, "i64")
     with write.loop(count) as i:
         is_asked = record.get("asked").load(i, "i64")
         open_.store(i, is_asked, "i64")
-        left.set(left.get() + is_asked)
-    with write.when(left.get().equals(0)):
+        remaining.set(remaining.get() + is_asked)
+    with write.when(remaining.get().equals(0)):
         write.give()
-    step = write.local(larger(write, SOONEST * record.get("span"), write.call("instant", [s, t], "double")))
-    latest, known, measured = LATEST * record.get("span"), write.local(0, "i64"), write.local(0, "i64")
+    step = write.local(larger(write, MIN_LOOK_AHEAD * record.get("span"), write.call("instant", [s, t], "double")))
+    latest, started, measured = MAX_LOOK_AHEAD * record.get("span"), write.local(0, "i64"), write.local(0, "i64")
     with write.repeat() as (_, done):
         h = step.get()
         write.call("ahead", [s, t, x, record.get("p"), h, write["speed"], y, change])
@@ -231,34 +240,34 @@ def _growing() -> Procedure:
             with write.when(flag(open_, i) & ~change[i].equals(0.0)):
                 differs.set(1)
         with write.when(differs.get().equals(1)):
-            _measured(write, measured)
+            _measure_noise(write, measured)
             with write.loop(count) as i:
                 least[i] = still[i]
                 with write.when(flag(open_, i) & ~(magnitude(write, change[i]) <= still[i])):
                     moved.set(1)
         with write.when(moved.get().equals(1)):
-            with write.when(known.get().equals(0)):
+            with write.when(started.get().equals(0)):
                 write.call("starts_near", [s, t, x])
-                known.set(1)
+                started.set(1)
             write.call("noise_ahead", [s, t, x, h, change, least])
             with write.loop(count) as i:
                 more = still[i] + least[i]
                 least[i] = write.select(magnitude(write, change[i]) <= still[i], still[i], more)
-            _rises(write, h)
-        left.set(0)
+            _mark_rises(write, h)
+        remaining.set(0)
         with write.loop(count) as i, write.when(flag(open_, i)):
             bounces = flag(record.get("bounce"), i) & (now[i] + change[i] >= 0.0)
             stays = ~flag(rising, i) & is_finite(change[i]) & ((change[i] >= -1.0 * least[i]) | bounces)
             open_.store(i, truth(write, stays), "i64")
-            left.set(left.get() + open_.load(i, "i64"))
-        step.set(h * LONGER)
-        with write.when(left.get().equals(0) | ~(step.get() <= latest)):
+            remaining.set(remaining.get() + open_.load(i, "i64"))
+        step.set(h * LOOK_AHEAD_RATIO)
+        with write.when(remaining.get().equals(0) | ~(step.get() <= latest)):
             write.jump(done)
     write.give()
     return write
 
 
-def _measured(write: Procedure, measured: Local) -> None:
+def _measure_noise(write: Procedure, measured: Local) -> None:
     """Fill `still` with what rounding makes of the guards, if that has not been done; nothing asks for it while none changes."""
     record, sizes = record_of(write), record_of(write).get("x_ahead")
     with write.when(measured.get().equals(0)):
@@ -268,7 +277,7 @@ def _measured(write: Procedure, measured: Local) -> None:
         measured.set(1)
 
 
-def _rises(write: Procedure, h: Temporary) -> None:
+def _mark_rises(write: Procedure, h: Temporary) -> None:
     """Mark the open guards that have risen by more than their rounding, and by more than that of what has grown meanwhile."""
     record = record_of(write)
     count, y = record.get("transitions"), record.get("x_shift")
@@ -287,7 +296,7 @@ def _rises(write: Procedure, h: Temporary) -> None:
             rising.store(i, 1, "i64")
 
 
-def _rising() -> Procedure:
+def _firing_guards() -> Procedure:
     """`Courses.rising` at (t, x) in the modes m_here, into `rising`; `UNKNOWN` where only Python can tell a bounce, else 0."""
     write = Procedure("rising_at", {**_AT, "probe": "double"}, "i64", internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]

@@ -11,19 +11,19 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.codegen_helpers import larger, magnitude
 from bondgraph.run.events.guard_history import PAIRS
-from bondgraph.run.events.log import PLAIN, SCALARS
-from bondgraph.run.events.reference.iteration import LEAST
+from bondgraph.run.events.log import NO_LABEL, SCALARS
+from bondgraph.run.events.reference.iteration import MIN_LEVEL
 from bondgraph.run.events.root_finding import EPSILON
 from bondgraph.run.events.state import flag, record_of
 from bondgraph.run.events.transitions import row_of
 
-LEVELS = 3
+MAX_REST_ROUNDS = 3
 """How often states of rest may follow one another at one instant."""
 
 
 def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
-    return [_see_here(), _see(), _levels(), _settled(), _commit(), _settle()]
+    return [_see_here(), _see(), _levels(), _iterated(), _commit(), _handle_event()]
 
 
 def _see_here() -> Procedure:
@@ -63,35 +63,35 @@ def _levels() -> Procedure:
     with write.loop(transitions) as i:
         left.store(i, 0, "i64")
     with write.loop(write["count"]) as k:
-        own = record.get("watched").load(k, "i64")
-        left.store(own, write.call("is_bounce", [s, t, x, own], "i64"), "i64")
+        bounced = record.get("watched").load(k, "i64")
+        left.store(bounced, write.call("is_bounce", [s, t, x, bounced], "i64"), "i64")
     with write.loop(transitions) as i:
         g = guards[i]
         above = g >= 0.0
-        level = write.local(write.select(above, 2.0 * g + LEAST, 0.0))
+        level = write.local(write.select(above, 2.0 * g + MIN_LEVEL, 0.0))
         with write.when(magnitude(write, g) <= zero[i]):
             level.set(larger(write, level.get(), 2.0 * zero[i]))
         with write.when(flag(left, i)):
-            level.set(write.select(above, g * (1.0 + 4.0 * EPSILON) + LEAST, 0.0))
+            level.set(write.select(above, g * (1.0 + 4.0 * EPSILON) + MIN_LEVEL, 0.0))
         with write.when(flag(record.get("once"), i)):
-            level.set(write.intrinsic("minnum", 2.0 * g, 0.0) - LEAST)
+            level.set(write.intrinsic("minnum", 2.0 * g, 0.0) - MIN_LEVEL)
         levels[i] = level.get()
     write.give()
     return write
 
 
-def _settled() -> Procedure:
+def _iterated() -> Procedure:
     """Carry out all that is due at t, and go to rest where events accumulate: how many rows of the log there are now; -1 for
     Python, and then some may have been noted in `Watch`."""
     write = Procedure("settled", {"s": "ptr", "t": "double", "probe": "double"}, "i64", internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], record_of(write).get("x_here")
-    asked, last = write.local(1, "i64"), write.local(record.get("logged"), "i64")
+    with_fired, last = write.local(1, "i64"), write.local(record.get("logged"), "i64")
     with write.loop(record.get("transitions")) as i:
         record.get("rested").store(i, 0, "i64")
-    with write.loop(LEVELS):
+    with write.loop(MAX_REST_ROUNDS):
         write.call("see_here", [s])
-        count = write.call("passages", [s, t, write["probe"], asked.get(), last.get()], "i64")
-        asked.set(0)
+        count = write.call("passages", [s, t, write["probe"], with_fired.get(), last.get()], "i64")
+        with_fired.set(0)
         last.set(last.get() + count)
         with write.when((count < 0) | (last.get() > record.get("events_left"))):
             write.give(-1)
@@ -104,10 +104,10 @@ def _settled() -> Procedure:
         with write.when(resting.equals(0)):
             write.call("set_levels", [s, t, count])
             write.give(last.get())
-        made = write.call("rest", [s, t, resting, last.get()], "i64")
-        with write.when(made <= 0):
+        rows = write.call("rest", [s, t, resting, last.get()], "i64")
+        with write.when(rows <= 0):
             write.give(-1)
-        last.set(last.get() + made)
+        last.set(last.get() + rows)
     write.give(-1)
     return write
 
@@ -126,7 +126,7 @@ def _commit() -> Procedure:
         record.get("m")[i] = record.get("m_here")[i]
     with write.loop(write["last"], record.get("logged")) as k:
         row = row_of(write, k)
-        with write.when(row[SCALARS.index("said")].equals(float(PLAIN))):
+        with write.when(row[SCALARS.index("said")].equals(float(NO_LABEL))):
             supplied = row.at(len(SCALARS)).at(n * 2 + modes * 2)
             with write.loop(powers) as i:
                 y[n + i] = y[n + i] + supplied[i]
@@ -138,7 +138,7 @@ def _commit() -> Procedure:
     return write
 
 
-def _settle() -> Procedure:
+def _handle_event() -> Procedure:
     """Settle the event at t, or the start: 1 if that is done, 0 for Python, to which all is left as it was."""
     write = Procedure("settle", {"s": "ptr"}, "i64")
     record, s, t = record_of(write), write["s"], record_of(write).get("t")
@@ -164,7 +164,7 @@ def _settle() -> Procedure:
 
 def start_procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
-    return [_open(), _settle_start()]
+    return [_open(), _handle_start()]
 
 
 def _open() -> Procedure:
@@ -192,7 +192,7 @@ def _open() -> Procedure:
     return write
 
 
-def _settle_start() -> Procedure:
+def _handle_start() -> Procedure:
     """Settle what is due at the start, and note the modes of the first sample: 1 if that is done, 0 for Python."""
     write = Procedure("settle_start", {"s": "ptr"}, "i64", internal=True)
     record, s = record_of(write), write["s"]

@@ -25,13 +25,13 @@ def _run(fields: Fields, advance: str, event: int) -> Procedure:
     write = Procedure("run", {"c": "ptr"}, "i64")
     record = Record(write["c"], fields)
     s = record.get("instants")
-    own = Record(s, FIELDS)
+    events = Record(s, FIELDS)
     with write.repeat():
         status = write.call(advance, [write["c"]], "i64")
         with write.when(~status.equals(event)):
             write.give(status)
-        own.set("t", record.get("t"))
-        own.set("written", record.get("written"))
+        events.set("t", record.get("t"))
+        events.set("written", record.get("written"))
         with write.when(write.call("settle", [s], "i64").equals(0)):
             write.give(event)
         record.set("fresh", 1)
@@ -39,7 +39,7 @@ def _run(fields: Fields, advance: str, event: int) -> Procedure:
         y = record.get("y")
         at = [record.get("weights"), record.get("t"), y, y.at(record.get("n")), record.get("m")]
         write.call(record.get("weights_begin"), at)
-        with write.when(own.get("logged") + own.get("reserve") > own.get("log_room")):
+        with write.when(events.get("logged") + events.get("reserve") > events.get("log_room")):
             write.give(Status.LOG_FULL)
     write.give(event)
     return write

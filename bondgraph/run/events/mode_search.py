@@ -12,16 +12,16 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.codegen_helpers import larger, magnitude
 from bondgraph.run.events.guards import UNKNOWN
-from bondgraph.run.events.impacts.fired_transitions import JUMP
+from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.log import SCALARS
-from bondgraph.run.events.reference.mode_search import MOST
+from bondgraph.run.events.reference.mode_search import MAX_COMBINATIONS
 from bondgraph.run.events.state import flag, record_of
-from bondgraph.run.events.transitions import BACK, NONE, carried_into, row_of
+from bondgraph.run.events.transitions import NO_TRANSITION, PYTHON_FALLBACK, fire_into_row, row_of
 
 
 def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
-    return [_still(), _goes_round(), _any_rises(), _seen(), _reached(), _tried(), _path(), _nearest(), _consistent()]
+    return [_still(), _modes_cycle(), _any_rises(), _seen(), _reached(), _tried(), _path(), _nearest(), _consistent()]
 
 
 def _still() -> Procedure:
@@ -32,13 +32,13 @@ def _still() -> Procedure:
     with write.loop(record.get("kept_count")) as k:
         i = record.get("kept").load(k, "i64")
         size = larger(write, record.get("sizes")[i], magnitude(write, start[i]))
-        with write.when(~(magnitude(write, x[i] - start[i]) <= JUMP * size)):
+        with write.when(~(magnitude(write, x[i] - start[i]) <= MIN_JUMP * size)):
             write.give(0)
     write.give(1)
     return write
 
 
-def _goes_round() -> Procedure:
+def _modes_cycle() -> Procedure:
     """`combinations.goes_round` of the passages of transitions `watched` in `count` rows from `row` on, those before the place
     `since` left out."""
     arguments = {"s": "ptr", "row": "i64", "since": "i64", "count": "i64"}
@@ -92,9 +92,9 @@ def _seen() -> Procedure:
         after[i] = record.get("m_here")[i]
     after[record.get("slots").load(index, "i64")] = record.get("targets")[index]
 
-    def compare(known: Temporary) -> None:
+    def compare(candidate: Temporary) -> None:
         same = write.local(1, "i64")
-        with write.loop(modes) as i, write.when(~known[i].equals(after[i])):
+        with write.loop(modes) as i, write.when(~candidate[i].equals(after[i])):
             same.set(0)
         with write.when(same.get().equals(1)):
             write.give(1)
@@ -120,7 +120,7 @@ def _reached() -> Procedure:
         with write.loop(modes) as i:
             m[i] = m_from[i]
 
-    with write.when(node.equals(NONE)):
+    with write.when(node.equals(NO_TRANSITION)):
         take(record.get("x_start"), record.get("m_start"))
         write.give()
     row = row_of(write, write["row"] + node)
@@ -140,13 +140,13 @@ def _tried() -> Procedure:
         here.set(record.get("codes").load(node, "i64"))
     with write.loop(record.get("transitions")) as k:
         i = record.get("order").load(k, "i64")
-        may = flag(record.get("allowed"), i) & flag(record.get("endless"), i) & (count.get() < MOST)
+        may = flag(record.get("allowed"), i) & flag(record.get("endless"), i) & (count.get() < MAX_COMBINATIONS)
         leaves = record.get("m_here")[record.get("slots").load(i, "i64")].equals(record.get("sources")[i])
         code = here.get() + record.get("code_steps").load(i, "i64")
         with write.when(may & leaves), write.when(write.call("seen_before", [s, i, row, count.get(), code], "i64").equals(0)):
-            own = carried_into(write, i, row + count.get())
+            row_after = fire_into_row(write, i, row + count.get())
             with write.when(write.call("stands_still", [s, record.get("x_after")], "i64").equals(1)):
-                write.call("end_row", [s, own])
+                write.call("end_row", [s, row_after])
                 record.get("parents").store(count.get(), node, "i64")
                 record.get("edges").store(count.get(), i, "i64")
                 record.get("codes").store(count.get(), code, "i64")
@@ -163,12 +163,12 @@ def _path() -> Procedure:
     watched, parents, width = record.get("watched"), record.get("parents"), record.get("row_width")
     length, at = write.local(0, "i64"), write.local(write["node"], "i64")
     with write.repeat() as (_, done):
-        with write.when(at.get().equals(NONE)):
+        with write.when(at.get().equals(NO_TRANSITION)):
             write.jump(done)
         length.set(length.get() + 1)
         at.set(parents.load(at.get(), "i64"))
     with write.when(length.get() > record.get("turns")):
-        write.give(BACK)
+        write.give(PYTHON_FALLBACK)
     at.set(write["node"])
     with write.loop(length.get()) as k:
         watched.store(length.get() - 1 - k, at.get(), "i64")
@@ -190,21 +190,21 @@ def _nearest() -> Procedure:
     arguments = {"s": "ptr", "t": "double", "probe": "double", "row": "i64"}
     write = Procedure("nearest", arguments, "i64", internal=True)
     s, t, row = write["s"], write["t"], write["row"]
-    node, count = write.local(NONE, "i64"), write.local(0, "i64")
+    node, count = write.local(NO_TRANSITION, "i64"), write.local(0, "i64")
     with write.repeat():
         write.call("go_to", [s, row, node.get()])
         rises = write.call("any_rises", [s, t, write["probe"]], "i64")
         with write.when(rises.equals(UNKNOWN)):
-            write.give(BACK)
+            write.give(PYTHON_FALLBACK)
         with write.when(rises.equals(0)):
             write.give(write.call("way_to", [s, row, node.get()], "i64"))
         count.set(write.call("try_from", [s, t, row, node.get(), count.get()], "i64"))
-        with write.when(count.get().equals(BACK)):
-            write.give(BACK)
+        with write.when(count.get().equals(PYTHON_FALLBACK)):
+            write.give(PYTHON_FALLBACK)
         node.set(node.get() + 1)
         with write.when(node.get() >= count.get()):
-            write.give(NONE)
-    write.give(NONE)
+            write.give(NO_TRANSITION)
+    write.give(NO_TRANSITION)
     return write
 
 
@@ -221,10 +221,10 @@ def _consistent() -> Procedure:
             if not every:
                 with write.loop(write["count"]) as k:
                     slot = slots.load(record.get("watched").load(k, "i64"), "i64")
-                    known = allowed.load(i, "i64")
-                    allowed.store(i, write.select(slot.equals(slots.load(i, "i64")), 1, known, "i64"), "i64")
-        found = write.call("nearest", [s, t, write["probe"], row], "i64")
-        with write.when(~found.equals(NONE)):
-            write.give(found)
-    write.give(BACK)
+                    is_allowed = allowed.load(i, "i64")
+                    allowed.store(i, write.select(slot.equals(slots.load(i, "i64")), 1, is_allowed, "i64"), "i64")
+        result = write.call("nearest", [s, t, write["probe"], row], "i64")
+        with write.when(~result.equals(NO_TRANSITION)):
+            write.give(result)
+    write.give(PYTHON_FALLBACK)
     return write

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.accuracy.reference.error_weights import PATIENCE, RENEWALS
+from bondgraph.run.accuracy.reference.error_weights import RENEWALS, RETRY_LIMITS
 from bondgraph.run.events.state import FIELDS as INSTANTS
 from bondgraph.run.steppers.method import Method, permitted
 
@@ -47,7 +47,7 @@ def opened(method: Method) -> Procedure:
     record.set("t", 0.0)
     record.set("fresh", 1)
     record.set("renewal", RENEWALS[0])
-    record.set("patience", PATIENCE[0])
+    record.set("patience", RETRY_LIMITS[0])
     window[0], window[1] = -float("inf"), float("inf")
     with write.loop(record.get("mode_count")) as i:
         m[i] = write["m"][i]

@@ -14,9 +14,9 @@ import numpy as np
 
 from bondgraph.run.sparsity.reference import MAX_COUPLING, CouplingStructure, JacobianCouplings
 
-SWEEPS, BALANCED = 10, 1.5
+MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
 """Most sweeps of the balancing, and how unequal the sums over a row and a column may stay."""
-SAME = 1.001
+MIN_GROWTH = 1.001
 """A ring whose gains are one would creep on by rounding: growth by less does not count."""
 
 
@@ -38,7 +38,7 @@ def fastest(couplings: JacobianCouplings) -> np.ndarray:
     return rates
 
 
-def carried(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
+def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """Scales (n,) carried along the couplings from state to state; `speed` (n,) as `fastest`, nowhere 0."""
     structure = couplings.structure
     rows, columns, part = structure.rows, structure.columns, structure.part
@@ -47,9 +47,9 @@ def carried(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray)
     for _ in range(len(scales)):
         reached = scales.copy()
         np.fmax.at(reached, rows, gain * scales[columns])
-        if not np.any(reached > SAME * scales):
+        if not np.any(reached > MIN_GROWTH * scales):
             break
-        scales = np.where(reached > SAME * scales, reached, scales)
+        scales = np.where(reached > MIN_GROWTH * scales, reached, scales)
     return scales
 
 
@@ -59,11 +59,11 @@ def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
     scales = np.ones(n)
     _along_ears(structure, values, scales)
     rows, columns, held = structure.rows[inner], structure.columns[inner], values[inner]
-    for _ in range(SWEEPS):
+    for _ in range(MAX_SWEEPS):
         flows = held * scales[columns] / scales[rows]
         into, out_of = np.bincount(rows, flows, n), np.bincount(columns, flows, n)
         live = (into > 0.0) & (out_of > 0.0)
-        if np.all(into[live] < BALANCED * out_of[live]) and np.all(out_of[live] < BALANCED * into[live]):
+        if np.all(into[live] < MAX_IMBALANCE * out_of[live]) and np.all(out_of[live] < MAX_IMBALANCE * into[live]):
             break
         # All at once, hence only half of the step of one after the other.
         scales[live] *= np.sqrt(np.sqrt(into[live] / out_of[live]))
