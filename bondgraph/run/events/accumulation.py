@@ -1,7 +1,7 @@
-"""`accumulation.Watch` and `settling.rest` in machine code: times of events of each transition in; whether they chatter or
-accumulate, and rows of the log that lead to states of rest, out.
+"""Accumulation (Zeno behaviour) in machine code: `AccumulationDetector` and `iteration.rest_transition`.
 
-In the literature: Zeno behaviour.
+It watches the times of the events of each transition, tells whether they chatter or accumulate, and writes the rows of the log
+that lead to states of rest.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from bondgraph.run.events.transitions import NO_TRANSITION, needs_row, row_of
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return all procedures, callees before callers."""
     return [_steady(), _geometric(), _watch(), _note(), _forget(), _watch_all(), _limit(), _rest_one(), _rest()]
 
 
 def _time_of(write: Procedure, ring: Temporary, number: Temporary) -> Temporary:
-    """The time with a number in the sequence of a ring."""
+    """Return the time with a number in the sequence of a ring buffer."""
     return ring[_ring_index(write, number)]
 
 
 def _ring_index(write: Procedure, number: Temporary) -> Temporary:
-    """Where it stands there."""
+    """Return the index of this number in the ring buffer."""
     return write.select(number < HISTORY, number, number - HISTORY, "i64")
 
 
 def _steady() -> Procedure:
-    """1 if times apart have not shrunk from the first `WINDOW` that are remembered to the last, of `count` times."""
+    """Return 1 if the intervals have not shrunk from the first `WINDOW` remembered events to the last, of `count` times."""
     write = Procedure("steady", {"ring": "ptr", "count": "i64"}, "i64", internal=True)
     ring, count = write["ring"], write["count"]
     sums = []
@@ -55,7 +55,8 @@ def _steady() -> Procedure:
 
 
 def _geometric() -> Procedure:
-    """1 if the times apart of the last `RATIOS` + 2 of `count` events shrink as a geometric series whose rest is nothing."""
+    """Return 1 if the intervals of the last `RATIOS` + 2 of `count` events shrink as a geometric series with a negligible
+    remainder."""
     write = Procedure("geometric", {"s": "ptr", "ring": "ptr", "count": "i64"}, "i64", internal=True)
     record, ring, first = record_of(write), write["ring"], write["count"] - (RATIOS + 2)
     before = write.local(_time_of(write, ring, first + 1))
@@ -82,7 +83,7 @@ def _geometric() -> Procedure:
 
 
 def _watch() -> Procedure:
-    """`Watch.add`: 1 if there is no pattern in the times of transition i."""
+    """Machine code of `AccumulationDetector.add`: 1 if the times of transition i show no pattern."""
     write = Procedure("watch", {"s": "ptr", "t": "double", "i": "i64"}, "i64", internal=True)
     record, t, i = record_of(write), write["t"], write["i"]
     ring, counts = record.get("times").at(i * HISTORY), record.get("counts")
@@ -103,7 +104,7 @@ def _watch() -> Procedure:
 
 
 def _note() -> Procedure:
-    """Keep how often a transition has happened, and the time that the next one will overwrite, for `forget`."""
+    """Save the count of a transition, and the time that its next event overwrites, for `forget`."""
     write = Procedure("note", {"s": "ptr", "i": "i64"}, internal=True)
     record, i, k = record_of(write), write["i"], record_of(write).get("noted")
     count = record.get("counts").load(i, "i64")
@@ -116,7 +117,7 @@ def _note() -> Procedure:
 
 
 def _forget() -> Procedure:
-    """Put back all that was noted, the last first."""
+    """Restore all that was saved, the last first."""
     write = Procedure("forget", {"s": "ptr"}, internal=True)
     record, count = record_of(write), record_of(write).get("noted")
     with write.loop(count) as back:
@@ -129,8 +130,8 @@ def _forget() -> Procedure:
 
 
 def _watch_all() -> Procedure:
-    """Note `count` events at t of the transitions `watched`: how many go to rest, which stand in `resting`, the `stuck` one
-    first; -1 where one cannot that should."""
+    """Note `count` events at t of the transitions `watched`: how many come to rest, which are in `resting`, the `stuck` one
+    first; -1 where one should and cannot."""
     write = Procedure("watch_all", {"s": "ptr", "t": "double", "count": "i64"}, "i64", internal=True)
     record, s, t, resting_count = record_of(write), write["s"], write["t"], write.local(0, "i64")
     marked, resting, may_rest = (record.get(name) for name in ("marked", "resting", "may_rest"))
@@ -159,7 +160,7 @@ def _watch_all() -> Procedure:
 
 
 def _limit() -> Procedure:
-    """`Watch.limit` of transition i."""
+    """Machine code of `AccumulationDetector.limit` of transition i."""
     write = Procedure("limit_of", {"s": "ptr", "i": "i64"}, "double", internal=True)
     record, i = record_of(write), write["i"]
     ring, count = record.get("times").at(i * HISTORY), record.get("counts").load(i, "i64")
@@ -187,8 +188,8 @@ def _limit() -> Procedure:
 
 
 def _rest_one() -> Procedure:
-    """`settling.rest` of transition i with its limit, into a row: 1 if there is one, 0 if there is no state to rest in, -1 for
-    Python."""
+    """Machine code of `iteration.rest_transition` of transition i with its limit, into a row: 1 if there is one, 0 if there is no
+    state of rest, -1 for Python."""
     write = Procedure("rest_one", {"s": "ptr", "t": "double", "i": "i64", "limit": "double", "row": "ptr"}, "i64", internal=True)
     record, s, t, i, row = record_of(write), write["s"], write["t"], write["i"], write["row"]
     slot, edge = record.get("slots").load(i, "i64"), record.get("rest_edges").load(i, "i64")
@@ -214,7 +215,7 @@ def _rest_one() -> Procedure:
 
 
 def _rest() -> Procedure:
-    """Go to rest from the first `count` of `resting`, in rows from `row` on: how many those are, negative for Python."""
+    """Go to rest from the first `count` of `resting`, in rows from `row` on: the number of rows, negative for Python."""
     write = Procedure("rest", {"s": "ptr", "t": "double", "count": "i64", "row": "i64"}, "i64", internal=True)
     record, s, t = record_of(write), write["s"], write["t"]
     written, new = write.local(0, "i64"), write.local(0, "i64")

@@ -1,4 +1,4 @@
-"""`Bound.consistent` in machine code: states in; the same with the unknowns of nonlinear algebraic loops found, in place."""
+"""Nonlinear algebraic loops in machine code: `Bound.consistent` solves for their unknowns by Newton iteration, in place."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from bondgraph.run.events.state import record_of, truth
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return all procedures, callees before callers."""
     return [_largest(), _finite(), _solved(), _consistent()]
 
 
 def _largest() -> Procedure:
-    """The largest size of `count` numbers; no number where one is none."""
+    """Return the largest magnitude of `count` numbers; NaN where one is NaN."""
     write = Procedure("largest", {"values": "ptr", "count": "i64"}, "double", internal=True)
     top = write.local(0.0)
     with write.loop(write["count"]) as i:
@@ -25,7 +25,7 @@ def _largest() -> Procedure:
 
 
 def _finite() -> Procedure:
-    """1 if `count` numbers are finite."""
+    """Return 1 if `count` numbers are finite."""
     write = Procedure("all_finite", {"values": "ptr", "count": "i64"}, "i64", internal=True)
     with write.loop(write["count"]) as i, write.when(~is_finite(write["values"][i])):
         write.give(0)
@@ -38,7 +38,7 @@ def _largest_of(write: Procedure, values: Temporary, count: Temporary) -> Tempor
 
 
 def _solved() -> Procedure:
-    """One loop, its kernel and the places of its unknowns given: 1 if Newton's method has solved it, into x."""
+    """Solve one loop, with its kernel and the indices of its unknowns, by damped Newton iteration: 1 if x is a solution."""
     arguments = {"s": "ptr", "t": "double", "x": "ptr", "kernel": "ptr", "places": "ptr", "count": "i64"}
     write = Procedure("solved", arguments, "i64", internal=True)
     record, x, count, indices = record_of(write), write["x"], write["count"], write["places"]
@@ -89,7 +89,7 @@ def _solved() -> Procedure:
 
 
 def _consistent() -> Procedure:
-    """`Bound.consistent` at (t, x) in the modes m_after, in place: 1 if all loops are solved."""
+    """Machine code of `Bound.consistent` at (t, x) in the modes m_after, in place: 1 if all loops are solved."""
     write = Procedure("consistent", {"s": "ptr", "t": "double", "x": "ptr"}, "i64", internal=True)
     record = record_of(write)
     offset = write.local(0, "i64")

@@ -1,6 +1,6 @@
-"""Courses of guards at an instant: which are positive, or about to be, told apart from the rounding that they carry.
+"""Evaluation of guards for event detection: which guards are positive, or about to be, beyond their rounding errors.
 
-What rounding makes of a guard is measured (`rounding`), at states, parameters and times next to the given ones.
+The rounding error of a guard is measured (`rounding_error`) at states, parameters and times next to the present ones.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
 PERTURBATION = 2.0**-50
-"""How far away the points are, relative to each number."""
+"""Distance of the points, relative to each number."""
 
 PAIRS = 4
 """Pairs of points, the two of each on opposite sides."""
 
 MARGIN = 4.0
-"""How much more than what was seen rounding may be."""
+"""Factor from the measured rounding error to its bound."""
 
 
 @functools.lru_cache(maxsize=64)
 def perturbations(count: int) -> np.ndarray:
-    """Relative changes (2 PAIRS, count) of `count` numbers, the same at every call, to read only; row k + PAIRS is opposite to
-    row k."""
+    """Return relative changes (2 PAIRS, count) of `count` numbers, equal at every call, to read only; row k + PAIRS is opposite
+    to row k."""
     rng = np.random.default_rng(0)
     half = rng.choice([-1.0, 1.0], (PAIRS, count)) * rng.uniform(0.5, 1.0, (PAIRS, count))
     changes = PERTURBATION * np.concatenate([half, -half])
@@ -34,8 +34,8 @@ def perturbations(count: int) -> np.ndarray:
 
 
 def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """What rounding makes of `value` (...), which is `near` (2 PAIRS, ...) at the points of `perturbations`. Of two opposite ones the
-    nearer counts, for a law may jump here."""
+    """Return a bound on the rounding error of `value` (...), which is `near` (2 PAIRS, ...) at the points of `perturbations`. Of
+    two opposite points the nearer value counts, for a law may jump here."""
     off = np.abs(near - value)
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 
@@ -51,15 +51,15 @@ REVERSAL_RATIO = 0.01
 
 @functools.lru_cache(maxsize=64)
 def trial_changes(count: int) -> np.ndarray:
-    """Changes (TRIALS, count) of `count` states in parts of their sizes, the same at every call, to read only."""
+    """Return changes (TRIALS, count) of `count` states in parts of their sizes, equal at every call, to read only."""
     changes = np.random.default_rng(1).uniform(-_AROUND, _AROUND, (TRIALS, count))
     changes.flags.writeable = False
     return changes
 
 
 class GuardHistory:
-    """Courses of the guards of one run, whose time spans `span` s; `sizes` (n,) holds how large each state has been in it, at
-    samples, events and the ends of all steps."""
+    """Guards of one run, whose time spans `span` s; `sizes` (n,) holds how large each state has been in it, at samples, events
+    and the ends of all steps."""
 
     def __init__(self, bound: Bound, span: float):
         self._bound, self.span = bound, span
@@ -70,7 +70,8 @@ class GuardHistory:
         bounces = [_known_bounce(edge, bound.resets(i)) for i, edge in enumerate(bound.program.transitions)]
         self.known_bounces = np.array(bounces, dtype=np.int64)
         self.bounces = self.known_bounces.copy()
-        """Which transitions are bounces: 1, 0, or -1 where that has not been asked yet; those that are known before a run."""
+        """Flags of transitions that are bounces: 1, 0, or -1 where that is not tested yet; at first those that are known before a
+        run."""
         self._last = np.array([edge.last for edge in bound.program.transitions], dtype=bool)
         """Transitions by which a mode that contradicts itself ends the run."""
 
@@ -80,10 +81,11 @@ class GuardHistory:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
     def firing_guards(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
-        """Which guards (k,) are positive and stay so for `probe` s, or are zero to rounding and grow along the motion; in a mode
-        that contradicts itself by then, also those that answer this.
+        """Find the guards (k,) that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion; in
+        a mode that contradicts itself by then, also the guards that resolve this.
 
-        The positive guard of a bounce rises unless it is on its way below zero: what leaves is not thrown back, and what only
+        The positive guard of a bounce fires unless it is on its way below zero: a body that leaves is not thrown back, and one
+        that only
         turns back does not leave.
         """
         active, shift, was = self._active(m), self._instant(t), self._bound.guards(t, x, m)
@@ -106,12 +108,12 @@ class GuardHistory:
         return (firm & ~bounce) | self._growing(start, x, m, now, near | (firm & bounce), bounce)
 
     def zero(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """What rounding makes of each guard (k,), of states as large as they have been in the run."""
+        """Return the rounding error of each guard (k,), for states as large as they have been in the run."""
         return self._noise(t, x, m, np.fmax(self.sizes, np.abs(x)), self._bound.guards(t, x, m))
 
     def is_bounce(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Whether a transition leads into its own state and turns the rate of its guard round, unlike a mere mark or a kick: an
-        impact does, and resets are tried once, at states around x."""
+        """Return True if a transition leads into its own state and reverses the rate of its guard, unlike a mere mark or a kick:
+        an impact does, and resets are tried once, at states around x."""
         if self.bounces[index] < 0:
             self.bounces[index] = self._turns_round(index, t, x, m)
         return bool(self.bounces[index])
@@ -130,17 +132,17 @@ class GuardHistory:
         return sum(turned) > TRIALS // 2
 
     def ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Guards (s, k) after `steps` (s,) s along the motion, to second order (Heun)."""
+        """Return guards (s, k) after `steps` (s,) s along the motion, to second order (Heun)."""
         return self._ahead(t, x, self._bound.p, m, steps)
 
     def _ahead(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """`ahead` from states (n,) or (s, n) at parameters (p,) or (s, p)."""
+        """Return `ahead` from states (n,) or (s, n) at parameters (p,) or (s, p)."""
         guards = self._bound.program.guards
         assert guards is not None
         return guards.many(self._bound.clock(t + steps), self._states(t, x, p, m, steps), p, m)
 
     def _states(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """States (s, n) after `steps` (s,) s along the motion, to second order (Heun)."""
+        """Return states (s, n) after `steps` (s,) s along the motion, to second order (Heun)."""
         h, kernel = steps[:, None], self._bound.program.rates
         rates = kernel.many(np.full(len(steps), self._bound.clock(t)), x, p, m)
         return x + 0.5 * h * (rates + kernel.many(self._bound.clock(t + steps), x + h * rates, p, m))
@@ -148,8 +150,8 @@ class GuardHistory:
     def _growing(
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, candidates: np.ndarray, bounce: np.ndarray
     ) -> np.ndarray:
-        """Which of the guards `asked` for grow, by the shortest look ahead in which they change more than rounding; those of
-        bounces, in which they do so or pass below zero."""
+        """Find the guards among the `candidates` that grow, by the shortest look ahead in which they change more than rounding;
+        those of bounces, in which they do so or pass below zero."""
         growing, open_ = np.zeros(len(now), dtype=bool), candidates.copy()
         if not open_.any():
             return growing
@@ -170,7 +172,7 @@ class GuardHistory:
         return growing
 
     def _noise_ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        """What rounding makes of the `changes` (s, k) of guards in `steps` (s,), by way of the rates."""
+        """Return the rounding error of the `changes` (s, k) of guards in `steps` (s,), by way of the rates."""
         guards, time = self._bound.program.guards, self._bound.clock(t)
         assert guards is not None
         y, points = x * (1.0 + self.by_x), len(self.by_x)
@@ -183,11 +185,11 @@ class GuardHistory:
         return np.array([m[edge.slot] == edge.source for edge in self._bound.program.transitions])
 
     def _instant(self, t: float) -> float:
-        """The shortest time that can be told from none, with a margin, s."""
+        """Return the shortest time that can be told from none, with a margin, s."""
         return 4.0 * PERTURBATION * (abs(self._bound.origin) + abs(t)) + MIN_LOOK_AHEAD * self.span
 
     def _noise(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, now: np.ndarray) -> np.ndarray:
-        """What rounding makes of each guard (k,), of states that are `sizes` (n,) large; at later times only."""
+        """Return the rounding error of each guard (k,), for states that are `sizes` (n,) large; at later times only."""
         kernel = self._bound.program.guards
         assert kernel is not None
         times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self.later)
@@ -195,6 +197,6 @@ class GuardHistory:
 
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:
-    """1 for a transition that is a bounce by what it is, 0 for one that is none, such as one that `resets` nothing, -1 where it
+    """Return 1 for a transition that is a bounce by definition, 0 for one that is none, such as one without `resets`, -1 where it
     has to be tried."""
     return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

@@ -1,9 +1,7 @@
-"""`course.Courses` in machine code: states and modes at an instant in; which guards rise there out.
+"""Event detection in machine code: `guard_history.GuardHistory` tells which guards fire at an instant.
 
-The same operations in the same order, so that both give the same bits. What does not show in the answer is left out: a look ahead
-ends where nothing is open.
-
-In the literature: event detection.
+The operations and their order are those of the Python reference, so that both give the same bits. Work that does not change the
+result is left out: a look ahead ends where no guard is open.
 """
 
 from __future__ import annotations
@@ -24,16 +22,16 @@ from bondgraph.run.events.guard_history import (
 from bondgraph.run.events.state import active, flag, record_of, truth
 
 UNKNOWN = -1
-"""Of an answer that only Python can give."""
+"""Result that only Python can give."""
 
 
 def reversal_procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return the procedures that test for bounces, callees before callers."""
     return [_rise(), _turns_round(), _is_bounce()]
 
 
 def _rise() -> Procedure:
-    """How much guard i grows along the motion from (t, y), in the longest look ahead."""
+    """Return the growth of guard i along the motion from (t, y), in the longest look ahead."""
     write = Procedure("rise", {"s": "ptr", "t": "double", "y": "ptr", "i": "i64"}, "double", internal=True)
     record, s, t, y = record_of(write), write["s"], write["t"], write["y"]
     p, speed, now, soon = (record.get(name) for name in ("p", "tried_speed", "tried_now", "tried_soon"))
@@ -45,7 +43,7 @@ def _rise() -> Procedure:
 
 
 def _turns_round() -> Procedure:
-    """`Courses._turns_round` of transition i at (t, x) in the modes m_here, tried at states around x."""
+    """Machine code of `GuardHistory._turns_round` of transition i at (t, x) in the modes m_here, tried at states around x."""
     write = Procedure("turns_round", {"s": "ptr", "t": "double", "x": "ptr", "i": "i64"}, "i64", internal=True)
     record, s, t, x, i = (record_of(write), *(write[name] for name in ("s", "t", "x", "i")))
     n, size, y, after = (record.get(name) for name in ("n", "tried_size", "tried", "tried_after"))
@@ -76,7 +74,7 @@ def _turns_round() -> Procedure:
 
 
 def _is_bounce() -> Procedure:
-    """`Courses.is_bounce`: 1 or 0, `UNKNOWN` where its kernels are not there yet."""
+    """Machine code of `GuardHistory.is_bounce`: 1 or 0, `UNKNOWN` where its kernels are not compiled yet."""
     write = Procedure("is_bounce", {"s": "ptr", "t": "double", "x": "ptr", "i": "i64"}, "i64", internal=True)
     record, i = record_of(write), write["i"]
     bounces: Temporary = record.get("bounces")
@@ -92,13 +90,13 @@ _AT = {"s": "ptr", "t": "double", "x": "ptr"}
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return all procedures, callees before callers."""
     parts = [_kernel("rates_at", "rates"), _kernel("guards_at", "guards"), _instant(), _spread(), _noise(), _zero(), _ahead()]
     return [*parts, *guards.reversal_procedures(), _starts_near(), _noise_ahead(), _growing(), _firing_guards()]
 
 
 def _kernel(name: str, kernel: str) -> Procedure:
-    """Rates or guards at (t, x) with parameters p, in the modes m_here."""
+    """Evaluate rates or guards at (t, x) with parameters p, in the modes m_here."""
     write = Procedure(name, {**_AT, "p": "ptr", "out": "ptr"}, internal=True)
     record = record_of(write)
     write.call(
@@ -109,7 +107,7 @@ def _kernel(name: str, kernel: str) -> Procedure:
 
 
 def _instant() -> Procedure:
-    """`Courses._instant`."""
+    """Machine code of `GuardHistory._instant`."""
     write = Procedure("instant", {"s": "ptr", "t": "double"}, "double", internal=True)
     record = record_of(write)
     times = magnitude(write, record.get("origin")) + magnitude(write, write["t"])
@@ -118,8 +116,8 @@ def _instant() -> Procedure:
 
 
 def _spread() -> Procedure:
-    """`rounding.spread` of values (k,), which are `near` at the points; nothing of those that are not active, which are the same
-    there."""
+    """Machine code of `guard_history.rounding_error` of values (k,), which are `near` at the points; 0 for inactive guards, which
+    are equal there."""
     write = Procedure("spread", {"s": "ptr", "value": "ptr", "near": "ptr", "out": "ptr"}, internal=True)
     count, near = record_of(write).get("transitions"), write["near"]
     with write.loop(count) as i:
@@ -136,7 +134,7 @@ def _spread() -> Procedure:
 
 
 def _noise() -> Procedure:
-    """`Courses._noise`, of states that are `sizes` large and of guards that are `now`."""
+    """Machine code of `GuardHistory._noise`, for states that are `sizes` large and guards that are `now`."""
     write = Procedure("noise", {**_AT, "sizes": "ptr", "now": "ptr", "out": "ptr"}, internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     n, y = record.get("n"), record.get("x_near")
@@ -152,7 +150,7 @@ def _noise() -> Procedure:
 
 
 def _zero() -> Procedure:
-    """`Courses.zero`, of guards that are `now`."""
+    """Machine code of `GuardHistory.zero`, for guards that are `now`."""
     write = Procedure("zero_of", {**_AT, "now": "ptr", "out": "ptr"}, internal=True)
     record, sizes = record_of(write), record_of(write).get("x_ahead")
     with write.loop(record.get("n")) as i:
@@ -163,7 +161,7 @@ def _zero() -> Procedure:
 
 
 def _ahead() -> Procedure:
-    """`Courses._states` h later, into y, where the rates are `speed`; guards there into `out`."""
+    """Machine code of `GuardHistory._states` h later, into y, where the rates are `speed`; guards there into `out`."""
     arguments = {**_AT, "p": "ptr", "h": "double", "speed": "ptr", "y": "ptr", "out": "ptr"}
     write = Procedure("ahead", arguments, internal=True)
     record, s, x, p, h, y = record_of(write), write["s"], write["x"], write["p"], write["h"], write["y"]
@@ -179,7 +177,7 @@ def _ahead() -> Procedure:
 
 
 def _starts_near() -> Procedure:
-    """Guards `near_now` and rates `speed_near` at the points around x, where `noise_ahead` starts from."""
+    """Evaluate guards `near_now` and rates `speed_near` at the points around x, where `noise_ahead` starts from."""
     write = Procedure("starts_near", _AT, internal=True)
     record, s, t = record_of(write), write["s"], write["t"]
     n, k_count = record.get("n"), record.get("transitions")
@@ -192,7 +190,7 @@ def _starts_near() -> Procedure:
 
 
 def _near(write: Procedure, k: Temporary) -> tuple[Temporary, Temporary]:
-    """State and parameters at a point around x."""
+    """Return state and parameters at a point around x."""
     record, n, y = record_of(write), record_of(write).get("n"), record_of(write).get("x_near")
     with write.loop(n) as i:
         y[i] = write["x"][i] * (record.get("by_x")[n * k + i] + 1.0)
@@ -200,7 +198,7 @@ def _near(write: Procedure, k: Temporary) -> tuple[Temporary, Temporary]:
 
 
 def _noise_ahead() -> Procedure:
-    """`Courses._noise_ahead` of changes within h, after `starts_near`."""
+    """Machine code of `GuardHistory._noise_ahead` of changes within h, after `starts_near`."""
     write = Procedure("noise_ahead", {**_AT, "h": "double", "change": "ptr", "out": "ptr"}, internal=True)
     record, s, t, h = record_of(write), write["s"], write["t"], write["h"]
     n, count, near = record.get("n"), record.get("transitions"), record.get("near")
@@ -216,7 +214,8 @@ def _noise_ahead() -> Procedure:
 
 
 def _growing() -> Procedure:
-    """`Courses._growing`: of guards `asked` for, which are `now` at (t, x) with rates `speed`, those that grow into `rising`."""
+    """Machine code of `GuardHistory._growing`: of the candidates in `asked`, which are `now` at (t, x) with rates `speed`, mark
+    those that grow in `rising`."""
     write = Procedure("growing", {**_AT, "speed": "ptr"}, internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     count, now, change, least = (record.get(name) for name in ("transitions", "now", "change", "least"))
@@ -268,7 +267,7 @@ def _growing() -> Procedure:
 
 
 def _measure_noise(write: Procedure, measured: Local) -> None:
-    """Fill `still` with what rounding makes of the guards, if that has not been done; nothing asks for it while none changes."""
+    """Fill `still` with the rounding errors of the guards, once; while no guard changes they are not needed."""
     record, sizes = record_of(write), record_of(write).get("x_ahead")
     with write.when(measured.get().equals(0)):
         with write.loop(record.get("n")) as i:
@@ -278,7 +277,7 @@ def _measure_noise(write: Procedure, measured: Local) -> None:
 
 
 def _mark_rises(write: Procedure, h: Temporary) -> None:
-    """Mark the open guards that have risen by more than their rounding, and by more than that of what has grown meanwhile."""
+    """Mark the open guards that have risen by more than their rounding errors now and after the growth."""
     record = record_of(write)
     count, y = record.get("transitions"), record.get("x_shift")
     change, least, open_, rising = (record.get(name) for name in ("change", "least", "open", "rising"))
@@ -297,7 +296,8 @@ def _mark_rises(write: Procedure, h: Temporary) -> None:
 
 
 def _firing_guards() -> Procedure:
-    """`Courses.rising` at (t, x) in the modes m_here, into `rising`; `UNKNOWN` where only Python can tell a bounce, else 0."""
+    """Machine code of `GuardHistory.firing_guards` at (t, x) in the modes m_here, into `rising`; `UNKNOWN` where only Python can
+    tell a bounce, else 0."""
     write = Procedure("rising_at", {**_AT, "probe": "double"}, "i64", internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     n, count, p, here = (record.get(name) for name in ("n", "transitions", "p", "x_shift"))

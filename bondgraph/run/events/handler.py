@@ -1,4 +1,5 @@
-"""Settling in machine code for one run: its courses, times of events, log and samples in; a table for machine code out."""
+"""Event handler of one run in machine code: builds its table from guards, times of events, log and samples, and exchanges
+rows."""
 
 from __future__ import annotations
 
@@ -24,16 +25,16 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
 
 BUFFER_BYTES, _MIN_ROWS = 1 << 18, 64
-"""Of the rows of the log that machine code fills before it hands them over, about; and how many there are at least."""
+"""Size of the rows of the log that machine code fills before it hands them over, about; and their least number."""
 FREE_BYTES = 1 << 26
-"""Bytes of rows that are free when an instant begins, about, unless it cannot need so many: memory that no row is written to is
+"""Bytes of rows that are free when an instant begins, about, unless it cannot need so many: memory without any written row is
 only an address. Where an instant has needed more, twice as many are free from then on."""
 
 
 @dataclass(frozen=True)
 class RunPoint:
-    """Where a run is at an instant: t since its start, s; states (n,), integrated powers (quadratures,) and modes (modes,); how
-    large states were at the ends of steps, (n,) at least."""
+    """Point of a run at an instant: t since its start, s; states (n,), integrated powers (quadratures,) and modes (modes,); the
+    largest states at the ends of steps, (n,) at least."""
 
     t: float
     x: np.ndarray
@@ -47,8 +48,8 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 class EventHandler:
-    """What machine code needs to settle events; the integrator that runs it gives it its own arrays, and a run in Python its log
-    and its samples (`attend`)."""
+    """Table from which machine code handles events; its integrator adds its own arrays (`use_arrays`), and a run in Python its
+    log and its samples (`bind_log`)."""
 
     def __init__(self, bound: Bound, settings: Settings, history: GuardHistory, accumulation: AccumulationDetector):
         self._bound, self.history, self.accumulation, self._most = bound, history, accumulation, settings.max_events
@@ -125,21 +126,20 @@ class EventHandler:
         self.ready()
 
     def ready(self) -> bool:
-        """Note the kernels that have been compiled since this was last asked, and make room for rows that were lacking: whether
-        some were."""
+        """Update the kernels that have been compiled, and make room for rows that were lacking; return True if some were."""
         lacked = self._grow()
         self.refresh_kernels()
         return lacked
 
     def _grow(self) -> bool:
-        """Free more rows for an instant, where one has lacked some; the log is empty. Whether that was so."""
+        """Double the free rows of an instant where one has lacked some; the log is empty. Return True if it has."""
         lacked = bool(self.table["lacked"])
         if lacked:
             self._lay_rows(self._rows.shape[1], 2 * int(self.table["reserve"]))
         return lacked
 
     def _lay_rows(self, width: int, reserve: int) -> None:
-        """Rows of the log, of which so many are free when an instant begins, or as many as it can need."""
+        """Allocate the rows of the log, of which `reserve` are free when an instant begins, or as many as it can need."""
         reserve = min(reserve, self._most_noted)
         self._rows = np.empty((_rows_of(BUFFER_BYTES, width) + 2 * reserve, width))
         self.table.point("log", self._rows)
@@ -147,7 +147,7 @@ class EventHandler:
             self.table[name] = value
 
     def refresh_kernels(self) -> None:
-        """Note the kernels that are there by now: what has never been needed is not compiled yet."""
+        """Note the kernels that are compiled by now: one that has never been needed is not compiled yet."""
         arrays, program, waiting = self.table.arrays, self._bound.program, list[int]()
         for i in self._waiting:
             named = {name: _kernel_of(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
@@ -172,8 +172,8 @@ class EventHandler:
     def handle_event(
         self, function: Callable[[int], int], at: RunPoint, fired: Sequence[int] = (), begun: float = 0.0
     ) -> RunPoint | None:
-        """Where a run is after what is due where it is, at the end of a leg that has `begun` then, or at the start, where machine
-        code can settle that (`function`)."""
+        """Handle an event, `fired` at the end of a leg that has `begun` then, or the start, by machine code (`function`); None
+        where it cannot."""
         n, count = len(at.x), len(self._bound.program.transitions)
         arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(count), "size": at.reached}
         marked = np.zeros(count, dtype=np.int64)
@@ -188,12 +188,12 @@ class EventHandler:
         return RunPoint(at.t, arrays["y"][:n], arrays["y"][n:], arrays["m"], at.reached)
 
     def begin(self, t: float, levels: np.ndarray) -> None:
-        """A leg begins at t with these levels (k,)."""
+        """Begin a leg at t with these levels (k,)."""
         self.table["begun"] = t
         self.table.arrays["levels_begun"][:] = levels
 
     def before_call(self, rows: np.ndarray) -> None:
-        """Machine code is about to fill `rows`, those of the samples that are left."""
+        """Prepare a call of machine code that fills `rows`, those of the samples that remain."""
         self._grow()
         table = self.table
         table.point("rows", rows)
@@ -202,35 +202,35 @@ class EventHandler:
         table["events_left"] = self._most - len(self._log)
 
     def after_call(self) -> int:
-        """It has come back: its rows go into the log. In how many rows of samples it has written the modes."""
+        """Add the rows of machine code to the log; return in how many rows of samples it has written the modes."""
         self._log.take(self._rows[: int(self.table["logged"])])
         return int(self.table["held_rows"])
 
     def take_rows(self) -> np.ndarray:
-        """The rows of the log (k, width), which machine code may fill anew."""
+        """Return the rows of the log (k, width) and free them for machine code."""
         table, rows = self.table, self._rows[: int(self.table["logged"])].copy()
         table["logged"], table["events_left"] = 0, table["events_left"] - len(rows)
         return rows
 
     def end_run(self, m: np.ndarray, modes: np.ndarray) -> np.ndarray:
-        """A run has ended in the modes m, which it has had since its last event: the rest of its log, (k, width), and its `modes`
-        (samples, modes) to the end."""
+        """End a run in the modes m, which it has had since its last event: fill its `modes` (samples, modes) to the end, and
+        return the remaining rows of its log, (k, width)."""
         modes[int(self.table["held_rows"]) + 1 :] = m
         return self.take_rows()
 
     @property
     def begun(self) -> tuple[float, np.ndarray]:
-        """When the present leg began, and its levels then."""
+        """Begin of the present leg, and its levels then."""
         return float(self.table["begun"]), self.table.arrays["levels_begun"].copy()
 
 
 def _rows_of(size: int, width: int) -> int:
-    """Rows of this width in so many bytes, and not too few."""
+    """Return the number of rows of this width in `size` bytes, and not too few."""
     return max(_MIN_ROWS, size // (8 * width))
 
 
 def _without_python(bound: Bound, settings: Settings) -> np.ndarray:
-    """Which transitions (k,) can be taken without Python: that end no run, and in which nothing else collides."""
+    """Find the transitions (k,) that need no Python: they end no run, and nothing else collides in them."""
     program = bound.program
     possible = np.array([edge.error is None for edge in program.transitions], dtype=bool)
     collisions, alone = program.collisions, settings.impacts == "sequential"
@@ -242,13 +242,15 @@ def _without_python(bound: Bound, settings: Settings) -> np.ndarray:
 
 
 def _mode_code_step(edge: RunTransition) -> int:
-    """What a transition adds to the code of modes, the sum of each times a large number of its own, modulo 2^64."""
+    """Return the change of the code of modes by a transition; the code is the sum of each mode times a large number of its own,
+    modulo 2^64."""
     step = int(edge.target - edge.source) * (2 * edge.slot + 1) * _GOLDEN % (1 << 64)
     return step - (1 << 64) if step >> 63 else step
 
 
 def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
-    """For each edge the one that leads to the state in which a run goes on where it accumulates, `NONE` if there is none."""
+    """Return for each edge the one that leads to the state in which a run goes on where it accumulates, `NO_TRANSITION` if there
+    is none."""
     indices = {(e.slot, e.source, e.target): i for i, e in reversed(list(enumerate(edges)))}
     return [
         NO_TRANSITION if e.accumulates is None else indices.get((e.slot, e.target, e.accumulates), NO_TRANSITION) for e in edges

@@ -1,9 +1,7 @@
-"""`Hybrid.settle` in machine code: guards that fired in; states, modes, levels and rows of the log out, or nothing where Python
-has to settle.
+"""Event iteration in machine code: states, modes, levels and rows of the log after the guards that fired, or nothing where Python
+has to iterate.
 
-What stands in the run is touched only at the end, or put back, so that Python begins where the leg has ended.
-
-In the literature: event iteration.
+The values of the run change only at the end, or are restored, so that Python begins where the leg has ended.
 """
 
 from __future__ import annotations
@@ -18,16 +16,16 @@ from bondgraph.run.events.state import flag, record_of
 from bondgraph.run.events.transitions import row_of
 
 MAX_REST_ROUNDS = 3
-"""How often states of rest may follow one another at one instant."""
+"""Largest number of states of rest that follow one another at one instant."""
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return all procedures, callees before callers."""
     return [_see_here(), _see(), _levels(), _iterated(), _commit(), _handle_event()]
 
 
 def _see_here() -> Procedure:
-    """`Courses.see` of x_here."""
+    """Machine code of `GuardHistory.record_states` of x_here."""
     write = Procedure("see_here", {"s": "ptr"}, internal=True)
     record = record_of(write)
     sizes, x = record.get("sizes"), record.get("x_here")
@@ -38,7 +36,8 @@ def _see_here() -> Procedure:
 
 
 def _see() -> Procedure:
-    """`Courses.see` of the sample rows since the last event, of all ends of steps, and of the state at this one."""
+    """Machine code of `GuardHistory.record_states` of the sample rows since the last event, of all ends of steps, and of the
+    state at this one."""
     write = Procedure("see", {"s": "ptr"}, internal=True)
     record = record_of(write)
     sizes, rows, width = record.get("sizes"), record.get("rows"), record.get("width")
@@ -53,7 +52,7 @@ def _see() -> Procedure:
 
 
 def _levels() -> Procedure:
-    """`settling._levels` at x_here, m_here after `count` passages, into `levels_begun`."""
+    """Machine code of `reference.iteration._levels` at x_here, m_here after `count` fired transitions, into `levels_begun`."""
     write = Procedure("set_levels", {"s": "ptr", "t": "double", "count": "i64"}, internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], record_of(write).get("x_here")
     guards, zero, levels, left = (record.get(name) for name in ("now", "zero", "levels_begun", "left"))
@@ -81,8 +80,8 @@ def _levels() -> Procedure:
 
 
 def _iterated() -> Procedure:
-    """Carry out all that is due at t, and go to rest where events accumulate: how many rows of the log there are now; -1 for
-    Python, and then some may have been noted in `Watch`."""
+    """Iterate the events at t to a fixed point, and go to rest where events accumulate: return the rows of the log there are now;
+    -1 for Python, and then some events may have been noted."""
     write = Procedure("settled", {"s": "ptr", "t": "double", "probe": "double"}, "i64", internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], record_of(write).get("x_here")
     with_fired, last = write.local(1, "i64"), write.local(record.get("logged"), "i64")
@@ -113,7 +112,7 @@ def _iterated() -> Procedure:
 
 
 def _commit() -> Procedure:
-    """What has been settled holds in the run, whose log has `last` rows."""
+    """Commit the iterated events to the run, whose log has `last` rows."""
     write = Procedure("commit", {"s": "ptr", "last": "i64"}, internal=True)
     record = record_of(write)
     n, modes, powers, y = (record.get(name) for name in ("n", "modes", "quadratures", "y"))
@@ -139,7 +138,7 @@ def _commit() -> Procedure:
 
 
 def _handle_event() -> Procedure:
-    """Settle the event at t, or the start: 1 if that is done, 0 for Python, to which all is left as it was."""
+    """Handle the event at t, or the start: 1 if that is done, 0 for Python, with all values restored."""
     write = Procedure("settle", {"s": "ptr"}, "i64")
     record, s, t = record_of(write), write["s"], record_of(write).get("t")
     with write.loop(record.get("n")) as i:
@@ -163,12 +162,12 @@ def _handle_event() -> Procedure:
 
 
 def start_procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return the procedures of the start, callees before callers."""
     return [_open(), _handle_start()]
 
 
 def _open() -> Procedure:
-    """Forget all events, take in the parameters, and find the unknowns of loops at the start values: 1 if that is done."""
+    """Forget all events, take the parameters, and solve the algebraic loops at the start values: 1 if that is done."""
     write = Procedure("open", {"s": "ptr"}, "i64", internal=True)
     record = record_of(write)
     for name in ("seen", "written", "held_rows", "logged"):
@@ -193,7 +192,7 @@ def _open() -> Procedure:
 
 
 def _handle_start() -> Procedure:
-    """Settle what is due at the start, and note the modes of the first sample: 1 if that is done, 0 for Python."""
+    """Handle the events at the start, and note the modes of the first sample: 1 if that is done, 0 for Python."""
     write = Procedure("settle_start", {"s": "ptr"}, "i64", internal=True)
     record, s = record_of(write), write["s"]
     done, modes = write.local(1, "i64"), record.get("modes")

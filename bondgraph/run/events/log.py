@@ -1,4 +1,4 @@
-"""What happened in a run, row by row: passages of transitions in, from Python or from machine code, one array of rows out."""
+"""Event log of a run: one row for each fired transition, from Python or from machine code."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTran
 from bondgraph.run.program import Program, RunTransition
 
 NO_LABEL = -1
-"""Of a row of which its transition says all."""
+"""Value of a row whose event is labelled as its transition."""
 SCALARS = ("since", "time", "clock", "transition", "limit", "said")
-"""What stands at the front of a row: the time since the start, the same on the user's clock and on that of the formulas, s; the
-transition; where it stands for all that would follow, the time of their limit since the start, else nan; the place among what is
-said of passages, or `NO_LABEL`."""
+"""Scalars at the front of a row: the time since the start, on the user's clock and on that of the formulas, s; the transition;
+for one that stands for all that would follow, the time of their limit since the start, else nan; the index of its label, or
+`NO_LABEL`."""
 
 
 @dataclass(frozen=True)
 class RowLayout:
-    """Where the numbers of one passage stand in its row: scalars, then states and modes on both sides, then what was supplied."""
+    """Layout of the row of one fired transition: scalars, then states and modes on both sides, then the energies supplied."""
 
     states: int
     modes: int
@@ -30,7 +30,7 @@ class RowLayout:
 
     @staticmethod
     def of(program: Program) -> RowLayout:
-        """Those of a program."""
+        """Return the layout of a program."""
         return _layout(program.states, program.modes, 0 if program.powers is None else int(program.powers.n_out))
 
     @cached_property
@@ -65,18 +65,18 @@ def _layout(states: int, modes: int, powers: int) -> RowLayout:
 
 
 def rest_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
-    """What is said of transitions that accumulate."""
+    """Return the labels of transitions that accumulate."""
     return list(dict.fromkeys(rest_label(edge) for edge in edges if edge.accumulates is not None))
 
 
 def rest_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
-    """Of transitions that accumulate, the place of what is said then in `Log.said`."""
+    """Return, for transitions that accumulate, the index of their label in `Log.labels`."""
     labels = rest_labels(edges)
     return {i: labels.index(rest_label(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
 
 
 class Log:
-    """Grows with a run that began at `start` on the user's clock, s."""
+    """Event log that grows with a run that began at `start` on the user's clock, s."""
 
     def __init__(self, program: Program, start: float):
         self.layout, self._start = RowLayout.of(program), start
@@ -93,7 +93,7 @@ class Log:
 
     @property
     def last(self) -> int:
-        """The transition of the last row."""
+        """Transition of the last row."""
         return int(self.rows[-1, SCALARS.index("transition")])
 
     def take(self, rows: np.ndarray) -> None:
@@ -107,7 +107,7 @@ class Log:
         self._count = count
 
     def add(self, firing: FiredTransition) -> None:
-        """Add one passage."""
+        """Add one fired transition."""
         label = NO_LABEL
         if firing.label is not None:
             label = self.labels.index(firing.label) if firing.label in self.labels else len(self.labels)
@@ -118,11 +118,11 @@ class Log:
         self.take(np.concatenate([scalars, *sides, firing.supplied])[None])
 
     def extend(self, firings: Iterable[FiredTransition]) -> None:
-        """Add some, in order."""
+        """Add several fired transitions, in order."""
         for firing in firings:
             self.add(firing)
 
     def until(self, since: float) -> None:
-        """Leave out what happened later."""
+        """Remove what happened later."""
         kept = self.rows[self.rows[:, 0] <= since]
         self._rows[: len(kept)], self._count = kept, len(kept)

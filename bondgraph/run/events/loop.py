@@ -1,7 +1,7 @@
-"""The loop over events in machine code: an integrator that ends its legs at events in; the same, going on over them, out.
+"""Event loop in machine code around an integrator whose legs end at events.
 
-What it cannot settle it hands back at the end of a leg, as the integrator alone does at every event: there `hybrid.Hybrid` is its
-reference.
+An event that it cannot handle is handed back to Python at the end of a leg, as the integrator alone does at every event: there
+`hybrid.Hybrid` is its reference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bondgraph.run.table import Fields
 
 
 def procedures(fields: Fields, advance: str, event: int) -> list[Procedure]:
-    """The loop `run` around an integrator's procedure `advance` (c), whose answer at an event is `event`; `fields` are those
+    """Return the loop `run` around an integrator's procedure `advance` (c), which returns `event` at an event; `fields` are those
     behind c."""
     parts = [*guards.procedures(), *algebraic_loops.procedures(), *transitions.procedures(), *mode_search.procedures()]
     parts += [*accumulation.procedures(), *iteration.procedures(), *iteration.start_procedures()]

@@ -1,10 +1,9 @@
-"""`switching.combinations` in machine code: the passages of an instant that go round in; those that lead to modes in which no
-guard rises, as rows of the log, out.
+"""Mode search in machine code (`reference.mode_search`): where transitions cycle, find modes in which no guard fires, as rows of
+the log.
 
-Each combination that is tried is a row of the log, in the order in which they are found: `parents` holds the place of the one it
-was reached from, `edges` the transition between them, `codes` a number of its modes, by which it is looked up.
-
-In the literature: mode search.
+Each combination of modes that is tried is a row of the log, in the order in which they are found: `parents` holds the index of
+the
+one it was reached from, `edges` the transition between them, `codes` a number of its modes, by which it is looked up.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from bondgraph.run.events.transitions import NO_TRANSITION, PYTHON_FALLBACK, fir
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return all procedures, callees before callers."""
     return [_still(), _modes_cycle(), _any_rises(), _seen(), _reached(), _tried(), _path(), _nearest(), _consistent()]
 
 
 def _still() -> Procedure:
-    """1 if states x are those of the start, but for rounding."""
+    """Return 1 if states x are those of the start, but for rounding."""
     write = Procedure("stands_still", {"s": "ptr", "x": "ptr"}, "i64", internal=True)
     record, x = record_of(write), write["x"]
     start = record.get("x_start")
@@ -39,8 +38,8 @@ def _still() -> Procedure:
 
 
 def _modes_cycle() -> Procedure:
-    """`combinations.goes_round` of the passages of transitions `watched` in `count` rows from `row` on, those before the place
-    `since` left out."""
+    """Machine code of `mode_search.modes_cycle` for the transitions `watched` in `count` rows from `row` on, without those before
+    the position `since`."""
     arguments = {"s": "ptr", "row": "i64", "since": "i64", "count": "i64"}
     write = Procedure("goes_round", arguments, "i64", internal=True)
     record, s = record_of(write), write["s"]
@@ -63,7 +62,7 @@ def _modes_cycle() -> Procedure:
 
 
 def _any_rises() -> Procedure:
-    """1 if a guard rises at x_here, m_here, else 0; `UNKNOWN` where only Python can tell."""
+    """Return 1 if a guard fires at x_here, m_here, else 0; `UNKNOWN` where only Python can tell."""
     write = Procedure("any_rises", {"s": "ptr", "t": "double", "probe": "double"}, "i64", internal=True)
     record = record_of(write)
     at = [write["s"], write["t"], record.get("x_here"), write["probe"]]
@@ -76,14 +75,14 @@ def _any_rises() -> Procedure:
 
 
 def _modes_of(write: Procedure, row: Temporary) -> Temporary:
-    """The modes after the passage of a row."""
+    """Return the modes after the transition of a row."""
     record = record_of(write)
     return row.at(record.get("n") * 2 + record.get("modes") + len(SCALARS))
 
 
 def _seen() -> Procedure:
-    """1 if the modes m_here, after transition `index`, are those of the start or of one of `count` rows from `row` on; only what
-    has the same `code` is compared."""
+    """Return 1 if the modes m_here, after transition `index`, are those of the start or of one of `count` rows from `row` on;
+    only rows with the same `code` are compared."""
     arguments = {"s": "ptr", "index": "i64", "row": "i64", "count": "i64", "code": "i64"}
     write = Procedure("seen_before", arguments, "i64", internal=True)
     record, index, code = record_of(write), write["index"], write["code"]
@@ -108,7 +107,7 @@ def _seen() -> Procedure:
 
 
 def _reached() -> Procedure:
-    """Go to the combination at place `node` of those from `row` on, or to the start."""
+    """Go to the combination `node` of those from `row` on, or to the start."""
     write = Procedure("go_to", {"s": "ptr", "row": "i64", "node": "i64"}, internal=True)
     record = record_of(write)
     n, modes, node = record.get("n"), record.get("modes"), write["node"]
@@ -130,8 +129,8 @@ def _reached() -> Procedure:
 
 
 def _tried() -> Procedure:
-    """Add what can be reached from the combination `node`, where there are `count` from `row` on: how many there are now; `BACK`
-    for Python."""
+    """Add the combinations that can be reached from `node`, where there are `count` from `row` on: how many there are now;
+    `PYTHON_FALLBACK` for Python."""
     arguments = {"s": "ptr", "t": "double", "row": "i64", "node": "i64", "count": "i64"}
     write = Procedure("try_from", arguments, "i64", internal=True)
     record, s, row, node = record_of(write), *(write[name] for name in ("s", "row", "node"))
@@ -156,8 +155,8 @@ def _tried() -> Procedure:
 
 
 def _path() -> Procedure:
-    """The way to the combination `node` of those from `row` on as the first rows, and its transitions as `watched`: how many;
-    `BACK` where these are too many."""
+    """Move the path to the combination `node` to the first rows, and its transitions to `watched`: how many; `PYTHON_FALLBACK`
+    where these are too many."""
     write = Procedure("way_to", {"s": "ptr", "row": "i64", "node": "i64"}, "i64", internal=True)
     record, s, row = record_of(write), write["s"], write["row"]
     watched, parents, width = record.get("watched"), record.get("parents"), record.get("row_width")
@@ -185,8 +184,8 @@ def _path() -> Procedure:
 
 
 def _nearest() -> Procedure:
-    """`combinations._nearest` by the transitions that are `allowed`, in rows from `row` on: how many there are; `NONE` if there
-    are none, `BACK` for Python."""
+    """Machine code of `mode_search._nearest` by the transitions that are `allowed`, in rows from `row` on: how many there are;
+    `NO_TRANSITION` if there are none, `PYTHON_FALLBACK` for Python."""
     arguments = {"s": "ptr", "t": "double", "probe": "double", "row": "i64"}
     write = Procedure("nearest", arguments, "i64", internal=True)
     s, t, row = write["s"], write["t"], write["row"]
@@ -209,8 +208,8 @@ def _nearest() -> Procedure:
 
 
 def _consistent() -> Procedure:
-    """`combinations.consistent` where `count` passages in rows from `row` on go round: how many take their place, of the
-    transitions `watched`, to x_here and m_here; `BACK` for Python."""
+    """Machine code of `mode_search.consistent_modes` where `count` transitions in rows from `row` on cycle: how many replace
+    them, of the transitions `watched`, to x_here and m_here; `PYTHON_FALLBACK` for Python."""
     arguments = {"s": "ptr", "t": "double", "probe": "double", "row": "i64", "count": "i64"}
     write = Procedure("consistent_modes", arguments, "i64", internal=True)
     record, s, t, row = record_of(write), *(write[name] for name in ("s", "t", "row"))

@@ -1,4 +1,4 @@
-"""Events of a finished run: its rows in; a frozen sequence out that makes an `Event` where one is asked for."""
+"""Events of a finished run: a frozen sequence over rows of its log that builds an `Event` on access."""
 
 from __future__ import annotations
 
@@ -85,17 +85,17 @@ class Events(Sequence[Event]):
 
     @OnceProperty
     def _built(self) -> WeakValueDictionary[int, Event]:
-        """Those that have been asked for, by their places."""
+        """Events that have been accessed, by their positions."""
         return WeakValueDictionary()
 
     @classmethod
     def of(cls, program: Program, p: np.ndarray, start: float, log: Log) -> Events:
-        """All that a log holds."""
+        """Return all events of a log."""
         return cls(program, p, start, log.rows, tuple(log.labels))
 
     @classmethod
     def from_machine_code(cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray]) -> Events:
-        """Rows that machine code has filled, in pieces (k, width)."""
+        """Return the events of rows that machine code has filled, in pieces (k, width)."""
         if len(pieces) == 1:
             rows = pieces[0]
         else:
@@ -104,7 +104,7 @@ class Events(Sequence[Event]):
 
     @classmethod
     def alone(cls, program: Program, p: np.ndarray, event: Event) -> Events:
-        """One event, whichever run it is of."""
+        """Return a sequence of one event, of any run."""
         scalars = event.since, event.time, event.time, event.transition, np.nan, NO_LABEL
         sides = event.x_before, event.x_after, event.m_before, event.m_after
         return cls(program, p, event.time - event.since, np.concatenate([scalars, *sides, event.supplied])[None])
@@ -134,7 +134,7 @@ class Events(Sequence[Event]):
 
     @property
     def supplied(self) -> np.ndarray:
-        """What sources give (k, powers), J."""
+        """Energies that sources supply (k, powers), J."""
         return self._rows[:, self._layout.supplied]
 
     @property
@@ -144,12 +144,12 @@ class Events(Sequence[Event]):
 
     @property
     def internal(self) -> np.ndarray:
-        """Which change the description alone (k,)."""
+        """Flags of events that change the description alone (k,)."""
         return np.array([edge.internal for edge in self._program.transitions], dtype=bool)[self.transitions]
 
     @property
     def kinds(self) -> list[str]:
-        """What happened, in words."""
+        """Kinds of the events, in words."""
         plain, transitions = [edge.kind for edge in self._program.transitions], self.transitions.tolist()
         labels = self._column("said").astype(int).tolist()
         return [plain[i] if label == NO_LABEL else self._labels[label].kind for i, label in zip(transitions, labels, strict=True)]
@@ -191,7 +191,7 @@ class Events(Sequence[Event]):
         return (self[k] for k in range(len(self)))
 
     def select(self, chosen: np.ndarray) -> Events:
-        """Those that are chosen, by their places or by a mask (k,)."""
+        """Return the chosen events, by their positions or by a mask (k,)."""
         selection = Events(self._program, self._p, self._start, self._rows[chosen], self._labels)
         if "energies" in self.__dict__:
             before, after = self.energies
@@ -199,7 +199,7 @@ class Events(Sequence[Event]):
         return selection
 
     def index_of(self, event: Event) -> int | None:
-        """Where an event of these stands; None where it is none of them."""
+        """Return the position of an event of this sequence; None where it is none of them."""
         near = np.flatnonzero(self.since == event.since).tolist()
         return next((k for k in near if self._built.get(k) is event), None)
 
@@ -242,7 +242,7 @@ class Events(Sequence[Event]):
         return repr(tuple(self)) if len(self) <= 6 else f"({self[0]!r}, ... {len(self)} events)"
 
     def __getstate__(self) -> dict[str, Any]:
-        """The energies, evaluated, and names in place of code."""
+        """Return the state with the energies evaluated, and names in place of code."""
         state = {**self.__dict__, "energies": self.energies, "_program": self._program.described()}
         state.pop("_built", None)
         return state

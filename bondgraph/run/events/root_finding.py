@@ -1,10 +1,8 @@
-"""Guards within a step: does one rise to zero, which comes first, and where.
+"""Zero crossings (zero-crossing) of guards within a step: which guard rises to zero first, and where (event location).
 
-Between the places at which guards are looked at, a guard that changes from rising to falling has a crest; its height is
+Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest; its height is
 searched for, however narrow it is, until a bound on it (by chords, where the guard is concave) lies below zero. So bodies that
-graze for a moment in a long step are seen. Two crests between two neighbouring places are not told apart.
-
-In the literature: zero crossing (zero-crossing), event location.
+graze for a moment in a long step are seen. Two crests between two neighbouring fractions are not told apart.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30
 FRACTIONS = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
-"""Where guards are looked at in a step, in fractions of it: those next to its ends tell whether they rise or fall there."""
+"""Fractions of a step at which guards are evaluated: those next to its ends tell whether they rise or fall there."""
 POINTS = len(FRACTIONS)
 _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
@@ -26,7 +24,7 @@ _STRAIGHT, _SURE = 8, 2
 
 @dataclass(frozen=True)
 class StepAccess:
-    """What an integrator has for a look into its step, behind a pointer c to `fields`.
+    """Access to the dense output of an integrator's step, behind a pointer c to `fields`.
 
     `exact` and, where there is a cheaper one for a first look, `cubic` are procedures (c, fraction, [h,] out): the state at a
     fraction of the step of length h from time "t".
@@ -42,15 +40,15 @@ class StepAccess:
         return Record(write["c"], self.fields)
 
     def state(self, write: Procedure, theta: Temporary, h: Temporary, exact: bool) -> Temporary:
-        """The state at a fraction of the step, in y_dense."""
+        """Evaluate the state at a fraction of the step, in y_dense."""
         out = self.record(write).get("y_dense")
         write.call(self.exact if exact else self.cubic, [write["c"], theta, out] if exact else [write["c"], theta, h, out])
         return out
 
 
 def update_levels(write: Procedure, record: Record, now: Temporary, levels: Temporary) -> None:
-    """Guards `now` (less their levels) become those of the next step; one that has been below zero by as much
-    as its level is off it needs none any more."""
+    """Make the guards `now` (less their levels) those of the next step; a guard that has been below zero by as much as its level
+    is off it needs no level any more."""
     with write.loop(record.get("guard_count")) as i:
         below = now[i] + (levels[i] + write.intrinsic("fabs", levels[i])) < 0.0
         record.get("g")[i] = write.select(below, now[i] + levels[i], now[i])
@@ -58,8 +56,8 @@ def update_levels(write: Procedure, record: Record, now: Temporary, levels: Temp
 
 
 def crossing_check(access: StepAccess) -> Procedure:
-    """1 if a guard may rise to zero within the step, by the cubic: at one of the places, or at a crest, with a margin of a
-    quarter of its height above its neighbours. Fills g at all places; those of the first are there already."""
+    """Return 1 if a guard may cross zero within the step, by the cubic: at one of the fractions, or at a crest, with a margin of
+    a quarter of its height above its neighbours. Fills g at all fractions; those of the first are there already."""
     write = Procedure("suspicion", {"c": "ptr", "h": "double", "t_new": "double"}, "i64", internal=True)
     record = access.record(write)
     count, g = record.get("guard_count"), record.get("g")
@@ -80,7 +78,7 @@ def crossing_check(access: StepAccess) -> Procedure:
 
 
 def _look(access: StepAccess, write: Procedure, exact: bool) -> None:
-    """Guards at all places inside of the step."""
+    """Evaluate the guards at all fractions inside of the step."""
     record, h = access.record(write), write["h"]
     for j in range(1, POINTS - 1):
         fraction = write.value(FRACTIONS[j], "double")
@@ -90,7 +88,7 @@ def _look(access: StepAccess, write: Procedure, exact: bool) -> None:
 
 
 def _is_crest(write: Procedure, left: Temporary, middle: Temporary, right: Temporary) -> Temporary:
-    """Whether a guard is highest at the middle of three places and below zero there, beyond its rounding."""
+    """Return 1 if a guard is highest at the middle of three fractions and below zero there, beyond its rounding."""
     rise = middle - write.intrinsic("minnum", left, right)
     return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
 
@@ -98,14 +96,14 @@ def _is_crest(write: Procedure, left: Temporary, middle: Temporary, right: Tempo
 def _top(
     write: Procedure, i: Temporary, j: int, values: tuple[Temporary, Temporary, Temporary], goal: Temporary | float, exact: int
 ) -> Temporary:
-    """`crest` of guard i around place j."""
+    """Call `crest` of guard i around fraction j."""
     fractions = [write.value(fraction, "double") for fraction in FRACTIONS[j - 1 : j + 2]]
     arguments = [*fractions, *values, write.value(goal, "double"), write.value(exact, "i64")]
     return write.call("crest", [write["c"], write["h"], i, *arguments], "double")
 
 
 def _guard_at(access: StepAccess, write: Procedure, h: Temporary, theta: Temporary, i: Temporary) -> Temporary:
-    """Guard i at a fraction of the step, by the exact output."""
+    """Evaluate guard i at a fraction of the step, by the exact output."""
     access.state(write, theta, h, exact=True)
     return _guard_there(access, write, h, theta, i)
 
@@ -118,7 +116,7 @@ def _guard_there(access: StepAccess, write: Procedure, h: Temporary, theta: Temp
 
 
 def crest(access: StepAccess) -> Procedure:
-    """A fraction of the step, between low and high, at which guard i is at least `goal`; 2 where there is none.
+    """Find a fraction of the step, between low and high, at which guard i is at least `goal`; 2 where there is none.
 
     The guard is highest at `middle` of the three. Parabolas and golden sections in turn (Brent), by the dense output if `exact`,
     else by the cubic. Chords bound the crest where the guard is concave: probes on both sides of the middle say so, or parabolas
@@ -200,7 +198,7 @@ def crest(access: StepAccess) -> Procedure:
 
 
 def root(access: StepAccess) -> Procedure:
-    """Where guard i crosses zero between fractions low (guard negative) and high (not negative).
+    """Find the zero crossing of guard i between fractions low (guard negative) and high (not negative).
 
     Illinois method, which ends in some ten steps; where it has not after twenty (a guard that leaves zero with no slope),
     the rest is bisection.
@@ -242,7 +240,7 @@ def root(access: StepAccess) -> Procedure:
 
 
 def locate(access: StepAccess) -> Procedure:
-    """Fraction of the step where the first guard fires, 2 if none does; marks what fires there in `fired`."""
+    """Find the fraction of the step where the first guard fires, 2 if none does; mark the guards that fire there in `fired`."""
     write = Procedure("locate", {"c": "ptr", "h": "double"}, "double", internal=True)
     record, h = access.record(write), write["h"]
     count, g, theta, fired = (record.get(name) for name in ("guard_count", "g", "theta", "fired"))
@@ -284,7 +282,7 @@ def locate(access: StepAccess) -> Procedure:
 
 
 def _measure_slope(access: StepAccess, write: Procedure, h: Temporary, crossing: Temporary) -> None:
-    """Slope of the guard that fires first: from so near that it is straight."""
+    """Measure the slope of the guard that fires first, so near that it is straight."""
     record, reach = access.record(write), write.local(1e-4)
     first = record.get("first")
     with write.loop(_STRAIGHT):

@@ -1,4 +1,4 @@
-"""The table behind settling in machine code: what a run and its machines are, where the run stands, and room to work in.
+"""Table of event handling in machine code: the run and its state machines, its present state, and workspace.
 
 Every procedure finds it behind one pointer, s. n are states, k transitions, P parameters.
 """
@@ -41,22 +41,22 @@ FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())
 
 
 def record_of(write: Procedure) -> Record:
-    """The table behind the argument s."""
+    """Return the table behind the argument s."""
     return Record(write["s"], FIELDS)
 
 
 def truth(write: Procedure, condition: Temporary) -> Temporary:
-    """1 where it holds, else 0."""
+    """Return 1 where the condition holds, else 0."""
     return write.select(condition, 1, 0, "i64")
 
 
 def flag(array: Temporary, index: Temporary) -> Temporary:
-    """Whether an entry (i64) is 1."""
+    """Return True if an entry (i64) is 1."""
     return array.load(index, "i64").equals(1)
 
 
 def active(write: Procedure, index: Temporary) -> Temporary:
-    """Whether the source of a transition is the present mode of its automaton."""
+    """Return True if the source of a transition is the present mode of its automaton."""
     record = record_of(write)
     mode = record.get("m_here")[record.get("slots").load(index, "i64")]
     return mode.equals(record.get("sources")[index])

@@ -1,6 +1,5 @@
-"""`settling.settle` in machine code: what fired, then what rises, carried out one by one in rows of the log, with what impulses
-answer.
-"""
+"""Firing of transitions in machine code (`reference.iteration.iterate_events`): those that fired, then those whose guards fire,
+one by one in rows of the log, with those that impulses fire."""
 
 from __future__ import annotations
 
@@ -12,18 +11,18 @@ from bondgraph.run.events.log import NO_LABEL, SCALARS
 from bondgraph.run.events.state import flag, record_of
 
 NO_TRANSITION = -1
-"""Of a transition that there is not."""
+"""Index that stands for no transition."""
 PYTHON_FALLBACK = -2
-"""Of what only Python can settle."""
+"""Result where only Python can go on."""
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return all procedures, callees before callers."""
     return [_begin_row(), _fire(), _end_row(), _go_on(), _fire_by_impulse(), _first_fired(), _first_firing(), _fire_transitions()]
 
 
 def row_of(write: Procedure, number: Temporary) -> Temporary:
-    """A row of the log."""
+    """Return a row of the log."""
     record = record_of(write)
     return record.get("log").at(record.get("row_width") * number)
 
@@ -37,7 +36,7 @@ def needs_row(write: Procedure, number: Temporary) -> None:
 
 
 def _begin_row() -> Procedure:
-    """A row at t of transition `index` from x_here, m_here, with nothing supplied; x_after, m_after are the same."""
+    """Begin a row at t of transition `index` from x_here, m_here, with nothing supplied; copy these to x_after, m_after."""
     write = Procedure("begin_row", {"s": "ptr", "t": "double", "index": "i64", "row": "ptr"}, internal=True)
     record, t, row = record_of(write), write["t"], write["row"]
     n, modes = record.get("n"), record.get("modes")
@@ -61,8 +60,8 @@ def _begin_row() -> Procedure:
 
 
 def _fire() -> Procedure:
-    """`passages.carried_out` of transition `index` at t from x_here, m_here, into x_after, m_after and a row of the log; what
-    `answered` may take back. 1 if all loops are solved."""
+    """Machine code of `fired_transitions.fire` of transition `index` at t from x_here, m_here, into x_after, m_after and a row of
+    the log; `fire_by_impulse` may undo it. 1 if all loops are solved."""
     write = Procedure("carried_out", {"s": "ptr", "t": "double", "index": "i64", "row": "ptr"}, "i64", internal=True)
     record, s, t, index, row = (record_of(write), *(write[name] for name in ("s", "t", "index", "row")))
     write.call("begin_row", [s, t, index, row])
@@ -78,7 +77,8 @@ def _fire() -> Procedure:
 
 
 def fire_into_row(write: Procedure, index: Temporary, number: Temporary) -> Temporary:
-    """The row of the log with this number, into which transition `index` is carried out from x_here, m_here; else `PYTHON_FALLBACK`."""
+    """Fire transition `index` from x_here, m_here into the row of the log with this number, and return the row; else
+    `PYTHON_FALLBACK`."""
     with write.when(~flag(record_of(write).get("ready"), index)):
         write.give(PYTHON_FALLBACK)
     needs_row(write, number)
@@ -89,7 +89,7 @@ def fire_into_row(write: Procedure, index: Temporary, number: Temporary) -> Temp
 
 
 def _end_row() -> Procedure:
-    """A row notes x_after, m_after."""
+    """Note x_after, m_after in a row."""
     write = Procedure("end_row", {"s": "ptr", "row": "ptr"}, internal=True)
     record, n, modes = record_of(write), record_of(write).get("n"), record_of(write).get("modes")
     x_row = write["row"].at(len(SCALARS)).at(n)
@@ -103,7 +103,7 @@ def _end_row() -> Procedure:
 
 
 def _go_on() -> Procedure:
-    """States and modes are those after a passage, which its row notes."""
+    """Go on from the states and modes after a transition, which its row notes."""
     write = Procedure("taken", {"s": "ptr", "row": "ptr"}, internal=True)
     record = record_of(write)
     write.call("end_row", [write["s"], write["row"]])
@@ -116,7 +116,8 @@ def _go_on() -> Procedure:
 
 
 def _fire_by_impulse() -> Procedure:
-    """`passages.answered`: the transition that the impulse of `index` fires, `NO_TRANSITION` if none does; `PYTHON_FALLBACK` for Python."""
+    """Machine code of `fired_transitions.fire_by_impulse`: the transition that the impulse of `index` fires, `NO_TRANSITION` if
+    none does; `PYTHON_FALLBACK` for Python."""
     write = Procedure("answered", {"s": "ptr", "t": "double", "index": "i64", "row": "ptr"}, "i64", internal=True)
     record, s, t = record_of(write), write["s"], write["t"]
     n, count, pushes = record.get("n"), record.get("transitions"), record.get("pushed")
@@ -154,8 +155,8 @@ def _fire_by_impulse() -> Procedure:
 
 
 def _first_fired() -> Procedure:
-    """The first of those that fired that is to be taken, `NO_TRANSITION` if none is; `PYTHON_FALLBACK` for Python. `known` is set where guards that
-    rise have been looked at."""
+    """Return the first due one of the transitions that fired, `NO_TRANSITION` if none is; `PYTHON_FALLBACK` for Python. `known`
+    is set where the guards have been evaluated."""
     arguments = {"s": "ptr", "t": "double", "probe": "double", "known": "ptr"}
     write = Procedure("first_fired", arguments, "i64", internal=True)
     record = record_of(write)
@@ -182,7 +183,7 @@ def _first_fired() -> Procedure:
 
 
 def _first_firing() -> Procedure:
-    """The first of those that rise that is to be taken, `NO_TRANSITION` if none is."""
+    """Return the first due one of the transitions whose guards fire, `NO_TRANSITION` if none is."""
     write = Procedure("first_rising", {"s": "ptr"}, "i64", internal=True)
     record = record_of(write)
     with write.loop(record.get("transitions")) as k:
@@ -194,9 +195,12 @@ def _first_firing() -> Procedure:
 
 
 def _fire_transitions() -> Procedure:
-    """Carry out what fired, if that is `asked` for, then what rises, one by one, into rows of the log from `row` on and x_here,
-    m_here: how many there were; `PYTHON_FALLBACK` for Python. Where this goes round, modes are searched for in which it ends. A bounce that
-    does not take its guard back is left in `stuck`."""
+    """Fire the transitions that fired, if that is `asked` for, then those whose guards fire, one by one, into rows of the log
+    from `row` on and x_here, m_here: how many there were; `PYTHON_FALLBACK` for Python.
+
+    Where modes cycle, others are searched for in which no guard fires. A bounce that does not take its guard back is left in
+    `stuck`.
+    """
     arguments = {"s": "ptr", "t": "double", "probe": "double", "asked": "i64", "row": "i64"}
     write = Procedure("passages", arguments, "i64", internal=True)
     record, s, t, probe = record_of(write), write["s"], write["t"], write["probe"]

@@ -1,4 +1,4 @@
-"""Passages: what happens at one transition of a state machine, or at several together, with states and modes on both sides."""
+"""Fired transitions: one transition of a state machine, or several at once, with states and modes on both sides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIN_JUMP = 1e-9
 
 @dataclass(frozen=True)
 class EventLabel:
-    """What is said of a passage where that is not what its transition says: kind and name; of collisions at the same time that
+    """Label of a fired transition where it differs from that of its transition: kind and name; of simultaneous collisions that
     are one problem, all transitions that happen in it."""
 
     kind: str
@@ -25,7 +25,7 @@ class EventLabel:
 
 
 def rest_label(edge: RunTransition) -> EventLabel:
-    """What is said where a transition accumulates and the run goes on at rest."""
+    """Return the label where a transition accumulates and the run goes on at rest."""
     return EventLabel(f"{edge.kind}: accumulation", edge.name)
 
 
@@ -60,8 +60,8 @@ class FiredTransition:
 
 
 def by_name(transitions: Sequence[RunTransition]) -> list[int]:
-    """Indices of transitions in an order that does not depend on the one in which they were written; at the front those that
-    are taken before all others, at the end those that are taken only where no other is."""
+    """Return indices of transitions in an order that does not depend on the one in which they were written: first those that fire
+    before all others, last those that fire only where no other does."""
 
     def key(i: int) -> tuple[bool, bool, str, str, float]:
         edge = transitions[i]
@@ -71,7 +71,7 @@ def by_name(transitions: Sequence[RunTransition]) -> list[int]:
 
 
 def fire(bound: Bound, index: int, t: float, x: np.ndarray, m: np.ndarray) -> FiredTransition:
-    """The record of transition `index` from (x, m)."""
+    """Return the record of transition `index` from (x, m)."""
     edge = bound.program.transitions[index]
     after = m.copy()
     after[edge.slot] = edge.target
@@ -86,17 +86,18 @@ def recorded(
     after: tuple[np.ndarray, np.ndarray],
     supplied: np.ndarray,
 ) -> FiredTransition:
-    """The record of a transition between two (x, m); unknowns of loops are found anew for what holds after it."""
+    """Return the record of a transition between two (x, m); solve the algebraic loops again for what holds after it."""
     (x, m), (x_after, m_after) = before, after
     x_after = bound.consistent(t, x_after, m_after)[0]
     return FiredTransition(t, float(bound.clock(t)), index, x.copy(), x_after, m.copy(), m_after, supplied)
 
 
 def fire_by_impulse(bound: Bound, firing: FiredTransition, sizes: np.ndarray) -> tuple[FiredTransition, int | None]:
-    """The passage, and another transition that its impulse fires: a diode closes rather than let a switch cut off a current.
+    """Return the fired transition, and another one that its impulse fires: a diode closes rather than let a switch cut off a
+    current.
 
     What the two do together is then found at the second one; the first changes the mode alone. `sizes` (n,) are those of the
-    states, beside which a jump counts.
+    states, relative to which a jump counts.
     """
     transitions = bound.program.transitions
     impulse = bound.pushed(firing.transition, firing.time, firing.x_before, firing.m_before)

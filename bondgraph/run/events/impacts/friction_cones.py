@@ -34,7 +34,8 @@ class Cones:
     bounds: np.ndarray
 
     def scaled(self) -> tuple[Cones, np.ndarray]:
-        """The same with a unit diagonal, that of the scalars of one friction on the average, and the scale of each (n,)."""
+        """Return the problem scaled to a unit diagonal, that of the scalars of one friction on the average, and the scale of each
+        (n,)."""
         diagonal = np.abs(np.diag(self.response)).copy()
         for friction in self.slices():
             diagonal[friction] = diagonal[friction].mean()
@@ -44,12 +45,12 @@ class Cones:
         return Cones(self.response / np.outer(root, root), self.count, self.groups, bounds), root
 
     def slices(self) -> list[slice]:
-        """Of each friction the places of its scalars."""
+        """Return the slice of the scalars of each friction."""
         ends = self.count + np.cumsum(self.groups, dtype=int)
         return [slice(int(end) - size, int(end)) for end, size in zip(ends, self.groups, strict=True)]
 
     def solve(self, offset: np.ndarray) -> np.ndarray | None:
-        """Impulses z (n,) for the flows `offset` (n,) before them; None if none are found."""
+        """Solve for impulses z (n,) for the flows `offset` (n,) before them; None if none are found."""
         unit, root = self.scaled()
         start = offset / root
         size = float(np.abs(start).max(initial=0.0))
@@ -62,7 +63,7 @@ class Cones:
         return size * impulses / root
 
     def _iterated(self, start: np.ndarray) -> np.ndarray | None:
-        """Steps that nearly always get nearer, all scalars at once, so that their order has no say; then Newton's method."""
+        """Alternate projected gradient steps, all scalars at once so that their order has no effect, and Newton's method."""
         step = 1.0 / max(float(np.linalg.norm(self.response, 2)), 1.0)
         z = np.zeros(len(start))
         for _ in range(_ROUNDS):
@@ -95,7 +96,7 @@ class Cones:
         return None
 
     def _equations(self, z: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What is left of the equations (n,), with slopes (n, n): of z less its projection after a step against the flow."""
+        """Return the residual (n,), z less its projection after a step against the flow, and its slopes (n, n)."""
         flow, n = self.response @ z + start, len(z)
         residual, slope, unit = flow.copy(), self.response.copy(), np.eye(n)
         free = np.flatnonzero(z[: self.count] - flow[: self.count] <= 0.0)
@@ -119,7 +120,7 @@ class Cones:
 def with_restitution(
     solve: Callable[[float], np.ndarray | None], gained: Callable[[np.ndarray], float], least: float
 ) -> tuple[np.ndarray | None, float]:
-    """Impulses by the largest part of the restitutions with which there are any, and no energy is `gained` (more than `least`,
+    """Find impulses with the largest part of the restitutions for which they exist and no energy is `gained` (more than `least`,
     which is rounding), and this part; `solve` finds them for a part.
 
     Newton's law of restitution with friction may gain energy (Kane and Levinson 1985), or have no solution where several contacts
@@ -142,5 +143,5 @@ def with_restitution(
 
 
 def split(flow: np.ndarray, count: int, groups: Sequence[int]) -> list[np.ndarray]:
-    """The scalars (size,) of each friction out of those of all, after `count` of constraints."""
+    """Split the scalars of all into those (size,) of each friction, after `count` of constraints."""
     return np.split(flow[count:], np.cumsum(groups)[:-1]) if groups else []

@@ -1,6 +1,6 @@
-"""What meets at an instant: a bounce with the states before it in; contacts that take part, and what impulses do there, out.
+"""Participants of a simultaneous impact: contacts that take part in a bounce, and the effects of unit impulses there.
 
-Only what touches and does not separate takes part, and what a constraint holds and could let go.
+Contacts that touch and do not separate take part, and those that a constraint holds and could let go.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bondgraph.run.events.guard_history import PERTURBATION, GuardHistory
 from bondgraph.run.program import Collisions, Program
 
 SIMULTANEITY = 1e-3
-"""Collisions whose times, or states, differ by so little are one event: parts of rtol."""
+"""Difference in time, or in states, up to which collisions are one event: parts of rtol."""
 
 # Speeds that count as none, relative to those that meet; how far guards are looked ahead, in lengths of the run.
 NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
@@ -22,8 +22,8 @@ NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
 
 @dataclass(frozen=True)
 class CollisionOptions:
-    """What collides at the same time: what differs in time by the part `within` of the run, or in states by that part of their
-    sizes; or, where each is `alone`, nothing."""
+    """Options of collisions: they are simultaneous if they differ in time by the part `within` of the run, or in states by that
+    part of their sizes; each is `alone` where none is."""
 
     within: float
     alone: bool = False
@@ -31,7 +31,7 @@ class CollisionOptions:
 
 @dataclass(frozen=True)
 class UnitImpulses:
-    """What unit impulses of the c scalars of constraints and of f frictions do: states (n, c), flows (c, c), guards (k, c),
+    """Effects of unit impulses of the c scalars of constraints and of f frictions: states (n, c), flows (c, c), guards (k, c),
     supplies (s, c), limits of friction (f, c); their flows (c,) and restitutions (c,)."""
 
     states: np.ndarray
@@ -51,8 +51,8 @@ class UnitImpulses:
 
 @dataclass(frozen=True)
 class Contact:
-    """A constraint that takes part: its place, the sense of an impulse that pushes (+-1), that of a flow that separates (+-1),
-    and the transition that happens: of a collision the bounce, of what was held its release."""
+    """Constraint that takes part: its index, the sense of an impulse that pushes (+-1), that of a flow that separates (+-1), and
+    the transition that happens: of a collision the bounce, of a held contact its release."""
 
     index: int
     push: float
@@ -63,7 +63,7 @@ class Contact:
 
 @dataclass(frozen=True)
 class ImpactParticipants:
-    """Contacts that take part in a collision, and what impulses do there."""
+    """Contacts that take part in a collision, and the effects of impulses there."""
 
     table: UnitImpulses
     contacts: tuple[Contact, ...]
@@ -72,7 +72,7 @@ class ImpactParticipants:
 def participants_of(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> ImpactParticipants | None:
-    """What meets where bounce `index` happens; None where that is a matter of this bounce alone."""
+    """Find the contacts that take part where bounce `index` happens; None where it is alone."""
     collisions = bound.program.collisions
     first = None if collisions is None else next((c for c, bounces in enumerate(collisions.bounces) if index in bounces), None)
     if collisions is None or first is None or (options.alone and not collisions.frictions):
@@ -87,14 +87,14 @@ def participants_of(
 
 
 def unit_impulses(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> UnitImpulses:
-    """What unit impulses do at states x, in modes m."""
+    """Compute the effects of unit impulses at states x, in modes m."""
     collisions = bound.program.collisions
     assert collisions is not None
     return unit_impulses_from(bound.program, collisions, collisions.kernel(bound.clock(t), x, bound.p, m))
 
 
 def unit_impulses_from(program: Program, collisions: Collisions, numbers: np.ndarray) -> UnitImpulses:
-    """The numbers, or scalars, of the kernel of collisions as a table."""
+    """Build the table from the numbers, or scalars, of the kernel of collisions."""
     count = len(collisions.constraints) + sum(rubs.dimension for rubs in collisions.frictions)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     heights = [program.states, count, len(program.transitions), powers, len(collisions.frictions)]
@@ -113,8 +113,8 @@ def _bouncing_contacts(
     first: int,
     options: CollisionOptions,
 ) -> list[Contact]:
-    """Those whose bounce is active and whose guard is at zero, as exactly as states and times are known `how.within`; the `first`
-    alone where it is `how.alone`."""
+    """Find the contacts whose bounce is active and whose guard is at zero, to the accuracy `options.within` of states and times;
+    the `first` alone where it is `options.alone`."""
     collisions, edges = bound.program.collisions, bound.program.transitions
     assert collisions is not None
     step, out = _AHEAD * history.span, []
@@ -138,7 +138,8 @@ def _bouncing_contacts(
 
 
 def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Contact]:
-    """Those that hold now and would let go if they were drawn: an impulse acts on the guard by which their automaton leaves."""
+    """Find the contacts that hold now and would let go if they were drawn: an impulse acts on the guard by which their automaton
+    leaves."""
     collisions, edges, out = bound.program.collisions, bound.program.transitions, []
     assert collisions is not None
     for c, bounces in enumerate(collisions.bounces):
@@ -153,7 +154,7 @@ def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Con
 
 
 def _approaches(contact: Contact, table: UnitImpulses, first: int) -> bool:
-    """Whether what touches does not separate, up to rounding beside the speed of the `first`."""
+    """Return True if a touching contact does not separate, up to rounding relative to the speed of the `first`."""
     scale = table.scale
     apart = contact.apart * table.flow[contact.index] / scale[contact.index]
     return bool(apart <= NEGLIGIBLE_SPEED * np.abs(table.flow[first]) / scale[first])

@@ -1,15 +1,15 @@
-"""Collisions at the same time as one problem of impulses: each pushes or does nothing, and none draws its bodies together.
+"""Simultaneous collisions as one linear complementarity problem (LCP) of impulses, solved by an active set instead of Lemke's
+pivoting.
 
-With flows g of what collides (negative: approaching), impulses L and the flows G L that these cause:
+With flows g of the contacts (negative: approaching), impulses L and the flows G L that these cause:
 
     g+ = g + G L,    L >= 0,    g+ + e g >= 0,    and one of both zero for each constraint
 
-where only what touches and does not separate takes part (g <= 0). Then the energy changes by sum (1 - e) g L / 2, which is not
-positive whatever restitutions e in [0, 1] meet. What approaches only afterwards collides next, at the same time.
+where only contacts that touch and do not separate take part (g <= 0). Then the energy changes by sum (1 - e) g L / 2, which is
+not
+positive whatever restitutions e in [0, 1] meet. A contact that approaches only afterwards collides next, at the same time.
 
 Source: Moreau 1988; Glocker, Set-Valued Force Laws, 2001.
-
-In the literature: a linear complementarity problem (LCP), which is solved here by an active set instead of Lemke's pivoting.
 """
 
 from __future__ import annotations
@@ -39,9 +39,11 @@ LAST_FRICTION_MODE = 2.0
 def collide(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> tuple[FiredTransition, list[int]] | None:
-    """The passage of bounce `index` with all others that touch, and the transitions by which constraints that held let go in it;
+    """Fire bounce `index` with all others that touch; return also the transitions by which constraints that held let go in it.
+
     None where it is alone, or storages have curves that take more than one linear problem. Friction takes part: it sticks after
-    it where the impulse has stopped it."""
+    it where the impulse has stopped it.
+    """
     collisions, participants = bound.program.collisions, participants_of(bound, history, t, x, m, index, options)
     if collisions is None or participants is None:
         return None
@@ -77,14 +79,14 @@ def _closes(bound: Bound, transition: int) -> bool:
 
 @dataclass(frozen=True)
 class Impact:
-    """The problem of a meeting with its answer, in scalars of its own: contacts first, then frictions.
+    """Problem of an impact with its solution, in scalars of its own: contacts first, then frictions.
 
     Parameters
     ----------
-    places, push, apart : of each its place in the table, the sense of an impulse that pushes and of a flow that separates (c,).
+    indices, push, apart : of each its index in the table, the sense of an impulse that pushes and of a flow that separates (c,).
     cones : the problem; flow, restitution : flows that separate, before it, and how much of them comes back (c,).
     part : how much of the restitutions there is without a gain of energy.
-    found : impulses (c,); impulses : the same of all scalars of the table.
+    solution : impulses (c,); impulses : those of all scalars of the table.
     """
 
     indices: np.ndarray
@@ -99,7 +101,7 @@ class Impact:
 
 
 def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impact | None:
-    """Impulses where contacts meet; None if there are none."""
+    """Solve for the impulses of the participants; None if there are none."""
     table, contacts = participants.table, participants.contacts
     count, groups = len(contacts), tuple(rubs.dimension for rubs in collisions.frictions)
     rubbing = list(range(len(collisions.constraints), len(table.flow)))
@@ -118,7 +120,7 @@ def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impac
     else:
 
         def gained(z: np.ndarray) -> float:
-            """Energy that impulses give."""
+            """Return the energy that impulses give."""
             return float(z @ (flow + 0.5 * gain @ z))
 
         most = float(np.max(flow * flow / np.maximum(np.abs(np.diag(gain)), 1e-300), initial=0.0))
@@ -131,14 +133,14 @@ def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impac
 
 
 def _rounding(bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, table: UnitImpulses) -> np.ndarray:
-    """What rounding makes of the flows (c,) of a table at x."""
+    """Return the rounding error of the flows (c,) of a table at x."""
     near = x + perturbations(len(x)) * np.fmax(history.sizes, np.abs(x))
     return rounding_error(table.flow, np.array([unit_impulses(bound, t, y, m).flow for y in near]))
 
 
 def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-    """Set, in states x and modes m after a collision, what friction notes, by the flows (c,) that it leaves, of which the `least`
-    (c,) are none: it sticks, or slips along its flow; where its model has switched it off it stays so."""
+    """Set the modes of friction after a collision, in states x and modes m, by the flows (c,) that it leaves, of which the
+    `least` (c,) count as zero: it sticks, or slips along its flow; where its model has switched it off it stays so."""
     count = len(collisions.constraints)
     for rubs, slip in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
         size = float(np.linalg.norm(slip))
@@ -156,8 +158,8 @@ def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x
 
 
 def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
-    """L >= 0 with gain L + offset >= 0 and one of both zero in each row, for a positive semidefinite `gain` (c, c) and `offset`
-    (c,); None if no such L is found. Where `gain` is singular, the shortest L of those that act.
+    """Solve an LCP: L >= 0 with gain L + offset >= 0 and one of both zero in each row, for a positive semidefinite `gain` (c, c)
+    and `offset` (c,); None if no such L is found. Where `gain` is singular, the shortest L of those that act.
 
     Source: Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
     """
@@ -186,7 +188,7 @@ def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
 
 
 def _with_names(bound: Bound, firing: FiredTransition, bounced: list[int]) -> FiredTransition:
-    """One passage under the names of all transitions that happen in it."""
+    """Return one fired transition under the names of all transitions that happen in it."""
     edges = [bound.program.transitions[i] for i in bounced]
     names, kinds = dict.fromkeys(e.name for e in edges), dict.fromkeys(e.kind for e in edges)
     return replace(firing, label=EventLabel(", ".join(kinds), ", ".join(names), tuple(bounced)))

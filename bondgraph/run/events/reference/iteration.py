@@ -1,4 +1,4 @@
-"""State machines at an event: transitions that fired -> modes and states after it, iterated to a fixed point."""
+"""Event iteration in Python: transitions that fired -> modes and states after them, iterated to a fixed point."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from bondgraph.run.events.root_finding import EPSILON
 from bondgraph.run.program import RunTransition
 
 PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
-"""How far ahead guards are looked at after an event: at most, in lengths of the run and of the leg before; at least, in times
-that can be told apart."""
+"""Look ahead of guards after an event: at most, in lengths of the run and of the leg before; at least, in times that can be told
+apart."""
 MIN_LEVEL = 1e-300
-"""What a level lies at least off zero."""
+"""Least distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
-"""Transitions at one instant, at most: so many, and for each there is so many."""
+"""Largest number of transitions at one instant: the first, and the second for each transition there is."""
 
 
 @dataclass(frozen=True)
 class IterationOptions:
-    """How events are settled: guards are looked ahead `probe` s; which `collisions` are one problem."""
+    """Options of the event iteration: guards are looked ahead `probe` s; which `collisions` are one problem."""
 
     probe: float
     collisions: CollisionOptions
@@ -36,8 +36,8 @@ class IterationOptions:
 
 @dataclass(frozen=True)
 class EventOutcome:
-    """The outcome of an event: states and modes after it, what passed; `looping` if that has no end, `stuck` the bounces that do
-    not take their guards back below zero, `ended` the transition that ends the run."""
+    """Outcome of an event: states and modes after it, fired transitions; `cycling` if they have no end, `stuck` the bounces that
+    do not take their guards back below zero, `ended` the transition that ends the run."""
 
     x: np.ndarray
     m: np.ndarray
@@ -51,12 +51,12 @@ class EventOutcome:
 def iterate_events(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, fired: tuple[int, ...], options: IterationOptions
 ) -> EventOutcome:
-    """Carry out a transition that fired, then all whose guards are positive or about to be (`Courses.rising`), one by one;
-    collisions at the same time together (`together`), unless `how` says otherwise.
+    """Iterate the events: a transition that fired, then all whose guards are positive or about to be
+    (`GuardHistory.firing_guards`), one by one; simultaneous collisions as one problem, unless the `options` say otherwise.
 
-    Of several the first by name is taken, whatever order they were written in; where this goes round in modes without any
-    state that jumps, modes are tried for some in which no guard rises (`combinations`). A transition into its own state that
-    does not work against its guard fires once; then the guard must have been below zero before it fires again.
+    Of several the first by name fires, whatever order they were written in; where modes cycle without any state that jumps, modes
+    are searched for in which no guard fires (`mode_search`). A transition into its own state that does not work against its guard
+    fires once; then the guard must have been below zero before it fires again.
     """
     transitions = bound.program.transitions
     firings: list[FiredTransition] = []
@@ -114,28 +114,29 @@ def iterate_events(
 
 
 class _Here:
-    """States x and modes m at an instant, and which guards rise there, looked at when that is asked."""
+    """States x and modes m at an instant, and the guards that fire there, evaluated on access."""
 
     def __init__(self, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, probe: float):
         self._history, self._t, self.x, self.m, self._probe = history, t, x, m, probe
 
     @cached_property
     def firing_guards(self) -> np.ndarray:
-        """`Courses.rising`."""
+        """Guards that fire, by `GuardHistory.firing_guards`."""
         return self._history.firing_guards(self._t, self.x, self.m, self._probe)
 
 
 def _must_rise(
     history: GuardHistory, transitions: tuple[RunTransition, ...], index: int, t: float, x: np.ndarray, m: np.ndarray
 ) -> bool:
-    """Whether a guard that was seen at zero does not suffice: what leaves is not thrown back, and no run ends by rounding."""
+    """Return True if a guard that was seen at zero does not suffice: a body that leaves is not thrown back, and no run ends by
+    rounding."""
     return transitions[index].error is not None or history.is_bounce(index, t, x, m)
 
 
 def _levels(guards: np.ndarray, zero: np.ndarray, once: set[int], bounced: set[int]) -> np.ndarray:
-    """What a guard that starts at a tiny positive value must exceed to fire before it has been as far below zero: twice that, and
-    what its rounding (`zero`) makes of nothing; no more than it is where a bounce has just `left` it; of guards that fire
-    `once`, what they must fall below first."""
+    """Return the levels above which guards fire: twice the value of a guard that starts at a tiny positive value, and its
+    rounding error (`zero`), until it has been as far below zero; no more than its value where a bounce has just `bounced`; of
+    guards that fire `once`, the level that they must first fall below."""
     levels = np.where(guards >= 0.0, 2.0 * guards + MIN_LEVEL, 0.0)
     levels = np.where(np.abs(guards) <= zero, np.fmax(levels, 2.0 * zero), levels)
     for i in bounced:
@@ -146,8 +147,8 @@ def _levels(guards: np.ndarray, zero: np.ndarray, once: set[int], bounced: set[i
 
 
 def rest_transition(bound: Bound, last: int, t: float, x: np.ndarray, m: np.ndarray, limit: float) -> FiredTransition | None:
-    """The transition to the state that holds where transition `last` accumulates towards the time `limit`, with the resets of
-    the edge that leads there; None where there is no such state, or it is no longer the one to leave."""
+    """Return the transition to the state that holds where transition `last` accumulates towards the time `limit`, with the resets
+    of the edge that leads there; None where there is no such state, or it is no longer the one to leave."""
     transitions = bound.program.transitions
     edge = transitions[last]
     if edge.accumulates is None or m[edge.slot] != edge.target:

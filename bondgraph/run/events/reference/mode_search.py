@@ -1,4 +1,4 @@
-"""Combinations of modes at an instant: the transitions that went round there in; the fewest after which no guard rises out."""
+"""Mode search at an instant where transitions cycle: the fewest transitions after which no guard fires."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from bondgraph.run.events.guard_history import GuardHistory
 from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP, FiredTransition, by_name, fire
 
 MAX_COMBINATIONS = 2000
-"""Most combinations of modes that are tried."""
+"""Largest number of combinations of modes that are tried."""
 
 
 def modes_cycle(bound: Bound, history: GuardHistory, firings: Sequence[FiredTransition], since: int) -> bool:
-    """Whether the last passage changes modes as one from the place `since` on has done: by the same transition from the same
-    modes, with the states where the instant began, but for rounding. There is no end of it unless rounding makes one."""
+    """Return True if the last transition changes modes as one from the position `since` on has done: by the same transition from
+    the same modes, with the states where the instant began, but for rounding. This has no end unless rounding makes one."""
     last, start = firings[-1], firings[0].x_before
     edge = bound.program.transitions[last.transition]
     if edge.source == edge.target or not _still(bound, history, start, last.x_before):
@@ -26,7 +26,7 @@ def modes_cycle(bound: Bound, history: GuardHistory, firings: Sequence[FiredTran
 
 
 def _still(bound: Bound, history: GuardHistory, start: np.ndarray, x: np.ndarray) -> bool:
-    """Whether states x are those of the start, but for rounding."""
+    """Return True if states x are those of the start, but for rounding."""
     size = np.fmax(history.sizes, np.abs(start))
     return bool(np.all((np.abs(x - start) <= MIN_JUMP * size)[bound.kept]))
 
@@ -34,8 +34,8 @@ def _still(bound: Bound, history: GuardHistory, start: np.ndarray, x: np.ndarray
 def consistent_modes(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, taken: Sequence[int], probe: float
 ) -> list[FiredTransition] | None:
-    """The fewest transitions from (x, m) after which no guard rises, where no state jumps; None if there are none. Those of the
-    automata of which some were `taken` are tried before those of all: who has to answer may not have had its turn."""
+    """Return the fewest transitions from (x, m) after which no guard fires, where no state jumps; None if there are none. Those
+    of the automata that have `taken` some are tried before those of all: the one that has to answer may not have had its turn."""
     path = _nearest(bound, history, t, x, m, taken, probe)
     return path if path is not None else _nearest(bound, history, t, x, m, range(len(bound.program.transitions)), probe)
 
@@ -43,7 +43,7 @@ def consistent_modes(
 def _nearest(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, tried: Sequence[int], probe: float
 ) -> list[FiredTransition] | None:
-    """Those of the automata of the transitions `tried`. What jumps by no more than rounding counts as standing still."""
+    """Search the transitions of the automata of the transitions `tried`. A jump by no more than rounding counts as none."""
     transitions = bound.program.transitions
     slots = {transitions[i].slot for i in tried}
     edges = [i for i in by_name(transitions) if transitions[i].slot in slots and transitions[i].error is None]
