@@ -1,7 +1,7 @@
-"""The arithmetic of `couplings` in machine code: values of couplings with their structure -> fastest rates, scales.
+"""Balanced scales and fastest rates in machine code (`reference.balancing`), for one run or SIMD lanes of several.
 
-The same operations in the same order as there, so that both give the same bits; for one run, or for several whose couplings have
-the same structure (`lanes`), the numbers of each of which are then side by side in all arrays.
+The operations and their order are those of the Python reference, so that both give the same bits. Several runs need one
+structure of couplings (sparsity pattern); the numbers of the `lanes` are then side by side in all arrays.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from bondgraph.run.sparsity.reference import FIELDS, MAX_COUPLING
 
 
 def procedures(lanes: int = 1) -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return all procedures, callees before callers."""
     return [part(lanes) for part in (_along_ears, _sums, _balance, _fastest, _propagate)]
 
 
 def _structure(write: Procedure) -> Record:
-    """The structure behind the argument s."""
+    """Return the structure behind the argument s."""
     return Record(write["s"], FIELDS)
 
 
@@ -31,7 +31,7 @@ def _arrays(write: Procedure, lanes: int, *names: str) -> list[SimdArray]:
 
 @contextmanager
 def _inner(write: Procedure) -> Iterator[tuple[Temporary, Temporary, Temporary]]:
-    """Over the couplings within components: (coupling, driven state, driving state)."""
+    """Loop over the couplings within components: (coupling, driven state, driving state)."""
     record = _structure(write)
     with write.loop(record.get("inners")) as j:
         k = record.get("inner").load(j, "i64")
@@ -39,7 +39,7 @@ def _inner(write: Procedure) -> Iterator[tuple[Temporary, Temporary, Temporary]]
 
 
 def _along_ears(lanes: int) -> Procedure:
-    """`couplings._along_ears`."""
+    """Machine code of `reference.balancing._along_ears`."""
     write = Procedure("along_ears", {"s": "ptr", "values": "ptr", "scales": "ptr"}, internal=True)
     record, (values, scales) = _structure(write), _arrays(write, lanes, "values", "scales")
     couplings, states = record.get("ear_couplings"), record.get("ear_states")
@@ -66,7 +66,7 @@ _SUMS = {**dict.fromkeys(("s", "values", "scales"), "ptr"), **dict.fromkeys(("in
 
 
 def _sums(lanes: int) -> Procedure:
-    """Sums of B_ij s_j / s_i over rows and columns; 1 if they are about equal for each run, else 0, and which are `uneven`."""
+    """Sum B_ij s_j / s_i over rows and columns; 1 if both are about equal for each run, else 0, and mark the `uneven` runs."""
     write = Procedure("sums", _SUMS, "i64", internal=True)
     values, scales, into, out_of, uneven = _arrays(write, lanes, *list(_SUMS)[1:])
     states, only = _structure(write).get("states"), write.value(0, "i64")
@@ -94,7 +94,7 @@ def _sums(lanes: int) -> Procedure:
 
 
 def _balance(lanes: int) -> Procedure:
-    """`couplings._balanced`; runs whose sums are about equal stay as they are."""
+    """Machine code of `reference.balancing._balanced`; runs whose sums are about equal stay as they are."""
     write = Procedure("balance", _SUMS, internal=True)
     scales, into, out_of, uneven = _arrays(write, lanes, *list(_SUMS)[2:])
     states, only = _structure(write).get("states"), write.value(0, "i64")
@@ -115,7 +115,8 @@ def _balance(lanes: int) -> Procedure:
 
 
 def _fastest(lanes: int) -> Procedure:
-    """`couplings.fastest`: `rates` is the diagonal before; `work` has room for three numbers for each state, and one more."""
+    """Machine code of `reference.balancing.fastest`: `rates` is the diagonal before; `work` has room for three numbers for each
+    state, and one more."""
     write = Procedure("fastest", dict.fromkeys(("s", "values", "rates", "work"), "ptr"))
     record, (values, rates, work) = _structure(write), _arrays(write, lanes, "values", "rates", "work")
     states = record.get("states")
@@ -137,12 +138,12 @@ def _fastest(lanes: int) -> Procedure:
 
 
 def _raise(into: SimdArray, index: Temporary, value: SimdNumber) -> None:
-    """The larger of an entry and a value, in its place; what is not a number does not count."""
+    """Replace an entry by the larger of it and a value; NaN does not count."""
     into[index] = into[index].intrinsic("maxnum", value)
 
 
 def _gain(write: Procedure, lanes: int, k: Temporary, row: Temporary, column: Temporary) -> SimdNumber:
-    """How much of the driving state's scale the driven one takes over."""
+    """Return the part of the driving state's scale that the driven state takes over."""
     part, (speed, values) = _structure(write).get("part"), _arrays(write, lanes, "speed", "values")
     same_component = part.load(row, "i64").equals(part.load(column, "i64"))
     across = speed[row].intrinsic("maxnum", speed[column])
@@ -150,7 +151,8 @@ def _gain(write: Procedure, lanes: int, k: Temporary, row: Temporary, column: Te
 
 
 def _propagate(lanes: int) -> Procedure:
-    """`couplings.carried`, in place; `work` has room for a number for each state and each coupling."""
+    """Machine code of `reference.balancing.propagated`, in place; `work` has room for a number for each state and each
+    coupling."""
     write = Procedure("carry", dict.fromkeys(("s", "values", "speed", "scales", "work"), "ptr"))
     record, (scales, reached) = _structure(write), _arrays(write, lanes, "scales", "work")
     states, couplings = record.get("states"), record.get("couplings")

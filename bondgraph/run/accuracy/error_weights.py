@@ -1,11 +1,9 @@
-"""`weights` in machine code: the table of a run's error control, and where the run is -> new sizes, floors and noise.
+"""Error weights in machine code: sizes, floors and noise in the table of a run's error control (`reference.error_weights`).
 
-`weights_begin` (w, t, x, q, m), `weights_refresh` (w, t, x, m), `weights_test_noise` and `weights_decay` (w, t, x, m, h, relative,
-implicit) are what `weights.Weights` has under these names: the same operations in the same order, so that both give the same
-bits. `weights_reset` (w) makes them as they are before a run. `callback_refresh`, `callback_test_noise` and `callback_decay` leave the same to
-whoever answers in Python.
-
-In the literature: the error weight of each state.
+`weights_begin` (w, t, x, q, m), `weights_refresh` (w, t, x, m), `weights_test_noise` and `weights_decay` (w, t, x, m, h,
+relative, implicit) are the methods of `Weights` with these names: equal operations in equal order, so that both give the same
+bits. `weights_reset` (w) restores the state before a run. `callback_refresh`, `callback_test_noise` and `callback_decay` call
+Python instead.
 """
 
 from __future__ import annotations
@@ -34,12 +32,12 @@ _REST_AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 
 
 def zero_energy_procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call; `energies` (`weighing`) comes before them."""
+    """Return the procedures of states without energy, callees before callers; `energies` comes before them."""
     return [_per_square(), _has_zero_energy(), _at_rest()]
 
 
 def _per_square() -> Procedure:
-    """`Weights._energy_per_square`."""
+    """Machine code of `Weights._energy_per_square`."""
     write = Procedure("per_square", {**_REST_AT, "state": "i64"}, "double", internal=True)
     record, x, m, state = record_of(write), write["x"], write["m"], write["state"]
     squares, modes, moved = record.get("squares"), record.get("square_modes"), record.get("moved")
@@ -78,8 +76,8 @@ def _per_square() -> Procedure:
 
 
 def _has_zero_energy() -> Procedure:
-    """`Weights._rests` of a state whose energy per square is known."""
-    write = Procedure("rests", {"w": "ptr", "state": "i64"}, "i64", internal=True)
+    """Machine code of `Weights._has_zero_energy`, for a state whose energy per square is known."""
+    write = Procedure("has_zero_energy", {"w": "ptr", "state": "i64"}, "i64", internal=True)
     record, state = record_of(write), write["state"]
     size = record.get("size")[state]
     energy = record.get("squares")[state] * (size * size)
@@ -88,12 +86,12 @@ def _has_zero_energy() -> Procedure:
 
 
 def _at_rest() -> Procedure:
-    """`Weights._at_rest`."""
+    """Machine code of `Weights._at_rest`."""
     write = Procedure("at_rest", {**_REST_AT, "state": "i64"}, "i64", internal=True)
     record, state = record_of(write), write["state"]
     per_square = write.call("per_square", [*(write[name] for name in _REST_AT), state], "double")
     with write.when(per_square > 0.0):
-        write.give(write.call("rests", [write["w"], state], "i64"))
+        write.give(write.call("has_zero_energy", [write["w"], state], "i64"))
     magnitudes = record.get("apart")
     with write.when(record.get("resting").equals(0)):
         record.set("resting", 1)
@@ -107,7 +105,7 @@ def _at_rest() -> Procedure:
         energetic = write.call("per_square", [*(write[name] for name in _REST_AT), driver], "double") > 0.0
         with write.when(energetic):
             moving.set(1)
-            with write.when(write.call("rests", [write["w"], driver], "i64").equals(0)):
+            with write.when(write.call("has_zero_energy", [write["w"], driver], "i64").equals(0)):
                 write.give(0)
     write.give(moving.get())
     return write
@@ -118,7 +116,7 @@ _STEP = {**_AT, "h": "double", "relative": "double", "implicit": "i64"}
 
 
 def procedures() -> list[Procedure]:
-    """All of them, with those of `balancing`, `driving` and `scatter`."""
+    """Return all procedures, with those of `balancing`, `natural_scales` and `rounding_noise`."""
     parts = [
         _energies(),
         _measure_powers(),
@@ -135,7 +133,7 @@ def procedures() -> list[Procedure]:
 
 @once
 def machine_code() -> Library:
-    """The error control as machine code."""
+    """Return the error control as machine code."""
     return compile_written(procedures)
 
 
@@ -144,7 +142,7 @@ def _at(write: Procedure) -> list[Temporary]:
 
 
 def _energies() -> Procedure:
-    """Energies at (t, x) into `out`, if there are any."""
+    """Evaluate the energies at (t, x) into `out`, if there are any."""
     write = Procedure("energies", {**_AT, "out": "ptr"}, internal=True)
     with write.when(record_of(write).get("storages") > 0):
         evaluate(write, "energies", write["t"], write["x"], write["out"])
@@ -153,7 +151,7 @@ def _energies() -> Procedure:
 
 
 def _measure_powers() -> Procedure:
-    """`Weights._measure_powers`."""
+    """Machine code of `Weights._measure_powers`."""
     write = Procedure("measure_powers", {"w": "ptr"}, internal=True)
     record = record_of(write)
     floor = record.get("floor").at(record.get("n"))
@@ -164,7 +162,7 @@ def _measure_powers() -> Procedure:
 
 
 def _remember_modes() -> Procedure:
-    """`Weights._remember`: 1 if a leg in these modes has begun before; they are remembered."""
+    """Machine code of `Weights._remember`: 1 if a leg in these modes has begun before; they are remembered."""
     write = Procedure("remember", {"w": "ptr", "m": "ptr"}, "i64", internal=True)
     record, count = record_of(write), record_of(write).get("modes")
     seen, same = record.get("seen"), write.local(0, "i64")
@@ -184,7 +182,7 @@ def _remember_modes() -> Procedure:
 
 
 def _refresh() -> Procedure:
-    """`Weights.renew`."""
+    """Machine code of `Weights.refresh`."""
     write = Procedure("weights_refresh", _AT)
     record, at = record_of(write), _at(write)
     n, scale, floor, moved = (record.get(name) for name in ("n", "scale", "floor", "moved"))
@@ -207,7 +205,7 @@ def _refresh() -> Procedure:
 
 
 def _see() -> Procedure:
-    """`Weights.see`."""
+    """Machine code of `Weights.see`."""
     write = Procedure("weights_see", {"w": "ptr", "x": "ptr"})
     size, x = record_of(write).get("size"), write["x"]
     with write.loop(record_of(write).get("n")) as i, write.when(is_finite(x[i])):
@@ -217,7 +215,7 @@ def _see() -> Procedure:
 
 
 def _begin() -> Procedure:
-    """`Weights.begin`."""
+    """Machine code of `Weights.begin`."""
     write = Procedure("weights_begin", {"w": "ptr", "t": "double", "x": "ptr", "q": "ptr", "m": "ptr"})
     record, at, x = record_of(write), _at(write), write["x"]
     n, size, scale, moved = (record.get(name) for name in ("n", "size", "scale", "moved"))
@@ -247,7 +245,8 @@ def _begin() -> Procedure:
 
 
 def _propagate_noise() -> Procedure:
-    """`Weights._carried`: what the blur of states in `moved`, less x, makes of powers is added to their noise."""
+    """Machine code of `Weights._propagated_noise`: the noise of the states, `moved` less x, changes the powers; add that to their
+    noise."""
     write = Procedure("carried", {**_AT, "noise": "ptr", "h": "double"}, internal=True)
     record, x, noise = record_of(write), write["x"], write["noise"]
     n, moved, sharp, blurred = (record.get(name) for name in ("n", "moved", "sharp", "beyond"))
@@ -264,8 +263,8 @@ def _propagate_noise() -> Procedure:
 
 
 def _measure_noise() -> Procedure:
-    """`Weights._listen`."""
-    write = Procedure("listen", _STEP, "i64", internal=True)
+    """Machine code of `Weights._measure_noise`."""
+    write = Procedure("measure_noise", _STEP, "i64", internal=True)
     record, at, h, relative = record_of(write), _at(write), write["h"], write["relative"]
     n, noise, driven, size, floor = (record.get(name) for name in ("n", "sigma", "driven", "size", "floor"))
     quadratures, speed = record.get("quadratures"), record.get("speed")
@@ -313,7 +312,7 @@ def _measure_noise() -> Procedure:
 
 
 def _test_noise() -> Procedure:
-    """`Weights.question`."""
+    """Machine code of `Weights.test_noise`."""
     write = Procedure("weights_test_noise", _STEP)
     record, step = record_of(write), [write[name] for name in _STEP]
     write.call("weights_refresh", _at(write))
@@ -323,7 +322,7 @@ def _test_noise() -> Procedure:
     with write.when(noisy.get().equals(1)):
         record.set("boost", write.intrinsic("minnum", record.get("boost") * 2.0, MAX_NOISE_GAIN))
         record.set("boosted", larger(write, record.get("boosted"), record.get("boost")))
-    significant = write.call("listen", step, "i64")
+    significant = write.call("measure_noise", step, "i64")
     longer = record.get("patience") * 2
     longer = write.select(longer < RETRY_LIMITS[2], longer, RETRY_LIMITS[2], "i64")
     record.set("patience", write.select(significant.equals(1), RETRY_LIMITS[1], longer, "i64"))
@@ -332,17 +331,17 @@ def _test_noise() -> Procedure:
 
 
 def _decay() -> Procedure:
-    """`Weights.relax`."""
+    """Machine code of `Weights.decay`."""
     write = Procedure("weights_decay", _STEP)
     record = record_of(write)
     record.set("boost", larger(write, record.get("boost") * 0.5, write.value(1.0, "double")))
-    write.call("listen", [write[name] for name in _STEP], "i64")
+    write.call("measure_noise", [write[name] for name in _STEP], "i64")
     write.give()
     return write
 
 
 def _reset() -> Procedure:
-    """What `Weights` are when they are made."""
+    """Reset `Weights` to their initial state."""
     write = Procedure("weights_reset", {"w": "ptr"})
     record = record_of(write)
     n, width = record.get("n"), record.get("n") + record.get("quadratures")
@@ -364,7 +363,7 @@ def _reset() -> Procedure:
 
 
 def _by_callback(name: str, arguments: dict[str, str]) -> Procedure:
-    """Put down what is asked, and call who answers."""
+    """Store the arguments and call Python."""
     write = Procedure(f"callback_{name}", arguments)
     callbacks = Record(record_of(write).get("callbacks"), CALLBACKS)
     for argument in arguments:

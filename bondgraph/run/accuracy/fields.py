@@ -1,4 +1,4 @@
-"""The table of a run's error control, behind the pointer w: names of its fields in; places, and values at a state, out."""
+"""Fields of the table of a run's error control, behind the pointer w, and the evaluation of its kernels."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from bondgraph.run.codegen_helpers import clock_time
 from bondgraph.run.table import fields_of
 
 MODE_SETS = 64
-"""Sets of modes that are remembered; then the earliest are forgotten."""
+"""Number of sets of modes that are remembered; then the earliest are forgotten."""
 PATTERNS = 8
-"""Structures of couplings that a run has at hand; others are looked up anew."""
+"""Number of sparsity patterns of couplings that a run keeps; others are looked up again."""
 FASTEST_RATES, PROPAGATED = 1, 2
-"""What of natural scales is there: the fastest rates, or also the scales, carried along the couplings."""
+"""Natural scales that are ready: the fastest rates alone, or also the scales, propagated along the couplings."""
 
 # p, window: as in `bound.Bound`; couple: a kernel of the couplings, or steps, which are interpreted (`emit.interpreter`).
 # size ... scale: as in `weights.Weights`; nominal, absolute: what the user hints at, and asks for.
@@ -35,19 +35,19 @@ _REALS = "origin rtol longest collected energy spread boost boosted"
 FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())
 
 PATTERN = fields_of(("found", "structure", "own", "own_rows", "beside"), ("own_count", "beside_count"))
-"""Which entries of a Jacobian are not zero (1 or 0 for each), what follows from them, and where those on the diagonal, with their
-rows, and those beside it stand among all."""
+"""Sparsity pattern: flags of the nonzeros of a Jacobian (1 or 0 for each), the structure that follows from them, and the indices
+of those on the diagonal, with their rows, and of those off it."""
 
 CALLBACKS = fields_of(("x", "m", "refresh", "test_noise", "decay"), (), ("t", "h", "relative"))
-"""Of weights that are looked at in Python, what is asked, and who answers `renew`, `question` and `relax`."""
+"""Arguments of Python callbacks, and the callbacks `refresh`, `test_noise` and `decay`."""
 
 
 def record_of(write: Procedure) -> Record:
-    """The table behind the argument w."""
+    """Return the table behind the argument w."""
     return Record(write["w"], FIELDS)
 
 
 def evaluate(write: Procedure, kernel: str, t: Temporary, x: Temporary, out: Temporary) -> None:
-    """What the kernel of this field gives at (t, x)."""
+    """Evaluate the kernel of this field at (t, x)."""
     record = record_of(write)
     write.call(record.get(kernel), [clock_time(write, record, t), x, record.get("p"), write["m"], out])

@@ -1,6 +1,7 @@
-"""`scales` and couplings in machine code: the table of a run's error control, time, state and modes -> natural scales.
+"""Natural scales and couplings in machine code (`reference.natural_scales`): table of a run's error control, time, state and
+modes -> scales.
 
-The same operations in the same order as there, so that both give the same bits.
+The operations and their order are those of the Python reference, so that both give the same bits.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return all procedures, callees before callers."""
     return [
         _interpreted_jacobian(),
         _current_pattern(),
@@ -31,7 +32,7 @@ def procedures() -> list[Procedure]:
 
 
 def _interpreted_jacobian() -> Procedure:
-    """`emit.interpreter.steps.derivatives` at (t, x): the nonzeros of the Jacobian."""
+    """Evaluate the nonzeros of the Jacobian at (t, x) by `emit.interpreter.steps.derivatives`."""
     write = Procedure("interpreted", _AT, internal=True)
     record, blocks = record_of(write), record_of(write).get("blocks")
     arguments = (clock_time(write, record, write["t"]), write["x"], record.get("p"), write["m"])
@@ -76,7 +77,7 @@ def _interpreted_jacobian() -> Procedure:
 
 
 def _current_pattern() -> Procedure:
-    """The pattern of the entries that are not zero: one that is at hand, or else one that is asked for and takes the place of the
+    """Find the sparsity pattern of the nonzeros: one that is kept, or else one that Python looks up, which replaces the
     oldest."""
     write = Procedure("met", {"w": "ptr"}, internal=True)
     record, patterns = record_of(write), record_of(write).get("patterns")
@@ -105,7 +106,8 @@ def _current_pattern() -> Procedure:
 
 
 def _coupling_values() -> Procedure:
-    """`bound.Bound.couplings`: the pattern, the diagonal and the values beside it; nothing is done where they are at hand."""
+    """Machine code of `bound.Bound.couplings`: the pattern, the diagonal and the values off it; return at once where they are
+    current."""
     write = Procedure("couplings", _AT)
     record = record_of(write)
     _return_if_current(write, record)
@@ -133,7 +135,7 @@ def _coupling_values() -> Procedure:
 
 
 def _return_if_current(write: Procedure, record: Record) -> None:
-    """The end where the couplings were last asked for at the same point."""
+    """Return from the procedure where the couplings were last evaluated at the same point."""
     kept, states, modes = record.get("coupled_at"), record.get("n"), record.get("modes")
     numbers = ((write.local(clock_time(write, record, write["t"])[0]).place, 0, 1), (write["x"], 1, states))
     blocks = (*numbers, (write["m"], states + 1, modes))
@@ -150,12 +152,12 @@ def _return_if_current(write: Procedure, record: Record) -> None:
 
 
 def structure_of(record: Record) -> Temporary:
-    """The structure of the present couplings (`couplings.FIELDS`)."""
+    """Return the structure of the present couplings (`sparsity.reference.FIELDS`)."""
     return Record(record.get("pattern"), PATTERN).get("structure")
 
 
 def _source_rates() -> Procedure:
-    """`scales._driven` into `driven`; the speeds are `fastest`."""
+    """Machine code of `natural_scales._source_rates` into `driven`; the speeds are `fastest`."""
     write = Procedure("drive", _AT, internal=True)
     record = record_of(write)
     n, largest, speed, later = (record.get(name) for name in ("n", "driven", "fastest", "beyond"))
@@ -184,7 +186,8 @@ def _source_rates() -> Procedure:
 
 
 def _local_scales() -> Procedure:
-    """The scales of `scales._spread` before they are carried along the couplings, into `later`; the speeds into `fastest`."""
+    """Compute the scales of `natural_scales._propagated_scales` before they are propagated along the couplings, into `later`; the
+    speeds into `fastest`."""
     write = Procedure("local_scales", {**_AT, "size": "ptr"})
     record, at = record_of(write), [write[name] for name in _AT]
     n, fastest, driven, later = (record.get(name) for name in ("n", "fastest", "driven", "later"))
@@ -200,7 +203,7 @@ def _local_scales() -> Procedure:
 
 
 def _propagated_scales() -> Procedure:
-    """`scales._spread` into `later`, from the sizes given."""
+    """Machine code of `natural_scales._propagated_scales` into `later`, from the given sizes."""
     write = Procedure("spread", {**_AT, "size": "ptr"}, internal=True)
     record, at = record_of(write), [write[name] for name in _AT]
     fastest, later = record.get("fastest"), record.get("later")
@@ -219,8 +222,8 @@ def _propagated_scales() -> Procedure:
 
 
 def _look_ahead() -> Procedure:
-    """A round of `scales.natural_scales`: what has no scale yet gets one from what is so far ahead; 0 where nothing lacks one, or
-    all later rounds find the same again."""
+    """Look ahead once for states without a scale, as in `natural_scales.natural_scales`; 0 where none lacks one, or all later
+    rounds give equal scales."""
     write = Procedure("look_ahead", {**_AT, "ahead": "double"}, "i64", internal=True)
     record = record_of(write)
     n, scales, later, moved = (record.get(name) for name in ("n", "scales", "later", "moved"))
@@ -243,7 +246,7 @@ def _look_ahead() -> Procedure:
 
 
 def _natural_scales() -> Procedure:
-    """`scales.natural_scales` into `scales`, from `size`."""
+    """Machine code of `natural_scales.natural_scales` into `scales`, from `size`."""
     write = Procedure("natural_scales", _AT, internal=True)
     record, at = record_of(write), [write[name] for name in _AT]
     write.call("spread", [*at, record.get("size")])

@@ -1,8 +1,6 @@
-"""`noise` in machine code: the table of a run's error control, time, state and modes -> rounding of its rates and powers.
+"""Rounding noise of rates and powers in machine code (`reference.rounding_noise`), at points one by one or in SIMD lanes.
 
-The same operations in the same order as there, so that both give the same bits.
-
-In the literature: rounding noise.
+The operations and their order are those of the Python reference, so that both give the same bits.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return all procedures, callees before callers."""
     return [_points_in_turn(), _evaluate_lanes(), _points_in_lanes(), _noise_estimates(), _rounding()]
 
 
@@ -34,13 +32,13 @@ def _differences(values: list[Temporary]) -> list[Temporary]:
 
 
 def _later(write: Procedure, record: Record, span: float) -> Temporary:
-    """How far apart in time the points of a span are."""
+    """Return the distance in time of the points of a span."""
     return span * larger(write, magnitude(write, write["t"]), record.get("longest")) * TIME_PART
 
 
 def _points_in_turn() -> Procedure:
-    """Rates and powers at all points of all spans into `points`, one after the other."""
-    write = Procedure("points_alone", _AT, internal=True)
+    """Evaluate rates and powers at all points of all spans into `points`, one after the other."""
+    write = Procedure("points_in_turn", _AT, internal=True)
     record, t, x = record_of(write), write["t"], write["x"]
     n, apart, moved, width = (record.get("n"), record.get("apart"), record.get("moved"), _width(record))
     for number, span in enumerate(SPANS):
@@ -59,8 +57,8 @@ def _points_in_turn() -> Procedure:
 
 
 def _points_in_lanes() -> Procedure:
-    """The same by kernels in lanes, several points at once."""
-    write = Procedure("points_together", _AT, internal=True)
+    """Evaluate them as `points_in_turn`, but by SIMD kernels, several points at once."""
+    write = Procedure("points_in_lanes", _AT, internal=True)
     record, t, x = record_of(write), write["t"], write["x"]
     n, apart, lanes = record.get("n"), record.get("apart"), record.get("lanes")
     wide_t, wide_x = record.get("wide_t"), record.get("wide_x")
@@ -79,18 +77,18 @@ def _points_in_lanes() -> Procedure:
                 wide_x[i * lanes + lane] = x[i] + far * apart[i]
             filled.set(lane + 1)
             with write.when(filled.get().equals(lanes)):
-                write.call("evaluate_together", [write["w"], done.get(), lanes])
+                write.call("evaluate_lanes", [write["w"], done.get(), lanes])
                 done.set(done.get() + lanes)
                 filled.set(0)
     with write.when(filled.get() > 0):
-        write.call("evaluate_together", [write["w"], done.get(), filled.get()])
+        write.call("evaluate_lanes", [write["w"], done.get(), filled.get()])
     write.give()
     return write
 
 
 def _evaluate_lanes() -> Procedure:
-    """Rates and powers at what is in the lanes into so many rows of `points`, from the row `done` on."""
-    write = Procedure("evaluate_together", {"w": "ptr", "done": "i64", "count": "i64"}, internal=True)
+    """Evaluate rates and powers in the lanes, into `count` rows of `points` from the row `done` on."""
+    write = Procedure("evaluate_lanes", {"w": "ptr", "done": "i64", "count": "i64"}, internal=True)
     record, lanes, width = record_of(write), record_of(write).get("lanes"), _width(record_of(write))
     arguments = [record.get(f"wide_{name}") for name in ("t", "x", "p", "m", "out")]
     n, quadratures = record.get("n"), record.get("quadratures")
@@ -112,8 +110,8 @@ def _width(record: Record) -> Temporary:
 
 
 def _noise_estimates() -> Procedure:
-    """`noise._scatter` into `third` and `fourth`, from the points of one span."""
-    write = Procedure("scatter", {"w": "ptr", "points": "ptr"}, internal=True)
+    """Machine code of `rounding_noise._noise_estimates` into `third` and `fourth`, from the points of one span."""
+    write = Procedure("noise_estimates", {"w": "ptr", "points": "ptr"}, internal=True)
     record, points, width = record_of(write), write["points"], _width(record_of(write))
     with write.loop(width) as i:
         values = [points[width * k + i] for k in range(POINTS)]
@@ -125,7 +123,7 @@ def _noise_estimates() -> Procedure:
 
 
 def _rounding() -> Procedure:
-    """`noise.rounding` into `sigma`; the sizes of the states are the larger of `size` and `scale`."""
+    """Machine code of `rounding_noise.rounding` into `sigma`; the sizes of the states are the larger of `size` and `scale`."""
     write = Procedure("rounding", _AT, internal=True)
     record, at = record_of(write), [write[name] for name in _AT]
     n, scales, sigma = (record.get(name) for name in ("n", "scales", "sigma"))
@@ -137,11 +135,11 @@ def _rounding() -> Procedure:
     with write.loop(width) as i:
         sigma[i] = 0.0
     with write.when(record.get("lanes").equals(0)):
-        write.call("points_alone", at)
+        write.call("points_in_turn", at)
     with write.when(record.get("lanes") > 0):
-        write.call("points_together", at)
+        write.call("points_in_lanes", at)
     for number, span in enumerate(SPANS):
-        write.call("scatter", [write["w"], record.get("points").at(width * (number * POINTS))])
+        write.call("noise_estimates", [write["w"], record.get("points").at(width * (number * POINTS))])
         with write.loop(width) as i:
             noisy = fourth[i] > third[i] * NOISE_RATIO
             valid = is_finite(third[i]) & is_finite(fourth[i])

@@ -1,4 +1,4 @@
-"""Weights whose arithmetic is machine code (`weighing`): a bound program in; a table that integrators share, out."""
+"""Error weights in machine code for a bound program, in a table that integrators share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bondgraph.run.table import FieldTable
 
 
 def _table_field(name: str) -> Any:
-    """A number that lies in the table."""
+    """Return a property whose number lies in the table."""
 
     def get(weights: SharedWeights) -> float:
         return weights.table[name]
@@ -34,7 +34,7 @@ def _table_field(name: str) -> Any:
 
 
 class SharedWeights(Weights):
-    """`Weights` in machine code. `table` (`fields.FIELDS`) is what its procedures take; `addresses` are theirs by name."""
+    """`Weights` in machine code. `table` (`fields.FIELDS`) is the argument of its procedures; `addresses` are theirs by name."""
 
     energy, _spread, patience, _boost, _boosted = map(_table_field, ("energy", "spread", "patience", "boost", "boosted"))
 
@@ -94,7 +94,7 @@ class SharedWeights(Weights):
         self._test_noise, self._decay = of_step(self.addresses["test_noise"]), of_step(self.addresses["decay"])
 
     def _interpret(self, steps: InterpretedSteps) -> None:
-        """Let the couplings be those that the steps give."""
+        """Evaluate the couplings by interpreted steps."""
         table = self.table
         arrays = {
             "places": steps.places,
@@ -115,7 +115,7 @@ class SharedWeights(Weights):
         table["step_count"], table["group_count"] = len(steps.table), steps.groups
 
     def use_lanes(self, kernels: LaneKernels) -> None:
-        """Let several points be evaluated at once."""
+        """Use SIMD kernels, which evaluate several points at once."""
         table, program, lanes = self.table, self._bound.program, kernels.lanes
         if self._lane_kernels is kernels:
             return
@@ -148,18 +148,18 @@ class SharedWeights(Weights):
         self._lookup.check()
 
     def check(self) -> None:
-        """Raise what has come while machine code was answered."""
+        """Raise the exceptions of Python callbacks."""
         self._lookup.check()
 
 
 def _contiguous(values: np.ndarray) -> np.ndarray:
-    """The same in a row."""
+    """Return the values as a contiguous array of floats."""
     return np.ascontiguousarray(values, dtype=float)
 
 
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
-    """Records of the patterns that are `found` in a table, one after the other, for machine code that has moved `oldest` on; and
-    what keeps alive those that have a place. Few patterns are met in a run, and each is looked up once."""
+    """Return the records of sparsity patterns, and a callback by which machine code that has moved `oldest` on looks up the
+    pattern that is `found` in the table. Few patterns occur in a run, and each is looked up once."""
     patterns: list[Any] = [None] * PATTERNS
     nonzero, count = table.arrays["found"], int(table["entry_count"])
 

@@ -84,7 +84,7 @@ def _geometric() -> Procedure:
 
 def _watch() -> Procedure:
     """Machine code of `AccumulationDetector.add`: 1 if the times of transition i show no pattern."""
-    write = Procedure("watch", {"s": "ptr", "t": "double", "i": "i64"}, "i64", internal=True)
+    write = Procedure("add_event", {"s": "ptr", "t": "double", "i": "i64"}, "i64", internal=True)
     record, t, i = record_of(write), write["t"], write["i"]
     ring, counts = record.get("times").at(i * HISTORY), record.get("counts")
     following = counts.load(i, "i64") + 1
@@ -132,7 +132,7 @@ def _forget() -> Procedure:
 def _watch_all() -> Procedure:
     """Note `count` events at t of the transitions `watched`: how many come to rest, which are in `resting`, the `stuck` one
     first; -1 where one should and cannot."""
-    write = Procedure("watch_all", {"s": "ptr", "t": "double", "count": "i64"}, "i64", internal=True)
+    write = Procedure("add_events", {"s": "ptr", "t": "double", "count": "i64"}, "i64", internal=True)
     record, s, t, resting_count = record_of(write), write["s"], write["t"], write.local(0, "i64")
     marked, resting, may_rest = (record.get(name) for name in ("marked", "resting", "may_rest"))
     with write.loop(record.get("transitions")) as i:
@@ -153,7 +153,7 @@ def _watch_all() -> Procedure:
         i = record.get("watched").load(k, "i64")
         write.call("note", [s, i])
         record.get("times").at(i * HISTORY)[_ring_index(write, record.get("counts").load(i, "i64"))] = t
-        with write.when(write.call("watch", [s, t, i], "i64").equals(0)):
+        with write.when(write.call("add_event", [s, t, i], "i64").equals(0)):
             add_resting(i)
     write.give(resting_count.get())
     return write
@@ -209,7 +209,7 @@ def _rest_one() -> Procedure:
     record.get("m_after")[slot] = record.get("rest_modes")[i]
     with write.when(write.call("consistent", [s, t, record.get("x_after")], "i64").equals(0)):
         write.give(-1)
-    write.call("taken", [s, row])
+    write.call("go_on", [s, row])
     write.give(1)
     return write
 

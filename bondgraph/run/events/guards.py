@@ -298,7 +298,7 @@ def _mark_rises(write: Procedure, h: Temporary) -> None:
 def _firing_guards() -> Procedure:
     """Machine code of `GuardHistory.firing_guards` at (t, x) in the modes m_here, into `rising`; `UNKNOWN` where only Python can
     tell a bounce, else 0."""
-    write = Procedure("rising_at", {**_AT, "probe": "double"}, "i64", internal=True)
+    write = Procedure("firing_guards", {**_AT, "probe": "double"}, "i64", internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     n, count, p, here = (record.get(name) for name in ("n", "transitions", "p", "x_shift"))
     was, now, zero, soon, speed = (record.get(name) for name in ("was", "now", "zero", "soon", "speed"))

@@ -82,14 +82,14 @@ def _levels() -> Procedure:
 def _iterated() -> Procedure:
     """Iterate the events at t to a fixed point, and go to rest where events accumulate: return the rows of the log there are now;
     -1 for Python, and then some events may have been noted."""
-    write = Procedure("settled", {"s": "ptr", "t": "double", "probe": "double"}, "i64", internal=True)
+    write = Procedure("iterate", {"s": "ptr", "t": "double", "probe": "double"}, "i64", internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], record_of(write).get("x_here")
     with_fired, last = write.local(1, "i64"), write.local(record.get("logged"), "i64")
     with write.loop(record.get("transitions")) as i:
         record.get("rested").store(i, 0, "i64")
     with write.loop(MAX_REST_ROUNDS):
         write.call("see_here", [s])
-        count = write.call("passages", [s, t, write["probe"], with_fired.get(), last.get()], "i64")
+        count = write.call("fire_transitions", [s, t, write["probe"], with_fired.get(), last.get()], "i64")
         with_fired.set(0)
         last.set(last.get() + count)
         with write.when((count < 0) | (last.get() > record.get("events_left"))):
@@ -97,7 +97,7 @@ def _iterated() -> Procedure:
         solved = write.call("consistent", [s, t, x], "i64").equals(1)
         with write.when(~(solved & write.call("all_finite", [x, record.get("n")], "i64").equals(1))):
             write.give(-1)
-        resting = write.call("watch_all", [s, t, count], "i64")
+        resting = write.call("add_events", [s, t, count], "i64")
         with write.when(resting < 0):
             write.give(-1)
         with write.when(resting.equals(0)):
@@ -152,7 +152,7 @@ def _handle_event() -> Procedure:
     probe = write.select(length > 0.0, shorter, record.get("probe"))
     least = (magnitude(write, record.get("start")) + t) * record.get("told")
     record.set("noted", 0)
-    last = write.call("settled", [s, t, larger(write, probe, least)], "i64")
+    last = write.call("iterate", [s, t, larger(write, probe, least)], "i64")
     with write.when(last < 0):
         write.call("forget", [s])
         write.give(0)

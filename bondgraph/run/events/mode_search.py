@@ -41,7 +41,7 @@ def _modes_cycle() -> Procedure:
     """Machine code of `mode_search.modes_cycle` for the transitions `watched` in `count` rows from `row` on, without those before
     the position `since`."""
     arguments = {"s": "ptr", "row": "i64", "since": "i64", "count": "i64"}
-    write = Procedure("goes_round", arguments, "i64", internal=True)
+    write = Procedure("modes_cycle", arguments, "i64", internal=True)
     record, s = record_of(write), write["s"]
     watched, last, modes = record.get("watched"), write["count"] - 1, record.get("modes")
     index = watched.load(last, "i64")
@@ -66,7 +66,7 @@ def _any_rises() -> Procedure:
     write = Procedure("any_rises", {"s": "ptr", "t": "double", "probe": "double"}, "i64", internal=True)
     record = record_of(write)
     at = [write["s"], write["t"], record.get("x_here"), write["probe"]]
-    with write.when(write.call("rising_at", at, "i64").equals(UNKNOWN)):
+    with write.when(write.call("firing_guards", at, "i64").equals(UNKNOWN)):
         write.give(UNKNOWN)
     with write.loop(record.get("transitions")) as i, write.when(flag(record.get("rising"), i)):
         write.give(1)

@@ -62,7 +62,7 @@ def _begin_row() -> Procedure:
 def _fire() -> Procedure:
     """Machine code of `fired_transitions.fire` of transition `index` at t from x_here, m_here, into x_after, m_after and a row of
     the log; `fire_by_impulse` may undo it. 1 if all loops are solved."""
-    write = Procedure("carried_out", {"s": "ptr", "t": "double", "index": "i64", "row": "ptr"}, "i64", internal=True)
+    write = Procedure("fire", {"s": "ptr", "t": "double", "index": "i64", "row": "ptr"}, "i64", internal=True)
     record, s, t, index, row = (record_of(write), *(write[name] for name in ("s", "t", "index", "row")))
     write.call("begin_row", [s, t, index, row])
     x_after, now = record.get("x_after"), clock_time(write, record, t)
@@ -83,7 +83,7 @@ def fire_into_row(write: Procedure, index: Temporary, number: Temporary) -> Temp
         write.give(PYTHON_FALLBACK)
     needs_row(write, number)
     row = row_of(write, number)
-    with write.when(write.call("carried_out", [write["s"], write["t"], index, row], "i64").equals(0)):
+    with write.when(write.call("fire", [write["s"], write["t"], index, row], "i64").equals(0)):
         write.give(PYTHON_FALLBACK)
     return row
 
@@ -104,7 +104,7 @@ def _end_row() -> Procedure:
 
 def _go_on() -> Procedure:
     """Go on from the states and modes after a transition, which its row notes."""
-    write = Procedure("taken", {"s": "ptr", "row": "ptr"}, internal=True)
+    write = Procedure("go_on", {"s": "ptr", "row": "ptr"}, internal=True)
     record = record_of(write)
     write.call("end_row", [write["s"], write["row"]])
     with write.loop(record.get("n")) as i:
@@ -118,7 +118,7 @@ def _go_on() -> Procedure:
 def _fire_by_impulse() -> Procedure:
     """Machine code of `fired_transitions.fire_by_impulse`: the transition that the impulse of `index` fires, `NO_TRANSITION` if
     none does; `PYTHON_FALLBACK` for Python."""
-    write = Procedure("answered", {"s": "ptr", "t": "double", "index": "i64", "row": "ptr"}, "i64", internal=True)
+    write = Procedure("fire_by_impulse", {"s": "ptr", "t": "double", "index": "i64", "row": "ptr"}, "i64", internal=True)
     record, s, t = record_of(write), write["s"], write["t"]
     n, count, pushes = record.get("n"), record.get("transitions"), record.get("pushed")
     plain, x_after, kept = pushes.at(count), record.get("x_after"), record.get("kept")
@@ -174,7 +174,7 @@ def _first_fired() -> Procedure:
             with write.when(write["known"].load(0, "i64").equals(0)):
                 write["known"].store(0, 1, "i64")
                 at = [write["s"], write["t"], record.get("x_here"), write["probe"]]
-                with write.when(write.call("rising_at", at, "i64").equals(UNKNOWN)):
+                with write.when(write.call("firing_guards", at, "i64").equals(UNKNOWN)):
                     write.give(PYTHON_FALLBACK)
             with write.when(flag(record.get("rising"), i)):
                 write.give(i)
@@ -184,7 +184,7 @@ def _first_fired() -> Procedure:
 
 def _first_firing() -> Procedure:
     """Return the first due one of the transitions whose guards fire, `NO_TRANSITION` if none is."""
-    write = Procedure("first_rising", {"s": "ptr"}, "i64", internal=True)
+    write = Procedure("first_firing", {"s": "ptr"}, "i64", internal=True)
     record = record_of(write)
     with write.loop(record.get("transitions")) as k:
         i = record.get("order").load(k, "i64")
@@ -202,7 +202,7 @@ def _fire_transitions() -> Procedure:
     `stuck`.
     """
     arguments = {"s": "ptr", "t": "double", "probe": "double", "asked": "i64", "row": "i64"}
-    write = Procedure("passages", arguments, "i64", internal=True)
+    write = Procedure("fire_transitions", arguments, "i64", internal=True)
     record, s, t, probe = record_of(write), write["s"], write["t"], write["probe"]
     x, count, looked, next_one = (
         record.get("x_here"),
@@ -223,23 +223,23 @@ def _fire_transitions() -> Procedure:
         with write.when(next_one.get().equals(NO_TRANSITION)):
             with write.when(looked.get().equals(0)):
                 looked.set(1)
-                with write.when(write.call("rising_at", [s, t, x, probe], "i64").equals(UNKNOWN)):
+                with write.when(write.call("firing_guards", [s, t, x, probe], "i64").equals(UNKNOWN)):
                     write.give(PYTHON_FALLBACK)
-            next_one.set(write.call("first_rising", [s], "i64"))
+            next_one.set(write.call("first_firing", [s], "i64"))
             with write.when(next_one.get().equals(NO_TRANSITION)):
                 write.give(count.get())
         index = next_one.get()
         with write.when(index.equals(PYTHON_FALLBACK)):
             write.give(PYTHON_FALLBACK)
         row = fire_into_row(write, index, first + count.get())
-        next_one.set(write.call("answered", [s, t, index, row], "i64"))
+        next_one.set(write.call("fire_by_impulse", [s, t, index, row], "i64"))
         record.get("watched").store(count.get(), index, "i64")
         count.set(count.get() + 1)
-        write.call("taken", [s, row])
+        write.call("go_on", [s, row])
         looked.set(0)
         with write.when(flag(record.get("own"), index)):
             looked.set(1)
-            with write.when(write.call("rising_at", [s, t, x, probe], "i64").equals(UNKNOWN)):
+            with write.when(write.call("firing_guards", [s, t, x, probe], "i64").equals(UNKNOWN)):
                 write.give(PYTHON_FALLBACK)
             with write.when(flag(record.get("rising"), index)):
                 bounce = record.get("bounces").load(index, "i64")
@@ -251,7 +251,7 @@ def _fire_transitions() -> Procedure:
                 with write.when(~flag(record.get("once"), index)):
                     record.get("once").store(index, 1, "i64")
                     begin.set(count.get())
-        with write.when(write.call("goes_round", [s, first, begin.get(), count.get()], "i64").equals(1)):
+        with write.when(write.call("modes_cycle", [s, first, begin.get(), count.get()], "i64").equals(1)):
             write.give(write.call("consistent_modes", [s, t, probe, first, count.get()], "i64"))
     write.give(write.call("consistent_modes", [s, t, probe, first, count.get()], "i64"))
     return write

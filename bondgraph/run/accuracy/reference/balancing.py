@@ -1,11 +1,11 @@
-"""Couplings between states: the Jacobian of the rates -> balanced scales, fastest rate of each state.
+"""Balancing of couplings between states: the Jacobian of the rates -> balanced scales, fastest rate of each state.
 
 An entry B_ij > 0 says that state j drives state i. Within a strong component scales s are sought for which what drives
 a state and what it drives are in balance; for reciprocal couplings these are the ratios that energy gives. Nothing here
 knows a unit: with states in other units, x -> d x, the scales become d s and the rates stay, to the last bit where d is a
 power of two. Balancing: E. E. Osborne, On pre-conditioning of matrices, J. ACM 7, 1960.
 
-The arithmetic on values is here for interpreted models, and as the reference of the machine code in `balancing`.
+Interpreted models use this arithmetic; it is the reference of the machine code in `balancing`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from bondgraph.run.sparsity.reference import MAX_COUPLING, CouplingStructure, JacobianCouplings
 
 MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
-"""Most sweeps of the balancing, and how unequal the sums over a row and a column may stay."""
+"""Largest number of sweeps of the balancing, and largest ratio of the sums over a row and a column."""
 MIN_GROWTH = 1.001
-"""A ring whose gains are one would creep on by rounding: growth by less does not count."""
+"""Least growth that counts: a ring whose gains are one would creep on by rounding."""
 
 
 def fastest(couplings: JacobianCouplings) -> np.ndarray:
-    """Fastest rate at which each state is coupled, 1/s (n,).
+    """Return the fastest rate at which each state is coupled, 1/s (n,).
 
     A state without a rate of its own takes that of what drives it; what nothing drives has 0.
     """
@@ -39,7 +39,7 @@ def fastest(couplings: JacobianCouplings) -> np.ndarray:
 
 
 def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Scales (n,) carried along the couplings from state to state; `speed` (n,) as `fastest`, nowhere 0."""
+    """Return scales (n,) propagated along the couplings from state to state; `speed` (n,) as `fastest`, nowhere 0."""
     structure = couplings.structure
     rows, columns, part = structure.rows, structure.columns, structure.part
     across = np.where(part[rows] == part[columns], speed[rows], np.maximum(speed[rows], speed[columns]))
@@ -54,7 +54,8 @@ def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarr
 
 
 def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
-    """Scales s (n,) for which the sums of B_ij s_j / s_i over a row and over a column of each component are about equal."""
+    """Return scales s (n,) for which the sums of B_ij s_j / s_i over a row and over a column of each component are about
+    equal."""
     n, inner = len(structure.part), structure.inner
     scales = np.ones(n)
     _along_ears(structure, values, scales)
@@ -71,7 +72,7 @@ def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
 
 
 def _along_ears(structure: CouplingStructure, values: np.ndarray, scales: np.ndarray) -> None:
-    """First scales of strong components: one ear after the other, all couplings of an ear equally fast."""
+    """Set first scales of strong components: one ear after the other, all couplings of an ear equally fast."""
     for start, begin, end in zip(structure.ear_from, structure.ear_at, structure.ear_at[1:], strict=False):
         couplings, states = values[structure.ear_couplings[begin:end]], structure.ear_states[begin:end]
         total = scales[start] / scales[states[-1]]

@@ -1,10 +1,11 @@
-"""What the errors of a run are measured against, in no unit of its own: running sizes, natural scales, rounding noise.
+"""Error weights of states, in no unit of their own: running sizes, natural scales, rounding noise.
 
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 
 `size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` a part of the natural scale
-(`scales`), or what the user asks for with `atol`; `noise`, zero until there is a doubt, the measured rounding of the rates
-(`noise`) times the factor by which a step collects it. Where w_i is zero nothing drives x_i, and it does not count.
+(`natural_scales`), or what the user asks for with `atol`; `noise`, zero until there is a doubt, the measured rounding of the
+rates (`rounding_noise`) times the factor by which a step collects it. Where w_i is zero nothing drives x_i, and it does not
+count.
 """
 
 from __future__ import annotations
@@ -23,22 +24,23 @@ from bondgraph.run.bound import Bound
 SCALE_PART = 0.1
 """Part of the natural scale that errors are compared with while a state is smaller."""
 RENEWALS = tuple(2**k for k in range(2, 12))
-"""Counts of steps after which the scales are looked at anew."""
+"""Numbers of steps after which the scales are refreshed."""
 NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
-"""Roundings of a rate that a step collects, per root of the count of states; by what doubts that return raise it, at most."""
+"""Rounding errors of a rate that a step collects, per root of the number of states; largest factor by which repeated doubts raise
+it."""
 RETRY_LIMITS = (2, 4, 4096)
-"""Failures after which there is a doubt: the first time, after noise was found, and at most."""
+"""Rejected steps before a noise test: the first time, after noise was found, and at most."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
-"""Part of the tolerance from which noise matters; part of the largest power below which its scatter is rounding."""
+"""Part of the tolerance from which noise matters; part of the largest power below which its noise is rounding."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
-"""Parts of the energy in play that are nothing, and that are seen beside others, within so many factors of a hundred; part of a
-longest step that is a usual one."""
+"""Part of the energy in play that counts as none; part that is visible beside others, within so many factors of a hundred; usual
+step as a part of the longest."""
 
 
 @dataclass(frozen=True)
 class Rounding:
-    """Where the tolerance lies below what rounding lets a step reach.
+    """Rounding limit of a run, where the tolerance lies below the errors that rounding lets a step reach.
 
     Parameters
     ----------
@@ -80,16 +82,16 @@ class Weights:
 
     @property
     def known(self) -> np.ndarray:
-        """How large each state has been, or is by its couplings (n,)."""
+        """Size of each state so far, or by its couplings (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
-        """The run has been at x."""
+        """Take the sizes of states x of the run into account."""
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """A leg begins: its scales are new where its modes are, and where something has none yet."""
+        """Begin a leg: its scales are new where its modes are, and where a state has none yet."""
         self.see(x)
         if not self._remember(m) or not self.known.all():
             self.refresh(t, x, m)
@@ -102,21 +104,22 @@ class Weights:
         self._measure_powers()
 
     def check(self) -> None:
-        """After machine code has run: whatever came while it was answered is raised."""
+        """Raise the exceptions of Python callbacks, if machine code calls them."""
 
     def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Natural scales of changes of the states that are not the run's own: `columns` (k, n) with their rates (k, n)."""
+        """Return natural scales of changes of the states that are not the run's own: `columns` (k, n) with their rates (k, n)."""
         return column_scales(self._bound, t, x, m, columns, rates, self._longest)
 
     def _remember(self, m: np.ndarray) -> bool:
-        """Whether a leg in these modes has begun before."""
+        """Return True if a leg in these modes has begun before."""
         seen = m.tobytes() in self._seen
         if not seen:
             self._seen.append(m.tobytes())
         return seen
 
     def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
-        """What became of so many steps of the tolerance `relative`, to x, that were controlled to the rounding of the rates."""
+        """Return the rounding limit of a run to x, of which `steps` of the tolerance `relative` were controlled to the rounding
+        of the rates."""
         if not steps:
             return _NO_ROUNDING
         with np.errstate(all="ignore"):
@@ -129,8 +132,9 @@ class Weights:
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self._boosted), names)
 
     def _at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Whether all energy that a state has had is rounding of what is in play, or none: motion that a symmetry forbids. One
-        that can have no energy of its own, a free angle, is at rest where all that drives it and can have some is."""
+        """Return True if all energy that a state has had is rounding of the energy in play, or none: motion that a symmetry
+        forbids. A state that can have no energy of its own, a free angle, is at rest where all that drives it and can have some
+        is."""
         if self._energy_per_square(state, t, x, m) > 0.0:
             return self._has_zero_energy(state, t, x, m)
         couplings = self._bound.couplings(t, self.known, m)
@@ -146,8 +150,8 @@ class Weights:
         return self._energy_per_square(state, t, x, m) * (self.size[state] * self.size[state]) < ZERO_ENERGY * self.energy
 
     def _energy_per_square(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> float:
-        """Energy that a change of one state at x gives a storage, over its square; 0 where none is even in it. As
-        a small change is lost in the rounding of other energies, ever larger ones are tried."""
+        """Return the energy that a change of one state at x gives a storage, over its square; 0 where none is even in it. As a
+        small change is lost in the rounding of other energies, ever larger ones are tried."""
         if not np.array_equal(self._square_modes, m):
             self._square_modes[:], self._squares[:] = m, -1.0
         if self._squares[state] < 0.0:
@@ -167,7 +171,7 @@ class Weights:
         return float(self._squares[state])
 
     def refresh(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Look at the natural scales anew."""
+        """Refresh the natural scales."""
         n, hint = self._n, self._bound.program.nominal
         scales = natural_scales(self._bound, t, x, m, self.size[:n], self._longest)
         self.scale[:] = np.fmax(scales, hint)
@@ -182,7 +186,8 @@ class Weights:
         self.floor[self._n :] = max(self.energy, self._spread)
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Steps of length h with the tolerance `relative` are rejected: new scales, and is it below the rounding of the rates?"""
+        """Refresh the scales after rejected steps of length h with the tolerance `relative`, and test whether that is below the
+        rounding of the rates."""
         self.refresh(t, x, m)
         if self.noise.any():
             self._boost = min(2.0 * self._boost, MAX_NOISE_GAIN)
@@ -191,19 +196,19 @@ class Weights:
         self.patience = RETRY_LIMITS[1] if significant else min(2 * self.patience, RETRY_LIMITS[2])
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Measure the noise anew after it has been in use for long."""
+        """Lower the noise gain and measure the noise again after it has been in use for long."""
         self._boost = max(0.5 * self._boost, 1.0)
         self._measure_noise(t, x, m, h, relative, implicit)
 
     def _propagated_noise(self, t: float, x: np.ndarray, m: np.ndarray, blur: np.ndarray) -> np.ndarray:
-        """What the `blur` (n,) of states makes of powers (quadratures,), W."""
+        """Return the noise of powers (quadratures,), W, from the noise `blur` (n,) of states."""
         with np.errstate(all="ignore"):
             sharp = self._bound.powers(t, x, m)
             change = np.abs(self._bound.powers(t, x + blur, m) - sharp)
         return np.where(np.isfinite(change), change, 0.0)
 
     def _measure_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool) -> bool:
-        """Measure the noise; keep it only where it matters for a step of length h. Implicit methods hold what is fast."""
+        """Measure the noise; keep it only where it matters for a step of length h. Implicit methods hold fast states."""
         n = self._n
         sigma = rounding(self._bound, t, x, m, self.known, self._longest)
         with np.errstate(all="ignore"):
@@ -229,5 +234,5 @@ class Weights:
 
 
 def _ordered_sum(values: np.ndarray) -> float:
-    """The sum of values (k,), one after the other as machine code takes them; NumPy's own goes in pairs."""
+    """Return the sum of values (k,), one after the other as machine code takes them; NumPy's own goes in pairs."""
     return float(np.add.accumulate(values)[-1]) if len(values) else 0.0

@@ -1,9 +1,9 @@
-"""Natural scales of states: rates and their Jacobian -> how large each state is where its coupling to the others makes it count.
-Of work, where nothing is stored: powers -> what flows over the run.
+"""Natural scales of states, from rates and their Jacobian: how large each state is where its coupling to the others makes it
+count. Scales of work, from powers, where nothing is stored.
 
-A state at zero has no size yet that errors could be compared with. What drives it gives it one: its rate, or the scale of a
-coupled state, over the fastest rate at which it is coupled; carried from state to state this fades along weak couplings, as the
-states themselves do. With states in other units the scales change as the states do.
+A state at zero has no size yet that errors could be compared with. Its source gives it one: its rate, or the scale of a
+coupled state, over the fastest rate at which it is coupled; propagated from state to state this fades along weak couplings, as
+the states themselves do. With states in other units the scales change as the states do.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from bondgraph.run.accuracy.reference.balancing import JacobianCouplings
 from bondgraph.run.bound import Bound
 
 LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
-"""How far ahead (in longest steps) what has no scale yet is looked for."""
+"""Times ahead (in longest steps) at which states without a scale are looked at."""
 DISPLACEMENT = 0.1
-"""Of its scales: so far a state is displaced where its rate, or what it drives, is zero where it is."""
+"""Displacement of a state, in parts of its scale, where its rate, or what it drives, is zero."""
 DECADE = 10.0
-"""From one look at what drives a state from outside to the next."""
+"""Factor from one look at a source to the next."""
 RUN_PARTS = (*(2.0**-k for k in range(20, 0, -1)), 0.75, 1.0)
 """Parts of a run after which powers are looked at."""
 MIN_ERROR = 1e-150
-"""What the error may be of what nothing drives: none counts, and squares of errors over it are numbers."""
+"""Error allowed of a state that nothing drives: none counts, and squares of errors over it are numbers."""
 
 
 def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
-    """Scale of each state (n,), in its unit; 0 where nothing drives it.
+    """Return the scale of each state (n,), in its unit; 0 where nothing drives it.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: n
 def column_scales(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray, longest: float
 ) -> np.ndarray:
-    """Scales of columns (k, n) of changes of the states at x, with their rates (k, n): of what they are and what drives them,
-    carried along the couplings; 0 where nothing does."""
+    """Return scales of columns (k, n) of changes of the states at x, with their rates (k, n), propagated along the couplings; 0
+    where nothing drives them."""
     with np.errstate(all="ignore"):
         couplings = bound.couplings(t, x, m)
         speed = _fastest_rates(couplings, longest)
@@ -59,8 +59,8 @@ def column_scales(
 
 
 def work_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, limit: np.ndarray) -> np.ndarray:
-    """What flows over the run at the largest powers on its way, (quadratures,), J: the measure of work where nothing is stored
-    and no energy is one. States go on by their rates, as far as they are `known` (n,) to go."""
+    """Return the work of the largest powers over the run, (quadratures,), J: the measure of work where nothing is stored and no
+    energy is one. States go on by their rates, up to the `limit` (n,)."""
     largest = np.zeros(bound.quadratures)
     if not largest.size:
         return largest
@@ -74,8 +74,8 @@ def work_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, limit: np.
 
 
 def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """Largest rate of each state now and soon: a part of its own time 1 / speed later, when what drives it from outside may have
-    begun to. For longer the other states must not be taken for fixed."""
+    """Return the largest rate of each state now and soon: a part of its own time 1 / speed later, when its source may have begun
+    to act. For longer the other states must not be taken for fixed."""
     largest = np.abs(bound.rates(t, x, m))
     ahead = DISPLACEMENT / speed
     wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))
@@ -88,7 +88,7 @@ def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: n
 
 
 def _propagated_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
-    """Scales by the rates and couplings at one state."""
+    """Return scales by the rates and couplings at one state."""
     couplings = bound.couplings(t, x, m)
     speed = _fastest_rates(couplings, longest)
     scales = np.fmax(size, _source_rates(bound, t, x, m, speed) / speed)
@@ -96,7 +96,7 @@ def _propagated_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, siz
 
 
 def _fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
-    """Fastest rate at which each state is coupled (n,), 1/s; what is coupled slowly, or by an entry that happens to vanish here,
-    counts as far as a longest step may carry it."""
+    """Return the fastest rate at which each state is coupled (n,), 1/s; a state that is coupled slowly, or by an entry that
+    happens to vanish here, counts as far as a longest step may carry it."""
     fastest = reference.fastest(couplings)
     return np.fmax(np.where(fastest < np.inf, fastest, 0.0), 1.0 / longest)
