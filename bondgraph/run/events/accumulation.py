@@ -198,7 +198,7 @@ def _rest_one() -> Procedure:
     taken = write.select(edge.equals(NO_TRANSITION), i, edge, "i64")
     write.call("begin_row", [s, t, taken, row])
     row[SCALARS.index("limit")] = write["limit"]
-    row[SCALARS.index("said")] = record.get("rest_said")[i]
+    row[SCALARS.index("label")] = record.get("rest_labels")[i]
     with write.when(edge >= 0):
         with write.when(~flag(record.get("ready"), edge)):
             write.give(-1)

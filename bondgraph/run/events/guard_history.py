@@ -40,7 +40,7 @@ def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 
 
-# Looks ahead, in lengths of the run: the first, the longest, and from one to the next.
+# Looks ahead, in lengths of the run: the first, the longest, and the ratio of two.
 MIN_LOOK_AHEAD, MAX_LOOK_AHEAD, LOOK_AHEAD_RATIO = 1e-15, 1e-6, 8.0
 _LOOKS = 1 + int(np.log(MAX_LOOK_AHEAD / MIN_LOOK_AHEAD) / np.log(LOOK_AHEAD_RATIO))
 # States around one: how many, and how far away relative to their size.

@@ -94,7 +94,7 @@ class EventHandler:
             "sources": [edge.source for edge in edges],
             "targets": [edge.target for edge in edges],
             "rest_modes": [edge.target if edge.accumulates is None else edge.accumulates for edge in edges],
-            "rest_said": [resting.get(i, NO_LABEL) for i in range(count)],
+            "rest_labels": [resting.get(i, NO_LABEL) for i in range(count)],
         }
         for name, numbers in reals.items():
             table.point(name, np.array(numbers, dtype=float))
@@ -119,7 +119,7 @@ class EventHandler:
         counts |= {"width": n + bound.quadratures, "row_width": layout.width}
         counts["most_events"] = self._most
         scalars = {"start": settings.t_start, "origin": bound.origin, "span": bound.span, "rtol": settings.rtol}
-        scalars |= {"probe": PROBE * bound.span, "of_leg": SEGMENT_PART, "told": TIME_RESOLUTION}
+        scalars |= {"probe": PROBE * bound.span, "segment_part": SEGMENT_PART, "time_resolution": TIME_RESOLUTION}
         for name, value in {**counts, **scalars}.items():
             table[name] = value
         self._waiting: list[int] = np.flatnonzero(_without_python(bound, settings)).tolist()

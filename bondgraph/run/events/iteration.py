@@ -125,7 +125,7 @@ def _commit() -> Procedure:
         record.get("m")[i] = record.get("m_here")[i]
     with write.loop(write["last"], record.get("logged")) as k:
         row = row_of(write, k)
-        with write.when(row[SCALARS.index("said")].equals(float(NO_LABEL))):
+        with write.when(row[SCALARS.index("label")].equals(float(NO_LABEL))):
             supplied = row.at(len(SCALARS)).at(n * 2 + modes * 2)
             with write.loop(powers) as i:
                 y[n + i] = y[n + i] + supplied[i]
@@ -139,7 +139,7 @@ def _commit() -> Procedure:
 
 def _handle_event() -> Procedure:
     """Handle the event at t, or the start: 1 if that is done, 0 for Python, with all values restored."""
-    write = Procedure("settle", {"s": "ptr"}, "i64")
+    write = Procedure("handle_event", {"s": "ptr"}, "i64")
     record, s, t = record_of(write), write["s"], record_of(write).get("t")
     with write.loop(record.get("n")) as i:
         record.get("x_here")[i] = record.get("y")[i]
@@ -148,9 +148,9 @@ def _handle_event() -> Procedure:
         record.get("m_after")[i] = record.get("m")[i]
     write.call("see", [s])
     length = t - record.get("begun")
-    shorter = write.intrinsic("minnum", record.get("probe"), length * record.get("of_leg"))
+    shorter = write.intrinsic("minnum", record.get("probe"), length * record.get("segment_part"))
     probe = write.select(length > 0.0, shorter, record.get("probe"))
-    least = (magnitude(write, record.get("start")) + t) * record.get("told")
+    least = (magnitude(write, record.get("start")) + t) * record.get("time_resolution")
     record.set("noted", 0)
     last = write.call("iterate", [s, t, larger(write, probe, least)], "i64")
     with write.when(last < 0):
@@ -193,11 +193,11 @@ def _open() -> Procedure:
 
 def _handle_start() -> Procedure:
     """Handle the events at the start, and note the modes of the first sample: 1 if that is done, 0 for Python."""
-    write = Procedure("settle_start", {"s": "ptr"}, "i64", internal=True)
+    write = Procedure("handle_start", {"s": "ptr"}, "i64", internal=True)
     record, s = record_of(write), write["s"]
     done, modes = write.local(1, "i64"), record.get("modes")
     with write.when(record.get("transitions") > 0):
-        done.set(write.call("settle", [s], "i64"))
+        done.set(write.call("handle_event", [s], "i64"))
     with write.when(record.get("transitions").equals(0)):
         done.set(write.call("consistent", [s, record.get("t"), record.get("y")], "i64"))
     held = record.get("all_held")

@@ -14,7 +14,7 @@ from bondgraph.run.program import Program, RunTransition
 
 NO_LABEL = -1
 """Value of a row whose event is labelled as its transition."""
-SCALARS = ("since", "time", "clock", "transition", "limit", "said")
+SCALARS = ("since", "time", "clock", "transition", "limit", "label")
 """Scalars at the front of a row: the time since the start, on the user's clock and on that of the formulas, s; the transition;
 for one that stands for all that would follow, the time of their limit since the start, else nan; the index of its label, or
 `NO_LABEL`."""

@@ -32,7 +32,7 @@ def _run(fields: Fields, advance: str, event: int) -> Procedure:
             write.give(status)
         events.set("t", record.get("t"))
         events.set("written", record.get("written"))
-        with write.when(write.call("settle", [s], "i64").equals(0)):
+        with write.when(write.call("handle_event", [s], "i64").equals(0)):
             write.give(event)
         record.set("fresh", 1)
         record.set("tried", 0)

@@ -151,7 +151,7 @@ class Events(Sequence[Event]):
     def kinds(self) -> list[str]:
         """Kinds of the events, in words."""
         plain, transitions = [edge.kind for edge in self._program.transitions], self.transitions.tolist()
-        labels = self._column("said").astype(int).tolist()
+        labels = self._column("label").astype(int).tolist()
         return [plain[i] if label == NO_LABEL else self._labels[label].kind for i, label in zip(transitions, labels, strict=True)]
 
     @cached_property

@@ -58,7 +58,7 @@ def update_levels(write: Procedure, record: Record, now: Temporary, levels: Temp
 def crossing_check(access: StepAccess) -> Procedure:
     """Return 1 if a guard may cross zero within the step, by the cubic: at one of the fractions, or at a crest, with a margin of
     a quarter of its height above its neighbours. Fills g at all fractions; those of the first are there already."""
-    write = Procedure("suspicion", {"c": "ptr", "h": "double", "t_new": "double"}, "i64", internal=True)
+    write = Procedure("crossing_check", {"c": "ptr", "h": "double", "t_new": "double"}, "i64", internal=True)
     record = access.record(write)
     count, g = record.get("guard_count"), record.get("g")
     _look(access, write, exact=False)

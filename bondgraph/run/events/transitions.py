@@ -43,7 +43,7 @@ def _begin_row() -> Procedure:
     x, m, x_after, m_after = (record.get(name) for name in ("x_here", "m_here", "x_after", "m_after"))
     now = clock_time(write, record, t)
     scalars: list[Operand] = [t, record.get("start") + t, now[0], write.real(write["index"]), float("nan"), float(NO_LABEL)]
-    for name, value in zip(("since", "time", "clock", "transition", "limit", "said"), scalars, strict=True):
+    for name, value in zip(("since", "time", "clock", "transition", "limit", "label"), scalars, strict=True):
         row[SCALARS.index(name)] = value
     x_row = row.at(len(SCALARS))
     m_row = x_row.at(n * 2)

@@ -59,7 +59,7 @@ def settling(
 
 def settle_function(entry: MethodEntry) -> Callable[[int], int]:
     """The machine code that settles what is due, of a settler's table: that of a method's own loop."""
-    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(entry.load().machine_code().address("settle"))
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(entry.load().machine_code().address("handle_event"))
 
 
 def build(

@@ -168,7 +168,7 @@ def attempts(method: Method) -> Procedure:
         with write.when(record.get("guard_count") > 0):
             with write.when(land):
                 _land(method, write, record, h, t_new, again)
-            suspect = write.call("suspicion", [c, h, t_new], "i64")
+            suspect = write.call("crossing_check", [c, h, t_new], "i64")
             with write.when(suspect.equals(1)):
                 write.call("prepare_dense", [c, h])
                 place = write.call("locate", [c, h], "double")

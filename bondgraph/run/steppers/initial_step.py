@@ -64,7 +64,7 @@ def opened(method: Method) -> Procedure:
     write.call("start_clocks", [write["c"]])
     write.call(record.get("weights_reset"), [weights])  # before what is due is settled, which asks how large states have been
     with write.when(instants.is_given()):
-        with write.when(write.call("settle_start", [instants], "i64").equals(0)):
+        with write.when(write.call("handle_start", [instants], "i64").equals(0)):
             write.give(0)
         Record(instants, INSTANTS).set("rows", rows.at(width))
     with write.when(write.call("all_finite", [y, n], "i64").equals(0)):

@@ -22,8 +22,8 @@ from bondgraph.run.table import FieldTable, fields_of
 FOUR = 4
 """Runs that go together: most of it are divisions, which wider vectors do not do faster."""
 
-# weights: the tables of `fields`, of each run; see, couplings, local_scales: procedures of a run alone; values, rates, scales, work: of
-# the runs of a four; members: which they are; left: 1 for each of those that are due that is in none yet.
+# weights: the tables of `fields`, of each run; see, couplings, local_scales: procedures of a run alone; values, rates, scales,
+# work: of the runs of a four; members: which they are; left: 1 for each of those that are due that is in none yet.
 FIELDS = fields_of(("weights", "see", "couplings", "local_scales", "values", "rates", "scales", "work", "members", "left"), ())
 
 

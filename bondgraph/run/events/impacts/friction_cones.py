@@ -1,15 +1,13 @@
-"""Impulses of collisions with friction: flows and their response to impulses in; impulses that push and rub within cones out.
+"""Impulses of collisions with friction, within friction cones (Signorini-Coulomb complementarity problem).
 
 With impulses z = (L, F) of constraints and of frictions, and flows a = A z + q after them (of constraints with what restitution
 adds):
 
     L >= 0,  a_L >= 0,  one of both zero;        |F| <= b,  F = -b a_F / |a_F| where a_F is not zero,    b = B z
 
-so that friction stops what it can, and else opposes what slips on.
+Friction stops a slip where it can, and else opposes it.
 
 Source: Moreau 1988; the equations as projections, Alart and Curnier 1991.
-
-In the literature: the friction cone.
 """
 
 from __future__ import annotations
@@ -19,13 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Steps of each kind, rounds of both, what may be left of the equations, and how finely a part of restitution is sought.
+# Steps of each kind, rounds of both, tolerance of the residual, and bisections of the part of restitution.
 _STEPS, _NEWTON_STEPS, _ROUNDS, _TOLERANCE, _HALVINGS = 100, 20, 12, 1e-13, 40
 
 
 @dataclass(frozen=True)
 class Cones:
-    """A problem of impulses: `response` A (n, n), of `count` constraints first, then of frictions in `groups` of scalars each;
+    """Problem of impulses: `response` A (n, n), of `count` constraints first, then of frictions in `groups` of scalars each;
     `bounds` B (groups, n)."""
 
     response: np.ndarray

@@ -16,7 +16,7 @@ from bondgraph.run.program import Collisions, Program
 SIMULTANEITY = 1e-3
 """Difference in time, or in states, up to which collisions are one event: parts of rtol."""
 
-# Speeds that count as none, relative to those that meet; how far guards are looked ahead, in lengths of the run.
+# Speeds that count as zero, relative to those that meet; look ahead of guards, in lengths of the run.
 NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
 
 
@@ -79,7 +79,7 @@ def participants_of(
         return None
     table = unit_impulses(bound, t, x, m)
     contacts = [*_bouncing_contacts(bound, history, t, x, m, table, first, options), *_held_contacts(bound, m, table)]
-    # The first one has been seen to: by its flow, or by what its flow becomes where that is rounding.
+    # The first contact is known to approach: by its flow, or by the speed that replaces a flow of rounding.
     contacts = [c for c in contacts if c.held or c.index == first or _approaches(c, table, first)]
     if len(contacts) < (1 if collisions.frictions else 2) or all(c.index != first for c in contacts):
         return None
