@@ -210,7 +210,7 @@ def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
             with pytest.raises(error, match="struck"):
                 weights.check()
             weights.check()
-            record, _ = weights._held[0]
+            record, _ = weights._patterns[0]
             assert given[-1] == record.address
     finally:
         signal.signal(signal.SIGINT, before)

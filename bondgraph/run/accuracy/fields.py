@@ -13,16 +13,14 @@ PATTERNS = 8
 FASTEST_RATES, PROPAGATED = 1, 2
 """Natural scales that are ready: the fastest rates alone, or also the scales, propagated along the couplings."""
 
-# p, window: as in `bound.Bound`; couple: a kernel of the couplings, or steps, which are interpreted (`emit.interpreter`).
-# size ... scale: as in `error_weights.Weights`; nominal, absolute: what the user hints at, and asks for.
-# seen: modes (MODE_SETS, modes); squares: energy per square of each state, in the modes square_modes; ladder: factors that are tried.
-# coupled_at: time, states and modes (1 + n + modes) of the present couplings, if these are `coupled`; ahead: 1 if the nonzeros
-# for their next use are ready (`batch.simd.couplings`); rated: 1 if the rates are in `driven`; scaled:
-# how much of the natural scales is ready for the next time (`batch.simd.natural_scales`): 0, `FASTEST_RATES` or `PROPAGATED`.
-# wide_rates, ...: kernels for so many `lanes`, 0 where there are none, and their blocks.
-# patterns, pattern: records of sparsity patterns that are kept, and the present one; meet: looks one up by found.
-# autonomous: as in `program.Program`.
-# callbacks: the table `CALLBACKS` of weights in Python.
+# p, window: as in `bound.Bound`; couple: a kernel of the couplings, or steps, which are interpreted (`emit.interpreter`). size
+# ... scale: as in `error_weights.Weights`; nominal, absolute: what the user hints at, and asks for. seen: modes (MODE_SETS,
+# modes); squares: energy per square of each state, in the modes square_modes; ladder: factors that are tried. coupled_at: time,
+# states and modes (1 + n + modes) of the present couplings, if these are `coupled`; ahead: 1 if the nonzeros for their next use
+# are ready (`batch.simd.couplings`); rated: 1 if the rates are in `driven`; scaled: how much of the natural scales is ready for
+# the next time (`batch.simd.natural_scales`): 0, `FASTEST_RATES` or `PROPAGATED`. wide_rates, ...: kernels for so many `lanes`,
+# 0 where there are none, and their blocks. patterns, pattern: records of sparsity patterns that are kept, and the present one;
+# meet: looks one up by found. autonomous: as in `program.Program`. callbacks: the table `CALLBACKS` of weights in Python.
 _POINTERS = """rates powers energies couple interpret p window size floor noise exceeded speed scale nominal absolute
     seen squares square_modes ladder directions patterns pattern meet found nonzeros diagonal values coupled_at
     blocks place_blocks place_indices places constants numbers rows steps work seeded seed_groups entries entry_groups

@@ -1,1 +1,1 @@
-"""Event handling in Python, the reference of the machine code in `events`: equal bits, for tests and for runs that go on in Python."""
+"""Event handling in Python, the reference of the machine code in `events`: equal bits, for tests and runs."""
