@@ -32,7 +32,7 @@ def _moving_text(name: str, source: str, source_place: str, goal: str, goal_plac
 def islands_text(name: str, forms: Sequence[Form], blocks: int, whole: int, part: int, outs: Mapping[str, int]) -> str:
     """The function `name` of `blocks` blocks and of arrays of results, by the forms of its islands."""
     texts, lines = list[str](), list[str]()
-    widest = max(len(form.places[0]) + len(form.numbers[0]) for form in forms)
+    widest = max(len(form.input_positions[0]) + len(form.numbers[0]) for form in forms)
     most = max(sum(form.results) for form in forms)
     lines += [f"%in = alloca double, i64 {max(widest, 1)}, align 64", f"%own = alloca double, i64 {max(most, 1)}, align 64"]
     lines.append("br label %before0")
@@ -48,9 +48,9 @@ def islands_text(name: str, forms: Sequence[Form], blocks: int, whole: int, part
 def _tables(own: str, form: Form) -> Iterator[str]:
     """Places, numbers and goals of all islands of a form, one island after the other."""
     for table, rows, kind, shown in (
-        ("places", form.places, "i32", str),
+        ("places", form.input_positions, "i32", str),
         ("numbers", form.numbers, "double", number),
-        ("goals", form.goals, "i32", str),
+        ("goals", form.output_positions, "i32", str),
     ):
         entries = ", ".join(f"{kind} {shown(entry)}" for row in rows for entry in row)
         yield f"@{own}.{table} = internal constant [{sum(map(len, rows))} x {kind}] [{entries}]"
@@ -59,7 +59,7 @@ def _tables(own: str, form: Form) -> Iterator[str]:
 def _loop(own: str, k: int, form: Form, blocks: int, outs: Sequence[str]) -> Iterator[str]:
     """Lines of the loop over the islands of form k."""
     yield from (f"before{k}:", f"br label %each{k}", f"each{k}:", f"%k{k} = phi i64 [0, %before{k}], [%next{k}, %each{k}]")
-    inputs, results = len(form.places[0]), sum(form.results)
+    inputs, results = len(form.input_positions[0]), sum(form.results)
     start = 0
     for block in range(blocks):
         count, at = form.inputs[block], f"{k}.{block}"
@@ -86,5 +86,5 @@ def _loop(own: str, k: int, form: Form, blocks: int, outs: Sequence[str]) -> Ite
         yield f"call void @islands.scatter(ptr %{out}, ptr %own.{at}, ptr %goals.{at}, i64 {count})"
         start += count
     yield f"%next{k} = add nuw nsw i64 %k{k}, 1"
-    yield f"%more{k} = icmp slt i64 %next{k}, {len(form.places)}"
+    yield f"%more{k} = icmp slt i64 %next{k}, {len(form.input_positions)}"
     yield f"br i1 %more{k}, label %each{k}, label %before{k + 1}"

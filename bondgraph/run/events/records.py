@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from bondgraph.emit.cached_build import OnceProperty
-from bondgraph.output.lazy import LateRow
+from bondgraph.output.lazy import LazyRow
 from bondgraph.run.events.impacts.fired_transitions import EventLabel
 from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout, rest_labels
 from bondgraph.run.program import Program
@@ -100,7 +100,7 @@ class Events(Sequence[Event]):
             rows = pieces[0]
         else:
             rows = np.concatenate(pieces) if pieces else np.empty((0, RowLayout.of(program).width))
-        return cls(program, p, start, rows, LateRow(lambda: rest_labels(program.transitions)))
+        return cls(program, p, start, rows, LazyRow(lambda: rest_labels(program.transitions)))
 
     @classmethod
     def alone(cls, program: Program, p: np.ndarray, event: Event) -> Events:
