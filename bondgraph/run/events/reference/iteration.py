@@ -159,4 +159,4 @@ def rest_transition(bound: Bound, last: int, t: float, x: np.ndarray, m: np.ndar
     m_after[edge.slot] = edge.accumulates
     edge_taken = last if index is None else index
     firing = recorded(bound, edge_taken, t, (x, m), (x_after, m_after), np.zeros(bound.quadratures))
-    return replace(firing, limit=limit, said=rest_label(edge))
+    return replace(firing, limit=limit, label=rest_label(edge))
