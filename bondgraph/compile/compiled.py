@@ -26,7 +26,7 @@ from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.output.lazy import LazyTable
 from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tables import Parameters, Quantities, Quantity
-from bondgraph.run.events.guard_history import nudges
+from bondgraph.run.events.guard_history import perturbations
 from bondgraph.run.program import Program
 from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run_arguments import (
@@ -331,7 +331,7 @@ class Compiled(Frozen):
         """Return all values by name at points that differ from this one by rounding."""
         return [
             self.evaluate(t, x * (1.0 + by_x), p * (1.0 + by_p), m)
-            for by_x, by_p in zip(nudges(len(x)), nudges(len(p)), strict=True)
+            for by_x, by_p in zip(perturbations(len(x)), perturbations(len(p)), strict=True)
         ]
 
     def evaluate(

@@ -19,7 +19,7 @@ from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
 from bondgraph.model.model import Model
-from bondgraph.run.events.guard_history import nudges, spread
+from bondgraph.run.events.guard_history import perturbations, rounding_error
 from bondgraph.run.program import Layout
 
 START_RTOL = 1e-6
@@ -88,7 +88,7 @@ def contradicting_switches(
     for unknown, closed, references in _switches(model, system):
         element, stopped = model.elements[unknown.element], abs(float(values[system.resolve(unknown.stopped)]))
         size = max(float(np.max(np.abs(values[name]))) for name in references)
-        if stopped <= START_RTOL * size or stopped <= float(spread(np.array(stopped), at_points(unknown.stopped))):
+        if stopped <= START_RTOL * size or stopped <= float(rounding_error(np.array(stopped), at_points(unknown.stopped))):
             continue
         mode, variable, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
         title = f'{element.kind} "{unknown.element}" cannot start {mode} with {variable} = {stopped:.6g} {through} it'
@@ -164,7 +164,7 @@ def sliding_at_start(model: Model, system: System, inputs_of: Callable[[], Mappi
             flow = np.asarray(computed(system, name, inputs), dtype=float)
         except KeyError:
             continue
-        if np.any(flow) and np.any(np.abs(flow) > spread(flow, _at_points(system, name, inputs))):
+        if np.any(flow) and np.any(np.abs(flow) > rounding_error(flow, _at_points(system, name, inputs))):
             index = element.automaton.states.index
             if not element.law.noted:
                 sliding[path] = Sliding(index(FORWARD if flow > 0.0 else BACKWARD), {})
@@ -177,7 +177,7 @@ def sliding_at_start(model: Model, system: System, inputs_of: Callable[[], Mappi
 def _at_points(system: System, name: str, inputs: Mapping[str, Any]) -> np.ndarray:
     """Evaluate a value at points that differ by rounding in all inputs but modes."""
     sizes = {key: 0 if key in system.modes else int(np.size(value)) for key, value in inputs.items()}
-    changes, at = nudges(sum(sizes.values())), dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
+    changes, at = perturbations(sum(sizes.values())), dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
     points = [
         {
             key: value * (1.0 + row[at[key] : at[key] + sizes[key]].reshape(np.shape(value))) if sizes[key] else value

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bondgraph.run.accuracy import error_weights
-from bondgraph.run.accuracy.fields import ASKED
+from bondgraph.run.accuracy.fields import CALLBACKS
 from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.accuracy.reference.rounding_noise import rounding
 from bondgraph.run.accuracy.table import SharedWeights
@@ -64,21 +64,21 @@ class SensitivityWeights(Weights):
         self._model_weights.begin(t, x[:n], self._no_powers, m)
         self._measure(t, x, m)
 
-    def renew(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
+    def refresh(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
         """Update the natural scales."""
-        self._model_weights.renew(t, x[: self._count], m)
+        self._model_weights.refresh(t, x[: self._count], m)
         self._measure(t, x, m)
 
-    def question(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
+    def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Update the scales after rejected steps of length h, and test whether the tolerance is below the rounding of the
         rates."""
-        self.renew(t, x, m)
+        self.refresh(t, x, m)
         if self.noise.any():
             self._noise_gain = min(2.0 * self._noise_gain, MAX_NOISE_GAIN)
         matters = self._measure_noise(t, x, m, h, relative)
         self.patience = RETRY_LIMITS[0] if matters else min(2 * self.patience, RETRY_LIMITS[1])
 
-    def relax(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
+    def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Measure the noise again after long use."""
         self._noise_gain = max(0.5 * self._noise_gain, 1.0)
         self._measure_noise(t, x, m, h, relative)
@@ -132,22 +132,22 @@ class SharedSensitivityWeights(SensitivityWeights, SharedWeights):
 
     def __init__(self, bound: Bound, model_weights: Weights, states: np.ndarray, expected: np.ndarray):
         super().__init__(bound, model_weights, states, expected)
-        arguments, library = FieldTable(ASKED), error_weights.machine_code()
+        arguments, library = FieldTable(CALLBACKS), error_weights.machine_code()
         n, modes = len(self.size), bound.program.modes
 
         def where() -> tuple[float, np.ndarray, np.ndarray]:
             return arguments["t"], arguments.copied("x", n), arguments.copied("m", modes)
 
         self._callbacks = {
-            "renew": _callback(lambda: self.renew(*where())),
-            "question": _callback(lambda: self.question(*where(), arguments["h"], arguments["relative"])),
-            "relax": _callback(lambda: self.relax(*where(), arguments["h"], arguments["relative"])),
+            "refresh": _callback(lambda: self.refresh(*where())),
+            "test_noise": _callback(lambda: self.test_noise(*where(), arguments["h"], arguments["relative"])),
+            "decay": _callback(lambda: self.decay(*where(), arguments["h"], arguments["relative"])),
         }
         for name, callback in self._callbacks.items():
             arguments.point(name, callback.address)
-            self.addresses[name] = library.address(f"asked_{name}")
+            self.addresses[name] = library.address(f"callback_{name}")
         self._arguments = arguments
-        self.table.point("asked", arguments.address)
+        self.table.point("callbacks", arguments.address)
 
     def check(self) -> None:
         """Raise the errors of the callbacks."""

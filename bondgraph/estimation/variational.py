@@ -21,7 +21,7 @@ from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import refusal
 from bondgraph.estimation.free_parameters import FreeParameters
-from bondgraph.run.events.impacts.participants import tabled
+from bondgraph.run.events.impacts.participants import unit_impulses_from
 from bondgraph.run.program import Program
 from bondgraph.tape.differentiate import derivatives_along, jacobian
 from bondgraph.tape.garbage_collection import paused_collection
@@ -150,7 +150,7 @@ class Variational:
         restitutions (c,), and limits of frictions (f,) by z; then the derivatives of all of these, column after column."""
         program, z = self.compiled.program, np.array(self._blocks[IMPULSES], dtype=object)
         assert program.collisions is not None
-        unit = tabled(program, program.collisions, np.array(self._scalars["collisions"], dtype=object))
+        unit = unit_impulses_from(program, program.collisions, np.array(self._scalars["collisions"], dtype=object))
         rows = [unit.states @ z, unit.flows @ z, unit.flow, unit.restitution, unit.bounds @ z]
         return self._kernel("impact", [*np.concatenate(rows)], self._instant_directions, self.k, (*_INSTANT, IMPULSES))
 

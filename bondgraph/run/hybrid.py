@@ -41,14 +41,22 @@ from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.events.guard_history import Courses
-from bondgraph.run.events.handler import RunPoint, Settler
-from bondgraph.run.events.impacts.fired_transitions import Passage
-from bondgraph.run.events.impacts.participants import WITHIN, Together
+from bondgraph.run.events.guard_history import GuardHistory
+from bondgraph.run.events.handler import EventHandler, RunPoint
+from bondgraph.run.events.impacts.fired_transitions import FiredTransition
+from bondgraph.run.events.impacts.participants import SIMULTANEITY, CollisionOptions
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.records import Events
-from bondgraph.run.events.reference.accumulation import Watch
-from bondgraph.run.events.reference.iteration import OF_LEG, PROBE, TOLD, How, Settled, rest, settle
+from bondgraph.run.events.reference.accumulation import AccumulationDetector
+from bondgraph.run.events.reference.iteration import (
+    PROBE,
+    SEGMENT_PART,
+    TIME_RESOLUTION,
+    EventOutcome,
+    IterationOptions,
+    iterate_events,
+    rest_transition,
+)
 from bondgraph.run.results.failure import Failure, cause, describe, fastest_rate
 from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.samples import SampleRows
@@ -78,7 +86,7 @@ class Underway:
 
     integrator: OneStep
     weights: Weights
-    settler: Settler | None
+    settler: EventHandler | None
     status: Status
     samples: SampleRows
     logged: tuple[np.ndarray, ...]
@@ -103,8 +111,8 @@ class Hybrid:
     ):
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
         self.weights: Weights = SharedWeights(bound, settings.rtol, settings.atol, settings.max_step)
-        self.courses = Courses(bound, settings.span)
-        self.watch = Watch(len(bound.program.transitions), settings.span, settings.rtol)
+        self.history = GuardHistory(bound, settings.span)
+        self.accumulation = AccumulationDetector(len(bound.program.transitions), settings.span, settings.rtol)
         self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)
         self.x, _ = bound.consistent(self.t, settings.x, self.m)
         self.samples = samples or SampleRows(len(settings.times), len(self.x), len(self.q), len(self.m))
@@ -115,7 +123,7 @@ class Hybrid:
         self.probe = PROBE * settings.span
         self.handed_back = 0
         self._reference = reference
-        self._settler: Settler | None = None
+        self._settler: EventHandler | None = None
 
     def go(self, choice: Selection) -> None:
         """On from the start to the end, or to a failure."""
@@ -131,8 +139,8 @@ class Hybrid:
         for rows in underway.logged:
             self.log.take(rows)
         if (settler := underway.settler) is not None:
-            self.courses, self.watch, self._settler = settler.courses, settler.watch, settler
-            settler.attend(self.log, self.samples)
+            self.history, self.accumulation, self._settler = settler.history, settler.accumulation, settler
+            settler.bind_log(self.log, self.samples)
         leg = underway.integrator.leg(underway.status)
         self._go(choice, np.zeros(0) if leg.onset is None else leg.onset.levels, underway.integrator, leg)
 
@@ -152,10 +160,10 @@ class Hybrid:
     def _start(self, choice: Selection) -> np.ndarray:
         """Settle what is due at the start; levels (k,) of the guards."""
         if not self._reference:
-            watching = self.courses, self.watch
+            watching = self.history, self.accumulation
             self._settler = settling(self.bound, self.settings, self.ticks, watching)
         if self._settler is not None:
-            self._settler.attend(self.log, self.samples)
+            self._settler.bind_log(self.log, self.samples)
         return self._settle_here(choice, (), self.t)
 
     def _settle_here(self, choice: Selection, fired: tuple[int, ...], begun: float, tried: bool = False) -> np.ndarray:
@@ -163,41 +171,41 @@ class Hybrid:
         the guards."""
         if self._settler is not None and not tried:
             here = RunPoint(self.t, self.x, self.q, self.m, self.weights.size)
-            found = self._settler.settle(settle_function(choice.entry), here, fired, begun)
+            found = self._settler.handle_event(settle_function(choice.entry), here, fired, begun)
             if found is not None:
                 self.x, self.q, self.m = found.x, found.q, found.m
                 return self._settler.begun[1]
-        probe = min(self.probe, OF_LEG * (self.t - begun)) if self.t > begun else self.probe
-        settled = self.settle(fired, max(probe, TOLD * (abs(self.settings.t_start) + self.t)))
+        probe = min(self.probe, SEGMENT_PART * (self.t - begun)) if self.t > begun else self.probe
+        settled = self.settle(fired, max(probe, TIME_RESOLUTION * (abs(self.settings.t_start) + self.t)))
         self.handed_back += bool(self.bound.program.transitions)
         if self._settler is not None:
-            self._settler.learn()
+            self._settler.refresh_kernels()
         return settled.levels
 
-    def settle(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> Settled:
+    def settle(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> EventOutcome:
         """Take the transitions that are due, `fired` first, and go on in a state that is consistent; `rested` are those that have
         come to rest at this instant."""
-        self.courses.see(np.array([self.x, self.weights.size[: len(self.x)]]))
+        self.history.record_states(np.array([self.x, self.weights.size[: len(self.x)]]))
         settings = self.settings
-        how = How(probe, Together(WITHIN * settings.rtol, alone=settings.impacts == "sequential"))
-        settled = settle(self.bound, self.courses, self.t, self.x, self.m, fired, how)
+        how = IterationOptions(probe, CollisionOptions(SIMULTANEITY * settings.rtol, alone=settings.impacts == "sequential"))
+        settled = iterate_events(self.bound, self.history, self.t, self.x, self.m, fired, how)
         self.m = settled.m
         self.x, unsolved = self.bound.consistent(self.t, settled.x, settled.m)
         resting = dict.fromkeys(i for i in settled.stuck if self._accumulates(i))
-        self.log.extend(settled.passages)
-        for passage in settled.passages:
-            self.q = self.q + passage.supplied
-            for transition in passage.transitions:
+        self.log.extend(settled.firings)
+        for firing in settled.firings:
+            self.q = self.q + firing.supplied
+            for transition in firing.transitions:
                 may_rest = self._accumulates(transition)
-                pattern = self.watch.add(passage.time, transition, may_rest)
+                pattern = self.accumulation.add(firing.time, transition, may_rest)
                 if pattern and may_rest:
                     resting[transition] = None
                 elif pattern and self.failure is None:
-                    kind, name = self._told(passage)
+                    kind, name = self._told(firing)
                     self._fail(pattern, f'the events "{kind}" of "{name}" accumulate ({pattern})', name)
-        if settled.looping and self._accumulates(settled.passages[-1].transition):
-            resting[settled.passages[-1].transition] = None
-        elif settled.looping or not set(settled.stuck) <= set(resting):
+        if settled.cycling and self._accumulates(settled.firings[-1].transition):
+            resting[settled.firings[-1].transition] = None
+        elif settled.cycling or not set(settled.stuck) <= set(resting):
             self._without_end(settled)
         elif settled.ended is not None:
             edge = settled.ended
@@ -211,46 +219,46 @@ class Hybrid:
         if not np.isfinite(self.x).all() and self.failure is None:
             bad = np.flatnonzero(~np.isfinite(self.x))
             label = self.bound.program.layout.label("x", int(bad[0]))
-            kind = self._told(settled.passages[-1])[0] if settled.passages else "start"
+            kind = self._told(settled.firings[-1])[0] if settled.firings else "start"
             self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
         return settled if not resting or self.failure is not None else self._rest(tuple(resting), settled, probe, rested)
 
-    def _without_end(self, settled: Settled) -> None:
-        last = settled.passages[-1]
+    def _without_end(self, settled: EventOutcome) -> None:
+        last = settled.firings[-1]
         kind, name = self._told(last)
-        pattern = "Zeno" if self.watch.shrinking(last.transition) else "chattering"
+        pattern = "Zeno" if self.accumulation.shrinking(last.transition) else "chattering"
         if settled.stuck:
             text = f'after "{kind}" of "{name}" its guard grows on, so that it would fire again at once ({pattern})'
         else:
             text = f'the transitions of "{name}" follow one another without end ({pattern})'
         self._fail(pattern, text, name)
 
-    def _told(self, passage: Passage) -> tuple[str, str]:
+    def _told(self, firing: FiredTransition) -> tuple[str, str]:
         """What is said of a passage: kind and name."""
-        edge = self.bound.program.transitions[passage.transition]
-        return (edge.kind, edge.name) if passage.said is None else (passage.said.kind, passage.said.name)
+        edge = self.bound.program.transitions[firing.transition]
+        return (edge.kind, edge.name) if firing.label is None else (firing.label.kind, firing.label.name)
 
     def _accumulates(self, transition: int) -> bool:
         return self.bound.program.transitions[transition].accumulates is not None
 
-    def _rest(self, resting: tuple[int, ...], settled: Settled, probe: float, rested: frozenset[int]) -> Settled:
+    def _rest(self, resting: tuple[int, ...], settled: EventOutcome, probe: float, rested: frozenset[int]) -> EventOutcome:
         """Go on after events that accumulate, in the states that hold there."""
         if rested.issuperset(resting):
             self._without_end(settled)
             return settled
-        passages = []
+        firings = []
         for transition in resting:
-            passage = rest(self.bound, transition, self.t, self.x, self.m, self.watch.limit(transition))
-            if passage is not None:
-                passages.append(passage)
-                self.x, self.m = passage.x_after, passage.m_after
-        self.log.extend(passages)
-        if not passages:
-            if settled.looping or settled.stuck:
+            firing = rest_transition(self.bound, transition, self.t, self.x, self.m, self.accumulation.limit(transition))
+            if firing is not None:
+                firings.append(firing)
+                self.x, self.m = firing.x_after, firing.m_after
+        self.log.extend(firings)
+        if not firings:
+            if settled.cycling or settled.stuck:
                 self._without_end(settled)
             return settled
         after = self.settle((), probe, rested.union(resting))
-        return replace(after, passages=(*settled.passages, *passages, *after.passages))
+        return replace(after, firings=(*settled.firings, *firings, *after.firings))
 
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
         self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect)
@@ -272,7 +280,7 @@ class Hybrid:
             self.t, self.x, self.q = leg.t, leg.x, leg.q
             if leg.onset is not None:
                 begun, self.m, levels = leg.onset.time, leg.onset.m, leg.onset.levels
-            self.courses.see(samples.left[: leg.written, : len(self.x)])
+            self.history.record_states(samples.left[: leg.written, : len(self.x)])
             samples.add(leg.written, self.m, leg.held)
             self.bar.show(self.t, f"t = {self.t:.6g} s, {len(self.log)} events")
             restart = leg.status == Status.EVENT
@@ -291,7 +299,7 @@ class Hybrid:
     def _next_page(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
         """Room for more samples, where the rows for them are full on the way."""
         samples = self.samples
-        self.courses.see(samples.left[:count, : len(self.x)])
+        self.history.record_states(samples.left[:count, : len(self.x)])
         samples.add(count, m, held)
         samples.turn()
         return samples.left

@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.errors import ModelError, Problem, RunEndedWarning
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
-from bondgraph.run.events.impacts.fired_transitions import Passage, Said, carried_out
+from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTransition, fire
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
@@ -34,7 +34,7 @@ class StepHistory:
 
     def __init__(self, workspace: StepWorkspace, times: Sequence[float]):
         count = len(times) - 1
-        self.t, self.steps, self.passages = np.array(times), 0, list[Passage]()
+        self.t, self.steps, self.passages = np.array(times), 0, list[FiredTransition]()
         self.x, self.m = np.zeros((count + 1, len(workspace.x))), np.zeros((count + 1, len(workspace.m)))
         self.x[0], self.m[0] = workspace.x, workspace.m
         self.y = np.zeros((count, len(workspace.f)))
@@ -118,7 +118,7 @@ def _carry_out_events(bound: Bound, workspace: StepWorkspace, t: float, history:
         active = np.flatnonzero(bound.guards(t, workspace.x, workspace.m) > 0.0)
         if not len(active):
             return
-        passage = carried_out(bound, int(active[0]), t, workspace.x, workspace.m)
+        passage = fire(bound, int(active[0]), t, workspace.x, workspace.m)
         workspace.x[:], workspace.m[:] = passage.x_after, passage.m_after
         history.passages.append(passage)
 
@@ -196,10 +196,10 @@ def _place_forces(steps: Steps, x: np.ndarray, normal: np.ndarray, friction: np.
             x[0, slot.start : slot.stop] = x[min(1, len(x) - 1), slot.start : slot.stop]
 
 
-def _mode_changes(steps: Steps, history: StepHistory, modes: np.ndarray) -> list[Passage]:
+def _mode_changes(steps: Steps, history: StepHistory, modes: np.ndarray) -> list[FiredTransition]:
     """Return mode changes of contacts as fired transitions, at the starts of the steps with a new mode; write their modes into
     m."""
-    program, passages, (t, x, m) = steps.compiled.program, list[Passage](), (history.t, history.x, history.m)
+    program, passages, (t, x, m) = steps.compiled.program, list[FiredTransition](), (history.t, history.x, history.m)
     nothing = np.zeros(len(program.power_names))
     for k, contact in enumerate(steps.layout.contacts):
         slot = program.layout[f"{contact.path}.mode"].start
@@ -211,7 +211,7 @@ def _mode_changes(steps: Steps, history: StepHistory, modes: np.ndarray) -> list
             after[slot] = modes[step, k]
             state = x[step].copy()
             passages.append(
-                Passage(
+                FiredTransition(
                     time=float(t[step] - t[0]),
                     clock=float(t[step]),
                     transition=edges[float(modes[step - 1, k]), float(modes[step, k])],
@@ -220,7 +220,7 @@ def _mode_changes(steps: Steps, history: StepHistory, modes: np.ndarray) -> list
                     m_before=m[step].copy(),
                     m_after=after,
                     supplied=nothing,
-                    said=Said(MODES[modes[step, k]], contact.path),
+                    label=EventLabel(MODES[modes[step, k]], contact.path),
                 )
             )
     return passages

@@ -102,7 +102,7 @@ def test_what_interrupts_an_answer_to_machine_code_is_raised(error, monkeypatch)
         raise error
 
     expected = run_sensitivities(compiled, ["spring.stiffness"], 2.0, progress=False)
-    monkeypatch.setattr(SensitivityWeights, "renew", interrupted)
+    monkeypatch.setattr(SensitivityWeights, "refresh", interrupted)
     with pytest.raises(error):
         run_sensitivities(compiled, ["spring.stiffness"], 2.0, progress=False)
     monkeypatch.undo()

@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.events import boost as converter
 from bondgraph import J1, Automaton, C, Graph, R, Se, Transition, by_mode, compile_model
-from bondgraph.run.events.handler import Settler
-from bondgraph.run.events.reference.accumulation import STEADY, Watch
+from bondgraph.run.events.handler import EventHandler
+from bondgraph.run.events.reference.accumulation import HISTORY, AccumulationDetector
 from examples.bouncing_ball import on_constraint, with_restitution
 from tests.elements import test_friction
 from tests.run import (
@@ -92,15 +92,15 @@ def test_modes_that_agree_are_searched_for_there_too():
 
 def test_a_full_log_is_handed_over_on_the_way(monkeypatch):
     """More events than it has room for: the same run, in several pieces."""
-    pieces, emptied = [], Settler.emptied
+    pieces, emptied = [], EventHandler.take_rows
 
     def noted(self):
         rows = emptied(self)
         pieces.append(len(rows))
         return rows
 
-    monkeypatch.setattr(Settler, "emptied", noted)
-    monkeypatch.setattr("bondgraph.run.events.handler.BYTES", 0)
+    monkeypatch.setattr(EventHandler, "take_rows", noted)
+    monkeypatch.setattr("bondgraph.run.events.handler.BUFFER_BYTES", 0)
     with compared():
         result = compile_model(converter()).simulate(4e-3, progress=False)
     assert len(result.events) == 399 and result.statistics.events_in_python == 0
@@ -109,10 +109,10 @@ def test_a_full_log_is_handed_over_on_the_way(monkeypatch):
 
 def test_times_are_remembered_in_a_ring():
     """The last times of a transition, however many there were."""
-    watch, times = Watch(2, 1e9, 1e-9), np.cumsum(1.0 + np.arange(2 * STEADY + 57) % 7)
+    watch, times = AccumulationDetector(2, 1e9, 1e-9), np.cumsum(1.0 + np.arange(2 * HISTORY + 57) % 7)
     for k, time in enumerate(times):
         assert watch.add(time, 1) == ""
         count = int(watch.counts[1])
-        assert count % STEADY == (k + 1) % STEADY and min(count, STEADY) == min(k + 1, STEADY)
-    assert sorted(watch.times[1]) == times[-STEADY:].tolist() and not watch.counts[0]
+        assert count % HISTORY == (k + 1) % HISTORY and min(count, HISTORY) == min(k + 1, HISTORY)
+    assert sorted(watch.times[1]) == times[-HISTORY:].tolist() and not watch.counts[0]
     assert watch.limit(1) == times[-1] and not watch.counts[1]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, Diode, Graph, I, R, Se, compile_model
-from bondgraph.run.events.impacts.fired_transitions import carried_out
+from bondgraph.run.events.impacts.fired_transitions import fire
 from bondgraph.run.events.reference import iteration
 from screws.scalars import sin
 from tests.twin_runs import compared
@@ -95,7 +95,7 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
 def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch):
     """Transitions that go round do so once before the search: few are taken at an instant, not four for each that there is."""
     taken = []
-    monkeypatch.setattr(iteration, "carried_out", lambda *given: taken.append(given[1]) or carried_out(*given))
+    monkeypatch.setattr(iteration, "fire", lambda *given: taken.append(given[1]) or fire(*given))
     with compared() as told:
         run = bridge.simulate(15.0, progress=False)
     assert run.ok and told["runs"] == 1 and told["handed_back"] == 0 and len(run.events) > 28

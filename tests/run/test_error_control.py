@@ -12,7 +12,7 @@ from bondgraph.emit.kernel import address_of
 from bondgraph.emit.llvm import compile_procedures
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy import balancing, error_weights
-from bondgraph.run.accuracy.fields import SEEN
+from bondgraph.run.accuracy.fields import MODE_SETS
 from bondgraph.run.accuracy.reference import balancing as reference
 from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.accuracy.table import SharedWeights
@@ -86,9 +86,9 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
     for k in range(12):
         t, m, q = 0.1 * k, random.integers(0, 2, made.modes).astype(float), random.normal(size=bound.quadratures)
         h, relative = 10.0 ** random.uniform(-6.0, -2.0), 10.0 ** random.uniform(-16.0, -9.0)
-        steps = [("begin", (t, x, q, m)), ("renew", (t, x, m))]
-        steps += [("question", (t, x, m, h, relative, implicit)) for implicit in (False, True)]
-        for step, given in [*steps, ("relax", (t, x, m, 1e-3 * h, relative))]:
+        steps = [("begin", (t, x, q, m)), ("refresh", (t, x, m))]
+        steps += [("test_noise", (t, x, m, h, relative, implicit)) for implicit in (False, True)]
+        for step, given in [*steps, ("decay", (t, x, m, 1e-3 * h, relative))]:
             for own in pair:
                 getattr(own, step)(*given)
             assert_same(*pair)
@@ -101,7 +101,7 @@ def test_of_many_modes_the_earliest_are_forgotten():
     made = program(lambda t, x, p, m: [s.cos(t) - x[0] * (1.0 + m[0])], (1, 0, 1))
     bound = Bound(made, np.zeros(0))
     pair = [kind(bound, 1e-7, None, 0.01) for kind in (Weights, SharedWeights)]
-    for mode in [*range(SEEN + 9), *range(SEEN, -1, -1), 3, 3, 2]:
+    for mode in [*range(MODE_SETS + 9), *range(MODE_SETS, -1, -1), 3, 3, 2]:
         for own in pair:
             own.begin(0.01 * mode, np.ones(1), np.zeros(0), np.array([float(mode)]))
         assert_same(*pair)
@@ -141,7 +141,7 @@ def test_machine_code_balances_as_its_reference_does_to_the_last_bit(density):
         speed = reference.fastest(made)
         assert np.array_equal(fastest(made), speed)
         floor, start = np.maximum(speed, 1e-3), np.where(random.random(n) < 0.3, random.random(n), 0.0)
-        assert np.array_equal(carried(made, floor, start), reference.carried(made, floor, start))
+        assert np.array_equal(carried(made, floor, start), reference.propagated(made, floor, start))
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_four_runs_are_balanced_to_the_bits_of_one(by_fours, size):
             floors, starts = np.maximum(speeds, 1e-3), np.where(random.random((FOUR, n)) < 0.3, random.random((FOUR, n)), 0.0)
             reached, speed = starts.T.copy(), floors.T.copy()
             call("carry", made, speed, reached, work)
-            alone = [reference.carried(*given) for given in zip(made, floors, starts, strict=True)]
+            alone = [reference.propagated(*given) for given in zip(made, floors, starts, strict=True)]
         assert np.array_equal(reached.T, alone)
 
 
@@ -210,7 +210,7 @@ def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
             with pytest.raises(error, match="struck"):
                 weights.check()
             weights.check()
-            record, _ = weights._held[0]
+            record, _ = weights._patterns[0]
             assert given[-1] == record.address
     finally:
         signal.signal(signal.SIGINT, before)

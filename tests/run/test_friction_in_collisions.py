@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, TF, Automaton, Constraint, Friction, Graph, I, Se, Transition, compile_model
-from bondgraph.run.events.impacts.friction_cones import Cones, restituted
+from bondgraph.run.events.impacts.friction_cones import Cones, with_restitution
 
 MASS, RADIUS, GRAVITY, HEIGHT = 2.0, 0.1, 9.81, 0.3
 SPEED = np.sqrt(2.0 * GRAVITY * HEIGHT)
@@ -227,7 +227,7 @@ def test_where_newtons_law_would_gain_energy_less_of_the_restitution_is_left():
         return problem.solve(flow * np.array([1.0 + part * e, 1.0]))
 
     assert gained(solve(1.0)) > 0.05
-    z, part = restituted(solve, gained, 1e-12)
+    z, part = with_restitution(solve, gained, 1e-12)
     assert 0.0 < part < 1.0
     after = flow + problem.response @ z
     assert abs(gained(z)) < 1e-9 and 0.0 < after[0] < e

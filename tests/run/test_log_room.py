@@ -5,7 +5,7 @@ import pytest
 
 from bondgraph import J1, Automaton, Graph, I, Op, R, Se, Transition, compile_model
 from bondgraph.run.events import handler
-from bondgraph.run.events.handler import Settler
+from bondgraph.run.events.handler import EventHandler
 
 ALIKE = 5
 
@@ -30,22 +30,22 @@ def compiled():
 @pytest.fixture
 def laid(monkeypatch):
     """How many rows have been reserved for one instant, each time that the log was laid."""
-    rows, lay = [], Settler._lay_rows
+    rows, lay = [], EventHandler._lay_rows
 
     def noted(self, width, reserve):
         lay(self, width, reserve)
         rows.append((self.table["reserve"], len(self._rows)))
 
-    monkeypatch.setattr(Settler, "_lay_rows", noted)
+    monkeypatch.setattr(EventHandler, "_lay_rows", noted)
     return rows
 
 
 def test_an_instant_of_more_rows_than_are_free_is_settled_and_the_next_has_room(compiled, laid, monkeypatch):
     """All switch at once, after log(4/3)/0.5 s; the run that has room for one row gives what that with room enough gives."""
     plenty = compiled.simulate(2.0, samples=0.1, progress=False)
-    monkeypatch.setattr(handler, "BYTES", 0)
-    monkeypatch.setattr(handler, "FREE", 0)
-    monkeypatch.setattr(handler, "_FEWEST", 1)
+    monkeypatch.setattr(handler, "BUFFER_BYTES", 0)
+    monkeypatch.setattr(handler, "FREE_BYTES", 0)
+    monkeypatch.setattr(handler, "_MIN_ROWS", 1)
     narrow = compile_model(switched(ALIKE)).simulate(2.0, samples=0.1, progress=False)
     assert laid[0][0] > ALIKE and laid[1] == (1, 3)
     assert laid[2] == (2, 5)  # the instant needed five rows, and three were free
@@ -66,9 +66,9 @@ def test_a_start_at_which_more_is_due_than_there_is_room_for_is_settled_in_machi
     """All stand beyond their guards when the run begins."""
     above = {f"m{i}.p": 1.5 for i in range(ALIKE)}
     plenty = compiled.simulate(1.0, initial=above, samples=0.1, progress=False)
-    monkeypatch.setattr(handler, "BYTES", 0)
-    monkeypatch.setattr(handler, "FREE", 0)
-    monkeypatch.setattr(handler, "_FEWEST", 1)
+    monkeypatch.setattr(handler, "BUFFER_BYTES", 0)
+    monkeypatch.setattr(handler, "FREE_BYTES", 0)
+    monkeypatch.setattr(handler, "_MIN_ROWS", 1)
     narrow = compile_model(switched(ALIKE)).simulate(1.0, initial=above, samples=0.1, progress=False)
     assert [reserve for reserve, _ in laid[-2:]] == [1, 2] and narrow.statistics.events_in_python == 0
     assert len(plenty.events) == len(narrow.events) == ALIKE and not narrow.events.times.any()

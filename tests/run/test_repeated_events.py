@@ -221,7 +221,7 @@ def test_clocks_that_cannot_run_are_refused_by_run(alone):
 def test_a_log_that_is_full_goes_on(monkeypatch, alone):
     """More events in a run than rows of the log: the same, alone and among many."""
     expected = compiled_case("a converter").simulate(4e-3, samples=1e-4, progress=False)
-    monkeypatch.setattr("bondgraph.run.events.handler.BYTES", 0)
+    monkeypatch.setattr("bondgraph.run.events.handler.BUFFER_BYTES", 0)
     run = compiled_case("a converter").prepare_run(4e-3, samples=1e-4, progress=False)
     keep = {"u": "c.effort", "charge": integral("c.effort"), "top": peak("c.effort"), "count": events()}
     ends = run.run_many(*run.start_values_many(), keep, threads=1)

@@ -20,10 +20,17 @@ from bondgraph.estimation.jumps.nonsmooth import (
     refuse_separating,
     touching_refusal,
 )
-from bondgraph.run.events.guard_history import Courses
+from bondgraph.run.events.guard_history import GuardHistory
 from bondgraph.run.events.impacts.friction_cones import Cones
-from bondgraph.run.events.impacts.participants import WITHIN, Meeting, Together, UnitImpulses, meeting_of, unit_impulses
-from bondgraph.run.events.impacts.simultaneous import RUBBING, Impact, impact_of
+from bondgraph.run.events.impacts.participants import (
+    SIMULTANEITY,
+    CollisionOptions,
+    ImpactParticipants,
+    UnitImpulses,
+    participants_of,
+    unit_impulses,
+)
+from bondgraph.run.events.impacts.simultaneous import LAST_FRICTION_MODE, Impact, impact_of
 from bondgraph.run.events.records import Event
 from bondgraph.run.program import Collisions
 
@@ -45,14 +52,14 @@ class ImpactPart:
     """Contacts and frictions of a collision that act on each other: their impact, the frictions of the model in it, and the
     transitions by which its contacts bounce, the fastest first."""
 
-    meeting: Meeting
+    participants: ImpactParticipants
     impact: Impact
     frictions: np.ndarray
     transitions: tuple[int, ...]
 
     def acts_on(self, other: ImpactPart) -> bool:
         """Return True if impulses of this part change flows of the other."""
-        return acting(self.meeting.table, self.impact.places, other.impact.places)
+        return acting(self.participants.table, self.impact.indices, other.impact.indices)
 
 
 class CollisionJumps:
@@ -60,8 +67,8 @@ class CollisionJumps:
 
     def __init__(self, kernels: RunKernels, collisions: Collisions):
         self._kernels, self._collisions = kernels, collisions
-        self._courses = Courses(kernels.bound, kernels.bound.span)
-        self._courses.sizes[:] = kernels.sizes
+        self._history = GuardHistory(kernels.bound, kernels.bound.span)
+        self._history.sizes[:] = kernels.sizes
         self._elements = [*collisions.constraints, *(f.name for f in collisions.frictions for _ in range(f.dimension))]
 
     def parts(self, at: SensitivityState, event: Event) -> list[ImpactPart]:
@@ -70,17 +77,17 @@ class CollisionJumps:
         if event.accumulation is not None or not (collisions.frictions or event.simultaneous or not self._is_plain(at, event)):
             return []
         for alone in (False, True):
-            options = Together(WITHIN * self._kernels.rtol, alone)
-            meeting = meeting_of(self._kernels.bound, self._courses, at.t, at.x, at.m, event.transition, options)
-            impact = None if meeting is None else impact_of(collisions, meeting)
-            if meeting is None or impact is None:
+            options = CollisionOptions(SIMULTANEITY * self._kernels.rtol, alone)
+            participants = participants_of(self._kernels.bound, self._history, at.t, at.x, at.m, event.transition, options)
+            impact = None if participants is None else impact_of(collisions, participants)
+            if participants is None or impact is None:
                 continue
-            after = at.x + meeting.table.states @ impact.impulses
+            after = at.x + participants.table.states @ impact.impulses
             slip_states = [k for friction in collisions.frictions for k in (*friction.heading, *friction.pace)]
             after[slip_states] = event.x_after[slip_states]
             after = self._kernels.bound.consistent(at.t, after, event.m_after)[0]
             if self._kernels.same(after, event.x_before, event.x_after):
-                return _parts(meeting, impact)
+                return _parts(participants, impact)
         return []
 
     def _is_plain(self, at: SensitivityState, event: Event) -> bool:
@@ -104,35 +111,35 @@ class CollisionJumps:
         context = EventScales.of(kernels, event, D)
         refuse_separating(context, part.transitions, at, D, dt)
         impulses = np.zeros(len(impact.impulses))
-        impulses[impact.places] = impact.push * impact.found
+        impulses[impact.indices] = impact.push * impact.solution
         pushed, responses, flows, restitutions, limits = self._slopes(at, D, dt, impulses)
         self._refuse_held(part, context, responses)
-        signs, scalars = impact.apart[:, None], impact.places
+        signs, scalars = impact.apart[:, None], impact.indices
         inputs = InputDerivatives(
             signs * flows[scalars], signs * responses[scalars], restitutions[scalars], limits[part.frictions]
         )
         derivatives = ImpulseDerivatives(impact, inputs, NEAR * kernels.rtol, context.tolerance, context.shares)
         if derivatives.edges:
             raise edge_refusal(context, derivatives.edges, self._names(part))
-        return np.asarray(D + pushed + part.meeting.table.states[:, scalars] @ (impact.push[:, None] * derivatives.slopes))
+        return np.asarray(D + pushed + part.participants.table.states[:, scalars] @ (impact.push[:, None] * derivatives.slopes))
 
     def _refuse_held(self, part: ImpactPart, context: EventScales, responses: np.ndarray) -> None:
         """Refuse held contacts that a part draws or presses along a direction: E374."""
-        table = part.meeting.table
+        table = part.participants.table
         scale = np.where(np.isfinite(table.scale), table.scale, 0.0)
         largest = float(np.max(_scaled(scale, np.abs(table.flow)), initial=0.0))
         terms = np.max(_scaled(scale[:, None], np.abs(responses)), axis=0, initial=0.0) + context.shares * largest
-        for contact in part.meeting.contacts:
-            off = np.abs(responses[contact.place]) > context.tolerance * scale[contact.place] * terms
-            if contact.held and contact.place not in part.impact.places and off.any():
-                raise held_refusal(context, self._elements[contact.place], off)
+        for contact in part.participants.contacts:
+            off = np.abs(responses[contact.index]) > context.tolerance * scale[contact.index] * terms
+            if contact.held and contact.index not in part.impact.indices and off.any():
+                raise held_refusal(context, self._elements[contact.index], off)
 
     def with_slip(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
         """Return D after a collision, with the slip direction and speed that frictions in a plane store as states."""
         start, D = len(self._collisions.constraints), D.copy()
         slipping = []
         for friction in self._collisions.frictions:
-            if friction.heading and event.m_before[friction.slot] <= RUBBING and event.m_after[friction.slot] == 1.0:
+            if friction.heading and event.m_before[friction.slot] <= LAST_FRICTION_MODE and event.m_after[friction.slot] == 1.0:
                 slipping.append((friction, slice(start, start + friction.dimension)))
             start += friction.dimension
         if not slipping:
@@ -192,7 +199,7 @@ class CollisionJumps:
 
     def _names(self, part: ImpactPart) -> list[str]:
         """Return the element of each scalar of an impact."""
-        return [self._elements[scalar] for scalar in part.impact.places]
+        return [self._elements[scalar] for scalar in part.impact.indices]
 
 
 def _scaled(scale: np.ndarray, flows: np.ndarray) -> np.ndarray:
@@ -201,10 +208,10 @@ def _scaled(scale: np.ndarray, flows: np.ndarray) -> np.ndarray:
         return np.where(scale > 0.0, flows / scale, 0.0)
 
 
-def _parts(meeting: Meeting, impact: Impact) -> list[ImpactPart]:
+def _parts(participants: ImpactParticipants, impact: Impact) -> list[ImpactPart]:
     """Split an impact into connected components, without those in which nothing bounces."""
     unit, _ = impact.cones.scaled()
-    groups, starts = unit.places(), [group.start for group in unit.places()]
+    groups, starts = unit.slices(), [group.start for group in unit.slices()]
     acts = np.abs(unit.response) > COUPLED
     for group, row in zip(groups, unit.bounds, strict=True):
         acts[group] |= np.abs(row) > 0.0
@@ -212,13 +219,13 @@ def _parts(meeting: Meeting, impact: Impact) -> list[ImpactPart]:
     reach = np.linalg.matrix_power((acts | acts.T | np.eye(len(acts), dtype=bool)).astype(float), max(len(acts), 1)) > 0.0
     parts = []
     for k, row in enumerate(reach):
-        scalars, table = np.flatnonzero(row), meeting.table
-        bouncing = [c for c in (meeting.contacts[i] for i in scalars if i < unit.count) if not c.held]
+        scalars, table = np.flatnonzero(row), participants.table
+        bouncing = [c for c in (participants.contacts[i] for i in scalars if i < unit.count) if not c.held]
         if row[:k].any() or not bouncing:
             continue
-        order = sorted(bouncing, key=lambda c: c.apart * table.flow[c.place] / table.scale[c.place])
+        order = sorted(bouncing, key=lambda c: c.apart * table.flow[c.index] / table.scale[c.index])
         frictions = np.array([g for g, start in enumerate(starts) if row[start]], dtype=int)
-        parts.append(ImpactPart(meeting, _subset(impact, scalars, frictions), frictions, tuple(c.transition for c in order)))
+        parts.append(ImpactPart(participants, _subset(impact, scalars, frictions), frictions, tuple(c.transition for c in order)))
     return parts
 
 
@@ -231,5 +238,5 @@ def _subset(impact: Impact, scalars: np.ndarray, frictions: np.ndarray) -> Impac
         tuple(cones.groups[g] for g in frictions),
         cones.bounds[np.ix_(frictions, scalars)],
     )
-    columns = {name: getattr(impact, name)[scalars] for name in ("places", "push", "apart", "flow", "restitution", "found")}
+    columns = {name: getattr(impact, name)[scalars] for name in ("indices", "push", "apart", "flow", "restitution", "solution")}
     return replace(impact, cones=subset, **columns)

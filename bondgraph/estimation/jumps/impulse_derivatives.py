@@ -81,7 +81,7 @@ class ImpulseDerivatives:
     def __init__(self, impact: Impact, inputs: InputDerivatives, near: float, tolerance: float, shares: np.ndarray):
         self._impact, self._tolerance = impact, tolerance
         self._unit, root = impact.cones.scaled()
-        self._root, self._sizes = root, np.array([root[group.start] for group in self._unit.places()])
+        self._root, self._sizes = root, np.array([root[group.start] for group in self._unit.slices()])
         self._flow, self._e = impact.flow / root, impact.restitution
         offset = (1.0 + impact.part * self._e) * self._flow
         self._largest_offset = float(np.abs(offset).max(initial=0.0))
@@ -144,7 +144,7 @@ class ImpulseDerivatives:
                 others.append((PUSHES, i, no_impulse if acts else known_flow))
             elif acts and abs(self._flow[i]) <= least:
                 self._check_approach(i)
-        for g, scalars in enumerate(self._unit.places()):
+        for g, scalars in enumerate(self._unit.slices()):
             self._friction_equations(g, scalars, chosen, others)
         return chosen, others
 
@@ -219,7 +219,7 @@ def _redistributed(unit: Cones, z: np.ndarray, offset: np.ndarray) -> np.ndarray
     a, b = unit.response @ z + offset, unit.bounds @ z
     stopped = [
         (group, b[g])
-        for g, group in enumerate(unit.places())
+        for g, group in enumerate(unit.slices())
         if b[g] > 0.0 and np.linalg.norm(a[group]) < b[g] - np.linalg.norm(z[group]) + _RANK * b[g]
     ]
     if len(stopped) < 2:

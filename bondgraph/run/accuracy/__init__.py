@@ -1,1 +1,1 @@
-"""Error control: a program and its tolerances in; error weights, natural scales and rounding noise of every state out."""
+"""Error control of a run: error weights, natural scales and rounding noise of every state."""

@@ -1,7 +1,7 @@
-"""The arithmetic of `couplings` in machine code: values of couplings with their structure -> fastest rates, scales.
+"""Balanced scales and fastest rates in machine code (`reference.balancing`), for one run or SIMD lanes of several.
 
-The same operations in the same order as there, so that both give the same bits; for one run, or for several whose couplings have
-the same structure (`lanes`), the numbers of each of which are then side by side in all arrays.
+The operations and their order are those of the Python reference, so that both give the same bits. Several runs need one
+structure of couplings (sparsity pattern); the numbers of the `lanes` are then side by side in all arrays.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bondgraph.emit.procedure import Local, Procedure, Record, Temporary
-from bondgraph.run.accuracy.reference.balancing import BALANCED, SAME, SWEEPS
+from bondgraph.run.accuracy.reference.balancing import MAX_IMBALANCE, MAX_SWEEPS, MIN_GROWTH
 from bondgraph.run.simd_values import SimdArray, SimdNumber, SimdVariable, broadcast
 from bondgraph.run.sparsity.reference import FIELDS, MAX_COUPLING
 
 
 def procedures(lanes: int = 1) -> list[Procedure]:
-    """All of them, those that are called before those that call."""
-    return [part(lanes) for part in (_along_ears, _sums, _balance, _fastest, _carry)]
+    """Return all procedures, callees before callers."""
+    return [part(lanes) for part in (_along_ears, _sums, _balance, _fastest, _propagate)]
 
 
 def _structure(write: Procedure) -> Record:
-    """The structure behind the argument s."""
+    """Return the structure behind the argument s."""
     return Record(write["s"], FIELDS)
 
 
@@ -31,7 +31,7 @@ def _arrays(write: Procedure, lanes: int, *names: str) -> list[SimdArray]:
 
 @contextmanager
 def _inner(write: Procedure) -> Iterator[tuple[Temporary, Temporary, Temporary]]:
-    """Over the couplings within components: (coupling, driven state, driving state)."""
+    """Loop over the couplings within components: (coupling, driven state, driving state)."""
     record = _structure(write)
     with write.loop(record.get("inners")) as j:
         k = record.get("inner").load(j, "i64")
@@ -39,7 +39,7 @@ def _inner(write: Procedure) -> Iterator[tuple[Temporary, Temporary, Temporary]]
 
 
 def _along_ears(lanes: int) -> Procedure:
-    """`couplings._along_ears`."""
+    """Machine code of `reference.balancing._along_ears`."""
     write = Procedure("along_ears", {"s": "ptr", "values": "ptr", "scales": "ptr"}, internal=True)
     record, (values, scales) = _structure(write), _arrays(write, lanes, "values", "scales")
     couplings, states = record.get("ear_couplings"), record.get("ear_states")
@@ -53,11 +53,11 @@ def _along_ears(lanes: int) -> Procedure:
         with write.when(end - begin > 2):
             part = write.value(1.0, "double") / write.real(end - begin)
             rate.set(total.get().intrinsic("pow", SimdNumber([part] * lanes)))
-        at, found = SimdVariable(write, start), (rate.get() > 0.0) & (rate.get() < MAX_COUPLING)
-        with write.when(found.any()), write.loop(end - 1, begin) as step:
+        at, valid = SimdVariable(write, start), (rate.get() > 0.0) & (rate.get() < MAX_COUPLING)
+        with write.when(valid.any()), write.loop(end - 1, begin) as step:
             state = states.load(step, "i64")
             at.set(at.get() * (values[couplings.load(step, "i64")] / rate.get()))
-            scales[state] = found.select(at.get(), scales[state])
+            scales[state] = valid.select(at.get(), scales[state])
     write.give()
     return write
 
@@ -66,7 +66,7 @@ _SUMS = {**dict.fromkeys(("s", "values", "scales"), "ptr"), **dict.fromkeys(("in
 
 
 def _sums(lanes: int) -> Procedure:
-    """Sums of B_ij s_j / s_i over rows and columns; 1 if they are about equal for each run, else 0, and which are `uneven`."""
+    """Sum B_ij s_j / s_i over rows and columns; 1 if both are about equal for each run, else 0, and mark the `uneven` runs."""
     write = Procedure("sums", _SUMS, "i64", internal=True)
     values, scales, into, out_of, uneven = _arrays(write, lanes, *list(_SUMS)[1:])
     states, only = _structure(write).get("states"), write.value(0, "i64")
@@ -79,13 +79,13 @@ def _sums(lanes: int) -> Procedure:
         flow = values[k] * scales[column] / scales[row]
         into[row] = into[row] + flow
         goes_on = column.equals(before.get())
-        total.set(total.get().each(lambda own, goes_on=goes_on: write.select(goes_on, own, 0.0)) + flow)
+        total.set(total.get().each(lambda lane_total, goes_on=goes_on: write.select(goes_on, lane_total, 0.0)) + flow)
         out_of[column] = total.get()
         before.set(column)
     uneven[only] = 0.0
     with write.loop(states) as i:
         a, b = into[i], out_of[i]
-        balanced = (a < b * BALANCED) & (b < a * BALANCED)
+        balanced = (a < b * MAX_IMBALANCE) & (b < a * MAX_IMBALANCE)
         uneven[only] = ((a > 0.0) & (b > 0.0) & ~balanced).select(1.0, uneven[only])
         with write.when(~uneven[only].equals(0.0).any()):
             write.give(0)
@@ -94,14 +94,14 @@ def _sums(lanes: int) -> Procedure:
 
 
 def _balance(lanes: int) -> Procedure:
-    """`couplings._balanced`; runs whose sums are about equal stay as they are."""
+    """Machine code of `reference.balancing._balanced`; runs whose sums are about equal stay as they are."""
     write = Procedure("balance", _SUMS, internal=True)
     scales, into, out_of, uneven = _arrays(write, lanes, *list(_SUMS)[2:])
     states, only = _structure(write).get("states"), write.value(0, "i64")
     with write.loop(states) as i:
         scales[i] = 1.0
     write.call("along_ears", [write["s"], write["values"], write["scales"]])
-    with write.loop(SWEEPS):
+    with write.loop(MAX_SWEEPS):
         with write.when(write.call("sums", [write[name] for name in _SUMS], "i64").equals(1)):
             write.give()
         with write.loop(states) as i:
@@ -115,7 +115,8 @@ def _balance(lanes: int) -> Procedure:
 
 
 def _fastest(lanes: int) -> Procedure:
-    """`couplings.fastest`: `rates` is the diagonal before; `work` has room for three numbers for each state, and one more."""
+    """Machine code of `reference.balancing.fastest`: `rates` is the diagonal before; `work` has room for three numbers for each
+    state, and one more."""
     write = Procedure("fastest", dict.fromkeys(("s", "values", "rates", "work"), "ptr"))
     record, (values, rates, work) = _structure(write), _arrays(write, lanes, "values", "rates", "work")
     states = record.get("states")
@@ -127,30 +128,31 @@ def _fastest(lanes: int) -> Procedure:
         i = record.get("order").load(j, "i64")
         with write.when(rates[i].equals(0.0).any()):
             begin, end = (record.get("drivers_at").load(i + shift, "i64") for shift in (0, 1))
-            found = SimdVariable(write, broadcast(write, 0.0, lanes))
-            with write.loop(end, begin) as place:
-                driver = rates[record.get("drivers").load(place, "i64")]
-                found.set(found.get().intrinsic("maxnum", driver))
-            rates[i] = rates[i].equals(0.0).select(found.get(), rates[i])
+            rate = SimdVariable(write, broadcast(write, 0.0, lanes))
+            with write.loop(end, begin) as position:
+                driver = rates[record.get("drivers").load(position, "i64")]
+                rate.set(rate.get().intrinsic("maxnum", driver))
+            rates[i] = rates[i].equals(0.0).select(rate.get(), rates[i])
     write.give()
     return write
 
 
-def _raise(into: SimdArray, place: Temporary, value: SimdNumber) -> None:
-    """The larger of an entry and a value, in its place; what is not a number does not count."""
-    into[place] = into[place].intrinsic("maxnum", value)
+def _raise(into: SimdArray, index: Temporary, value: SimdNumber) -> None:
+    """Replace an entry by the larger of it and a value; NaN does not count."""
+    into[index] = into[index].intrinsic("maxnum", value)
 
 
 def _gain(write: Procedure, lanes: int, k: Temporary, row: Temporary, column: Temporary) -> SimdNumber:
-    """How much of the driving state's scale the driven one takes over."""
+    """Return the part of the driving state's scale that the driven state takes over."""
     part, (speed, values) = _structure(write).get("part"), _arrays(write, lanes, "speed", "values")
-    alike = part.load(row, "i64").equals(part.load(column, "i64"))
+    same_component = part.load(row, "i64").equals(part.load(column, "i64"))
     across = speed[row].intrinsic("maxnum", speed[column])
-    return values[k] / speed[row].each(lambda own, other: write.select(alike, own, other), across)
+    return values[k] / speed[row].each(lambda rate, other: write.select(same_component, rate, other), across)
 
 
-def _carry(lanes: int) -> Procedure:
-    """`couplings.carried`, in place; `work` has room for a number for each state and each coupling."""
+def _propagate(lanes: int) -> Procedure:
+    """Machine code of `reference.balancing.propagated`, in place; `work` has room for a number for each state and each
+    coupling."""
     write = Procedure("carry", dict.fromkeys(("s", "values", "speed", "scales", "work"), "ptr"))
     record, (scales, reached) = _structure(write), _arrays(write, lanes, "scales", "work")
     states, couplings = record.get("states"), record.get("couplings")
@@ -166,7 +168,7 @@ def _carry(lanes: int) -> Procedure:
             _raise(reached, rows.load(k, "i64"), gain[k] * scales[columns.load(k, "i64")])
         moved.set(0)
         with write.loop(states) as i:
-            larger = reached[i] > scales[i] * SAME
+            larger = reached[i] > scales[i] * MIN_GROWTH
             with write.when(larger.any()):
                 scales[i] = larger.select(reached[i], scales[i])
                 moved.set(1)

@@ -1,11 +1,9 @@
-"""`weights` in machine code: the table of a run's error control, and where the run is -> new sizes, floors and noise.
+"""Error weights in machine code: sizes, floors and noise in the table of a run's error control (`reference.error_weights`).
 
-`weights_begin` (w, t, x, q, m), `weights_renew` (w, t, x, m), `weights_question` and `weights_relax` (w, t, x, m, h, relative,
-implicit) are what `weights.Weights` has under these names: the same operations in the same order, so that both give the same
-bits. `weights_reset` (w) makes them as they are before a run. `asked_renew`, `asked_question` and `asked_relax` leave the same to
-whoever answers in Python.
-
-In the literature: the error weight of each state.
+`weights_begin` (w, t, x, q, m), `weights_refresh` (w, t, x, m), `weights_test_noise` and `weights_decay` (w, t, x, m, h,
+relative, implicit) are the methods of `Weights` with these names: equal operations in equal order, so that both give the same
+bits. `weights_reset` (w) restores the state before a run. `callback_refresh`, `callback_test_noise` and `callback_decay` call
+Python instead.
 """
 
 from __future__ import annotations
@@ -14,18 +12,18 @@ from bondgraph.emit.cached_build import once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
 from bondgraph.run.accuracy import balancing, error_weights, natural_scales, rounding_noise
-from bondgraph.run.accuracy.fields import ASKED, SEEN, evaluate, record_of
+from bondgraph.run.accuracy.fields import CALLBACKS, MODE_SETS, evaluate, record_of
 from bondgraph.run.accuracy.natural_scales import structure_of
 from bondgraph.run.accuracy.reference.error_weights import (
-    BOOSTS,
-    ETA,
-    FRUITFUL,
-    LADDER,
-    PATIENCE,
-    ROUNDED,
-    SEEN_BESIDE,
-    SHORT,
-    UNSEEN,
+    MAX_NOISE_GAIN,
+    POWER_ROUNDING,
+    RETRY_LIMITS,
+    SCALE_PART,
+    SIGNIFICANT,
+    TRIAL_FACTORS,
+    USUAL_STEP,
+    VISIBLE_ENERGY,
+    ZERO_ENERGY,
 )
 from bondgraph.run.codegen_helpers import is_finite, larger, magnitude
 from bondgraph.run.sparsity.reference import FIELDS as STRUCTURE
@@ -34,14 +32,14 @@ _REST_AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 
 
 def zero_energy_procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call; `energies` (`weighing`) comes before them."""
-    return [_per_square(), _rests(), _at_rest()]
+    """Return the procedures of states without energy, callees before callers; `energies` comes before them."""
+    return [_per_square(), _has_zero_energy(), _at_rest()]
 
 
 def _per_square() -> Procedure:
-    """`Weights._energy_per_square`."""
-    write = Procedure("per_square", {**_REST_AT, "place": "i64"}, "double", internal=True)
-    record, x, m, place = record_of(write), write["x"], write["m"], write["place"]
+    """Machine code of `Weights._energy_per_square`."""
+    write = Procedure("per_square", {**_REST_AT, "state": "i64"}, "double", internal=True)
+    record, x, m, state = record_of(write), write["x"], write["m"], write["state"]
     squares, modes, moved = record.get("squares"), record.get("square_modes"), record.get("moved")
     with write.loop(record.get("modes")) as i, write.when(~modes[i].equals(m[i])):
         modes[i] = m[i]
@@ -50,64 +48,64 @@ def _per_square() -> Procedure:
         record.set("modes_known", 1)
         with write.loop(record.get("n")) as i:
             squares[i] = -1.0
-    with write.when(squares[place] >= 0.0):
-        write.give(squares[place])
-    squares[place] = 0.0
-    here, above, below = record.get("held"), record.get("beyond"), record.get("sharp")
-    write.call("energies", [*(write[name] for name in _REST_AT), here])
+    with write.when(squares[state] >= 0.0):
+        write.give(squares[state])
+    squares[state] = 0.0
+    at_x, above, below = record.get("held"), record.get("beyond"), record.get("sharp")
+    write.call("energies", [*(write[name] for name in _REST_AT), at_x])
     with write.loop(record.get("n")) as i:
         moved[i] = x[i]
-    known = larger(write, record.get("size")[place], record.get("scale")[place])
+    magnitude_so_far = larger(write, record.get("size")[state], record.get("scale")[state])
     at_moved = [write["w"], write["t"], moved, m]
-    with write.loop(LADDER) as power:
-        along, most = known * record.get("ladder")[power], write.local(-1.0)
-        moved[place] = x[place] + along
+    with write.loop(TRIAL_FACTORS) as power:
+        along, most = magnitude_so_far * record.get("ladder")[power], write.local(-1.0)
+        moved[state] = x[state] + along
         write.call("energies", [*at_moved, above])
-        moved[place] = x[place] - along
+        moved[state] = x[state] - along
         write.call("energies", [*at_moved, below])
         with write.loop(record.get("storages")) as i:
-            even = magnitude(write, above[i] + below[i] - here[i] * 2.0)
-            beside = larger(write, magnitude(write, here[i]), record.get("energy"))
-            with write.when(is_finite(even) & (even > beside * SEEN_BESIDE)):
+            even = magnitude(write, above[i] + below[i] - at_x[i] * 2.0)
+            reference = larger(write, magnitude(write, at_x[i]), record.get("energy"))
+            with write.when(is_finite(even) & (even > reference * VISIBLE_ENERGY)):
                 most.set(larger(write, most.get(), even))
         with write.when(most.get() >= 0.0):
-            squares[place] = most.get() / along / along / 2.0
-            write.give(squares[place])
+            squares[state] = most.get() / along / along / 2.0
+            write.give(squares[state])
     write.give(0.0)
     return write
 
 
-def _rests() -> Procedure:
-    """`Weights._rests` of a state whose energy per square is known."""
-    write = Procedure("rests", {"w": "ptr", "place": "i64"}, "i64", internal=True)
-    record, place = record_of(write), write["place"]
-    size = record.get("size")[place]
-    held = record.get("squares")[place] * (size * size)
-    write.give(write.select(held < record.get("energy") * UNSEEN, 1, 0, "i64"))
+def _has_zero_energy() -> Procedure:
+    """Machine code of `Weights._has_zero_energy`, for a state whose energy per square is known."""
+    write = Procedure("has_zero_energy", {"w": "ptr", "state": "i64"}, "i64", internal=True)
+    record, state = record_of(write), write["state"]
+    size = record.get("size")[state]
+    energy = record.get("squares")[state] * (size * size)
+    write.give(write.select(energy < record.get("energy") * ZERO_ENERGY, 1, 0, "i64"))
     return write
 
 
 def _at_rest() -> Procedure:
-    """`Weights._at_rest`."""
-    write = Procedure("at_rest", {**_REST_AT, "place": "i64"}, "i64", internal=True)
-    record, place = record_of(write), write["place"]
-    own = write.call("per_square", [*(write[name] for name in _REST_AT), place], "double")
-    with write.when(own > 0.0):
-        write.give(write.call("rests", [write["w"], place], "i64"))
-    known = record.get("apart")
+    """Machine code of `Weights._at_rest`."""
+    write = Procedure("at_rest", {**_REST_AT, "state": "i64"}, "i64", internal=True)
+    record, state = record_of(write), write["state"]
+    per_square = write.call("per_square", [*(write[name] for name in _REST_AT), state], "double")
+    with write.when(per_square > 0.0):
+        write.give(write.call("has_zero_energy", [write["w"], state], "i64"))
+    magnitudes = record.get("apart")
     with write.when(record.get("resting").equals(0)):
         record.set("resting", 1)
         with write.loop(record.get("n")) as i:
-            known[i] = larger(write, record.get("size")[i], record.get("scale")[i])
-        write.call("couplings", [write["w"], write["t"], known, write["m"]])
+            magnitudes[i] = larger(write, record.get("size")[i], record.get("scale")[i])
+        write.call("couplings", [write["w"], write["t"], magnitudes, write["m"]])
     structure = Record(structure_of(record), STRUCTURE)
     moving = write.local(0, "i64")
-    with write.loop(structure.get("couplings")) as k, write.when(structure.get("rows").load(k, "i64").equals(place)):
+    with write.loop(structure.get("couplings")) as k, write.when(structure.get("rows").load(k, "i64").equals(state)):
         driver = structure.get("columns").load(k, "i64")
         energetic = write.call("per_square", [*(write[name] for name in _REST_AT), driver], "double") > 0.0
         with write.when(energetic):
             moving.set(1)
-            with write.when(write.call("rests", [write["w"], driver], "i64").equals(0)):
+            with write.when(write.call("has_zero_energy", [write["w"], driver], "i64").equals(0)):
                 write.give(0)
     write.give(moving.get())
     return write
@@ -118,16 +116,24 @@ _STEP = {**_AT, "h": "double", "relative": "double", "implicit": "i64"}
 
 
 def procedures() -> list[Procedure]:
-    """All of them, with those of `balancing`, `driving` and `scatter`."""
-    own = [_energies(), _measure_powers(), _known_modes(), _renew(), _see(), _begin(), *error_weights.zero_energy_procedures()]
-    own += [_carried(), _listen(), _question(), _relax(), _reset()]
-    own += [_asked("renew", _AT), _asked("question", _STEP), _asked("relax", _STEP)]
-    return seldom([*balancing.procedures(), *natural_scales.procedures(), *rounding_noise.procedures(), *own])
+    """Return all procedures, with those of `balancing`, `natural_scales` and `rounding_noise`."""
+    parts = [
+        _energies(),
+        _measure_powers(),
+        _remember_modes(),
+        _refresh(),
+        _see(),
+        _begin(),
+        *error_weights.zero_energy_procedures(),
+    ]
+    parts += [_propagate_noise(), _measure_noise(), _test_noise(), _decay(), _reset()]
+    parts += [_by_callback("refresh", _AT), _by_callback("test_noise", _STEP), _by_callback("decay", _STEP)]
+    return seldom([*balancing.procedures(), *natural_scales.procedures(), *rounding_noise.procedures(), *parts])
 
 
 @once
 def machine_code() -> Library:
-    """The error control as machine code."""
+    """Return the error control as machine code."""
     return compile_written(procedures)
 
 
@@ -136,7 +142,7 @@ def _at(write: Procedure) -> list[Temporary]:
 
 
 def _energies() -> Procedure:
-    """Energies at (t, x) into `out`, if there are any."""
+    """Evaluate the energies at (t, x) into `out`, if there are any."""
     write = Procedure("energies", {**_AT, "out": "ptr"}, internal=True)
     with write.when(record_of(write).get("storages") > 0):
         evaluate(write, "energies", write["t"], write["x"], write["out"])
@@ -145,7 +151,7 @@ def _energies() -> Procedure:
 
 
 def _measure_powers() -> Procedure:
-    """`Weights._measure_powers`."""
+    """Machine code of `Weights._measure_powers`."""
     write = Procedure("measure_powers", {"w": "ptr"}, internal=True)
     record = record_of(write)
     floor = record.get("floor").at(record.get("n"))
@@ -155,8 +161,8 @@ def _measure_powers() -> Procedure:
     return write
 
 
-def _known_modes() -> Procedure:
-    """`Weights._remember`: 1 if a leg in these modes has begun before; they are remembered."""
+def _remember_modes() -> Procedure:
+    """Machine code of `Weights._remember`: 1 if a leg in these modes has begun before; they are remembered."""
     write = Procedure("remember", {"w": "ptr", "m": "ptr"}, "i64", internal=True)
     record, count = record_of(write), record_of(write).get("modes")
     seen, same = record.get("seen"), write.local(0, "i64")
@@ -166,24 +172,24 @@ def _known_modes() -> Procedure:
             same.set(0)
         with write.when(same.get().equals(1)):
             write.give(1)
-    place, known = record.get("seen_next"), record.get("seen_count")
+    slot, stored = record.get("seen_next"), record.get("seen_count")
     with write.loop(count) as i:
-        seen[place * count + i] = write["m"][i]
-    record.set("seen_next", write.select((place + 1).equals(SEEN), 0, place + 1, "i64"))
-    record.set("seen_count", write.select(known < SEEN, known + 1, known, "i64"))
+        seen[slot * count + i] = write["m"][i]
+    record.set("seen_next", write.select((slot + 1).equals(MODE_SETS), 0, slot + 1, "i64"))
+    record.set("seen_count", write.select(stored < MODE_SETS, stored + 1, stored, "i64"))
     write.give(0)
     return write
 
 
-def _renew() -> Procedure:
-    """`Weights.renew`."""
-    write = Procedure("weights_renew", _AT)
+def _refresh() -> Procedure:
+    """Machine code of `Weights.refresh`."""
+    write = Procedure("weights_refresh", _AT)
     record, at = record_of(write), _at(write)
     n, scale, floor, moved = (record.get(name) for name in ("n", "scale", "floor", "moved"))
     write.call("natural_scales", at)
     with write.loop(n) as i:
         scale[i] = larger(write, record.get("scales")[i], record.get("nominal")[i])
-        floor[i] = write.select(record.get("has_absolute").equals(1), record.get("absolute")[i], scale[i] * ETA)
+        floor[i] = write.select(record.get("has_absolute").equals(1), record.get("absolute")[i], scale[i] * SCALE_PART)
         moved[i] = write["x"][i] + scale[i]
     held, beyond, total = record.get("held"), record.get("beyond"), write.local(0.0)
     write.call("energies", [*at, held])
@@ -192,14 +198,14 @@ def _renew() -> Procedure:
         change = magnitude(write, beyond[i] - held[i])
         with write.when(is_finite(change)):
             total.set(total.get() + change)
-    record.set("spread", total.get() * ETA)
+    record.set("spread", total.get() * SCALE_PART)
     write.call("measure_powers", [write["w"]])
     write.give()
     return write
 
 
 def _see() -> Procedure:
-    """`Weights.see`."""
+    """Machine code of `Weights.see`."""
     write = Procedure("weights_see", {"w": "ptr", "x": "ptr"})
     size, x = record_of(write).get("size"), write["x"]
     with write.loop(record_of(write).get("n")) as i, write.when(is_finite(x[i])):
@@ -209,25 +215,25 @@ def _see() -> Procedure:
 
 
 def _begin() -> Procedure:
-    """`Weights.begin`."""
+    """Machine code of `Weights.begin`."""
     write = Procedure("weights_begin", {"w": "ptr", "t": "double", "x": "ptr", "q": "ptr", "m": "ptr"})
     record, at, x = record_of(write), _at(write), write["x"]
     n, size, scale, moved = (record.get(name) for name in ("n", "size", "scale", "moved"))
     write.call("weights_see", [write["w"], x])
-    known = write.local(write.call("remember", [write["w"], write["m"]], "i64"), "i64")
+    current = write.local(write.call("remember", [write["w"], write["m"]], "i64"), "i64")
     with write.loop(n) as i, write.when(larger(write, size[i], scale[i]).equals(0.0)):
-        known.set(0)
-    with write.when(known.get().equals(0)):
-        write.call("weights_renew", at)
-    held, beyond = record.get("held"), record.get("beyond")
+        current.set(0)
+    with write.when(current.get().equals(0)):
+        write.call("weights_refresh", at)
+    energies, beyond = record.get("held"), record.get("beyond")
     with write.loop(n) as i:
         moved[i] = x[i] + record.get("rtol") * larger(write, size[i], record.get("floor")[i])
-    write.call("energies", [*at, held])
+    write.call("energies", [*at, energies])
     write.call("energies", [write["w"], write["t"], moved, write["m"], beyond])
     energy, blur, work = write.local(0.0), write.local(0.0), write.local(0.0)
     with write.loop(record.get("storages")) as i:
-        energy.set(energy.get() + magnitude(write, held[i]))
-        blur.set(blur.get() + magnitude(write, beyond[i] - held[i]))
+        energy.set(energy.get() + magnitude(write, energies[i]))
+        blur.set(blur.get() + magnitude(write, beyond[i] - energies[i]))
     with write.loop(record.get("quadratures")) as i:
         work.set(larger(write, work.get(), magnitude(write, write["q"][i])))
     energy.set(energy.get() + work.get())
@@ -238,8 +244,9 @@ def _begin() -> Procedure:
     return write
 
 
-def _carried() -> Procedure:
-    """`Weights._carried`: what the blur of states in `moved`, less x, makes of powers is added to their noise."""
+def _propagate_noise() -> Procedure:
+    """Machine code of `Weights._propagated_noise`: the noise of the states, `moved` less x, changes the powers; add that to their
+    noise."""
     write = Procedure("carried", {**_AT, "noise": "ptr", "h": "double"}, internal=True)
     record, x, noise = record_of(write), write["x"], write["noise"]
     n, moved, sharp, blurred = (record.get(name) for name in ("n", "moved", "sharp", "beyond"))
@@ -248,16 +255,16 @@ def _carried() -> Procedure:
     evaluate(write, "powers", write["t"], x, sharp)
     evaluate(write, "powers", write["t"], moved, blurred)
     with write.loop(record.get("quadratures")) as i:
-        found = magnitude(write, blurred[i] - sharp[i])
-        with write.when(is_finite(found)):
-            noise[n + i] = noise[n + i] + found
+        noise_of_power = magnitude(write, blurred[i] - sharp[i])
+        with write.when(is_finite(noise_of_power)):
+            noise[n + i] = noise[n + i] + noise_of_power
     write.give()
     return write
 
 
-def _listen() -> Procedure:
-    """`Weights._listen`."""
-    write = Procedure("listen", _STEP, "i64", internal=True)
+def _measure_noise() -> Procedure:
+    """Machine code of `Weights._measure_noise`."""
+    write = Procedure("measure_noise", _STEP, "i64", internal=True)
     record, at, h, relative = record_of(write), _at(write), write["h"], write["relative"]
     n, noise, driven, size, floor = (record.get(name) for name in ("n", "sigma", "driven", "size", "floor"))
     quadratures, speed = record.get("quadratures"), record.get("speed")
@@ -284,19 +291,19 @@ def _listen() -> Procedure:
     with write.loop(n) as i:
         driven[i] = h * driven[i]
         tolerance = relative * larger(write, size[i], floor[i])
-        far = h * driven[i] > tolerance * FRUITFUL
+        far = h * driven[i] > tolerance * SIGNIFICANT
         with write.when(far), write.when(write.call("at_rest", [*at, i], "i64").equals(1)):
             noise[i] = noise[i] + driven[i]
     with write.when(powered):
-        longest = larger(write, h, record.get("longest") * SHORT)
+        longest = larger(write, h, record.get("longest") * USUAL_STEP)
         write.call("carried", [*at, noise, longest])
     matters = write.local(0, "i64")
     with write.loop(width) as i:
-        kept = (i < n) | (noise[i] < largest.get() * ROUNDED) | (h * noise[i] >= floor[i])
+        kept = (i < n) | (noise[i] < largest.get() * POWER_ROUNDING) | (h * noise[i] >= floor[i])
         noise[i] = write.select(kept, noise[i], 0.0)
         moves = h * noise[i] / (h * speed[i] + 1.0)
         tolerance = relative * larger(write, size[i], floor[i])
-        with write.when((moves > tolerance * FRUITFUL) & (noise[i] > 0.0)):
+        with write.when((moves > tolerance * SIGNIFICANT) & (noise[i] > 0.0)):
             matters.set(1)
     with write.loop(width) as i:
         record.get("noise")[i] = write.select(matters.get().equals(1), noise[i], 0.0)
@@ -304,37 +311,37 @@ def _listen() -> Procedure:
     return write
 
 
-def _question() -> Procedure:
-    """`Weights.question`."""
-    write = Procedure("weights_question", _STEP)
+def _test_noise() -> Procedure:
+    """Machine code of `Weights.test_noise`."""
+    write = Procedure("weights_test_noise", _STEP)
     record, step = record_of(write), [write[name] for name in _STEP]
-    write.call("weights_renew", _at(write))
+    write.call("weights_refresh", _at(write))
     noisy = write.local(0, "i64")
     with write.loop(record.get("n") + record.get("quadratures")) as i, write.when(~record.get("noise")[i].equals(0.0)):
         noisy.set(1)
     with write.when(noisy.get().equals(1)):
-        record.set("boost", write.intrinsic("minnum", record.get("boost") * 2.0, BOOSTS))
+        record.set("boost", write.intrinsic("minnum", record.get("boost") * 2.0, MAX_NOISE_GAIN))
         record.set("boosted", larger(write, record.get("boosted"), record.get("boost")))
-    fruitful = write.call("listen", step, "i64")
+    significant = write.call("measure_noise", step, "i64")
     longer = record.get("patience") * 2
-    longer = write.select(longer < PATIENCE[2], longer, PATIENCE[2], "i64")
-    record.set("patience", write.select(fruitful.equals(1), PATIENCE[1], longer, "i64"))
+    longer = write.select(longer < RETRY_LIMITS[2], longer, RETRY_LIMITS[2], "i64")
+    record.set("patience", write.select(significant.equals(1), RETRY_LIMITS[1], longer, "i64"))
     write.give()
     return write
 
 
-def _relax() -> Procedure:
-    """`Weights.relax`."""
-    write = Procedure("weights_relax", _STEP)
+def _decay() -> Procedure:
+    """Machine code of `Weights.decay`."""
+    write = Procedure("weights_decay", _STEP)
     record = record_of(write)
     record.set("boost", larger(write, record.get("boost") * 0.5, write.value(1.0, "double")))
-    write.call("listen", [write[name] for name in _STEP], "i64")
+    write.call("measure_noise", [write[name] for name in _STEP], "i64")
     write.give()
     return write
 
 
 def _reset() -> Procedure:
-    """What `Weights` are when they are made."""
+    """Reset `Weights` to their initial state."""
     write = Procedure("weights_reset", {"w": "ptr"})
     record = record_of(write)
     n, width = record.get("n"), record.get("n") + record.get("quadratures")
@@ -350,18 +357,18 @@ def _reset() -> Procedure:
         record.set(name, 1.0)
     for name in ("seen_count", "seen_next", "modes_known", "resting", "coupled", "ahead", "rated", "scaled"):
         record.set(name, 0)
-    record.set("patience", PATIENCE[0])
+    record.set("patience", RETRY_LIMITS[0])
     write.give()
     return write
 
 
-def _asked(name: str, arguments: dict[str, str]) -> Procedure:
-    """Put down what is asked, and call who answers."""
-    write = Procedure(f"asked_{name}", arguments)
-    asked = Record(record_of(write).get("asked"), ASKED)
-    for given in arguments:
-        if given in ASKED:
-            asked.set(given, write[given])
-    write.call(asked.get(name), [])
+def _by_callback(name: str, arguments: dict[str, str]) -> Procedure:
+    """Store the arguments and call Python."""
+    write = Procedure(f"callback_{name}", arguments)
+    callbacks = Record(record_of(write).get("callbacks"), CALLBACKS)
+    for argument in arguments:
+        if argument in CALLBACKS:
+            callbacks.set(argument, write[argument])
+    write.call(callbacks.get(name), [])
     write.give()
     return write

@@ -1,4 +1,4 @@
-"""The table of a run's error control, behind the pointer w: names of its fields in; places, and values at a state, out."""
+"""Fields of the table of a run's error control, behind the pointer w, and the evaluation of its kernels."""
 
 from __future__ import annotations
 
@@ -6,28 +6,26 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.codegen_helpers import clock_time
 from bondgraph.run.table import fields_of
 
-SEEN = 64
-"""Sets of modes that are remembered; then the earliest are forgotten."""
+MODE_SETS = 64
+"""Number of sets of modes that are remembered; then the earliest are forgotten."""
 PATTERNS = 8
-"""Structures of couplings that a run has at hand; others are looked up anew."""
-RAPID, CARRIED = 1, 2
-"""What of natural scales is there: the fastest rates, or also the scales, carried along the couplings."""
+"""Number of sparsity patterns of couplings that a run keeps; others are looked up again."""
+FASTEST_RATES, PROPAGATED = 1, 2
+"""Natural scales that are ready: the fastest rates alone, or also the scales, propagated along the couplings."""
 
-# p, window: as in `bound.Bound`; couple: a kernel of the couplings, or steps, which are interpreted (`emit.interpreter`).
-# size ... scale: as in `weights.Weights`; nominal, absolute: what the user hints at, and asks for.
-# seen: modes (SEEN, modes); squares: energy per square of each state, in the modes square_modes; ladder: factors that are tried.
-# coupled_at: time, states and modes (1 + n + modes) of the present couplings, if these are `coupled`; ahead: whether the nonzeros
-# for the next time that they are asked for are there already (`lane_couplings`); rated: whether rates are, in `driven`; scaled:
-# how much of `driving`'s `spread` is, the next time (`lane_scales`): nothing, the fastest rates, or all.
-# wide_rates, ...: kernels for so many `lanes`, 0 where there are none, and their blocks.
-# patterns, pattern: records of `sparsity.structures.Structures` that are at hand, and the present one; meet: finds one by found.
-# autonomous: as in `program.Program`.
-# asked: the table `ASKED` of weights that are looked at in Python.
+# p, window: as in `bound.Bound`; couple: a kernel of the couplings, or steps, which are interpreted (`emit.interpreter`). size
+# ... scale: as in `error_weights.Weights`; nominal, absolute: what the user hints at, and asks for. seen: modes (MODE_SETS,
+# modes); squares: energy per square of each state, in the modes square_modes; ladder: factors that are tried. coupled_at: time,
+# states and modes (1 + n + modes) of the present couplings, if these are `coupled`; ahead: 1 if the nonzeros for their next use
+# are ready (`batch.simd.couplings`); rated: 1 if the rates are in `driven`; scaled: how much of the natural scales is ready for
+# the next time (`batch.simd.natural_scales`): 0, `FASTEST_RATES` or `PROPAGATED`. wide_rates, ...: kernels for so many `lanes`,
+# 0 where there are none, and their blocks. patterns, pattern: records of sparsity patterns that are kept, and the present one;
+# meet: looks one up by found. autonomous: as in `program.Program`. callbacks: the table `CALLBACKS` of weights in Python.
 _POINTERS = """rates powers energies couple interpret p window size floor noise exceeded speed scale nominal absolute
     seen squares square_modes ladder directions patterns pattern meet found nonzeros diagonal values coupled_at
     blocks place_blocks place_indices places constants numbers rows steps work seeded seed_groups entries entry_groups
     fastest balance reached later moved scales apart held beyond sharp points third fourth sigma driven
-    wide_rates wide_powers wide_t wide_x wide_p wide_m wide_out asked"""
+    wide_rates wide_powers wide_t wide_x wide_p wide_m wide_out callbacks"""
 _WHOLES = """n quadratures storages modes entry_count interpreted known oldest seen_count seen_next coupled ahead rated scaled
     patience has_absolute autonomous modes_known resting number_count input_count step_count group_count lanes parameters"""
 _REALS = "origin rtol longest collected energy spread boost boosted"
@@ -35,19 +33,19 @@ _REALS = "origin rtol longest collected energy spread boost boosted"
 FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), _REALS.split())
 
 PATTERN = fields_of(("found", "structure", "own", "own_rows", "beside"), ("own_count", "beside_count"))
-"""Which entries of a Jacobian are not zero (1 or 0 for each), what follows from them, and where those on the diagonal, with their
-rows, and those beside it stand among all."""
+"""Sparsity pattern: flags of the nonzeros of a Jacobian (1 or 0 for each), the structure that follows from them, and the indices
+of those on the diagonal, with their rows, and of those off it."""
 
-ASKED = fields_of(("x", "m", "renew", "question", "relax"), (), ("t", "h", "relative"))
-"""Of weights that are looked at in Python, what is asked, and who answers `renew`, `question` and `relax`."""
+CALLBACKS = fields_of(("x", "m", "refresh", "test_noise", "decay"), (), ("t", "h", "relative"))
+"""Arguments of Python callbacks, and the callbacks `refresh`, `test_noise` and `decay`."""
 
 
 def record_of(write: Procedure) -> Record:
-    """The table behind the argument w."""
+    """Return the table behind the argument w."""
     return Record(write["w"], FIELDS)
 
 
 def evaluate(write: Procedure, kernel: str, t: Temporary, x: Temporary, out: Temporary) -> None:
-    """What the kernel of this field gives at (t, x)."""
+    """Evaluate the kernel of this field at (t, x)."""
     record = record_of(write)
     write.call(record.get(kernel), [clock_time(write, record, t), x, record.get("p"), write["m"], out])

@@ -1,8 +1,6 @@
-"""`noise` in machine code: the table of a run's error control, time, state and modes -> rounding of its rates and powers.
+"""Rounding noise of rates and powers in machine code (`reference.rounding_noise`), at points one by one or in SIMD lanes.
 
-The same operations in the same order as there, so that both give the same bits.
-
-In the literature: rounding noise.
+The operations and their order are those of the Python reference, so that both give the same bits.
 """
 
 from __future__ import annotations
@@ -11,15 +9,15 @@ import itertools
 
 from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
 from bondgraph.run.accuracy.fields import evaluate, record_of
-from bondgraph.run.accuracy.reference.rounding_noise import ALIKE, FOURTH, IN_TIME, POINTS, SPANS, THIRD
+from bondgraph.run.accuracy.reference.rounding_noise import FOURTH, NOISE_RATIO, POINTS, SPANS, THIRD, TIME_PART
 from bondgraph.run.codegen_helpers import clock_time, is_finite, larger, magnitude
 
 _AT = {"w": "ptr", "t": "double", "x": "ptr", "m": "ptr"}
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
-    return [_points_alone(), _evaluate_together(), _points_together(), _scatter(), _rounding()]
+    """Return all procedures, callees before callers."""
+    return [_points_in_turn(), _evaluate_lanes(), _points_in_lanes(), _noise_estimates(), _rounding()]
 
 
 def _root_mean_square(write: Procedure, values: list[Temporary], size: float) -> Temporary:
@@ -34,13 +32,13 @@ def _differences(values: list[Temporary]) -> list[Temporary]:
 
 
 def _later(write: Procedure, record: Record, span: float) -> Temporary:
-    """How far apart in time the points of a span are."""
-    return span * larger(write, magnitude(write, write["t"]), record.get("longest")) * IN_TIME
+    """Return the distance in time of the points of a span."""
+    return span * larger(write, magnitude(write, write["t"]), record.get("longest")) * TIME_PART
 
 
-def _points_alone() -> Procedure:
-    """Rates and powers at all points of all spans into `points`, one after the other."""
-    write = Procedure("points_alone", _AT, internal=True)
+def _points_in_turn() -> Procedure:
+    """Evaluate rates and powers at all points of all spans into `points`, one after the other."""
+    write = Procedure("points_in_turn", _AT, internal=True)
     record, t, x = record_of(write), write["t"], write["x"]
     n, apart, moved, width = (record.get("n"), record.get("apart"), record.get("moved"), _width(record))
     for number, span in enumerate(SPANS):
@@ -58,15 +56,15 @@ def _points_alone() -> Procedure:
     return write
 
 
-def _points_together() -> Procedure:
-    """The same by kernels in lanes, several points at once."""
-    write = Procedure("points_together", _AT, internal=True)
+def _points_in_lanes() -> Procedure:
+    """Evaluate them as `points_in_turn`, but by SIMD kernels, several points at once."""
+    write = Procedure("points_in_lanes", _AT, internal=True)
     record, t, x = record_of(write), write["t"], write["x"]
     n, apart, lanes = record.get("n"), record.get("apart"), record.get("lanes")
     wide_t, wide_x = record.get("wide_t"), record.get("wide_x")
-    for name, given, count in (("p", record.get("p"), "parameters"), ("m", write["m"], "modes")):
+    for name, values, count in (("p", record.get("p"), "parameters"), ("m", write["m"], "modes")):
         with write.loop(record.get(count)) as i, write.loop(lanes) as lane:
-            record.get(f"wide_{name}")[i * lanes + lane] = given[i]
+            record.get(f"wide_{name}")[i * lanes + lane] = values[i]
     filled, done = write.local(0, "i64"), write.local(0, "i64")
     for span in SPANS:
         with write.loop(n) as i:
@@ -79,26 +77,26 @@ def _points_together() -> Procedure:
                 wide_x[i * lanes + lane] = x[i] + far * apart[i]
             filled.set(lane + 1)
             with write.when(filled.get().equals(lanes)):
-                write.call("evaluate_together", [write["w"], done.get(), lanes])
+                write.call("evaluate_lanes", [write["w"], done.get(), lanes])
                 done.set(done.get() + lanes)
                 filled.set(0)
     with write.when(filled.get() > 0):
-        write.call("evaluate_together", [write["w"], done.get(), filled.get()])
+        write.call("evaluate_lanes", [write["w"], done.get(), filled.get()])
     write.give()
     return write
 
 
-def _evaluate_together() -> Procedure:
-    """Rates and powers at what is in the lanes into so many rows of `points`, from the row `done` on."""
-    write = Procedure("evaluate_together", {"w": "ptr", "done": "i64", "count": "i64"}, internal=True)
+def _evaluate_lanes() -> Procedure:
+    """Evaluate rates and powers in the lanes, into `count` rows of `points` from the row `done` on."""
+    write = Procedure("evaluate_lanes", {"w": "ptr", "done": "i64", "count": "i64"}, internal=True)
     record, lanes, width = record_of(write), record_of(write).get("lanes"), _width(record_of(write))
-    given = [record.get(f"wide_{name}") for name in ("t", "x", "p", "m", "out")]
+    arguments = [record.get(f"wide_{name}") for name in ("t", "x", "p", "m", "out")]
     n, quadratures = record.get("n"), record.get("quadratures")
 
     def take(kernel: str, first: Operand, length: Temporary) -> None:
-        write.call(record.get(kernel), given)
+        write.call(record.get(kernel), arguments)
         with write.loop(write["count"]) as lane, write.loop(length) as i:
-            record.get("points")[(write["done"] + lane) * width + (i + first)] = given[-1][i * lanes + lane]
+            record.get("points")[(write["done"] + lane) * width + (i + first)] = arguments[-1][i * lanes + lane]
 
     take("wide_rates", 0, n)
     with write.when(quadratures > 0):
@@ -111,9 +109,9 @@ def _width(record: Record) -> Temporary:
     return record.get("n") + record.get("quadratures")
 
 
-def _scatter() -> Procedure:
-    """`noise._scatter` into `third` and `fourth`, from the points of one span."""
-    write = Procedure("scatter", {"w": "ptr", "points": "ptr"}, internal=True)
+def _noise_estimates() -> Procedure:
+    """Machine code of `rounding_noise._noise_estimates` into `third` and `fourth`, from the points of one span."""
+    write = Procedure("noise_estimates", {"w": "ptr", "points": "ptr"}, internal=True)
     record, points, width = record_of(write), write["points"], _width(record_of(write))
     with write.loop(width) as i:
         values = [points[width * k + i] for k in range(POINTS)]
@@ -125,27 +123,27 @@ def _scatter() -> Procedure:
 
 
 def _rounding() -> Procedure:
-    """`noise.rounding` into `sigma`; the sizes of the states are the larger of `size` and `scale`."""
+    """Machine code of `rounding_noise.rounding` into `sigma`; the sizes of the states are the larger of `size` and `scale`."""
     write = Procedure("rounding", _AT, internal=True)
     record, at = record_of(write), [write[name] for name in _AT]
     n, scales, sigma = (record.get(name) for name in ("n", "scales", "sigma"))
     width = n + record.get("quadratures")
     third, fourth = record.get("third"), record.get("fourth")
     with write.loop(n) as i:
-        known = larger(write, record.get("size")[i], record.get("scale")[i])
-        scales[i] = larger(write, magnitude(write, write["x"][i]), known)
+        valid = larger(write, record.get("size")[i], record.get("scale")[i])
+        scales[i] = larger(write, magnitude(write, write["x"][i]), valid)
     with write.loop(width) as i:
         sigma[i] = 0.0
     with write.when(record.get("lanes").equals(0)):
-        write.call("points_alone", at)
+        write.call("points_in_turn", at)
     with write.when(record.get("lanes") > 0):
-        write.call("points_together", at)
+        write.call("points_in_lanes", at)
     for number, span in enumerate(SPANS):
-        write.call("scatter", [write["w"], record.get("points").at(width * (number * POINTS))])
+        write.call("noise_estimates", [write["w"], record.get("points").at(width * (number * POINTS))])
         with write.loop(width) as i:
-            noisy = fourth[i] > third[i] * ALIKE
-            known = is_finite(third[i]) & is_finite(fourth[i])
-            with write.when(known if span == SPANS[0] else known & noisy):
+            noisy = fourth[i] > third[i] * NOISE_RATIO
+            valid = is_finite(third[i]) & is_finite(fourth[i])
+            with write.when(valid if span == SPANS[0] else valid & noisy):
                 sigma[i] = larger(write, sigma[i], write.intrinsic("minnum", third[i], fourth[i]))
     write.give()
     return write

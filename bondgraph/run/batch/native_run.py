@@ -89,7 +89,7 @@ class MachineRun:
             m=self.modes,
             integrals=np.ascontiguousarray(self.rows[:, n:]),
             start_energies=start_energies,
-            events=Events.settled(program, settings.p, settings.t_start, self.logged),
+            events=Events.from_machine_code(program, settings.p, settings.t_start, self.logged),
             failure=None,
             statistics=statistics,
         )

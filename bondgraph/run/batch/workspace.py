@@ -30,9 +30,9 @@ from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.validity.sample_check import row_table
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.events.guard_history import Courses
-from bondgraph.run.events.handler import Settler
-from bondgraph.run.events.reference.accumulation import Watch
+from bondgraph.run.events.guard_history import GuardHistory
+from bondgraph.run.events.handler import EventHandler
+from bondgraph.run.events.reference.accumulation import AccumulationDetector
 from bondgraph.run.hybrid import Underway
 from bondgraph.run.program import Program
 from bondgraph.run.python_callbacks import check_each
@@ -97,8 +97,8 @@ class Workspace:
         self.weights = SharedWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
         self.settler = None
         if program.transitions or program.loops:
-            watch = Watch(len(program.transitions), settings.span, settings.rtol)
-            self.settler = Settler(self.bound, settings, Courses(self.bound, settings.span), watch)
+            watch = AccumulationDetector(len(program.transitions), settings.span, settings.rtol)
+            self.settler = EventHandler(self.bound, settings, GuardHistory(self.bound, settings.span), watch)
         self.integrator = in_machine_code(self.bound, settings, choice, self.weights, None, self.settler)
         self.schedules = Schedules(self.bound, settings, self.integrator.share)
         self.table = self.integrator.table
@@ -142,7 +142,7 @@ class Workspace:
         while status in (Status.PAUSE, Status.LOG_FULL):
             if status == Status.LOG_FULL:
                 assert settler is not None
-                pieces.append(settler.emptied())
+                pieces.append(settler.take_rows())
             elif endless(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
                 break
             table["tried"] = 0
@@ -156,7 +156,7 @@ class Workspace:
         if settler is None:
             modes[:] = last
         elif status == Status.STOP:
-            pieces.append(settler.finished(last, modes))
+            pieces.append(settler.end_run(last, modes))
         ticks = self.schedules.ticks.count
         return MachineRun(
             status, float(table["t"]), y[:n], y[n:], last, rows, modes, tuple(pieces), ticks, self.integrator.effort()
@@ -183,7 +183,7 @@ class Workspace:
     def take_back(self) -> None:
         """Python has gone on with a run, perhaps with another integrator: events are those of this one again."""
         if self.settler is not None:
-            self.settler.share(self.table.arrays)
+            self.settler.use_arrays(self.table.arrays)
 
     def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
         """Whether the last run, which has reached its end from the modes m, is beyond doubt: its values are finite at the
@@ -307,7 +307,7 @@ class Workspace:
             self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))
         spaces = [self, *self._beside[:others]]
         for space in spaces:
-            space.weights.side_by_side(lanes)
+            space.weights.use_lanes(lanes)
             space.schedules.follow(key)
             space.table["budget"] = self._budget
         tables, weights = [space.table for space in spaces], [space.weights.table for space in spaces]

@@ -1,1 +1,1 @@
-"""Event handling: guards and states in; event times, event iteration, transitions, impacts and mode changes out."""
+"""Event handling: zero crossings of guards, event iteration, transitions, impacts and mode changes."""

@@ -1,4 +1,4 @@
-"""`Bound.consistent` in machine code: states in; the same with the unknowns of nonlinear algebraic loops found, in place."""
+"""Nonlinear algebraic loops in machine code: `Bound.consistent` solves for their unknowns by Newton iteration, in place."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from bondgraph.run.events.state import record_of, truth
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return all procedures, callees before callers."""
     return [_largest(), _finite(), _solved(), _consistent()]
 
 
 def _largest() -> Procedure:
-    """The largest size of `count` numbers; no number where one is none."""
+    """Return the largest magnitude of `count` numbers; NaN where one is NaN."""
     write = Procedure("largest", {"values": "ptr", "count": "i64"}, "double", internal=True)
     top = write.local(0.0)
     with write.loop(write["count"]) as i:
@@ -25,7 +25,7 @@ def _largest() -> Procedure:
 
 
 def _finite() -> Procedure:
-    """1 if `count` numbers are finite."""
+    """Return 1 if `count` numbers are finite."""
     write = Procedure("all_finite", {"values": "ptr", "count": "i64"}, "i64", internal=True)
     with write.loop(write["count"]) as i, write.when(~is_finite(write["values"][i])):
         write.give(0)
@@ -38,67 +38,67 @@ def _largest_of(write: Procedure, values: Temporary, count: Temporary) -> Tempor
 
 
 def _solved() -> Procedure:
-    """One loop, its kernel and the places of its unknowns given: 1 if Newton's method has solved it, into x."""
+    """Solve one loop, with its kernel and the indices of its unknowns, by damped Newton iteration: 1 if x is a solution."""
     arguments = {"s": "ptr", "t": "double", "x": "ptr", "kernel": "ptr", "places": "ptr", "count": "i64"}
     write = Procedure("solved", arguments, "i64", internal=True)
-    record, x, count, places = record_of(write), write["x"], write["count"], write["places"]
+    record, x, count, indices = record_of(write), write["x"], write["count"], write["places"]
     out, step, start = (record.get(name) for name in ("newton", "newton_step", "newton_start"))
     further = out.at(count)
 
     def evaluate() -> None:
-        given = [clock_time(write, record, write["t"]), x, record.get("p"), record.get("m_after"), out]
-        write.call(write["kernel"], given)
+        arguments = [clock_time(write, record, write["t"]), x, record.get("p"), record.get("m_after"), out]
+        write.call(write["kernel"], arguments)
 
-    def unknown() -> Temporary:
+    def largest_unknown() -> Temporary:
         top = write.local(0.0)
         with write.loop(count) as i:
-            size = magnitude(write, x[places.load(i, "i64")])
+            size = magnitude(write, x[indices.load(i, "i64")])
             top.set(write.select((size > top.get()) | ~size.equals(size), size, top.get()))
         return top.get()
 
-    def place(part: Local | None) -> None:
+    def try_step(part: Local | None) -> None:
         with write.loop(count) as i:
-            x[places.load(i, "i64")] = start[i] if part is None else start[i] + part.get() * step[i]
+            x[indices.load(i, "i64")] = start[i] if part is None else start[i] + part.get() * step[i]
         evaluate()
 
     evaluate()
     going, part = write.local(1, "i64"), write.local(1.0)
     with write.loop(NEWTON_STEPS), write.when(going.get().equals(1)):
         size, longest = _largest_of(write, out, count), _largest_of(write, further, count)
-        near = longest <= ROUNDED * (SMALL + unknown())
+        near = longest <= ROUNDED * (SMALL + largest_unknown())
         going.set(truth(write, ~(size.equals(0.0) | near)))
         with write.when(going.get().equals(1)):
             with write.loop(count) as i:
                 step[i] = further[i]
-                start[i] = x[places.load(i, "i64")]
+                start[i] = x[indices.load(i, "i64")]
             part.set(1.0)
             with write.repeat() as (_, done):
                 with write.when(~(part.get() > SHORTEST)):
-                    place(None)  # no smaller residual to be had: converged to rounding, or stuck
+                    try_step(None)  # no smaller residual to be had: converged to rounding, or stuck
                     going.set(0)
                     write.jump(done)
-                place(part)
+                try_step(part)
                 good = write.call("all_finite", [out, count * 2], "i64").equals(1)
                 with write.when(good & (_largest_of(write, out, count) < size)):
                     write.jump(done)
                 part.set(part.get() * 0.5)
     good = write.call("all_finite", [out, count * 2], "i64").equals(1)
-    far = _largest_of(write, further, count) > CLOSE * (CLOSE + unknown())
+    far = _largest_of(write, further, count) > CLOSE * (CLOSE + largest_unknown())
     write.give(truth(write, good & ~far))
     return write
 
 
 def _consistent() -> Procedure:
-    """`Bound.consistent` at (t, x) in the modes m_after, in place: 1 if all loops are solved."""
+    """Machine code of `Bound.consistent` at (t, x) in the modes m_after, in place: 1 if all loops are solved."""
     write = Procedure("consistent", {"s": "ptr", "t": "double", "x": "ptr"}, "i64", internal=True)
     record = record_of(write)
-    places = write.local(0, "i64")
+    offset = write.local(0, "i64")
     with write.loop(record.get("loops")) as k:
-        count, at = record.get("loop_counts").load(k, "i64"), record.get("loop_places").at(places.get(), "i64")
+        count, at = record.get("loop_counts").load(k, "i64"), record.get("loop_places").at(offset.get(), "i64")
         kernel = record.get("loop_kernels").load(k, "ptr")
-        found = write.call("solved", [write["s"], write["t"], write["x"], kernel, at, count], "i64")
-        with write.when(found.equals(0)):
+        solved = write.call("solved", [write["s"], write["t"], write["x"], kernel, at, count], "i64")
+        with write.when(solved.equals(0)):
             write.give(0)
-        places.set(places.get() + count)
+        offset.set(offset.get() + count)
     write.give(1)
     return write

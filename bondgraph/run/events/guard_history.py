@@ -1,6 +1,6 @@
-"""Courses of guards at an instant: which are positive, or about to be, told apart from the rounding that they carry.
+"""Evaluation of guards for event detection: which guards are positive, or about to be, beyond their rounding errors.
 
-What rounding makes of a guard is measured (`rounding`), at states, parameters and times next to the given ones.
+The rounding error of a guard is measured (`rounding_error`) at states, parameters and times next to the present ones.
 """
 
 from __future__ import annotations
@@ -12,78 +12,80 @@ import numpy as np
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
-ULPS = 2.0**-50
-"""How far away the points are, relative to each number."""
+PERTURBATION = 2.0**-50
+"""Distance of the points, relative to each number."""
 
 PAIRS = 4
 """Pairs of points, the two of each on opposite sides."""
 
 MARGIN = 4.0
-"""How much more than what was seen rounding may be."""
+"""Factor from the measured rounding error to its bound."""
 
 
 @functools.lru_cache(maxsize=64)
-def nudges(count: int) -> np.ndarray:
-    """Relative changes (2 PAIRS, count) of `count` numbers, the same at every call, to read only; row k + PAIRS is opposite to
-    row k."""
+def perturbations(count: int) -> np.ndarray:
+    """Return relative changes (2 PAIRS, count) of `count` numbers, equal at every call, to read only; row k + PAIRS is opposite
+    to row k."""
     rng = np.random.default_rng(0)
     half = rng.choice([-1.0, 1.0], (PAIRS, count)) * rng.uniform(0.5, 1.0, (PAIRS, count))
-    made = ULPS * np.concatenate([half, -half])
-    made.flags.writeable = False
-    return made
+    changes = PERTURBATION * np.concatenate([half, -half])
+    changes.flags.writeable = False
+    return changes
 
 
-def spread(value: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """What rounding makes of `value` (...), which is `near` (2 PAIRS, ...) at the points of `nudges`. Of two opposite ones the
-    nearer counts, for a law may jump here."""
+def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """Return a bound on the rounding error of `value` (...), which is `near` (2 PAIRS, ...) at the points of `perturbations`. Of
+    two opposite points the nearer value counts, for a law may jump here."""
     off = np.abs(near - value)
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 
 
-# Looks ahead, in lengths of the run: the first, the longest, and from one to the next.
-SOONEST, LATEST, LONGER = 1e-15, 1e-6, 8.0
-_LOOKS = 1 + int(np.log(LATEST / SOONEST) / np.log(LONGER))
+# Looks ahead, in lengths of the run: the first, the longest, and the ratio of two.
+MIN_LOOK_AHEAD, MAX_LOOK_AHEAD, LOOK_AHEAD_RATIO = 1e-15, 1e-6, 8.0
+_LOOKS = 1 + int(np.log(MAX_LOOK_AHEAD / MIN_LOOK_AHEAD) / np.log(LOOK_AHEAD_RATIO))
 # States around one: how many, and how far away relative to their size.
 TRIALS, _AROUND = 12, 1e-3
 # Part of the rate of a guard that a bounce may leave as it was.
-TURNED = 0.01
+REVERSAL_RATIO = 0.01
 
 
 @functools.lru_cache(maxsize=64)
-def trials(count: int) -> np.ndarray:
-    """Changes (TRIALS, count) of `count` states in parts of their sizes, the same at every call, to read only."""
-    made = np.random.default_rng(1).uniform(-_AROUND, _AROUND, (TRIALS, count))
-    made.flags.writeable = False
-    return made
+def trial_changes(count: int) -> np.ndarray:
+    """Return changes (TRIALS, count) of `count` states in parts of their sizes, equal at every call, to read only."""
+    changes = np.random.default_rng(1).uniform(-_AROUND, _AROUND, (TRIALS, count))
+    changes.flags.writeable = False
+    return changes
 
 
-class Courses:
-    """Courses of the guards of one run, whose time spans `span` s; `sizes` (n,) holds how large each state has been in it, at
-    samples, events and the ends of all steps."""
+class GuardHistory:
+    """Guards of one run, whose time spans `span` s; `sizes` (n,) holds how large each state has been in it, at samples, events
+    and the ends of all steps."""
 
     def __init__(self, bound: Bound, span: float):
         self._bound, self.span = bound, span
         self.sizes = np.zeros(bound.program.states)
-        self.by_x, self.p_factors = nudges(bound.program.states), 1.0 + nudges(len(bound.p))
+        self.by_x, self.p_factors = perturbations(bound.program.states), 1.0 + perturbations(len(bound.p))
         self.p = bound.p * self.p_factors
-        self.later = ULPS * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
-        known = [_known_bounce(edge, bound.resets(i)) for i, edge in enumerate(bound.program.transitions)]
-        self.known_bounces = np.array(known, dtype=np.int64)
+        self.later = PERTURBATION * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
+        bounces = [_known_bounce(edge, bound.resets(i)) for i, edge in enumerate(bound.program.transitions)]
+        self.known_bounces = np.array(bounces, dtype=np.int64)
         self.bounces = self.known_bounces.copy()
-        """Which transitions are bounces: 1, 0, or -1 where that has not been asked yet; those that are known before a run."""
+        """Flags of transitions that are bounces: 1, 0, or -1 where that is not tested yet; at first those that are known before a
+        run."""
         self._last = np.array([edge.last for edge in bound.program.transitions], dtype=bool)
         """Transitions by which a mode that contradicts itself ends the run."""
 
-    def see(self, rows: np.ndarray) -> None:
+    def record_states(self, rows: np.ndarray) -> None:
         """Note states (k, n) that the run has been through."""
         if rows.size:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
-    def rising(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
-        """Which guards (k,) are positive and stay so for `probe` s, or are zero to rounding and grow along the motion; in a mode
-        that contradicts itself by then, also those that answer this.
+    def firing_guards(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
+        """Find the guards (k,) that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion; in
+        a mode that contradicts itself by then, also the guards that resolve this.
 
-        The positive guard of a bounce rises unless it is on its way below zero: what leaves is not thrown back, and what only
+        The positive guard of a bounce fires unless it is on its way below zero: a body that leaves is not thrown back, and one
+        that only
         turns back does not leave.
         """
         active, shift, was = self._active(m), self._instant(t), self._bound.guards(t, x, m)
@@ -106,56 +108,56 @@ class Courses:
         return (firm & ~bounce) | self._growing(start, x, m, now, near | (firm & bounce), bounce)
 
     def zero(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """What rounding makes of each guard (k,), of states as large as they have been in the run."""
+        """Return the rounding error of each guard (k,), for states as large as they have been in the run."""
         return self._noise(t, x, m, np.fmax(self.sizes, np.abs(x)), self._bound.guards(t, x, m))
 
     def is_bounce(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Whether a transition leads into its own state and turns the rate of its guard round, unlike a mere mark or a kick: an
-        impact does, and resets are tried once, at states around x."""
+        """Return True if a transition leads into its own state and reverses the rate of its guard, unlike a mere mark or a kick:
+        an impact does, and resets are tried once, at states around x."""
         if self.bounces[index] < 0:
             self.bounces[index] = self._turns_round(index, t, x, m)
         return bool(self.bounces[index])
 
     def _turns_round(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         size = np.fmax(np.fmax(self.sizes, np.abs(x)), np.abs(self._bound.rates(t, x, m)) * self.span)
-        step, turned = np.array([LATEST * self.span]), []
-        for part in trials(len(x)):
+        step, turned = np.array([MAX_LOOK_AHEAD * self.span]), []
+        for part in trial_changes(len(x)):
             change = part * np.where(size > 0.0, size, 1.0)
             rises = []
             for y in (x + change, x - change):
                 after = self._bound.reset(index, t, y, m)
                 rises.append([self.ahead(t, z, m, step)[0, index] - self._bound.guards(t, z, m)[index] for z in (y, after)])
             before, past = rises[0][0] - rises[1][0], rises[0][1] - rises[1][1]
-            turned.append(before != 0.0 and past * np.sign(before) < TURNED * abs(before))
+            turned.append(before != 0.0 and past * np.sign(before) < REVERSAL_RATIO * abs(before))
         return sum(turned) > TRIALS // 2
 
     def ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Guards (s, k) after `steps` (s,) s along the motion, to second order (Heun)."""
+        """Return guards (s, k) after `steps` (s,) s along the motion, to second order (Heun)."""
         return self._ahead(t, x, self._bound.p, m, steps)
 
     def _ahead(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """`ahead` from states (n,) or (s, n) at parameters (p,) or (s, p)."""
+        """Return `ahead` from states (n,) or (s, n) at parameters (p,) or (s, p)."""
         guards = self._bound.program.guards
         assert guards is not None
         return guards.many(self._bound.clock(t + steps), self._states(t, x, p, m, steps), p, m)
 
     def _states(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """States (s, n) after `steps` (s,) s along the motion, to second order (Heun)."""
+        """Return states (s, n) after `steps` (s,) s along the motion, to second order (Heun)."""
         h, kernel = steps[:, None], self._bound.program.rates
         rates = kernel.many(np.full(len(steps), self._bound.clock(t)), x, p, m)
         return x + 0.5 * h * (rates + kernel.many(self._bound.clock(t + steps), x + h * rates, p, m))
 
     def _growing(
-        self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, asked: np.ndarray, bounce: np.ndarray
+        self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, candidates: np.ndarray, bounce: np.ndarray
     ) -> np.ndarray:
-        """Which of the guards `asked` for grow, by the shortest look ahead in which they change more than rounding; those of
-        bounces, in which they do so or pass below zero."""
-        growing, open_ = np.zeros(len(now), dtype=bool), asked.copy()
+        """Find the guards among the `candidates` that grow, by the shortest look ahead in which they change more than rounding;
+        those of bounces, in which they do so or pass below zero."""
+        growing, open_ = np.zeros(len(now), dtype=bool), candidates.copy()
         if not open_.any():
             return growing
-        first = max(SOONEST * self.span, self._instant(t))
-        longer = np.multiply.accumulate(np.full(_LOOKS, LONGER)) / LONGER
-        steps = first * longer[: max(int(np.sum(first * longer <= LATEST * self.span)), 1)]
+        first = max(MIN_LOOK_AHEAD * self.span, self._instant(t))
+        longer = np.multiply.accumulate(np.full(_LOOKS, LOOK_AHEAD_RATIO)) / LOOK_AHEAD_RATIO
+        steps = first * longer[: max(int(np.sum(first * longer <= MAX_LOOK_AHEAD * self.span)), 1)]
         changes = self.ahead(t, x, m, steps) - now
         still = self._noise(t, x, m, np.abs(x), now)
         ahead = self._noise_ahead(t, x, m, steps, changes)
@@ -170,31 +172,31 @@ class Courses:
         return growing
 
     def _noise_ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        """What rounding makes of the `changes` (s, k) of guards in `steps` (s,), by way of the rates."""
+        """Return the rounding error of the `changes` (s, k) of guards in `steps` (s,), by way of the rates."""
         guards, time = self._bound.program.guards, self._bound.clock(t)
         assert guards is not None
         y, points = x * (1.0 + self.by_x), len(self.by_x)
         now = guards.many(np.full(points, time), y, self.p, m)
         every = np.repeat(np.arange(points), len(steps))
         soon = self._ahead(t, y[every], self.p[every], m, np.tile(steps, points)).reshape(points, len(steps), -1)
-        return spread(changes, soon - now[:, None])
+        return rounding_error(changes, soon - now[:, None])
 
     def _active(self, m: np.ndarray) -> np.ndarray:
         return np.array([m[edge.slot] == edge.source for edge in self._bound.program.transitions])
 
     def _instant(self, t: float) -> float:
-        """The shortest time that can be told from none, with a margin, s."""
-        return 4.0 * ULPS * (abs(self._bound.origin) + abs(t)) + SOONEST * self.span
+        """Return the shortest time that can be told from none, with a margin, s."""
+        return 4.0 * PERTURBATION * (abs(self._bound.origin) + abs(t)) + MIN_LOOK_AHEAD * self.span
 
     def _noise(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, now: np.ndarray) -> np.ndarray:
-        """What rounding makes of each guard (k,), of states that are `sizes` (n,) large; at later times only."""
+        """Return the rounding error of each guard (k,), for states that are `sizes` (n,) large; at later times only."""
         kernel = self._bound.program.guards
         assert kernel is not None
         times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self.later)
-        return spread(now, kernel.many(times, x + self.by_x * sizes, self.p, m))
+        return rounding_error(now, kernel.many(times, x + self.by_x * sizes, self.p, m))
 
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:
-    """1 for a transition that is a bounce by what it is, 0 for one that is none, such as one that `resets` nothing, -1 where it
+    """Return 1 for a transition that is a bounce by definition, 0 for one that is none, such as one without `resets`, -1 where it
     has to be tried."""
     return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

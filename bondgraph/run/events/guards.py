@@ -1,9 +1,7 @@
-"""`course.Courses` in machine code: states and modes at an instant in; which guards rise there out.
+"""Event detection in machine code: `guard_history.GuardHistory` tells which guards fire at an instant.
 
-The same operations in the same order, so that both give the same bits. What does not show in the answer is left out: a look ahead
-ends where nothing is open.
-
-In the literature: event detection.
+The operations and their order are those of the Python reference, so that both give the same bits. Work that does not change the
+result is left out: a look ahead ends where no guard is open.
 """
 
 from __future__ import annotations
@@ -11,40 +9,49 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Local, Procedure, Temporary
 from bondgraph.run.codegen_helpers import clock_time, is_finite, larger, magnitude
 from bondgraph.run.events import guards
-from bondgraph.run.events.guard_history import LATEST, LONGER, MARGIN, PAIRS, SOONEST, TRIALS, TURNED, ULPS
+from bondgraph.run.events.guard_history import (
+    LOOK_AHEAD_RATIO,
+    MARGIN,
+    MAX_LOOK_AHEAD,
+    MIN_LOOK_AHEAD,
+    PAIRS,
+    PERTURBATION,
+    REVERSAL_RATIO,
+    TRIALS,
+)
 from bondgraph.run.events.state import active, flag, record_of, truth
 
 UNKNOWN = -1
-"""Of an answer that only Python can give."""
+"""Result that only Python can give."""
 
 
 def reversal_procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
+    """Return the procedures that test for bounces, callees before callers."""
     return [_rise(), _turns_round(), _is_bounce()]
 
 
 def _rise() -> Procedure:
-    """How much guard i grows along the motion from (t, y), in the longest look ahead."""
+    """Return the growth of guard i along the motion from (t, y), in the longest look ahead."""
     write = Procedure("rise", {"s": "ptr", "t": "double", "y": "ptr", "i": "i64"}, "double", internal=True)
     record, s, t, y = record_of(write), write["s"], write["t"], write["y"]
     p, speed, now, soon = (record.get(name) for name in ("p", "tried_speed", "tried_now", "tried_soon"))
     write.call("rates_at", [s, t, y, p, speed])
-    write.call("ahead", [s, t, y, p, LATEST * record.get("span"), speed, record.get("tried_ahead"), soon])
+    write.call("ahead", [s, t, y, p, MAX_LOOK_AHEAD * record.get("span"), speed, record.get("tried_ahead"), soon])
     write.call("guards_at", [s, t, y, p, now])
     write.give(soon[write["i"]] - now[write["i"]])
     return write
 
 
 def _turns_round() -> Procedure:
-    """`Courses._turns_round` of transition i at (t, x) in the modes m_here, tried at states around x."""
+    """Machine code of `GuardHistory._turns_round` of transition i at (t, x) in the modes m_here, tried at states around x."""
     write = Procedure("turns_round", {"s": "ptr", "t": "double", "x": "ptr", "i": "i64"}, "i64", internal=True)
     record, s, t, x, i = (record_of(write), *(write[name] for name in ("s", "t", "x", "i")))
     n, size, y, after = (record.get(name) for name in ("n", "tried_size", "tried", "tried_after"))
     speed, kernel = record.get("tried_speed"), record.get("resets").load(i, "ptr")
     write.call("rates_at", [s, t, x, record.get("p"), speed])
     with write.loop(n) as k:
-        known = larger(write, record.get("sizes")[k], magnitude(write, x[k]))
-        most = larger(write, known, magnitude(write, speed[k]) * record.get("span"))
+        size_so_far = larger(write, record.get("sizes")[k], magnitude(write, x[k]))
+        most = larger(write, size_so_far, magnitude(write, speed[k]) * record.get("span"))
         size[k] = write.select(most > 0.0, most, 1.0)
     turned = write.local(0, "i64")
     with write.loop(TRIALS) as trial:
@@ -56,18 +63,18 @@ def _turns_round() -> Procedure:
             with write.when(kernel.is_given()):
                 at = [clock_time(write, record, t), y, record.get("p"), record.get("m_here")]
                 write.call(kernel, [*at, after])
-            for rise, place in ((before, y), (past, after)):
-                own = write.call("rise", [s, t, place, i], "double")
-                rise.set(own if side > 0.0 else rise.get() - own)
+            for rise, state in ((before, y), (past, after)):
+                growth = write.call("rise", [s, t, state, i], "double")
+                rise.set(growth if side > 0.0 else rise.get() - growth)
         along = write.select(before.get() > 0.0, past.get(), -1.0 * past.get())
-        round_ = ~before.get().equals(0.0) & (along < TURNED * magnitude(write, before.get()))
+        round_ = ~before.get().equals(0.0) & (along < REVERSAL_RATIO * magnitude(write, before.get()))
         turned.set(turned.get() + truth(write, round_))
     write.give(truth(write, turned.get() > TRIALS // 2))
     return write
 
 
 def _is_bounce() -> Procedure:
-    """`Courses.is_bounce`: 1 or 0, `UNKNOWN` where its kernels are not there yet."""
+    """Machine code of `GuardHistory.is_bounce`: 1 or 0, `UNKNOWN` where its kernels are not compiled yet."""
     write = Procedure("is_bounce", {"s": "ptr", "t": "double", "x": "ptr", "i": "i64"}, "i64", internal=True)
     record, i = record_of(write), write["i"]
     bounces: Temporary = record.get("bounces")
@@ -83,13 +90,13 @@ _AT = {"s": "ptr", "t": "double", "x": "ptr"}
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
-    found = [_kernel("rates_at", "rates"), _kernel("guards_at", "guards"), _instant(), _spread(), _noise(), _zero(), _ahead()]
-    return [*found, *guards.reversal_procedures(), _starts_near(), _noise_ahead(), _growing(), _rising()]
+    """Return all procedures, callees before callers."""
+    parts = [_kernel("rates_at", "rates"), _kernel("guards_at", "guards"), _instant(), _spread(), _noise(), _zero(), _ahead()]
+    return [*parts, *guards.reversal_procedures(), _starts_near(), _noise_ahead(), _growing(), _firing_guards()]
 
 
 def _kernel(name: str, kernel: str) -> Procedure:
-    """Rates or guards at (t, x) with parameters p, in the modes m_here."""
+    """Evaluate rates or guards at (t, x) with parameters p, in the modes m_here."""
     write = Procedure(name, {**_AT, "p": "ptr", "out": "ptr"}, internal=True)
     record = record_of(write)
     write.call(
@@ -100,17 +107,17 @@ def _kernel(name: str, kernel: str) -> Procedure:
 
 
 def _instant() -> Procedure:
-    """`Courses._instant`."""
+    """Machine code of `GuardHistory._instant`."""
     write = Procedure("instant", {"s": "ptr", "t": "double"}, "double", internal=True)
     record = record_of(write)
     times = magnitude(write, record.get("origin")) + magnitude(write, write["t"])
-    write.give(4.0 * ULPS * times + SOONEST * record.get("span"))
+    write.give(4.0 * PERTURBATION * times + MIN_LOOK_AHEAD * record.get("span"))
     return write
 
 
 def _spread() -> Procedure:
-    """`rounding.spread` of values (k,), which are `near` at the points; nothing of those that are not active, which are the same
-    there."""
+    """Machine code of `guard_history.rounding_error` of values (k,), which are `near` at the points; 0 for inactive guards, which
+    are equal there."""
     write = Procedure("spread", {"s": "ptr", "value": "ptr", "near": "ptr", "out": "ptr"}, internal=True)
     count, near = record_of(write).get("transitions"), write["near"]
     with write.loop(count) as i:
@@ -127,7 +134,7 @@ def _spread() -> Procedure:
 
 
 def _noise() -> Procedure:
-    """`Courses._noise`, of states that are `sizes` large and of guards that are `now`."""
+    """Machine code of `GuardHistory._noise`, for states that are `sizes` large and guards that are `now`."""
     write = Procedure("noise", {**_AT, "sizes": "ptr", "now": "ptr", "out": "ptr"}, internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     n, y = record.get("n"), record.get("x_near")
@@ -143,7 +150,7 @@ def _noise() -> Procedure:
 
 
 def _zero() -> Procedure:
-    """`Courses.zero`, of guards that are `now`."""
+    """Machine code of `GuardHistory.zero`, for guards that are `now`."""
     write = Procedure("zero_of", {**_AT, "now": "ptr", "out": "ptr"}, internal=True)
     record, sizes = record_of(write), record_of(write).get("x_ahead")
     with write.loop(record.get("n")) as i:
@@ -154,7 +161,7 @@ def _zero() -> Procedure:
 
 
 def _ahead() -> Procedure:
-    """`Courses._states` h later, into y, where the rates are `speed`; guards there into `out`."""
+    """Machine code of `GuardHistory._states` h later, into y, where the rates are `speed`; guards there into `out`."""
     arguments = {**_AT, "p": "ptr", "h": "double", "speed": "ptr", "y": "ptr", "out": "ptr"}
     write = Procedure("ahead", arguments, internal=True)
     record, s, x, p, h, y = record_of(write), write["s"], write["x"], write["p"], write["h"], write["y"]
@@ -170,7 +177,7 @@ def _ahead() -> Procedure:
 
 
 def _starts_near() -> Procedure:
-    """Guards `near_now` and rates `speed_near` at the points around x, where `noise_ahead` starts from."""
+    """Evaluate guards `near_now` and rates `speed_near` at the points around x, where `noise_ahead` starts from."""
     write = Procedure("starts_near", _AT, internal=True)
     record, s, t = record_of(write), write["s"], write["t"]
     n, k_count = record.get("n"), record.get("transitions")
@@ -183,7 +190,7 @@ def _starts_near() -> Procedure:
 
 
 def _near(write: Procedure, k: Temporary) -> tuple[Temporary, Temporary]:
-    """State and parameters at a point around x."""
+    """Return state and parameters at a point around x."""
     record, n, y = record_of(write), record_of(write).get("n"), record_of(write).get("x_near")
     with write.loop(n) as i:
         y[i] = write["x"][i] * (record.get("by_x")[n * k + i] + 1.0)
@@ -191,36 +198,37 @@ def _near(write: Procedure, k: Temporary) -> tuple[Temporary, Temporary]:
 
 
 def _noise_ahead() -> Procedure:
-    """`Courses._noise_ahead` of changes within h, after `starts_near`."""
+    """Machine code of `GuardHistory._noise_ahead` of changes within h, after `starts_near`."""
     write = Procedure("noise_ahead", {**_AT, "h": "double", "change": "ptr", "out": "ptr"}, internal=True)
     record, s, t, h = record_of(write), write["s"], write["t"], write["h"]
     n, count, near = record.get("n"), record.get("transitions"), record.get("near")
     with write.loop(_POINTS) as k:
         y, p = _near(write, k)
-        own = near.at(count * k)
-        write.call("ahead", [s, t, y, p, h, record.get("speed_near").at(n * k), record.get("x_ahead"), own])
+        guards_near = near.at(count * k)
+        write.call("ahead", [s, t, y, p, h, record.get("speed_near").at(n * k), record.get("x_ahead"), guards_near])
         with write.loop(count) as i:
-            own[i] = own[i] - record.get("near_now")[count * k + i]
+            guards_near[i] = guards_near[i] - record.get("near_now")[count * k + i]
     write.call("spread", [s, write["change"], near, write["out"]])
     write.give()
     return write
 
 
 def _growing() -> Procedure:
-    """`Courses._growing`: of guards `asked` for, which are `now` at (t, x) with rates `speed`, those that grow into `rising`."""
+    """Machine code of `GuardHistory._growing`: of the candidates in `asked`, which are `now` at (t, x) with rates `speed`, mark
+    those that grow in `rising`."""
     write = Procedure("growing", {**_AT, "speed": "ptr"}, internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     count, now, change, least = (record.get(name) for name in ("transitions", "now", "change", "least"))
     open_, rising, still, y = (record.get(name) for name in ("open", "rising", "still", "x_shift"))
-    left = write.local(0, "i64")
+    remaining = write.local(0, "i64")
     with write.loop(count) as i:
         is_asked = record.get("asked").load(i, "i64")
         open_.store(i, is_asked, "i64")
-        left.set(left.get() + is_asked)
-    with write.when(left.get().equals(0)):
+        remaining.set(remaining.get() + is_asked)
+    with write.when(remaining.get().equals(0)):
         write.give()
-    step = write.local(larger(write, SOONEST * record.get("span"), write.call("instant", [s, t], "double")))
-    latest, known, measured = LATEST * record.get("span"), write.local(0, "i64"), write.local(0, "i64")
+    step = write.local(larger(write, MIN_LOOK_AHEAD * record.get("span"), write.call("instant", [s, t], "double")))
+    latest, started, measured = MAX_LOOK_AHEAD * record.get("span"), write.local(0, "i64"), write.local(0, "i64")
     with write.repeat() as (_, done):
         h = step.get()
         write.call("ahead", [s, t, x, record.get("p"), h, write["speed"], y, change])
@@ -231,35 +239,35 @@ def _growing() -> Procedure:
             with write.when(flag(open_, i) & ~change[i].equals(0.0)):
                 differs.set(1)
         with write.when(differs.get().equals(1)):
-            _measured(write, measured)
+            _measure_noise(write, measured)
             with write.loop(count) as i:
                 least[i] = still[i]
                 with write.when(flag(open_, i) & ~(magnitude(write, change[i]) <= still[i])):
                     moved.set(1)
         with write.when(moved.get().equals(1)):
-            with write.when(known.get().equals(0)):
+            with write.when(started.get().equals(0)):
                 write.call("starts_near", [s, t, x])
-                known.set(1)
+                started.set(1)
             write.call("noise_ahead", [s, t, x, h, change, least])
             with write.loop(count) as i:
                 more = still[i] + least[i]
                 least[i] = write.select(magnitude(write, change[i]) <= still[i], still[i], more)
-            _rises(write, h)
-        left.set(0)
+            _mark_rises(write, h)
+        remaining.set(0)
         with write.loop(count) as i, write.when(flag(open_, i)):
             bounces = flag(record.get("bounce"), i) & (now[i] + change[i] >= 0.0)
             stays = ~flag(rising, i) & is_finite(change[i]) & ((change[i] >= -1.0 * least[i]) | bounces)
             open_.store(i, truth(write, stays), "i64")
-            left.set(left.get() + open_.load(i, "i64"))
-        step.set(h * LONGER)
-        with write.when(left.get().equals(0) | ~(step.get() <= latest)):
+            remaining.set(remaining.get() + open_.load(i, "i64"))
+        step.set(h * LOOK_AHEAD_RATIO)
+        with write.when(remaining.get().equals(0) | ~(step.get() <= latest)):
             write.jump(done)
     write.give()
     return write
 
 
-def _measured(write: Procedure, measured: Local) -> None:
-    """Fill `still` with what rounding makes of the guards, if that has not been done; nothing asks for it while none changes."""
+def _measure_noise(write: Procedure, measured: Local) -> None:
+    """Fill `still` with the rounding errors of the guards, once; while no guard changes they are not needed."""
     record, sizes = record_of(write), record_of(write).get("x_ahead")
     with write.when(measured.get().equals(0)):
         with write.loop(record.get("n")) as i:
@@ -268,8 +276,8 @@ def _measured(write: Procedure, measured: Local) -> None:
         measured.set(1)
 
 
-def _rises(write: Procedure, h: Temporary) -> None:
-    """Mark the open guards that have risen by more than their rounding, and by more than that of what has grown meanwhile."""
+def _mark_rises(write: Procedure, h: Temporary) -> None:
+    """Mark the open guards that have risen by more than their rounding errors now and after the growth."""
     record = record_of(write)
     count, y = record.get("transitions"), record.get("x_shift")
     change, least, open_, rising = (record.get(name) for name in ("change", "least", "open", "rising"))
@@ -287,9 +295,10 @@ def _rises(write: Procedure, h: Temporary) -> None:
             rising.store(i, 1, "i64")
 
 
-def _rising() -> Procedure:
-    """`Courses.rising` at (t, x) in the modes m_here, into `rising`; `UNKNOWN` where only Python can tell a bounce, else 0."""
-    write = Procedure("rising_at", {**_AT, "probe": "double"}, "i64", internal=True)
+def _firing_guards() -> Procedure:
+    """Machine code of `GuardHistory.firing_guards` at (t, x) in the modes m_here, into `rising`; `UNKNOWN` where only Python can
+    tell a bounce, else 0."""
+    write = Procedure("firing_guards", {**_AT, "probe": "double"}, "i64", internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], write["x"]
     n, count, p, here = (record.get(name) for name in ("n", "transitions", "p", "x_shift"))
     was, now, zero, soon, speed = (record.get(name) for name in ("was", "now", "zero", "soon", "speed"))

@@ -1,9 +1,7 @@
-"""`Hybrid.settle` in machine code: guards that fired in; states, modes, levels and rows of the log out, or nothing where Python
-has to settle.
+"""Event iteration in machine code: states, modes, levels and rows of the log after the guards that fired, or nothing where Python
+has to iterate.
 
-What stands in the run is touched only at the end, or put back, so that Python begins where the leg has ended.
-
-In the literature: event iteration.
+The values of the run change only at the end, or are restored, so that Python begins where the leg has ended.
 """
 
 from __future__ import annotations
@@ -11,23 +9,23 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.codegen_helpers import larger, magnitude
 from bondgraph.run.events.guard_history import PAIRS
-from bondgraph.run.events.log import PLAIN, SCALARS
-from bondgraph.run.events.reference.iteration import LEAST
+from bondgraph.run.events.log import NO_LABEL, SCALARS
+from bondgraph.run.events.reference.iteration import MIN_LEVEL
 from bondgraph.run.events.root_finding import EPSILON
 from bondgraph.run.events.state import flag, record_of
 from bondgraph.run.events.transitions import row_of
 
-LEVELS = 3
-"""How often states of rest may follow one another at one instant."""
+MAX_REST_ROUNDS = 3
+"""Largest number of states of rest that follow one another at one instant."""
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
-    return [_see_here(), _see(), _levels(), _settled(), _commit(), _settle()]
+    """Return all procedures, callees before callers."""
+    return [_see_here(), _see(), _levels(), _iterated(), _commit(), _handle_event()]
 
 
 def _see_here() -> Procedure:
-    """`Courses.see` of x_here."""
+    """Machine code of `GuardHistory.record_states` of x_here."""
     write = Procedure("see_here", {"s": "ptr"}, internal=True)
     record = record_of(write)
     sizes, x = record.get("sizes"), record.get("x_here")
@@ -38,7 +36,8 @@ def _see_here() -> Procedure:
 
 
 def _see() -> Procedure:
-    """`Courses.see` of the sample rows since the last event, of all ends of steps, and of the state at this one."""
+    """Machine code of `GuardHistory.record_states` of the sample rows since the last event, of all ends of steps, and of the
+    state at this one."""
     write = Procedure("see", {"s": "ptr"}, internal=True)
     record = record_of(write)
     sizes, rows, width = record.get("sizes"), record.get("rows"), record.get("width")
@@ -53,7 +52,7 @@ def _see() -> Procedure:
 
 
 def _levels() -> Procedure:
-    """`settling._levels` at x_here, m_here after `count` passages, into `levels_begun`."""
+    """Machine code of `reference.iteration._levels` at x_here, m_here after `count` fired transitions, into `levels_begun`."""
     write = Procedure("set_levels", {"s": "ptr", "t": "double", "count": "i64"}, internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], record_of(write).get("x_here")
     guards, zero, levels, left = (record.get(name) for name in ("now", "zero", "levels_begun", "left"))
@@ -63,57 +62,57 @@ def _levels() -> Procedure:
     with write.loop(transitions) as i:
         left.store(i, 0, "i64")
     with write.loop(write["count"]) as k:
-        own = record.get("watched").load(k, "i64")
-        left.store(own, write.call("is_bounce", [s, t, x, own], "i64"), "i64")
+        bounced = record.get("watched").load(k, "i64")
+        left.store(bounced, write.call("is_bounce", [s, t, x, bounced], "i64"), "i64")
     with write.loop(transitions) as i:
         g = guards[i]
         above = g >= 0.0
-        level = write.local(write.select(above, 2.0 * g + LEAST, 0.0))
+        level = write.local(write.select(above, 2.0 * g + MIN_LEVEL, 0.0))
         with write.when(magnitude(write, g) <= zero[i]):
             level.set(larger(write, level.get(), 2.0 * zero[i]))
         with write.when(flag(left, i)):
-            level.set(write.select(above, g * (1.0 + 4.0 * EPSILON) + LEAST, 0.0))
+            level.set(write.select(above, g * (1.0 + 4.0 * EPSILON) + MIN_LEVEL, 0.0))
         with write.when(flag(record.get("once"), i)):
-            level.set(write.intrinsic("minnum", 2.0 * g, 0.0) - LEAST)
+            level.set(write.intrinsic("minnum", 2.0 * g, 0.0) - MIN_LEVEL)
         levels[i] = level.get()
     write.give()
     return write
 
 
-def _settled() -> Procedure:
-    """Carry out all that is due at t, and go to rest where events accumulate: how many rows of the log there are now; -1 for
-    Python, and then some may have been noted in `Watch`."""
-    write = Procedure("settled", {"s": "ptr", "t": "double", "probe": "double"}, "i64", internal=True)
+def _iterated() -> Procedure:
+    """Iterate the events at t to a fixed point, and go to rest where events accumulate: return the rows of the log there are now;
+    -1 for Python, and then some events may have been noted."""
+    write = Procedure("iterate", {"s": "ptr", "t": "double", "probe": "double"}, "i64", internal=True)
     record, s, t, x = record_of(write), write["s"], write["t"], record_of(write).get("x_here")
-    asked, last = write.local(1, "i64"), write.local(record.get("logged"), "i64")
+    with_fired, last = write.local(1, "i64"), write.local(record.get("logged"), "i64")
     with write.loop(record.get("transitions")) as i:
         record.get("rested").store(i, 0, "i64")
-    with write.loop(LEVELS):
+    with write.loop(MAX_REST_ROUNDS):
         write.call("see_here", [s])
-        count = write.call("passages", [s, t, write["probe"], asked.get(), last.get()], "i64")
-        asked.set(0)
+        count = write.call("fire_transitions", [s, t, write["probe"], with_fired.get(), last.get()], "i64")
+        with_fired.set(0)
         last.set(last.get() + count)
         with write.when((count < 0) | (last.get() > record.get("events_left"))):
             write.give(-1)
         solved = write.call("consistent", [s, t, x], "i64").equals(1)
         with write.when(~(solved & write.call("all_finite", [x, record.get("n")], "i64").equals(1))):
             write.give(-1)
-        resting = write.call("watch_all", [s, t, count], "i64")
+        resting = write.call("add_events", [s, t, count], "i64")
         with write.when(resting < 0):
             write.give(-1)
         with write.when(resting.equals(0)):
             write.call("set_levels", [s, t, count])
             write.give(last.get())
-        made = write.call("rest", [s, t, resting, last.get()], "i64")
-        with write.when(made <= 0):
+        rows = write.call("rest", [s, t, resting, last.get()], "i64")
+        with write.when(rows <= 0):
             write.give(-1)
-        last.set(last.get() + made)
+        last.set(last.get() + rows)
     write.give(-1)
     return write
 
 
 def _commit() -> Procedure:
-    """What has been settled holds in the run, whose log has `last` rows."""
+    """Commit the iterated events to the run, whose log has `last` rows."""
     write = Procedure("commit", {"s": "ptr", "last": "i64"}, internal=True)
     record = record_of(write)
     n, modes, powers, y = (record.get(name) for name in ("n", "modes", "quadratures", "y"))
@@ -126,7 +125,7 @@ def _commit() -> Procedure:
         record.get("m")[i] = record.get("m_here")[i]
     with write.loop(write["last"], record.get("logged")) as k:
         row = row_of(write, k)
-        with write.when(row[SCALARS.index("said")].equals(float(PLAIN))):
+        with write.when(row[SCALARS.index("label")].equals(float(NO_LABEL))):
             supplied = row.at(len(SCALARS)).at(n * 2 + modes * 2)
             with write.loop(powers) as i:
                 y[n + i] = y[n + i] + supplied[i]
@@ -138,9 +137,9 @@ def _commit() -> Procedure:
     return write
 
 
-def _settle() -> Procedure:
-    """Settle the event at t, or the start: 1 if that is done, 0 for Python, to which all is left as it was."""
-    write = Procedure("settle", {"s": "ptr"}, "i64")
+def _handle_event() -> Procedure:
+    """Handle the event at t, or the start: 1 if that is done, 0 for Python, with all values restored."""
+    write = Procedure("handle_event", {"s": "ptr"}, "i64")
     record, s, t = record_of(write), write["s"], record_of(write).get("t")
     with write.loop(record.get("n")) as i:
         record.get("x_here")[i] = record.get("y")[i]
@@ -149,11 +148,11 @@ def _settle() -> Procedure:
         record.get("m_after")[i] = record.get("m")[i]
     write.call("see", [s])
     length = t - record.get("begun")
-    shorter = write.intrinsic("minnum", record.get("probe"), length * record.get("of_leg"))
+    shorter = write.intrinsic("minnum", record.get("probe"), length * record.get("segment_part"))
     probe = write.select(length > 0.0, shorter, record.get("probe"))
-    least = (magnitude(write, record.get("start")) + t) * record.get("told")
+    least = (magnitude(write, record.get("start")) + t) * record.get("time_resolution")
     record.set("noted", 0)
-    last = write.call("settled", [s, t, larger(write, probe, least)], "i64")
+    last = write.call("iterate", [s, t, larger(write, probe, least)], "i64")
     with write.when(last < 0):
         write.call("forget", [s])
         write.give(0)
@@ -163,12 +162,12 @@ def _settle() -> Procedure:
 
 
 def start_procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
-    return [_open(), _settle_start()]
+    """Return the procedures of the start, callees before callers."""
+    return [_open(), _handle_start()]
 
 
 def _open() -> Procedure:
-    """Forget all events, take in the parameters, and find the unknowns of loops at the start values: 1 if that is done."""
+    """Forget all events, take the parameters, and solve the algebraic loops at the start values: 1 if that is done."""
     write = Procedure("open", {"s": "ptr"}, "i64", internal=True)
     record = record_of(write)
     for name in ("seen", "written", "held_rows", "logged"):
@@ -192,13 +191,13 @@ def _open() -> Procedure:
     return write
 
 
-def _settle_start() -> Procedure:
-    """Settle what is due at the start, and note the modes of the first sample: 1 if that is done, 0 for Python."""
-    write = Procedure("settle_start", {"s": "ptr"}, "i64", internal=True)
+def _handle_start() -> Procedure:
+    """Handle the events at the start, and note the modes of the first sample: 1 if that is done, 0 for Python."""
+    write = Procedure("handle_start", {"s": "ptr"}, "i64", internal=True)
     record, s = record_of(write), write["s"]
     done, modes = write.local(1, "i64"), record.get("modes")
     with write.when(record.get("transitions") > 0):
-        done.set(write.call("settle", [s], "i64"))
+        done.set(write.call("handle_event", [s], "i64"))
     with write.when(record.get("transitions").equals(0)):
         done.set(write.call("consistent", [s, record.get("t"), record.get("y")], "i64"))
     held = record.get("all_held")

@@ -1,4 +1,4 @@
-"""What happened in a run, row by row: passages of transitions in, from Python or from machine code, one array of rows out."""
+"""Event log of a run: one row for each fired transition, from Python or from machine code."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from functools import cached_property
 
 import numpy as np
 
-from bondgraph.run.events.impacts.fired_transitions import Passage, Said, at_rest
+from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTransition, rest_label
 from bondgraph.run.program import Program, RunTransition
 
-PLAIN = -1
-"""Of a row of which its transition says all."""
-SCALARS = ("since", "time", "clock", "transition", "limit", "said")
-"""What stands at the front of a row: the time since the start, the same on the user's clock and on that of the formulas, s; the
-transition; where it stands for all that would follow, the time of their limit since the start, else nan; the place among what is
-said of passages, or `PLAIN`."""
+NO_LABEL = -1
+"""Value of a row whose event is labelled as its transition."""
+SCALARS = ("since", "time", "clock", "transition", "limit", "label")
+"""Scalars at the front of a row: the time since the start, on the user's clock and on that of the formulas, s; the transition;
+for one that stands for all that would follow, the time of their limit since the start, else nan; the index of its label, or
+`NO_LABEL`."""
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Where the numbers of one passage stand in its row: scalars, then states and modes on both sides, then what was supplied."""
+class RowLayout:
+    """Layout of the row of one fired transition: scalars, then states and modes on both sides, then the energies supplied."""
 
     states: int
     modes: int
     powers: int
 
     @staticmethod
-    def of(program: Program) -> Rows:
-        """Those of a program."""
-        return _rows(program.states, program.modes, 0 if program.powers is None else int(program.powers.n_out))
+    def of(program: Program) -> RowLayout:
+        """Return the layout of a program."""
+        return _layout(program.states, program.modes, 0 if program.powers is None else int(program.powers.n_out))
 
     @cached_property
     def width(self) -> int:
@@ -60,28 +60,28 @@ class Rows:
 
 
 @functools.lru_cache(maxsize=64)
-def _rows(states: int, modes: int, powers: int) -> Rows:
-    return Rows(states, modes, powers)
+def _layout(states: int, modes: int, powers: int) -> RowLayout:
+    return RowLayout(states, modes, powers)
 
 
-def said_at_rest(edges: Sequence[RunTransition]) -> list[Said]:
-    """What is said of transitions that accumulate."""
-    return list(dict.fromkeys(at_rest(edge) for edge in edges if edge.accumulates is not None))
+def rest_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
+    """Return the labels of transitions that accumulate."""
+    return list(dict.fromkeys(rest_label(edge) for edge in edges if edge.accumulates is not None))
 
 
-def resting_notes(edges: Sequence[RunTransition]) -> dict[int, int]:
-    """Of transitions that accumulate, the place of what is said then in `Log.said`."""
-    said = said_at_rest(edges)
-    return {i: said.index(at_rest(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
+def rest_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
+    """Return, for transitions that accumulate, the index of their label in `Log.labels`."""
+    labels = rest_labels(edges)
+    return {i: labels.index(rest_label(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
 
 
 class Log:
-    """Grows with a run that began at `start` on the user's clock, s."""
+    """Event log that grows with a run that began at `start` on the user's clock, s."""
 
     def __init__(self, program: Program, start: float):
-        self.layout, self._start = Rows.of(program), start
+        self.layout, self._start = RowLayout.of(program), start
         self._rows, self._count = np.empty((16, self.layout.width)), 0
-        self.said: list[Said] = said_at_rest(program.transitions)
+        self.labels: list[EventLabel] = rest_labels(program.transitions)
 
     def __len__(self) -> int:
         return self._count
@@ -93,7 +93,7 @@ class Log:
 
     @property
     def last(self) -> int:
-        """The transition of the last row."""
+        """Transition of the last row."""
         return int(self.rows[-1, SCALARS.index("transition")])
 
     def take(self, rows: np.ndarray) -> None:
@@ -106,23 +106,23 @@ class Log:
         self._rows[self._count : count] = rows
         self._count = count
 
-    def add(self, passage: Passage) -> None:
-        """Add one passage."""
-        said = PLAIN
-        if passage.said is not None:
-            said = self.said.index(passage.said) if passage.said in self.said else len(self.said)
-            self.said[said : said + 1] = [passage.said]
-        limit = np.nan if passage.limit is None else passage.limit
-        scalars = (passage.time, self._start + passage.time, passage.clock, passage.transition, limit, said)
-        sides = passage.x_before, passage.x_after, passage.m_before, passage.m_after
-        self.take(np.concatenate([scalars, *sides, passage.supplied])[None])
+    def add(self, firing: FiredTransition) -> None:
+        """Add one fired transition."""
+        label = NO_LABEL
+        if firing.label is not None:
+            label = self.labels.index(firing.label) if firing.label in self.labels else len(self.labels)
+            self.labels[label : label + 1] = [firing.label]
+        limit = np.nan if firing.limit is None else firing.limit
+        scalars = (firing.time, self._start + firing.time, firing.clock, firing.transition, limit, label)
+        sides = firing.x_before, firing.x_after, firing.m_before, firing.m_after
+        self.take(np.concatenate([scalars, *sides, firing.supplied])[None])
 
-    def extend(self, passages: Iterable[Passage]) -> None:
-        """Add some, in order."""
-        for passage in passages:
-            self.add(passage)
+    def extend(self, firings: Iterable[FiredTransition]) -> None:
+        """Add several fired transitions, in order."""
+        for firing in firings:
+            self.add(firing)
 
     def until(self, since: float) -> None:
-        """Leave out what happened later."""
+        """Remove what happened later."""
         kept = self.rows[self.rows[:, 0] <= since]
         self._rows[: len(kept)], self._count = kept, len(kept)

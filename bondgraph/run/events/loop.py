@@ -1,7 +1,7 @@
-"""The loop over events in machine code: an integrator that ends its legs at events in; the same, going on over them, out.
+"""Event loop in machine code around an integrator whose legs end at events.
 
-What it cannot settle it hands back at the end of a leg, as the integrator alone does at every event: there `hybrid.Hybrid` is its
-reference.
+An event that it cannot handle is handed back to Python at the end of a leg, as the integrator alone does at every event: there
+`hybrid.Hybrid` is its reference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bondgraph.run.table import Fields
 
 
 def procedures(fields: Fields, advance: str, event: int) -> list[Procedure]:
-    """The loop `run` around an integrator's procedure `advance` (c), whose answer at an event is `event`; `fields` are those
+    """Return the loop `run` around an integrator's procedure `advance` (c), which returns `event` at an event; `fields` are those
     behind c."""
     parts = [*guards.procedures(), *algebraic_loops.procedures(), *transitions.procedures(), *mode_search.procedures()]
     parts += [*accumulation.procedures(), *iteration.procedures(), *iteration.start_procedures()]
@@ -25,21 +25,21 @@ def _run(fields: Fields, advance: str, event: int) -> Procedure:
     write = Procedure("run", {"c": "ptr"}, "i64")
     record = Record(write["c"], fields)
     s = record.get("instants")
-    own = Record(s, FIELDS)
+    events = Record(s, FIELDS)
     with write.repeat():
         status = write.call(advance, [write["c"]], "i64")
         with write.when(~status.equals(event)):
             write.give(status)
-        own.set("t", record.get("t"))
-        own.set("written", record.get("written"))
-        with write.when(write.call("settle", [s], "i64").equals(0)):
+        events.set("t", record.get("t"))
+        events.set("written", record.get("written"))
+        with write.when(write.call("handle_event", [s], "i64").equals(0)):
             write.give(event)
         record.set("fresh", 1)
         record.set("tried", 0)
         y = record.get("y")
         at = [record.get("weights"), record.get("t"), y, y.at(record.get("n")), record.get("m")]
         write.call(record.get("weights_begin"), at)
-        with write.when(own.get("logged") + own.get("reserve") > own.get("log_room")):
+        with write.when(events.get("logged") + events.get("reserve") > events.get("log_room")):
             write.give(Status.LOG_FULL)
     write.give(event)
     return write

@@ -1,10 +1,9 @@
-"""`switching.combinations` in machine code: the passages of an instant that go round in; those that lead to modes in which no
-guard rises, as rows of the log, out.
+"""Mode search in machine code (`reference.mode_search`): where transitions cycle, find modes in which no guard fires, as rows of
+the log.
 
-Each combination that is tried is a row of the log, in the order in which they are found: `parents` holds the place of the one it
-was reached from, `edges` the transition between them, `codes` a number of its modes, by which it is looked up.
-
-In the literature: mode search.
+Each combination of modes that is tried is a row of the log, in the order in which they are found: `parents` holds the index of
+the
+one it was reached from, `edges` the transition between them, `codes` a number of its modes, by which it is looked up.
 """
 
 from __future__ import annotations
@@ -12,37 +11,37 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.codegen_helpers import larger, magnitude
 from bondgraph.run.events.guards import UNKNOWN
-from bondgraph.run.events.impacts.fired_transitions import JUMP
+from bondgraph.run.events.impacts.fired_transitions import MIN_JUMP
 from bondgraph.run.events.log import SCALARS
-from bondgraph.run.events.reference.mode_search import MOST
+from bondgraph.run.events.reference.mode_search import MAX_COMBINATIONS
 from bondgraph.run.events.state import flag, record_of
-from bondgraph.run.events.transitions import BACK, NONE, carried_into, row_of
+from bondgraph.run.events.transitions import NO_TRANSITION, PYTHON_FALLBACK, fire_into_row, row_of
 
 
 def procedures() -> list[Procedure]:
-    """All of them, those that are called before those that call."""
-    return [_still(), _goes_round(), _any_rises(), _seen(), _reached(), _tried(), _path(), _nearest(), _consistent()]
+    """Return all procedures, callees before callers."""
+    return [_still(), _modes_cycle(), _any_rises(), _seen(), _reached(), _tried(), _path(), _nearest(), _consistent()]
 
 
 def _still() -> Procedure:
-    """1 if states x are those of the start, but for rounding."""
+    """Return 1 if states x are those of the start, but for rounding."""
     write = Procedure("stands_still", {"s": "ptr", "x": "ptr"}, "i64", internal=True)
     record, x = record_of(write), write["x"]
     start = record.get("x_start")
     with write.loop(record.get("kept_count")) as k:
         i = record.get("kept").load(k, "i64")
         size = larger(write, record.get("sizes")[i], magnitude(write, start[i]))
-        with write.when(~(magnitude(write, x[i] - start[i]) <= JUMP * size)):
+        with write.when(~(magnitude(write, x[i] - start[i]) <= MIN_JUMP * size)):
             write.give(0)
     write.give(1)
     return write
 
 
-def _goes_round() -> Procedure:
-    """`combinations.goes_round` of the passages of transitions `watched` in `count` rows from `row` on, those before the place
-    `since` left out."""
+def _modes_cycle() -> Procedure:
+    """Machine code of `mode_search.modes_cycle` for the transitions `watched` in `count` rows from `row` on, without those before
+    the position `since`."""
     arguments = {"s": "ptr", "row": "i64", "since": "i64", "count": "i64"}
-    write = Procedure("goes_round", arguments, "i64", internal=True)
+    write = Procedure("modes_cycle", arguments, "i64", internal=True)
     record, s = record_of(write), write["s"]
     watched, last, modes = record.get("watched"), write["count"] - 1, record.get("modes")
     index = watched.load(last, "i64")
@@ -63,11 +62,11 @@ def _goes_round() -> Procedure:
 
 
 def _any_rises() -> Procedure:
-    """1 if a guard rises at x_here, m_here, else 0; `UNKNOWN` where only Python can tell."""
+    """Return 1 if a guard fires at x_here, m_here, else 0; `UNKNOWN` where only Python can tell."""
     write = Procedure("any_rises", {"s": "ptr", "t": "double", "probe": "double"}, "i64", internal=True)
     record = record_of(write)
     at = [write["s"], write["t"], record.get("x_here"), write["probe"]]
-    with write.when(write.call("rising_at", at, "i64").equals(UNKNOWN)):
+    with write.when(write.call("firing_guards", at, "i64").equals(UNKNOWN)):
         write.give(UNKNOWN)
     with write.loop(record.get("transitions")) as i, write.when(flag(record.get("rising"), i)):
         write.give(1)
@@ -76,14 +75,14 @@ def _any_rises() -> Procedure:
 
 
 def _modes_of(write: Procedure, row: Temporary) -> Temporary:
-    """The modes after the passage of a row."""
+    """Return the modes after the transition of a row."""
     record = record_of(write)
     return row.at(record.get("n") * 2 + record.get("modes") + len(SCALARS))
 
 
 def _seen() -> Procedure:
-    """1 if the modes m_here, after transition `index`, are those of the start or of one of `count` rows from `row` on; only what
-    has the same `code` is compared."""
+    """Return 1 if the modes m_here, after transition `index`, are those of the start or of one of `count` rows from `row` on;
+    only rows with the same `code` are compared."""
     arguments = {"s": "ptr", "index": "i64", "row": "i64", "count": "i64", "code": "i64"}
     write = Procedure("seen_before", arguments, "i64", internal=True)
     record, index, code = record_of(write), write["index"], write["code"]
@@ -92,9 +91,9 @@ def _seen() -> Procedure:
         after[i] = record.get("m_here")[i]
     after[record.get("slots").load(index, "i64")] = record.get("targets")[index]
 
-    def compare(known: Temporary) -> None:
+    def compare(candidate: Temporary) -> None:
         same = write.local(1, "i64")
-        with write.loop(modes) as i, write.when(~known[i].equals(after[i])):
+        with write.loop(modes) as i, write.when(~candidate[i].equals(after[i])):
             same.set(0)
         with write.when(same.get().equals(1)):
             write.give(1)
@@ -108,7 +107,7 @@ def _seen() -> Procedure:
 
 
 def _reached() -> Procedure:
-    """Go to the combination at place `node` of those from `row` on, or to the start."""
+    """Go to the combination `node` of those from `row` on, or to the start."""
     write = Procedure("go_to", {"s": "ptr", "row": "i64", "node": "i64"}, internal=True)
     record = record_of(write)
     n, modes, node = record.get("n"), record.get("modes"), write["node"]
@@ -120,7 +119,7 @@ def _reached() -> Procedure:
         with write.loop(modes) as i:
             m[i] = m_from[i]
 
-    with write.when(node.equals(NONE)):
+    with write.when(node.equals(NO_TRANSITION)):
         take(record.get("x_start"), record.get("m_start"))
         write.give()
     row = row_of(write, write["row"] + node)
@@ -130,8 +129,8 @@ def _reached() -> Procedure:
 
 
 def _tried() -> Procedure:
-    """Add what can be reached from the combination `node`, where there are `count` from `row` on: how many there are now; `BACK`
-    for Python."""
+    """Add the combinations that can be reached from `node`, where there are `count` from `row` on: how many there are now;
+    `PYTHON_FALLBACK` for Python."""
     arguments = {"s": "ptr", "t": "double", "row": "i64", "node": "i64", "count": "i64"}
     write = Procedure("try_from", arguments, "i64", internal=True)
     record, s, row, node = record_of(write), *(write[name] for name in ("s", "row", "node"))
@@ -140,13 +139,13 @@ def _tried() -> Procedure:
         here.set(record.get("codes").load(node, "i64"))
     with write.loop(record.get("transitions")) as k:
         i = record.get("order").load(k, "i64")
-        may = flag(record.get("allowed"), i) & flag(record.get("endless"), i) & (count.get() < MOST)
+        may = flag(record.get("allowed"), i) & flag(record.get("endless"), i) & (count.get() < MAX_COMBINATIONS)
         leaves = record.get("m_here")[record.get("slots").load(i, "i64")].equals(record.get("sources")[i])
         code = here.get() + record.get("code_steps").load(i, "i64")
         with write.when(may & leaves), write.when(write.call("seen_before", [s, i, row, count.get(), code], "i64").equals(0)):
-            own = carried_into(write, i, row + count.get())
+            row_after = fire_into_row(write, i, row + count.get())
             with write.when(write.call("stands_still", [s, record.get("x_after")], "i64").equals(1)):
-                write.call("end_row", [s, own])
+                write.call("end_row", [s, row_after])
                 record.get("parents").store(count.get(), node, "i64")
                 record.get("edges").store(count.get(), i, "i64")
                 record.get("codes").store(count.get(), code, "i64")
@@ -156,19 +155,19 @@ def _tried() -> Procedure:
 
 
 def _path() -> Procedure:
-    """The way to the combination `node` of those from `row` on as the first rows, and its transitions as `watched`: how many;
-    `BACK` where these are too many."""
+    """Move the path to the combination `node` to the first rows, and its transitions to `watched`: how many; `PYTHON_FALLBACK`
+    where these are too many."""
     write = Procedure("way_to", {"s": "ptr", "row": "i64", "node": "i64"}, "i64", internal=True)
     record, s, row = record_of(write), write["s"], write["row"]
     watched, parents, width = record.get("watched"), record.get("parents"), record.get("row_width")
     length, at = write.local(0, "i64"), write.local(write["node"], "i64")
     with write.repeat() as (_, done):
-        with write.when(at.get().equals(NONE)):
+        with write.when(at.get().equals(NO_TRANSITION)):
             write.jump(done)
         length.set(length.get() + 1)
         at.set(parents.load(at.get(), "i64"))
     with write.when(length.get() > record.get("turns")):
-        write.give(BACK)
+        write.give(PYTHON_FALLBACK)
     at.set(write["node"])
     with write.loop(length.get()) as k:
         watched.store(length.get() - 1 - k, at.get(), "i64")
@@ -185,32 +184,32 @@ def _path() -> Procedure:
 
 
 def _nearest() -> Procedure:
-    """`combinations._nearest` by the transitions that are `allowed`, in rows from `row` on: how many there are; `NONE` if there
-    are none, `BACK` for Python."""
+    """Machine code of `mode_search._nearest` by the transitions that are `allowed`, in rows from `row` on: how many there are;
+    `NO_TRANSITION` if there are none, `PYTHON_FALLBACK` for Python."""
     arguments = {"s": "ptr", "t": "double", "probe": "double", "row": "i64"}
     write = Procedure("nearest", arguments, "i64", internal=True)
     s, t, row = write["s"], write["t"], write["row"]
-    node, count = write.local(NONE, "i64"), write.local(0, "i64")
+    node, count = write.local(NO_TRANSITION, "i64"), write.local(0, "i64")
     with write.repeat():
         write.call("go_to", [s, row, node.get()])
         rises = write.call("any_rises", [s, t, write["probe"]], "i64")
         with write.when(rises.equals(UNKNOWN)):
-            write.give(BACK)
+            write.give(PYTHON_FALLBACK)
         with write.when(rises.equals(0)):
             write.give(write.call("way_to", [s, row, node.get()], "i64"))
         count.set(write.call("try_from", [s, t, row, node.get(), count.get()], "i64"))
-        with write.when(count.get().equals(BACK)):
-            write.give(BACK)
+        with write.when(count.get().equals(PYTHON_FALLBACK)):
+            write.give(PYTHON_FALLBACK)
         node.set(node.get() + 1)
         with write.when(node.get() >= count.get()):
-            write.give(NONE)
-    write.give(NONE)
+            write.give(NO_TRANSITION)
+    write.give(NO_TRANSITION)
     return write
 
 
 def _consistent() -> Procedure:
-    """`combinations.consistent` where `count` passages in rows from `row` on go round: how many take their place, of the
-    transitions `watched`, to x_here and m_here; `BACK` for Python."""
+    """Machine code of `mode_search.consistent_modes` where `count` transitions in rows from `row` on cycle: how many replace
+    them, of the transitions `watched`, to x_here and m_here; `PYTHON_FALLBACK` for Python."""
     arguments = {"s": "ptr", "t": "double", "probe": "double", "row": "i64", "count": "i64"}
     write = Procedure("consistent_modes", arguments, "i64", internal=True)
     record, s, t, row = record_of(write), *(write[name] for name in ("s", "t", "row"))
@@ -221,10 +220,10 @@ def _consistent() -> Procedure:
             if not every:
                 with write.loop(write["count"]) as k:
                     slot = slots.load(record.get("watched").load(k, "i64"), "i64")
-                    known = allowed.load(i, "i64")
-                    allowed.store(i, write.select(slot.equals(slots.load(i, "i64")), 1, known, "i64"), "i64")
-        found = write.call("nearest", [s, t, write["probe"], row], "i64")
-        with write.when(~found.equals(NONE)):
-            write.give(found)
-    write.give(BACK)
+                    is_allowed = allowed.load(i, "i64")
+                    allowed.store(i, write.select(slot.equals(slots.load(i, "i64")), 1, is_allowed, "i64"), "i64")
+        result = write.call("nearest", [s, t, write["probe"], row], "i64")
+        with write.when(~result.equals(NO_TRANSITION)):
+            write.give(result)
+    write.give(PYTHON_FALLBACK)
     return write

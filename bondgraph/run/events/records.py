@@ -1,4 +1,4 @@
-"""Events of a finished run: its rows in; a frozen sequence out that makes an `Event` where one is asked for."""
+"""Events of a finished run: a frozen sequence over rows of its log that builds an `Event` on access."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from bondgraph.emit.cached_build import OnceProperty
 from bondgraph.output.lazy import LazyRow
-from bondgraph.run.events.impacts.fired_transitions import Said
-from bondgraph.run.events.log import PLAIN, SCALARS, Log, Rows, said_at_rest
+from bondgraph.run.events.impacts.fired_transitions import EventLabel
+from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout, rest_labels
 from bondgraph.run.program import Program
 from screws.renamed import answer_old_names
 
@@ -78,34 +78,34 @@ class Events(Sequence[Event]):
     said : what is said of those that name a place in it.
     """
 
-    def __init__(self, program: Program, p: np.ndarray, start: float, rows: np.ndarray, said: Sequence[Said] = ()):
-        self._program, self._p, self._start, self._said = program, p, start, said
-        self._layout, self._rows = Rows.of(program), rows.copy()
+    def __init__(self, program: Program, p: np.ndarray, start: float, rows: np.ndarray, labels: Sequence[EventLabel] = ()):
+        self._program, self._p, self._start, self._labels = program, p, start, labels
+        self._layout, self._rows = RowLayout.of(program), rows.copy()
         self._rows.flags.writeable = False
 
     @OnceProperty
-    def _made(self) -> WeakValueDictionary[int, Event]:
-        """Those that have been asked for, by their places."""
+    def _built(self) -> WeakValueDictionary[int, Event]:
+        """Events that have been accessed, by their positions."""
         return WeakValueDictionary()
 
     @classmethod
     def of(cls, program: Program, p: np.ndarray, start: float, log: Log) -> Events:
-        """All that a log holds."""
-        return cls(program, p, start, log.rows, tuple(log.said))
+        """Return all events of a log."""
+        return cls(program, p, start, log.rows, tuple(log.labels))
 
     @classmethod
-    def settled(cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray]) -> Events:
-        """Rows that machine code has filled, in pieces (k, width)."""
+    def from_machine_code(cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray]) -> Events:
+        """Return the events of rows that machine code has filled, in pieces (k, width)."""
         if len(pieces) == 1:
             rows = pieces[0]
         else:
-            rows = np.concatenate(pieces) if pieces else np.empty((0, Rows.of(program).width))
-        return cls(program, p, start, rows, LazyRow(lambda: said_at_rest(program.transitions)))
+            rows = np.concatenate(pieces) if pieces else np.empty((0, RowLayout.of(program).width))
+        return cls(program, p, start, rows, LazyRow(lambda: rest_labels(program.transitions)))
 
     @classmethod
     def alone(cls, program: Program, p: np.ndarray, event: Event) -> Events:
-        """One event, whichever run it is of."""
-        scalars = event.since, event.time, event.time, event.transition, np.nan, PLAIN
+        """Return a sequence of one event, of any run."""
+        scalars = event.since, event.time, event.time, event.transition, np.nan, NO_LABEL
         sides = event.x_before, event.x_after, event.m_before, event.m_after
         return cls(program, p, event.time - event.since, np.concatenate([scalars, *sides, event.supplied])[None])
 
@@ -134,7 +134,7 @@ class Events(Sequence[Event]):
 
     @property
     def supplied(self) -> np.ndarray:
-        """What sources give (k, powers), J."""
+        """Energies that sources supply (k, powers), J."""
         return self._rows[:, self._layout.supplied]
 
     @property
@@ -144,15 +144,15 @@ class Events(Sequence[Event]):
 
     @property
     def internal(self) -> np.ndarray:
-        """Which change the description alone (k,)."""
+        """Flags of events that change the description alone (k,)."""
         return np.array([edge.internal for edge in self._program.transitions], dtype=bool)[self.transitions]
 
     @property
     def kinds(self) -> list[str]:
-        """What happened, in words."""
-        plain, own = [edge.kind for edge in self._program.transitions], self.transitions.tolist()
-        said = self._column("said").astype(int).tolist()
-        return [plain[i] if place == PLAIN else self._said[place].kind for i, place in zip(own, said, strict=True)]
+        """Kinds of the events, in words."""
+        plain, transitions = [edge.kind for edge in self._program.transitions], self.transitions.tolist()
+        labels = self._column("label").astype(int).tolist()
+        return [plain[i] if label == NO_LABEL else self._labels[label].kind for i, label in zip(transitions, labels, strict=True)]
 
     @cached_property
     def energies(self) -> tuple[np.ndarray, np.ndarray]:
@@ -173,48 +173,48 @@ class Events(Sequence[Event]):
         return len(self._rows)
 
     @overload
-    def __getitem__(self, place: int) -> Event: ...
+    def __getitem__(self, index: int) -> Event: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Events: ...
+    def __getitem__(self, index: slice) -> Events: ...
 
-    def __getitem__(self, place: int | slice) -> Event | Events:
-        if isinstance(place, slice):
-            return self.select(np.arange(len(self))[place])
-        own = range(len(self))[place]
-        event = self._made.get(own)
+    def __getitem__(self, index: int | slice) -> Event | Events:
+        if isinstance(index, slice):
+            return self.select(np.arange(len(self))[index])
+        position = range(len(self))[index]
+        event = self._built.get(position)
         if event is None:
-            event = self._made[own] = self._event(own)
+            event = self._built[position] = self._event(position)
         return event
 
     def __iter__(self) -> Iterator[Event]:
         return (self[k] for k in range(len(self)))
 
     def select(self, chosen: np.ndarray) -> Events:
-        """Those that are chosen, by their places or by a mask (k,)."""
-        found = Events(self._program, self._p, self._start, self._rows[chosen], self._said)
+        """Return the chosen events, by their positions or by a mask (k,)."""
+        selection = Events(self._program, self._p, self._start, self._rows[chosen], self._labels)
         if "energies" in self.__dict__:
             before, after = self.energies
-            found.__dict__["energies"] = before[chosen], after[chosen]
-        return found
+            selection.__dict__["energies"] = before[chosen], after[chosen]
+        return selection
 
     def index_of(self, event: Event) -> int | None:
-        """Where an event of these stands; None where it is none of them."""
+        """Return the position of an event of this sequence; None where it is none of them."""
         near = np.flatnonzero(self.since == event.since).tolist()
-        return next((k for k in near if self._made.get(k) is event), None)
+        return next((k for k in near if self._built.get(k) is event), None)
 
     def _event(self, k: int) -> Event:
         row, layout = self._rows[k], self._layout
-        since, time, _, place, limit, note = row[: len(SCALARS)].tolist()
-        edge = self._program.transitions[int(place)]
-        said = Said(edge.kind, edge.name) if note == PLAIN else self._said[int(note)]
+        since, time, _, index, limit, note = row[: len(SCALARS)].tolist()
+        edge = self._program.transitions[int(index)]
+        label = EventLabel(edge.kind, edge.name) if note == NO_LABEL else self._labels[int(note)]
         before, after = (energies[k].copy() for energies in self.energies)
         return Event(
             time=time,
-            kind=said.kind,
-            name=said.name,
+            kind=label.kind,
+            name=label.name,
             internal=edge.internal,
-            transition=int(place),
+            transition=int(index),
             x_before=row[layout.x_before].copy(),
             x_after=row[layout.x_after].copy(),
             m_before=row[layout.m_before].copy(),
@@ -222,7 +222,7 @@ class Events(Sequence[Event]):
             energies_before=before,
             energies_after=after,
             accumulation=None if np.isnan(limit) else self._start + limit,
-            simultaneous=said.together,
+            simultaneous=label.transitions,
             supplied=row[layout.supplied].copy(),
             since=since,
         )
@@ -232,8 +232,8 @@ class Events(Sequence[Event]):
             return tuple(self) == other
         if len(self) != len(other) or self._layout != other._layout:
             return False
-        said = tuple(self._said) == tuple(other._said)
-        same = said or all(a.transitions == b.transitions for a, b in zip(self, other, strict=True))
+        same_labels = tuple(self._labels) == tuple(other._labels)
+        same = same_labels or all(a.transitions == b.transitions for a, b in zip(self, other, strict=True))
         return same and self._start == other._start and bool(np.array_equal(self._rows, other._rows, equal_nan=True))
 
     __hash__ = None  # type: ignore[assignment]
@@ -242,7 +242,7 @@ class Events(Sequence[Event]):
         return repr(tuple(self)) if len(self) <= 6 else f"({self[0]!r}, ... {len(self)} events)"
 
     def __getstate__(self) -> dict[str, Any]:
-        """The energies, evaluated, and names in place of code."""
+        """Return the state with the energies evaluated, and names in place of code."""
         state = {**self.__dict__, "energies": self.energies, "_program": self._program.described()}
-        state.pop("_made", None)
+        state.pop("_built", None)
         return state

@@ -1,10 +1,8 @@
-"""Guards within a step: does one rise to zero, which comes first, and where.
+"""Zero crossings (zero-crossing) of guards within a step: which guard rises to zero first, and where (event location).
 
-Between the places at which guards are looked at, a guard that changes from rising to falling has a crest; its height is
+Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest; its height is
 searched for, however narrow it is, until a bound on it (by chords, where the guard is concave) lies below zero. So bodies that
-graze for a moment in a long step are seen. Two crests between two neighbouring places are not told apart.
-
-In the literature: zero crossing (zero-crossing), event location.
+graze for a moment in a long step are seen. Two crests between two neighbouring fractions are not told apart.
 """
 
 from __future__ import annotations
@@ -16,17 +14,17 @@ from bondgraph.emit.procedure import Operand, Procedure, Record, Temporary
 
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30
-PLACES = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
-"""Where guards are looked at in a step, in fractions of it: those next to its ends tell whether they rise or fall there."""
-POINTS = len(PLACES)
+FRACTIONS = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
+"""Fractions of a step at which guards are evaluated: those next to its ends tell whether they rise or fall there."""
+POINTS = len(FRACTIONS)
 _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
 _STRAIGHT, _SURE = 8, 2
 
 
 @dataclass(frozen=True)
-class Within:
-    """What an integrator has for a look into its step, behind a pointer c to `fields`.
+class StepAccess:
+    """Access to the dense output of an integrator's step, behind a pointer c to `fields`.
 
     `exact` and, where there is a cheaper one for a first look, `cubic` are procedures (c, fraction, [h,] out): the state at a
     fraction of the step of length h from time "t".
@@ -42,28 +40,28 @@ class Within:
         return Record(write["c"], self.fields)
 
     def state(self, write: Procedure, theta: Temporary, h: Temporary, exact: bool) -> Temporary:
-        """The state at a fraction of the step, in y_dense."""
+        """Evaluate the state at a fraction of the step, in y_dense."""
         out = self.record(write).get("y_dense")
         write.call(self.exact if exact else self.cubic, [write["c"], theta, out] if exact else [write["c"], theta, h, out])
         return out
 
 
-def settle_levels(write: Procedure, record: Record, now: Temporary, levels: Temporary) -> None:
-    """Guards `now` (less their levels) become those of the next step; one that has been below zero by as much
-    as its level is off it needs none any more."""
+def update_levels(write: Procedure, record: Record, now: Temporary, levels: Temporary) -> None:
+    """Make the guards `now` (less their levels) those of the next step; a guard that has been below zero by as much as its level
+    is off it needs no level any more."""
     with write.loop(record.get("guard_count")) as i:
         below = now[i] + (levels[i] + write.intrinsic("fabs", levels[i])) < 0.0
         record.get("g")[i] = write.select(below, now[i] + levels[i], now[i])
         levels[i] = write.select(below, 0.0, levels[i])
 
 
-def suspicion(within: Within) -> Procedure:
-    """1 if a guard may rise to zero within the step, by the cubic: at one of the places, or at a crest, with a margin of a
-    quarter of its height above its neighbours. Fills g at all places; those of the first are there already."""
-    write = Procedure("suspicion", {"c": "ptr", "h": "double", "t_new": "double"}, "i64", internal=True)
-    record = within.record(write)
+def crossing_check(access: StepAccess) -> Procedure:
+    """Return 1 if a guard may cross zero within the step, by the cubic: at one of the fractions, or at a crest, with a margin of
+    a quarter of its height above its neighbours. Fills g at all fractions; those of the first are there already."""
+    write = Procedure("crossing_check", {"c": "ptr", "h": "double", "t_new": "double"}, "i64", internal=True)
+    record = access.record(write)
     count, g = record.get("guard_count"), record.get("g")
-    _look(within, write, exact=False)
+    _look(access, write, exact=False)
     write.call("guard_values", [write["c"], write["t_new"], record.get("y_new"), g.at(count * (POINTS - 1))])
     with write.loop(count) as i:
         for j in range(1, POINTS):
@@ -79,18 +77,18 @@ def suspicion(within: Within) -> Procedure:
     return write
 
 
-def _look(within: Within, write: Procedure, exact: bool) -> None:
-    """Guards at all places inside of the step."""
-    record, h = within.record(write), write["h"]
+def _look(access: StepAccess, write: Procedure, exact: bool) -> None:
+    """Evaluate the guards at all fractions inside of the step."""
+    record, h = access.record(write), write["h"]
     for j in range(1, POINTS - 1):
-        place = write.value(PLACES[j], "double")
-        inner = within.state(write, place, h, exact)
+        fraction = write.value(FRACTIONS[j], "double")
+        inner = access.state(write, fraction, h, exact)
         there = record.get("g").at(record.get("guard_count") * j)
-        write.call("guard_values", [write["c"], record.get("t") + place * h, inner, there])
+        write.call("guard_values", [write["c"], record.get("t") + fraction * h, inner, there])
 
 
 def _is_crest(write: Procedure, left: Temporary, middle: Temporary, right: Temporary) -> Temporary:
-    """Whether a guard is highest at the middle of three places and below zero there, beyond its rounding."""
+    """Return 1 if a guard is highest at the middle of three fractions and below zero there, beyond its rounding."""
     rise = middle - write.intrinsic("minnum", left, right)
     return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
 
@@ -98,27 +96,27 @@ def _is_crest(write: Procedure, left: Temporary, middle: Temporary, right: Tempo
 def _top(
     write: Procedure, i: Temporary, j: int, values: tuple[Temporary, Temporary, Temporary], goal: Temporary | float, exact: int
 ) -> Temporary:
-    """`crest` of guard i around place j."""
-    given = [write.value(place, "double") for place in PLACES[j - 1 : j + 2]]
-    known = [*given, *values, write.value(goal, "double"), write.value(exact, "i64")]
-    return write.call("crest", [write["c"], write["h"], i, *known], "double")
+    """Call `crest` of guard i around fraction j."""
+    fractions = [write.value(fraction, "double") for fraction in FRACTIONS[j - 1 : j + 2]]
+    arguments = [*fractions, *values, write.value(goal, "double"), write.value(exact, "i64")]
+    return write.call("crest", [write["c"], write["h"], i, *arguments], "double")
 
 
-def _guard_at(within: Within, write: Procedure, h: Temporary, theta: Temporary, i: Temporary) -> Temporary:
-    """Guard i at a fraction of the step, by the exact output."""
-    within.state(write, theta, h, exact=True)
-    return _guard_there(within, write, h, theta, i)
+def _guard_at(access: StepAccess, write: Procedure, h: Temporary, theta: Temporary, i: Temporary) -> Temporary:
+    """Evaluate guard i at a fraction of the step, by the exact output."""
+    access.state(write, theta, h, exact=True)
+    return _guard_there(access, write, h, theta, i)
 
 
-def _guard_there(within: Within, write: Procedure, h: Temporary, theta: Temporary, i: Temporary) -> Temporary:
-    record = within.record(write)
+def _guard_there(access: StepAccess, write: Procedure, h: Temporary, theta: Temporary, i: Temporary) -> Temporary:
+    record = access.record(write)
     y, g = record.get("y_dense"), record.get("g_dense")
     write.call("guard_values", [write["c"], record.get("t") + theta * h, y, g])
     return g[i]
 
 
-def crest(within: Within) -> Procedure:
-    """A fraction of the step, between low and high, at which guard i is at least `goal`; 2 where there is none.
+def crest(access: StepAccess) -> Procedure:
+    """Find a fraction of the step, between low and high, at which guard i is at least `goal`; 2 where there is none.
 
     The guard is highest at `middle` of the three. Parabolas and golden sections in turn (Brent), by the dense output if `exact`,
     else by the cubic. Chords bound the crest where the guard is concave: probes on both sides of the middle say so, or parabolas
@@ -133,29 +131,29 @@ def crest(within: Within) -> Procedure:
     parabola, foretold = write.local(1, "i64"), write.local(0, "i64")
     sure_left, sure_right = write.local(0, "i64"), write.local(0, "i64")
     with write.loop(_SEARCHES):
-        left, right, whole = m.get() - a.get(), b.get() - m.get(), b.get() - a.get()
+        left, right, width = m.get() - a.get(), b.get() - m.get(), b.get() - a.get()
         rise, fall = (fm.get() - fa.get()) / left, (fb.get() - fm.get()) / right
-        bend = (fall - rise) / whole
-        vertex = m.get() - (rise * right + fall * left) / (2.0 * bend * whole)
-        reach = whole * 1e-2
+        bend = (fall - rise) / width
+        vertex = m.get() - (rise * right + fall * left) / (2.0 * bend * width)
+        reach = width * 1e-2
         inside = (vertex > a.get() + reach) & (vertex < b.get() - reach) & (bend < 0.0) & parabola.get().equals(1)
-        apart = write.intrinsic("fabs", vertex - m.get()) > whole * 1e-3
+        apart = write.intrinsic("fabs", vertex - m.get()) > width * 1e-3
         undecided = sure_left.get().equals(sure_right.get())
         to_right = (undecided & (right > left)) | (~undecided & sure_left.get().equals(1))
         golden = write.select(to_right, m.get() + _GOLDEN * right, m.get() - _GOLDEN * left)
         u = write.select(inside & apart, vertex, golden)
         parabola.set(1 - parabola.get())
         with write.when(write["exact"].equals(1)):
-            within.state(write, u, h, exact=True)
-        if within.cubic:
+            access.state(write, u, h, exact=True)
+        if access.cubic:
             with write.when(write["exact"].equals(0)):
-                within.state(write, u, h, exact=False)
-        value = _guard_there(within, write, h, u, write["i"])
+                access.state(write, u, h, exact=False)
+        value = _guard_there(access, write, h, u, write["i"])
         with write.when(value >= goal):
             write.give(u)
         step = u - m.get()
         drop = fm.get() - write.intrinsic("minnum", fa.get(), fb.get())
-        foreseen = fm.get() + step * ((rise * right + fall * left) / whole + bend * step)
+        foreseen = fm.get() + step * ((rise * right + fall * left) / width + bend * step)
         smooth = write.intrinsic("fabs", value - foreseen) <= drop * 0.05
         later = u > m.get()
         second, third = write.select(later, m.get(), u), write.select(later, u, m.get())
@@ -199,8 +197,8 @@ def crest(within: Within) -> Procedure:
     return write
 
 
-def root(within: Within) -> Procedure:
-    """Where guard i crosses zero between fractions low (guard negative) and high (not negative).
+def root(access: StepAccess) -> Procedure:
+    """Find the zero crossing of guard i between fractions low (guard negative) and high (not negative).
 
     Illinois method, which ends in some ten steps; where it has not after twenty (a guard that leaves zero with no slope),
     the rest is bisection.
@@ -208,7 +206,7 @@ def root(within: Within) -> Procedure:
     arguments = {"c": "ptr", "h": "double", "i": "i64"}
     arguments |= dict.fromkeys(("low", "high", "at_low", "at_high"), "double")
     write = Procedure("root", arguments, "double", internal=True)
-    record, h = within.record(write), write["h"]
+    record, h = access.record(write), write["h"]
     low, high = write.local(write["low"]), write.local(write["high"])
     below, above = write.local(write["at_low"]), write.local(write["at_high"])
     side = write.local(0, "i64")
@@ -221,7 +219,7 @@ def root(within: Within) -> Procedure:
         secant = a + (b - a) * (fa / (fa - fb))
         inside = (secant > a) & (secant < b) & (k < 20)
         theta = write.select(inside, secant, 0.5 * (a + b))
-        value = _guard_at(within, write, h, theta, write["i"])
+        value = _guard_at(access, write, h, theta, write["i"])
         rising = value >= 0.0
         was = side.get()
         # The end that stays twice is weighted half, so that both ends move.
@@ -241,57 +239,57 @@ def root(within: Within) -> Procedure:
     return write
 
 
-def locate(within: Within) -> Procedure:
-    """Fraction of the step where the first guard fires, 2 if none does; marks what fires there in `fired`."""
+def locate(access: StepAccess) -> Procedure:
+    """Find the fraction of the step where the first guard fires, 2 if none does; mark the guards that fire there in `fired`."""
     write = Procedure("locate", {"c": "ptr", "h": "double"}, "double", internal=True)
-    record, h = within.record(write), write["h"]
+    record, h = access.record(write), write["h"]
     count, g, theta, fired = (record.get(name) for name in ("guard_count", "g", "theta", "fired"))
-    _look(within, write, exact=True)
+    _look(access, write, exact=True)
     earliest = write.local(2.0)
 
     def search(i: Temporary, low: Operand, high: Operand, at_low: Temporary, at_high: Temporary) -> None:
         ends = [write.value(low, "double"), write.value(high, "double")]
-        found = write.call("root", [write["c"], h, i, *ends, at_low, at_high], "double")
-        theta[i] = write.intrinsic("minnum", theta[i], found)
+        crossing = write.call("root", [write["c"], h, i, *ends, at_low, at_high], "double")
+        theta[i] = write.intrinsic("minnum", theta[i], crossing)
 
     with write.loop(count) as i:
         theta[i] = 2.0
         for j in range(POINTS - 1, 0, -1):
             left, right = g[count * (j - 1) + i], g[count * j + i]
             with write.when((left < 0.0) & (right >= 0.0)):
-                search(i, PLACES[j - 1], PLACES[j], left, right)
+                search(i, FRACTIONS[j - 1], FRACTIONS[j], left, right)
         for j in range(1, POINTS - 1):
             left, middle, right = (g[count * (j + s) + i] for s in (-1, 0, 1))
-            with write.when(_is_crest(write, left, middle, right) & (theta[i] > PLACES[j - 1])):
+            with write.when(_is_crest(write, left, middle, right) & (theta[i] > FRACTIONS[j - 1])):
                 top = _top(write, i, j, (left, middle, right), 0.0, 1)
                 with write.when(top <= 1.0):
-                    after = top > PLACES[j]
-                    value = _guard_at(within, write, h, top, i)
-                    start, at_start = write.select(after, PLACES[j], PLACES[j - 1]), write.select(after, middle, left)
+                    after = top > FRACTIONS[j]
+                    value = _guard_at(access, write, h, top, i)
+                    start, at_start = write.select(after, FRACTIONS[j], FRACTIONS[j - 1]), write.select(after, middle, left)
                     search(i, start, top, at_start, value)
         with write.when(theta[i] < earliest.get()):
             earliest.set(theta[i])
             record.set("first", i)
-    found = earliest.get()
-    together = write.intrinsic("maxnum", write.intrinsic("fabs", record.get("t")), h) / h * (32.0 * EPSILON)
+    earliest_crossing = earliest.get()
+    tolerance = write.intrinsic("maxnum", write.intrinsic("fabs", record.get("t")), h) / h * (32.0 * EPSILON)
     with write.loop(count) as i:
-        here = (theta[i] <= found + together) & (theta[i] <= 1.0)
+        here = (theta[i] <= earliest_crossing + tolerance) & (theta[i] <= 1.0)
         fired.store(i, write.select(here, 1, 0, "i64"), "i64")
-    with write.when(found <= 1.0):
-        _measure_slope(within, write, h, found)
-    write.give(found)
+    with write.when(earliest_crossing <= 1.0):
+        _measure_slope(access, write, h, earliest_crossing)
+    write.give(earliest_crossing)
     return write
 
 
-def _measure_slope(within: Within, write: Procedure, h: Temporary, found: Temporary) -> None:
-    """Slope of the guard that fires first: from so near that it is straight."""
-    record, reach = within.record(write), write.local(1e-4)
+def _measure_slope(access: StepAccess, write: Procedure, h: Temporary, crossing: Temporary) -> None:
+    """Measure the slope of the guard that fires first, so near that it is straight."""
+    record, reach = access.record(write), write.local(1e-4)
     first = record.get("first")
     with write.loop(_STRAIGHT):
-        ahead = _guard_at(within, write, h, found + reach.get(), first)
-        behind = _guard_at(within, write, h, found - reach.get(), first)
+        ahead = _guard_at(access, write, h, crossing + reach.get(), first)
+        behind = _guard_at(access, write, h, crossing - reach.get(), first)
         record.set("slope", (ahead - behind) / (h * (2.0 * reach.get())))
         straight = write.intrinsic("fabs", ahead + behind) <= 0.5 * (ahead - behind)
         with write.when(straight):
-            write.give(found)
+            write.give(crossing)
         reach.set(reach.get() * 0.0625)

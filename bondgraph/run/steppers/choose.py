@@ -11,9 +11,9 @@ from bondgraph.run.accuracy.reference.error_weights import Weights
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.events.guard_history import Courses
-from bondgraph.run.events.handler import Settler
-from bondgraph.run.events.reference.accumulation import Watch
+from bondgraph.run.events.guard_history import GuardHistory
+from bondgraph.run.events.handler import EventHandler
+from bondgraph.run.events.reference.accumulation import AccumulationDetector
 from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
 from bondgraph.run.steppers.integrator import OneStep
@@ -47,21 +47,28 @@ def tolerances(settings: Settings, entry: MethodEntry) -> Tolerances:
     return Tolerances(max(settings.rtol * entry.safety, entry.least), settings.max_step, settings.max_steps)
 
 
-def settling(bound: Bound, settings: Settings, ticks: ClockSchedule, watching: tuple[Courses, Watch]) -> Settler | None:
+def settling(
+    bound: Bound, settings: Settings, ticks: ClockSchedule, watching: tuple[GuardHistory, AccumulationDetector]
+) -> EventHandler | None:
     """What settles events in machine code, in the loop of an integrator or where its legs end; None where that is left to
     Python."""
     if not bound.program.is_machine_code or not bound.program.transitions or (len(ticks) and bound.program.loops):
         return None
-    return Settler(bound, settings, *watching)
+    return EventHandler(bound, settings, *watching)
 
 
 def settle_function(entry: MethodEntry) -> Callable[[int], int]:
     """The machine code that settles what is due, of a settler's table: that of a method's own loop."""
-    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(entry.load().machine_code().address("settle"))
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(entry.load().machine_code().address("handle_event"))
 
 
 def build(
-    bound: Bound, settings: Settings, choice: Selection, ticks: ClockSchedule, weights: Weights, settler: Settler | None = None
+    bound: Bound,
+    settings: Settings,
+    choice: Selection,
+    ticks: ClockSchedule,
+    weights: Weights,
+    settler: EventHandler | None = None,
 ) -> Integrator:
     """The integrator of a choice. Clocks tick inside its machine code; where a tick must solve algebraic loops, in Python."""
     inside = not bound.program.loops
@@ -75,7 +82,7 @@ def in_machine_code(
     choice: Selection,
     weights: Weights,
     ticks: ClockSchedule | None = None,
-    settler: Settler | None = None,
+    settler: EventHandler | None = None,
 ) -> OneStep:
     """A method bound to a run, with its loop in machine code."""
     assert isinstance(weights, SharedWeights), "machine code throughout"

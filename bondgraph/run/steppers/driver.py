@@ -8,7 +8,7 @@ from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
 from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.accuracy.reference.error_weights import NEVER, RENEWALS
 from bondgraph.run.events import loop, root_finding
-from bondgraph.run.events.root_finding import EPSILON, POINTS, Within
+from bondgraph.run.events.root_finding import EPSILON, POINTS, StepAccess
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import initial_step, sample_clocks, step_control
 from bondgraph.run.steppers.method import Method, derivative, permitted
@@ -97,7 +97,7 @@ def _accept(method: Method, write: Procedure, record: Record, h: Temporary, t_ne
         y[i] = y_new[i]
         k[i] = k[width * method.last + i]
     last = record.get("g").at(record.get("guard_count") * (POINTS - 1))
-    root_finding.settle_levels(write, record, last, record.get("levels"))
+    root_finding.update_levels(write, record, last, record.get("levels"))
     record.set("t", t_new)
     record.set("moved", 1)
     record.count("steps")
@@ -125,10 +125,10 @@ def weigh(method: Method) -> Procedure:
     step = [*at, record.get("h"), record.get("rtol"), implicit]
     doubt, due = write["status"].equals(Status.DOUBT), record.get("steps") >= record.get("renewal")
     with write.when(doubt):
-        write.call(record.get("weights_question"), step)
+        write.call(record.get("weights_test_noise"), step)
         record.set("patience", Record(weights, ERROR_CONTROL).get("patience"))
     with write.when(~doubt & due):
-        write.call(record.get("weights_renew"), at)
+        write.call(record.get("weights_refresh"), at)
         following = write.local(RENEWALS[0], "i64")
         with write.repeat() as (_, done):
             with write.when(~(following.get() <= record.get("steps"))):
@@ -136,7 +136,7 @@ def weigh(method: Method) -> Procedure:
             following.set(write.select(following.get().equals(RENEWALS[-1]), NEVER, following.get() * 2, "i64"))
         record.set("renewal", following.get())
     with write.when(~doubt & ~due):
-        write.call(record.get("weights_relax"), step)
+        write.call(record.get("weights_decay"), step)
     record.set("noisy", 0)
     with write.loop(record.get("width")) as i, write.when(~record.get("noise")[i].equals(0.0)):
         record.set("noisy", 1)
@@ -168,7 +168,7 @@ def attempts(method: Method) -> Procedure:
         with write.when(record.get("guard_count") > 0):
             with write.when(land):
                 _land(method, write, record, h, t_new, again)
-            suspect = write.call("suspicion", [c, h, t_new], "i64")
+            suspect = write.call("crossing_check", [c, h, t_new], "i64")
             with write.when(suspect.equals(1)):
                 write.call("prepare_dense", [c, h])
                 place = write.call("locate", [c, h], "double")
@@ -225,12 +225,12 @@ def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new:
 
 def procedures(method: Method) -> list[Procedure]:
     """All of a method, with the loop over events around it."""
-    within = Within(method.fields, exact="dense", cubic=method.cubic)
+    within = StepAccess(method.fields, exact="dense", cubic=method.cubic)
     parts = [derivative(method.fields), *method.procedures()]
     parts += [part(method) for part in (step_control.proposed, step_control.judged, step_control.lengthened, attempts)]
     rest = [initial_step.first_step(method), guard_values(method.fields)]
     rest += [part(method) for part in (ready, samples, dense_samples, noisy_step, weigh, advance)]
-    rest += [part(within) for part in (root_finding.suspicion, root_finding.crest, root_finding.root, root_finding.locate)]
+    rest += [part(within) for part in (root_finding.crossing_check, root_finding.crest, root_finding.root, root_finding.locate)]
     rest += [
         part(method)
         for part in (sample_clocks.due, sample_clocks.flush, sample_clocks.carried_out, sample_clocks.tick, sample_clocks.started)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.accuracy.reference.natural_scales import UNDRIVEN
+from bondgraph.run.accuracy.reference.natural_scales import MIN_ERROR
 from bondgraph.run.steppers.method import Method, permitted, with_own
 
 # f: coefficients of the dense output; k has the rates of all stages; squares: of each of the errors.
@@ -213,7 +213,7 @@ def _stiffness(tableau: Tableau) -> Procedure:
     # Else `held_down` does not ask for the sums.
     with write.when(is_far(record, h)), write.loop(record.get("n")) as i:
         scale = permitted(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
-        with write.when(scale > UNDRIVEN):
+        with write.when(scale > MIN_ERROR):
             rise = (k[width * tableau.last + i] - k[width * (tableau.last - 1) + i]) / scale
             run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
             above.set(above.get() + rise * rise)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.accuracy.reference.error_weights import PATIENCE, RENEWALS
+from bondgraph.run.accuracy.reference.error_weights import RENEWALS, RETRY_LIMITS
 from bondgraph.run.events.state import FIELDS as INSTANTS
 from bondgraph.run.steppers.method import Method, permitted
 
@@ -47,7 +47,7 @@ def opened(method: Method) -> Procedure:
     record.set("t", 0.0)
     record.set("fresh", 1)
     record.set("renewal", RENEWALS[0])
-    record.set("patience", PATIENCE[0])
+    record.set("patience", RETRY_LIMITS[0])
     window[0], window[1] = -float("inf"), float("inf")
     with write.loop(record.get("mode_count")) as i:
         m[i] = write["m"][i]
@@ -64,7 +64,7 @@ def opened(method: Method) -> Procedure:
     write.call("start_clocks", [write["c"]])
     write.call(record.get("weights_reset"), [weights])  # before what is due is settled, which asks how large states have been
     with write.when(instants.is_given()):
-        with write.when(write.call("settle_start", [instants], "i64").equals(0)):
+        with write.when(write.call("handle_start", [instants], "i64").equals(0)):
             write.give(0)
         Record(instants, INSTANTS).set("rows", rows.at(width))
     with write.when(write.call("all_finite", [y, n], "i64").equals(0)):

@@ -14,7 +14,7 @@ from bondgraph.run.accuracy.reference.error_weights import RENEWALS
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.events.handler import Settler
+from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.python_callbacks import check_each
 from bondgraph.run.samples import NextPage
 from bondgraph.run.status import STATUSES, Status
@@ -41,7 +41,7 @@ class OneStep(Integrator):
         weights: SharedWeights,
         lengths: Mapping[str, int],
         ticks: ClockSchedule | None,
-        settler: Settler | None,
+        settler: EventHandler | None,
     ):
         self.method, self.library = method, library
         self._bound, self._weights, self._n = bound, weights, bound.program.states
@@ -59,7 +59,7 @@ class OneStep(Integrator):
             self.share(ticks)
         self._settler, name = settler, f"{method.name}_advance"
         if settler is not None:
-            settler.share(table.arrays)
+            settler.use_arrays(table.arrays)
             table.point("instants", settler.table.address)
             name = "run"
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(library.address(name))
@@ -113,7 +113,7 @@ class OneStep(Integrator):
         if settler is None:
             return leg
         begun, levels = settler.begun
-        return replace(leg, onset=Onset(begun, table.arrays["m"].copy(), levels), held=settler.arrive())
+        return replace(leg, onset=Onset(begun, table.arrays["m"].copy(), levels), held=settler.after_call())
 
     def _call(self) -> tuple[float, Status]:
         begin = time.perf_counter()

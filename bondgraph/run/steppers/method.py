@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.accuracy.reference.natural_scales import UNDRIVEN
+from bondgraph.run.accuracy.reference.natural_scales import MIN_ERROR
 from bondgraph.run.codegen_helpers import clock_time
 from bondgraph.run.steppers.shared_fields import Fields, with_shared
 
@@ -20,7 +20,7 @@ from bondgraph.run.steppers.shared_fields import Fields, with_shared
 # periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
 COMMON = with_shared(
     "rates_and_powers y y_new y_stage y_begun k periods tick_offsets following tick_index tick_kernels breaks"
-    " instants weights weights_reset weights_begin weights_renew weights_question weights_relax",
+    " instants weights weights_reset weights_begin weights_refresh weights_test_noise weights_decay",
     "width budget watch stiff mild rate_count jacobian_count rejected clock_count doubts renewal noisy is_landing landings tried"
     " once cornered mode_count moved most is_last",
     "span horizon h_max grow landing trial target",
@@ -91,4 +91,4 @@ def permitted(write: Procedure, record: Record, i: Temporary, own: Temporary) ->
     """What the error of component i may be where it is of size `own`, without noise; of what nothing drives, or drives by next to
     nothing far from where it began, no less than `UNDRIVEN`."""
     size = write.intrinsic("maxnum", record.get("size")[i], record.get("floor")[i])
-    return write.intrinsic("maxnum", record.get("rtol") * write.intrinsic("maxnum", size, own), UNDRIVEN)
+    return write.intrinsic("maxnum", record.get("rtol") * write.intrinsic("maxnum", size, own), MIN_ERROR)

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bondgraph.run.events.handler import Settler
+from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.samples import NextPage
 from bondgraph.run.table import FieldTable
@@ -51,7 +51,7 @@ class Page:
 class LentPage:
     """Rows that machine code fills: `drain` of its table is called where they are full."""
 
-    def __init__(self, table: FieldTable, settler: Settler | None = None):
+    def __init__(self, table: FieldTable, settler: EventHandler | None = None):
         self._table, self._settler = table, settler
 
     @cached_property
@@ -68,12 +68,12 @@ class LentPage:
         table["samples"], table["written"] = fit, 0
         table.point("drain", self._drain.address if fit < len(times) else 0)
         if self._settler is not None:
-            self._settler.depart(rows)
+            self._settler.before_call(rows)
 
     def _full(self) -> int:
         table, count = self._table, int(self._table["written"])
         assert self._following is not None, "rows for all samples"
-        held = 0 if self._settler is None else self._settler.arrive()
+        held = 0 if self._settler is None else self._settler.after_call()
         rows = self._following(count, table.arrays["m"], held)
         self.lend(self._times[count:], rows, self._following)
         return 0

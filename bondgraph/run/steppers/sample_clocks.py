@@ -5,7 +5,7 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.clock_schedule import BREAK_MARGIN, SAME_TIME
 from bondgraph.run.codegen_helpers import clock_time
-from bondgraph.run.events.root_finding import POINTS, settle_levels
+from bondgraph.run.events.root_finding import POINTS, update_levels
 from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.shared_fields import rows_until
 
@@ -108,7 +108,7 @@ def tick(method: Method) -> Procedure:
             jumped = (g[i] < 0.0) & (after[i] >= 0.0)
             record.get("fired").store(i, write.select(jumped, 1, 0, "i64"), "i64")
             jumps.set(write.select(jumped, 1, jumps.get(), "i64"))
-        settle_levels(write, record, after, levels)
+        update_levels(write, record, after, levels)
     write.give(jumps.get())
     return write
 

@@ -19,7 +19,7 @@ from bondgraph.run.events.root_finding import POINTS
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.table import FieldTable, fields_of
 
-# p, m, levels: parameters, modes, and as in `leg.Integrator`; y_dense ... fired, first, slope: as in `crossings.Within`.
+# p, m, levels: parameters, modes, and as in `leg.Integrator`; y_dense ... fired, first, slope: as in `root_finding.StepAccess`.
 # size, floor, noise, exceeded: as in `weights`; patience: failures after which these are questioned; times, rows: samples, of
 # which there is room for so many; drain: what makes room for more, if anything does.
 # origin, window: as in `bound.Bound`; t is the time since the start of the run.

@@ -10,7 +10,7 @@ from bondgraph.emit.llvm import Library
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.events.handler import Settler
+from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.steppers.integrator import OneStep
 from bondgraph.run.steppers.segment import Tolerances
 
@@ -22,7 +22,7 @@ class StepperOptions:
     linear: str = "auto"
     watch_stiffness: bool = False
     ticks: ClockSchedule | None = None
-    settler: Settler | None = None
+    settler: EventHandler | None = None
 
 
 class MethodCode(Protocol):

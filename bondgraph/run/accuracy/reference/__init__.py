@@ -1,1 +1,1 @@
-"""Error control in plain Python: what `accuracy` does in machine code in; the same bits, for tests and Python runs, out."""
+"""Error control in Python, the reference of the machine code in `accuracy`: equal bits, for tests and Python runs."""

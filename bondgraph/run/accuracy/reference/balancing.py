@@ -1,11 +1,11 @@
-"""Couplings between states: the Jacobian of the rates -> balanced scales, fastest rate of each state.
+"""Balancing of couplings between states: the Jacobian of the rates -> balanced scales, fastest rate of each state.
 
 An entry B_ij > 0 says that state j drives state i. Within a strong component scales s are sought for which what drives
 a state and what it drives are in balance; for reciprocal couplings these are the ratios that energy gives. Nothing here
 knows a unit: with states in other units, x -> d x, the scales become d s and the rates stay, to the last bit where d is a
 power of two. Balancing: E. E. Osborne, On pre-conditioning of matrices, J. ACM 7, 1960.
 
-The arithmetic on values is here for interpreted models, and as the reference of the machine code in `balancing`.
+Interpreted models use this arithmetic; it is the reference of the machine code in `balancing`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 from bondgraph.run.sparsity.reference import MAX_COUPLING, CouplingStructure, JacobianCouplings
 
-SWEEPS, BALANCED = 10, 1.5
-"""Most sweeps of the balancing, and how unequal the sums over a row and a column may stay."""
-SAME = 1.001
-"""A ring whose gains are one would creep on by rounding: growth by less does not count."""
+MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
+"""Largest number of sweeps of the balancing, and largest ratio of the sums over a row and a column."""
+MIN_GROWTH = 1.001
+"""Least growth that counts: a ring whose gains are one would creep on by rounding."""
 
 
 def fastest(couplings: JacobianCouplings) -> np.ndarray:
-    """Fastest rate at which each state is coupled, 1/s (n,).
+    """Return the fastest rate at which each state is coupled, 1/s (n,).
 
     A state without a rate of its own takes that of what drives it; what nothing drives has 0.
     """
@@ -38,8 +38,8 @@ def fastest(couplings: JacobianCouplings) -> np.ndarray:
     return rates
 
 
-def carried(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Scales (n,) carried along the couplings from state to state; `speed` (n,) as `fastest`, nowhere 0."""
+def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Return scales (n,) propagated along the couplings from state to state; `speed` (n,) as `fastest`, nowhere 0."""
     structure = couplings.structure
     rows, columns, part = structure.rows, structure.columns, structure.part
     across = np.where(part[rows] == part[columns], speed[rows], np.maximum(speed[rows], speed[columns]))
@@ -47,23 +47,24 @@ def carried(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray)
     for _ in range(len(scales)):
         reached = scales.copy()
         np.fmax.at(reached, rows, gain * scales[columns])
-        if not np.any(reached > SAME * scales):
+        if not np.any(reached > MIN_GROWTH * scales):
             break
-        scales = np.where(reached > SAME * scales, reached, scales)
+        scales = np.where(reached > MIN_GROWTH * scales, reached, scales)
     return scales
 
 
 def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
-    """Scales s (n,) for which the sums of B_ij s_j / s_i over a row and over a column of each component are about equal."""
+    """Return scales s (n,) for which the sums of B_ij s_j / s_i over a row and over a column of each component are about
+    equal."""
     n, inner = len(structure.part), structure.inner
     scales = np.ones(n)
     _along_ears(structure, values, scales)
     rows, columns, held = structure.rows[inner], structure.columns[inner], values[inner]
-    for _ in range(SWEEPS):
+    for _ in range(MAX_SWEEPS):
         flows = held * scales[columns] / scales[rows]
         into, out_of = np.bincount(rows, flows, n), np.bincount(columns, flows, n)
         live = (into > 0.0) & (out_of > 0.0)
-        if np.all(into[live] < BALANCED * out_of[live]) and np.all(out_of[live] < BALANCED * into[live]):
+        if np.all(into[live] < MAX_IMBALANCE * out_of[live]) and np.all(out_of[live] < MAX_IMBALANCE * into[live]):
             break
         # All at once, hence only half of the step of one after the other.
         scales[live] *= np.sqrt(np.sqrt(into[live] / out_of[live]))
@@ -71,7 +72,7 @@ def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
 
 
 def _along_ears(structure: CouplingStructure, values: np.ndarray, scales: np.ndarray) -> None:
-    """First scales of strong components: one ear after the other, all couplings of an ear equally fast."""
+    """Set first scales of strong components: one ear after the other, all couplings of an ear equally fast."""
     for start, begin, end in zip(structure.ear_from, structure.ear_at, structure.ear_at[1:], strict=False):
         couplings, states = values[structure.ear_couplings[begin:end]], structure.ear_states[begin:end]
         total = scales[start] / scales[states[-1]]

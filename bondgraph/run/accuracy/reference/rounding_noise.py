@@ -1,10 +1,10 @@
-"""Rounding noise of rates and powers, measured: their scatter at states that differ by little more than rounding.
+"""Rounding noise of rates and powers, measured by differences at states that differ by little more than rounding.
 
 Along a line of states some 2^-45 of their size apart the rates are smooth to far below their own rounding; third and fourth
 differences leave nothing of what is smooth, and of independent errors of size sigma their sums with binomial weights:
-sqrt(20) sigma and sqrt(70) sigma. What is found holds the rounding inside the laws and that of the states they are given.
-Rounding of numbers much larger than the states comes in coarser grains, and shows at larger distances only; there what is
-smooth is told from noise by fourth differences that are far smaller than the third.
+sqrt(20) sigma and sqrt(70) sigma. The result holds the rounding inside the laws and that of the states they are given.
+Rounding of numbers much larger than the states comes in coarser grains, and shows at larger distances only; there smooth
+values are told from noise by fourth differences that are far smaller than the third.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ import numpy as np
 from bondgraph.run.bound import Bound
 
 SPANS = (2.0**-45, 2.0**-39, 2.0**-33)
-POINTS, IN_TIME, ALIKE = 9, 0.7, 0.25
-"""How many states, how far apart in time; part of the third differences that the fourth have where there is nothing smooth."""
+POINTS, TIME_PART, NOISE_RATIO = 9, 0.7, 0.25
+"""Number of states, and their distance in time; part of the third differences that the fourth have in pure noise."""
 THIRD, FOURTH = float(np.sqrt(20.0)), float(np.sqrt(70.0))
 _GOLDEN = 0.6180339887498949
 
 
 def directions(n: int) -> np.ndarray:
-    """How far each of n states is moved, in parts of its own: different for each, the same in every run."""
+    """Return the displacement of each of n states, in parts of its own: different for each, equal in every run."""
     return np.asarray(0.5 + (_GOLDEN * (1.0 + np.arange(n))) % 1.0)
 
 
 def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
-    """Standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their units; `size`
-    (n,) how large the states are, `longest` how long a step can be, s."""
+    """Return the standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their units;
+    `size` (n,) how large the states are, `longest` how long a step can be, s."""
     scales = np.fmax(np.abs(x), size)
-    found = np.zeros(len(x) + bound.quadratures)
+    sigma = np.zeros(len(x) + bound.quadratures)
     for span in SPANS:
-        third, fourth = _scatter(bound, t, x, m, span * scales, span * max(abs(t), longest))
-        noisy = np.isfinite(third) & np.isfinite(fourth) & ((fourth > ALIKE * third) | (span == SPANS[0]))
-        found = np.where(noisy, np.fmax(found, np.fmin(third, fourth)), found)
-    return found
+        third, fourth = _noise_estimates(bound, t, x, m, span * scales, span * max(abs(t), longest))
+        noisy = np.isfinite(third) & np.isfinite(fourth) & ((fourth > NOISE_RATIO * third) | (span == SPANS[0]))
+        sigma = np.where(noisy, np.fmax(sigma, np.fmin(third, fourth)), sigma)
+    return sigma
 
 
-def _scatter(
+def _noise_estimates(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, apart: np.ndarray, later: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Size of the scatter by third and by fourth differences, at states `apart` (n,) and times `later` (s) from one another."""
+    """Estimate the noise by third and by fourth differences, at states `apart` (n,) and times `later` (s) from one another."""
     apart = apart * directions(len(x))
     k, program = np.arange(float(POINTS)), bound.program
-    times, states = bound.clock(t + later * IN_TIME * k), x + k[:, None] * apart
+    times, states = bound.clock(t + later * TIME_PART * k), x + k[:, None] * apart
     kernels = [kernel for kernel in (program.rates, program.powers) if kernel is not None]
     with np.errstate(all="ignore"):
         rows = np.concatenate([kernel.many(times, states, bound.p, m) for kernel in kernels], axis=1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.accuracy.reference.natural_scales import UNDRIVEN
+from bondgraph.run.accuracy.reference.natural_scales import MIN_ERROR
 from bondgraph.run.simd_values import lane_loop
 from bondgraph.run.steppers import dop853
 from bondgraph.run.steppers.dop853 import TABLEAU
@@ -218,8 +218,8 @@ def _rises() -> Procedure:
         scale = permitted(write, record, i, write.intrinsic("fabs", y[i]))
         rise = (k[every_one * STAGES + i] - k[every_one * (STAGES - 1) + i]) / scale
         run = (y_new[i] - y_stage[i]) / scale
-        write["rises"][i] = write.select(scale > UNDRIVEN, rise * rise, 0.0)
-        write["runs"][i] = write.select(scale > UNDRIVEN, run * run, 0.0)
+        write["rises"][i] = write.select(scale > MIN_ERROR, rise * rise, 0.0)
+        write["runs"][i] = write.select(scale > MIN_ERROR, run * run, 0.0)
     write.give()
     return write
 

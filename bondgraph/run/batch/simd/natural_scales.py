@@ -13,7 +13,7 @@ import numpy as np
 from bondgraph.emit.kernel import aligned_zeros
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.accuracy import balancing, error_weights
-from bondgraph.run.accuracy.fields import CARRIED, PATTERN, RAPID
+from bondgraph.run.accuracy.fields import FASTEST_RATES, PATTERN, PROPAGATED
 from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.accuracy.natural_scales import structure_of
 from bondgraph.run.simd_values import SimdArray, SimdNumber
@@ -22,9 +22,9 @@ from bondgraph.run.table import FieldTable, fields_of
 FOUR = 4
 """Runs that go together: most of it are divisions, which wider vectors do not do faster."""
 
-# weights: the tables of `fields`, of each run; see, couplings, drawn: procedures of a run alone; values, rates, scales, work: of
-# the runs of a four; members: which they are; left: 1 for each of those that are due that is in none yet.
-FIELDS = fields_of(("weights", "see", "couplings", "drawn", "values", "rates", "scales", "work", "members", "left"), ())
+# weights: the tables of `fields`, of each run; see, couplings, local_scales: procedures of a run alone; values, rates, scales,
+# work: of the runs of a four; members: which they are; left: 1 for each of those that are due that is in none yet.
+FIELDS = fields_of(("weights", "see", "couplings", "local_scales", "values", "rates", "scales", "work", "members", "left"), ())
 
 
 def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTable:
@@ -35,7 +35,7 @@ def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTab
         table.point(name, aligned_zeros(length * FOUR))
     for name, length in {"members": FOUR, "left": len(weights)}.items():
         table.point(name, np.zeros(length, dtype=np.int64))
-    for name, procedure in {"see": "weights_see", "couplings": "couplings", "drawn": "drawn"}.items():
+    for name, procedure in {"see": "weights_see", "couplings": "couplings", "local_scales": "local_scales"}.items():
         table.point(name, library.address(procedure))
     table.point("weights", np.array([each.address for each in weights], dtype=np.uint64))
     return table
@@ -94,12 +94,12 @@ def _of_four(name: str, procedure: str, taken: Mapping[str, str], found: str, le
 
 def _rapid() -> Procedure:
     """Fastest rates of the runs of a four."""
-    return _of_four("rapid_four", "fastest", {"rates": "diagonal"}, "fastest", RAPID)
+    return _of_four("rapid_four", "fastest", {"rates": "diagonal"}, "fastest", FASTEST_RATES)
 
 
 def _carried() -> Procedure:
     """Scales of the runs of a four, carried along their couplings."""
-    return _of_four("carried_four", "carry", {"rates": "fastest", "scales": "later"}, "later", CARRIED)
+    return _of_four("carried_four", "carry", {"rates": "fastest", "scales": "later"}, "later", PROPAGATED)
 
 
 def _by_fours() -> Procedure:
@@ -154,8 +154,8 @@ def _scale_ahead() -> Procedure:
     write.call("by_fours", [write["a"], due, count, write.value(0, "i64")])
     with write.loop(count) as place:
         own, given_to = at(place)
-        with write.when(own.get("scaled").equals(RAPID)):
-            write.call(record.get("drawn"), [*given_to, own.get("size")])
+        with write.when(own.get("scaled").equals(FASTEST_RATES)):
+            write.call(record.get("local_scales"), [*given_to, own.get("size")])
     write.call("by_fours", [write["a"], due, count, write.value(1, "i64")])
     write.give()
     return write

@@ -1,1 +1,1 @@
-"""Simultaneous impacts: bodies that collide at one instant in; impulses within friction cones, and who takes part, out."""
+"""Simultaneous impacts of bodies: participants, impulses within friction cones, and the transitions that fire."""

@@ -1,4 +1,4 @@
-"""Passages: what happens at one transition of a state machine, or at several together, with states and modes on both sides."""
+"""Fired transitions: one transition of a state machine, or several at once, with states and modes on both sides."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
 # A jump that counts as none, relative to the size of a state.
-JUMP = 1e-9
+MIN_JUMP = 1e-9
 
 
 @dataclass(frozen=True)
-class Said:
-    """What is said of a passage where that is not what its transition says: kind and name; of collisions at the same time that
+class EventLabel:
+    """Label of a fired transition where it differs from that of its transition: kind and name; of simultaneous collisions that
     are one problem, all transitions that happen in it."""
 
     kind: str
     name: str
-    together: tuple[int, ...] = ()
+    transitions: tuple[int, ...] = ()
 
 
-def at_rest(edge: RunTransition) -> Said:
-    """What is said where a transition accumulates and the run goes on at rest."""
-    return Said(f"{edge.kind}: accumulation", edge.name)
+def rest_label(edge: RunTransition) -> EventLabel:
+    """Return the label where a transition accumulates and the run goes on at rest."""
+    return EventLabel(f"{edge.kind}: accumulation", edge.name)
 
 
 @dataclass(frozen=True)
-class Passage:
+class FiredTransition:
     """One transition taken in a run.
 
     Parameters
@@ -51,17 +51,17 @@ class Passage:
     m_after: np.ndarray
     supplied: np.ndarray
     limit: float | None = None
-    said: Said | None = None
+    label: EventLabel | None = None
 
     @property
     def transitions(self) -> tuple[int, ...]:
         """All transitions that happen in it, as indices in the program."""
-        return (self.said and self.said.together) or (self.transition,)
+        return (self.label and self.label.transitions) or (self.transition,)
 
 
 def by_name(transitions: Sequence[RunTransition]) -> list[int]:
-    """Indices of transitions in an order that does not depend on the one in which they were written; at the front those that
-    are taken before all others, at the end those that are taken only where no other is."""
+    """Return indices of transitions in an order that does not depend on the one in which they were written: first those that fire
+    before all others, last those that fire only where no other does."""
 
     def key(i: int) -> tuple[bool, bool, str, str, float]:
         edge = transitions[i]
@@ -70,8 +70,8 @@ def by_name(transitions: Sequence[RunTransition]) -> list[int]:
     return sorted(range(len(transitions)), key=key)
 
 
-def carried_out(bound: Bound, index: int, t: float, x: np.ndarray, m: np.ndarray) -> Passage:
-    """The record of transition `index` from (x, m)."""
+def fire(bound: Bound, index: int, t: float, x: np.ndarray, m: np.ndarray) -> FiredTransition:
+    """Return the record of transition `index` from (x, m)."""
     edge = bound.program.transitions[index]
     after = m.copy()
     after[edge.slot] = edge.target
@@ -85,28 +85,32 @@ def recorded(
     before: tuple[np.ndarray, np.ndarray],
     after: tuple[np.ndarray, np.ndarray],
     supplied: np.ndarray,
-) -> Passage:
-    """The record of a transition between two (x, m); unknowns of loops are found anew for what holds after it."""
+) -> FiredTransition:
+    """Return the record of a transition between two (x, m); solve the algebraic loops again for what holds after it."""
     (x, m), (x_after, m_after) = before, after
     x_after = bound.consistent(t, x_after, m_after)[0]
-    return Passage(t, float(bound.clock(t)), index, x.copy(), x_after, m.copy(), m_after, supplied)
+    return FiredTransition(t, float(bound.clock(t)), index, x.copy(), x_after, m.copy(), m_after, supplied)
 
 
-def answered(bound: Bound, passage: Passage, sizes: np.ndarray) -> tuple[Passage, int | None]:
-    """The passage, and another transition that its impulse fires: a diode closes rather than let a switch cut off a current.
+def fire_by_impulse(bound: Bound, firing: FiredTransition, sizes: np.ndarray) -> tuple[FiredTransition, int | None]:
+    """Return the fired transition, and another one that its impulse fires: a diode closes rather than let a switch cut off a
+    current.
 
     What the two do together is then found at the second one; the first changes the mode alone. `sizes` (n,) are those of the
-    states, beside which a jump counts.
+    states, relative to which a jump counts.
     """
     transitions = bound.program.transitions
-    found = bound.pushed(passage.transition, passage.time, passage.x_before, passage.m_before)
-    if found is None:
-        return passage, None
-    pushes, plain = found[0], bound.consistent(passage.time, found[1], passage.m_after)[0]
-    size = np.fmax(sizes, np.fmax(np.abs(plain), np.abs(passage.x_after)))
-    active = np.array([passage.m_after[edge.slot] == edge.source for edge in transitions])
+    impulse = bound.pushed(firing.transition, firing.time, firing.x_before, firing.m_before)
+    if impulse is None:
+        return firing, None
+    pushes, plain = impulse[0], bound.consistent(firing.time, impulse[1], firing.m_after)[0]
+    size = np.fmax(sizes, np.fmax(np.abs(plain), np.abs(firing.x_after)))
+    active = np.array([firing.m_after[edge.slot] == edge.source for edge in transitions])
     answers = np.where(active, pushes, 0.0)
     most = int(np.argmax(answers))
-    if not np.any((np.abs(passage.x_after - plain) > JUMP * size)[bound.kept]) or answers[most] <= JUMP * np.abs(pushes).max():
-        return passage, None
-    return replace(passage, x_after=plain, supplied=np.zeros(bound.quadratures)), most
+    if (
+        not np.any((np.abs(firing.x_after - plain) > MIN_JUMP * size)[bound.kept])
+        or answers[most] <= MIN_JUMP * np.abs(pushes).max()
+    ):
+        return firing, None
+    return replace(firing, x_after=plain, supplied=np.zeros(bound.quadratures)), most

@@ -1,15 +1,13 @@
-"""Impulses of collisions with friction: flows and their response to impulses in; impulses that push and rub within cones out.
+"""Impulses of collisions with friction, within friction cones (Signorini-Coulomb complementarity problem).
 
 With impulses z = (L, F) of constraints and of frictions, and flows a = A z + q after them (of constraints with what restitution
 adds):
 
     L >= 0,  a_L >= 0,  one of both zero;        |F| <= b,  F = -b a_F / |a_F| where a_F is not zero,    b = B z
 
-so that friction stops what it can, and else opposes what slips on.
+Friction stops a slip where it can, and else opposes it.
 
 Source: Moreau 1988; the equations as projections, Alart and Curnier 1991.
-
-In the literature: the friction cone.
 """
 
 from __future__ import annotations
@@ -19,13 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Steps of each kind, rounds of both, what may be left of the equations, and how finely a part of restitution is sought.
-_STEPS, _NEWTON, _ROUNDS, _LEFT, _HALVINGS = 100, 20, 12, 1e-13, 40
+# Steps of each kind, rounds of both, tolerance of the residual, and bisections of the part of restitution.
+_STEPS, _NEWTON_STEPS, _ROUNDS, _TOLERANCE, _HALVINGS = 100, 20, 12, 1e-13, 40
 
 
 @dataclass(frozen=True)
 class Cones:
-    """A problem of impulses: `response` A (n, n), of `count` constraints first, then of frictions in `groups` of scalars each;
+    """Problem of impulses: `response` A (n, n), of `count` constraints first, then of frictions in `groups` of scalars each;
     `bounds` B (groups, n)."""
 
     response: np.ndarray
@@ -34,35 +32,36 @@ class Cones:
     bounds: np.ndarray
 
     def scaled(self) -> tuple[Cones, np.ndarray]:
-        """The same with a unit diagonal, that of the scalars of one friction on the average, and the scale of each (n,)."""
+        """Return the problem scaled to a unit diagonal, that of the scalars of one friction on the average, and the scale of each
+        (n,)."""
         diagonal = np.abs(np.diag(self.response)).copy()
-        for own in self.places():
-            diagonal[own] = diagonal[own].mean()
+        for friction in self.slices():
+            diagonal[friction] = diagonal[friction].mean()
         root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-        sizes = np.array([root[own.start] for own in self.places()])
+        sizes = np.array([root[friction.start] for friction in self.slices()])
         bounds = self.bounds * sizes[:, None] / root if len(sizes) else self.bounds
         return Cones(self.response / np.outer(root, root), self.count, self.groups, bounds), root
 
-    def places(self) -> list[slice]:
-        """Of each friction the places of its scalars."""
+    def slices(self) -> list[slice]:
+        """Return the slice of the scalars of each friction."""
         ends = self.count + np.cumsum(self.groups, dtype=int)
         return [slice(int(end) - size, int(end)) for end, size in zip(ends, self.groups, strict=True)]
 
     def solve(self, offset: np.ndarray) -> np.ndarray | None:
-        """Impulses z (n,) for the flows `offset` (n,) before them; None if none are found."""
+        """Solve for impulses z (n,) for the flows `offset` (n,) before them; None if none are found."""
         unit, root = self.scaled()
         start = offset / root
         size = float(np.abs(start).max(initial=0.0))
         if size == 0.0:
             return np.zeros(len(offset))
-        found = unit._sought(start / size)
-        if found is None:
+        impulses = unit._iterated(start / size)
+        if impulses is None:
             return None
-        found[: self.count] = np.maximum(found[: self.count], 0.0)
-        return size * found / root
+        impulses[: self.count] = np.maximum(impulses[: self.count], 0.0)
+        return size * impulses / root
 
-    def _sought(self, start: np.ndarray) -> np.ndarray | None:
-        """Steps that nearly always get nearer, all scalars at once, so that their order has no say; then Newton's method."""
+    def _iterated(self, start: np.ndarray) -> np.ndarray | None:
+        """Alternate projected gradient steps, all scalars at once so that their order has no effect, and Newton's method."""
         step = 1.0 / max(float(np.linalg.norm(self.response, 2)), 1.0)
         z = np.zeros(len(start))
         for _ in range(_ROUNDS):
@@ -77,66 +76,70 @@ class Cones:
         out = trial.copy()
         out[: self.count] = np.maximum(trial[: self.count], 0.0)
         bounds = np.maximum(self.bounds @ np.concatenate([out[: self.count], z[self.count :]]), 0.0)
-        for own, bound in zip(self.places(), bounds, strict=True):
-            size = np.linalg.norm(trial[own])
-            out[own] = trial[own] if size <= bound else trial[own] * (bound / size)
+        for friction, bound in zip(self.slices(), bounds, strict=True):
+            size = np.linalg.norm(trial[friction])
+            out[friction] = trial[friction] if size <= bound else trial[friction] * (bound / size)
         return out
 
     def _newton(self, z: np.ndarray, start: np.ndarray) -> np.ndarray | None:
-        for _ in range(_NEWTON):
-            left, slope = self._equations(z, start)
-            size = float(np.linalg.norm(left))
-            if size <= _LEFT:
+        for _ in range(_NEWTON_STEPS):
+            residual, slope = self._equations(z, start)
+            size = float(np.linalg.norm(residual))
+            if size <= _TOLERANCE:
                 return z
-            change, part = np.linalg.lstsq(slope, -left, rcond=1e-12)[0], 1.0
+            change, part = np.linalg.lstsq(slope, -residual, rcond=1e-12)[0], 1.0
             while part > 1e-3 and not np.linalg.norm(self._equations(z + part * change, start)[0]) < size:
                 part *= 0.5
             z = z + part * change
         return None
 
     def _equations(self, z: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What is left of the equations (n,), with slopes (n, n): of z less its projection after a step against the flow."""
+        """Return the residual (n,), z less its projection after a step against the flow, and its slopes (n, n)."""
         flow, n = self.response @ z + start, len(z)
-        left, slope, unit = flow.copy(), self.response.copy(), np.eye(n)
+        residual, slope, unit = flow.copy(), self.response.copy(), np.eye(n)
         free = np.flatnonzero(z[: self.count] - flow[: self.count] <= 0.0)
-        left[free], slope[free] = z[free], unit[free]
-        for own, row in zip(self.places(), self.bounds, strict=True):
-            trial, bound = z[own] - flow[own], float(row @ z)
+        residual[free], slope[free] = z[free], unit[free]
+        for friction, row in zip(self.slices(), self.bounds, strict=True):
+            trial, bound = z[friction] - flow[friction], float(row @ z)
             size = float(np.linalg.norm(trial))
             if size <= max(bound, 0.0):
                 continue
             along, most = trial / size, max(bound, 0.0)
-            turn = (most / size) * (np.eye(own.stop - own.start) - np.outer(along, along))
-            left[own] = z[own] - most * along
-            slope[own] = unit[own] - turn @ (unit[own] - self.response[own]) - (np.outer(along, row) if bound > 0.0 else 0.0)
-        return left, slope
+            turn = (most / size) * (np.eye(friction.stop - friction.start) - np.outer(along, along))
+            residual[friction] = z[friction] - most * along
+            slope[friction] = (
+                unit[friction]
+                - turn @ (unit[friction] - self.response[friction])
+                - (np.outer(along, row) if bound > 0.0 else 0.0)
+            )
+        return residual, slope
 
 
-def restituted(
+def with_restitution(
     solve: Callable[[float], np.ndarray | None], gained: Callable[[np.ndarray], float], least: float
 ) -> tuple[np.ndarray | None, float]:
-    """Impulses by the largest part of the restitutions with which there are any, and no energy is `gained` (more than `least`,
+    """Find impulses with the largest part of the restitutions for which they exist and no energy is `gained` (more than `least`,
     which is rounding), and this part; `solve` finds them for a part.
 
     Newton's law of restitution with friction may gain energy (Kane and Levinson 1985), or have no solution where several contacts
     hold more than there is to move. Without restitution there is one, which never gains any (Moreau 1988).
     """
 
-    def sound(part: float) -> np.ndarray | None:
-        found = solve(part)
-        return found if found is not None and gained(found) <= least else None
+    def without_gain(part: float) -> np.ndarray | None:
+        impulses = solve(part)
+        return impulses if impulses is not None and gained(impulses) <= least else None
 
-    kept, low, high = sound(1.0), 0.0, 1.0
+    kept, low, high = without_gain(1.0), 0.0, 1.0
     if kept is not None:
         return kept, 1.0
     kept = solve(0.0)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        trial = sound(middle)
+        trial = without_gain(middle)
         low, high, kept = (middle, high, trial) if trial is not None else (low, middle, kept)
     return kept, low
 
 
 def split(flow: np.ndarray, count: int, groups: Sequence[int]) -> list[np.ndarray]:
-    """The scalars (size,) of each friction out of those of all, after `count` of constraints."""
+    """Split the scalars of all into those (size,) of each friction, after `count` of constraints."""
     return np.split(flow[count:], np.cumsum(groups)[:-1]) if groups else []

@@ -1,6 +1,6 @@
-"""What meets at an instant: a bounce with the states before it in; contacts that take part, and what impulses do there, out.
+"""Participants of a simultaneous impact: contacts that take part in a bounce, and the effects of unit impulses there.
 
-Only what touches and does not separate takes part, and what a constraint holds and could let go.
+Contacts that touch and do not separate take part, and those that a constraint holds and could let go.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.events.guard_history import ULPS, Courses
+from bondgraph.run.events.guard_history import PERTURBATION, GuardHistory
 from bondgraph.run.program import Collisions, Program
 
-WITHIN = 1e-3
-"""Collisions whose times, or states, differ by so little are one event: parts of rtol."""
+SIMULTANEITY = 1e-3
+"""Difference in time, or in states, up to which collisions are one event: parts of rtol."""
 
-# Speeds that count as none, relative to those that meet; how far guards are looked ahead, in lengths of the run.
-NONE, _AHEAD = 1e-9, 1e-6
+# Speeds that count as zero, relative to those that meet; look ahead of guards, in lengths of the run.
+NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
 
 
 @dataclass(frozen=True)
-class Together:
-    """What collides at the same time: what differs in time by the part `within` of the run, or in states by that part of their
-    sizes; or, where each is `alone`, nothing."""
+class CollisionOptions:
+    """Options of collisions: they are simultaneous if they differ in time by the part `within` of the run, or in states by that
+    part of their sizes; each is `alone` where none is."""
 
     within: float
     alone: bool = False
@@ -31,7 +31,7 @@ class Together:
 
 @dataclass(frozen=True)
 class UnitImpulses:
-    """What unit impulses of the c scalars of constraints and of f frictions do: states (n, c), flows (c, c), guards (k, c),
+    """Effects of unit impulses of the c scalars of constraints and of f frictions: states (n, c), flows (c, c), guards (k, c),
     supplies (s, c), limits of friction (f, c); their flows (c,) and restitutions (c,)."""
 
     states: np.ndarray
@@ -51,10 +51,10 @@ class UnitImpulses:
 
 @dataclass(frozen=True)
 class Contact:
-    """A constraint that takes part: its place, the sense of an impulse that pushes (+-1), that of a flow that separates (+-1),
-    and the transition that happens: of a collision the bounce, of what was held its release."""
+    """Constraint that takes part: its index, the sense of an impulse that pushes (+-1), that of a flow that separates (+-1), and
+    the transition that happens: of a collision the bounce, of a held contact its release."""
 
-    place: int
+    index: int
     push: float
     apart: float
     transition: int
@@ -62,39 +62,39 @@ class Contact:
 
 
 @dataclass(frozen=True)
-class Meeting:
-    """Contacts that take part in a collision, and what impulses do there."""
+class ImpactParticipants:
+    """Contacts that take part in a collision, and the effects of impulses there."""
 
     table: UnitImpulses
     contacts: tuple[Contact, ...]
 
 
-def meeting_of(
-    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, index: int, how: Together
-) -> Meeting | None:
-    """What meets where bounce `index` happens; None where that is a matter of this bounce alone."""
+def participants_of(
+    bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
+) -> ImpactParticipants | None:
+    """Find the contacts that take part where bounce `index` happens; None where it is alone."""
     collisions = bound.program.collisions
-    first = None if collisions is None else next((c for c, own in enumerate(collisions.bounces) if index in own), None)
-    if collisions is None or first is None or (how.alone and not collisions.frictions):
+    first = None if collisions is None else next((c for c, bounces in enumerate(collisions.bounces) if index in bounces), None)
+    if collisions is None or first is None or (options.alone and not collisions.frictions):
         return None
     table = unit_impulses(bound, t, x, m)
-    contacts = [*_bouncing(bound, courses, t, x, m, table, first, how), *_held(bound, m, table)]
-    # The first one has been seen to: by its flow, or by what its flow becomes where that is rounding.
-    contacts = [c for c in contacts if c.held or c.place == first or _approaches(c, table, first)]
-    if len(contacts) < (1 if collisions.frictions else 2) or all(c.place != first for c in contacts):
+    contacts = [*_bouncing_contacts(bound, history, t, x, m, table, first, options), *_held_contacts(bound, m, table)]
+    # The first contact is known to approach: by its flow, or by the speed that replaces a flow of rounding.
+    contacts = [c for c in contacts if c.held or c.index == first or _approaches(c, table, first)]
+    if len(contacts) < (1 if collisions.frictions else 2) or all(c.index != first for c in contacts):
         return None
-    return Meeting(table, tuple(contacts))
+    return ImpactParticipants(table, tuple(contacts))
 
 
 def unit_impulses(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> UnitImpulses:
-    """What unit impulses do at states x, in modes m."""
+    """Compute the effects of unit impulses at states x, in modes m."""
     collisions = bound.program.collisions
     assert collisions is not None
-    return tabled(bound.program, collisions, collisions.kernel(bound.clock(t), x, bound.p, m))
+    return unit_impulses_from(bound.program, collisions, collisions.kernel(bound.clock(t), x, bound.p, m))
 
 
-def tabled(program: Program, collisions: Collisions, numbers: np.ndarray) -> UnitImpulses:
-    """The numbers, or scalars, of the kernel of collisions as a table."""
+def unit_impulses_from(program: Program, collisions: Collisions, numbers: np.ndarray) -> UnitImpulses:
+    """Build the table from the numbers, or scalars, of the kernel of collisions."""
     count = len(collisions.constraints) + sum(rubs.dimension for rubs in collisions.frictions)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     heights = [program.states, count, len(program.transitions), powers, len(collisions.frictions)]
@@ -103,35 +103,43 @@ def tabled(program: Program, collisions: Collisions, numbers: np.ndarray) -> Uni
     return UnitImpulses(blocks[0], blocks[1], blocks[2], blocks[3], blocks[4], flow, restitution)
 
 
-def _bouncing(
-    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, table: UnitImpulses, first: int, how: Together
+def _bouncing_contacts(
+    bound: Bound,
+    history: GuardHistory,
+    t: float,
+    x: np.ndarray,
+    m: np.ndarray,
+    table: UnitImpulses,
+    first: int,
+    options: CollisionOptions,
 ) -> list[Contact]:
-    """Those whose bounce is active and whose guard is at zero, as exactly as states and times are known `how.within`; the `first`
-    alone where it is `how.alone`."""
+    """Find the contacts whose bounce is active and whose guard is at zero, to the accuracy `options.within` of states and times;
+    the `first` alone where it is `options.alone`."""
     collisions, edges = bound.program.collisions, bound.program.transitions
     assert collisions is not None
-    step, out = _AHEAD * courses.span, []
+    step, out = _AHEAD * history.span, []
     now, soon = bound.guards(t, x, m), _soon(bound, t, x, m, step)
-    near = courses.zero(t, x, m) * max(1.0, how.within / ULPS)
+    near = history.zero(t, x, m) * max(1.0, options.within / PERTURBATION)
     scale = table.scale
     speeds = np.abs(table.flow) / scale
     meets = speeds[first] if speeds[first] > 0.0 else speeds.max()  # of what touches without a speed, that of what else moves
     for c, bounces in enumerate(collisions.bounces):
-        for index in bounces if c == first or not how.alone else ():
+        for index in bounces if c == first or not options.alone else ():
             speed = max(np.abs(table.flow[c]), scale[c] * meets)
             if m[edges[index].slot] != edges[index].source or table.flows[c, c] == 0.0:
                 continue
             pushed = x + table.states[:, c] * speed / table.flows[c, c]
             rise = (_soon(bound, t, pushed, m, step)[index] - soon[index]) / step
-            if rise != 0.0 and now[index] >= -abs(rise) * how.within * courses.span - near[index]:
+            if rise != 0.0 and now[index] >= -abs(rise) * options.within * history.span - near[index]:
                 apart = -float(np.sign(rise))
                 out.append(Contact(c, apart * float(np.sign(table.flows[c, c])), apart, index, False))
                 break
     return out
 
 
-def _held(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Contact]:
-    """Those that hold now and would let go if they were drawn: an impulse acts on the guard by which their automaton leaves."""
+def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Contact]:
+    """Find the contacts that hold now and would let go if they were drawn: an impulse acts on the guard by which their automaton
+    leaves."""
     collisions, edges, out = bound.program.collisions, bound.program.transitions, []
     assert collisions is not None
     for c, bounces in enumerate(collisions.bounces):
@@ -146,10 +154,10 @@ def _held(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Contact]:
 
 
 def _approaches(contact: Contact, table: UnitImpulses, first: int) -> bool:
-    """Whether what touches does not separate, up to rounding beside the speed of the `first`."""
+    """Return True if a touching contact does not separate, up to rounding relative to the speed of the `first`."""
     scale = table.scale
-    apart = contact.apart * table.flow[contact.place] / scale[contact.place]
-    return bool(apart <= NONE * np.abs(table.flow[first]) / scale[first])
+    apart = contact.apart * table.flow[contact.index] / scale[contact.index]
+    return bool(apart <= NEGLIGIBLE_SPEED * np.abs(table.flow[first]) / scale[first])
 
 
 def _soon(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, step: float) -> np.ndarray:

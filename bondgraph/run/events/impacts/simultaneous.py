@@ -1,15 +1,15 @@
-"""Collisions at the same time as one problem of impulses: each pushes or does nothing, and none draws its bodies together.
+"""Simultaneous collisions as one linear complementarity problem (LCP) of impulses, solved by an active set instead of Lemke's
+pivoting.
 
-With flows g of what collides (negative: approaching), impulses L and the flows G L that these cause:
+With flows g of the contacts (negative: approaching), impulses L and the flows G L that these cause:
 
     g+ = g + G L,    L >= 0,    g+ + e g >= 0,    and one of both zero for each constraint
 
-where only what touches and does not separate takes part (g <= 0). Then the energy changes by sum (1 - e) g L / 2, which is not
-positive whatever restitutions e in [0, 1] meet. What approaches only afterwards collides next, at the same time.
+where only contacts that touch and do not separate take part (g <= 0). Then the energy changes by sum (1 - e) g L / 2, which is
+not
+positive whatever restitutions e in [0, 1] meet. A contact that approaches only afterwards collides next, at the same time.
 
 Source: Moreau 1988; Glocker, Set-Valued Force Laws, 2001.
-
-In the literature: a linear complementarity problem (LCP), which is solved here by an active set instead of Lemke's pivoting.
 """
 
 from __future__ import annotations
@@ -19,27 +19,36 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bondgraph.run.bound import Bound
-from bondgraph.run.events.guard_history import Courses, nudges, spread
-from bondgraph.run.events.impacts.fired_transitions import Passage, Said, by_name, recorded
-from bondgraph.run.events.impacts.friction_cones import Cones, restituted, split
-from bondgraph.run.events.impacts.participants import NONE, Meeting, Together, UnitImpulses, meeting_of, unit_impulses
+from bondgraph.run.events.guard_history import GuardHistory, perturbations, rounding_error
+from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTransition, by_name, recorded
+from bondgraph.run.events.impacts.friction_cones import Cones, split, with_restitution
+from bondgraph.run.events.impacts.participants import (
+    NEGLIGIBLE_SPEED,
+    CollisionOptions,
+    ImpactParticipants,
+    UnitImpulses,
+    participants_of,
+    unit_impulses,
+)
 from bondgraph.run.program import Collisions
 
-RUBBING = 2.0
+LAST_FRICTION_MODE = 2.0
 """The last mode of friction itself; a model may add others, in which it is off."""
 
 
 def collide(
-    bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, index: int, how: Together
-) -> tuple[Passage, list[int]] | None:
-    """The passage of bounce `index` with all others that touch, and the transitions by which constraints that held let go in it;
+    bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
+) -> tuple[FiredTransition, list[int]] | None:
+    """Fire bounce `index` with all others that touch; return also the transitions by which constraints that held let go in it.
+
     None where it is alone, or storages have curves that take more than one linear problem. Friction takes part: it sticks after
-    it where the impulse has stopped it."""
-    collisions, meeting = bound.program.collisions, meeting_of(bound, courses, t, x, m, index, how)
-    if collisions is None or meeting is None:
+    it where the impulse has stopped it.
+    """
+    collisions, participants = bound.program.collisions, participants_of(bound, history, t, x, m, index, options)
+    if collisions is None or participants is None:
         return None
-    table, contacts = meeting.table, meeting.contacts
-    impact = impact_of(collisions, meeting)
+    table, contacts = participants.table, participants.contacts
+    impact = impact_of(collisions, participants)
     if impact is None:
         return None
     impulses = impact.impulses
@@ -47,20 +56,20 @@ def collide(
     there = unit_impulses(bound, t, after, m)
     expected = table.flow + table.flows @ impulses
     scale = table.scale
-    least = NONE * scale * np.max(np.abs(table.flow) / scale) + _rounding(bound, courses, t, after, m, there)
+    least = NEGLIGIBLE_SPEED * scale * np.max(np.abs(table.flow) / scale) + _rounding(bound, history, t, after, m, there)
     if np.any(np.abs(there.flow - expected) > least):
         return None
-    pushed = impact.found[: len(contacts)] * scale[impact.places[: len(contacts)]]
-    acting = [c for c, own in zip(contacts, pushed, strict=True) if own > NONE * np.abs(pushed).max()]
+    pushed = impact.solution[: len(contacts)] * scale[impact.indices[: len(contacts)]]
+    acting = [c for c, impulse in zip(contacts, pushed, strict=True) if impulse > NEGLIGIBLE_SPEED * np.abs(pushed).max()]
     struck = {c.transition for c in contacts if not c.held and (c in acting or _closes(bound, c.transition))}
     bounced = [i for i in by_name(bound.program.transitions) if i in struck]
-    released = [c.transition for c in contacts if c.held and c not in acting and c.apart * expected[c.place] > 0.0]
+    released = [c.transition for c in contacts if c.held and c not in acting and c.apart * expected[c.index] > 0.0]
     modes = m.copy()
     for i in bounced:
         modes[bound.program.transitions[i].slot] = bound.program.transitions[i].target
-    _rub(collisions, least, expected, after, modes)
-    passage = recorded(bound, index, t, (x, m), (after, modes), there.supplies @ impulses)
-    return (_named(bound, passage, bounced) if len(bounced) > 1 else passage), released
+    _set_friction(collisions, least, expected, after, modes)
+    firing = recorded(bound, index, t, (x, m), (after, modes), there.supplies @ impulses)
+    return (_with_names(bound, firing, bounced) if len(bounced) > 1 else firing), released
 
 
 def _closes(bound: Bound, transition: int) -> bool:
@@ -70,116 +79,116 @@ def _closes(bound: Bound, transition: int) -> bool:
 
 @dataclass(frozen=True)
 class Impact:
-    """The problem of a meeting with its answer, in scalars of its own: contacts first, then frictions.
+    """Problem of an impact with its solution, in scalars of its own: contacts first, then frictions.
 
     Parameters
     ----------
-    places, push, apart : of each its place in the table, the sense of an impulse that pushes and of a flow that separates (c,).
+    indices, push, apart : of each its index in the table, the sense of an impulse that pushes and of a flow that separates (c,).
     cones : the problem; flow, restitution : flows that separate, before it, and how much of them comes back (c,).
     part : how much of the restitutions there is without a gain of energy.
-    found : impulses (c,); impulses : the same of all scalars of the table.
+    solution : impulses (c,); impulses : those of all scalars of the table.
     """
 
-    places: np.ndarray
+    indices: np.ndarray
     push: np.ndarray
     apart: np.ndarray
     cones: Cones
     flow: np.ndarray
     restitution: np.ndarray
     part: float
-    found: np.ndarray
+    solution: np.ndarray
     impulses: np.ndarray
 
 
-def impact_of(collisions: Collisions, meeting: Meeting) -> Impact | None:
-    """Impulses where contacts meet; None if there are none."""
-    table, contacts = meeting.table, meeting.contacts
+def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impact | None:
+    """Solve for the impulses of the participants; None if there are none."""
+    table, contacts = participants.table, participants.contacts
     count, groups = len(contacts), tuple(rubs.dimension for rubs in collisions.frictions)
     rubbing = list(range(len(collisions.constraints), len(table.flow)))
-    places = [c.place for c in contacts] + rubbing
+    indices = [c.index for c in contacts] + rubbing
     against = [float(np.sign(table.flows[k, k])) or 1.0 for k in rubbing]
     push, apart = (
         np.array([*(c.push for c in contacts), *against]),
         np.array([*(c.apart for c in contacts), *np.ones(len(rubbing))]),
     )
-    gain = apart[:, None] * table.flows[np.ix_(places, places)] * push
-    flow, restitution = apart * table.flow[places], table.restitution[places]
+    gain = apart[:, None] * table.flows[np.ix_(indices, indices)] * push
+    flow, restitution = apart * table.flow[indices], table.restitution[indices]
     flow[:count] = np.minimum(flow[:count], 0.0)
-    cones = Cones(gain, count, groups, table.bounds[:, places] * push)
+    cones = Cones(gain, count, groups, table.bounds[:, indices] * push)
     if not groups:
-        found, part = complementary(gain, (1.0 + restitution) * flow), 1.0
+        solution, part = complementary(gain, (1.0 + restitution) * flow), 1.0
     else:
 
         def gained(z: np.ndarray) -> float:
-            """Energy that impulses give."""
+            """Return the energy that impulses give."""
             return float(z @ (flow + 0.5 * gain @ z))
 
         most = float(np.max(flow * flow / np.maximum(np.abs(np.diag(gain)), 1e-300), initial=0.0))
-        found, part = restituted(lambda part: cones.solve((1.0 + part * restitution) * flow), gained, 1e-12 * most)
-    if found is None:
+        solution, part = with_restitution(lambda part: cones.solve((1.0 + part * restitution) * flow), gained, 1e-12 * most)
+    if solution is None:
         return None
-    taken = np.zeros(len(table.flow))
-    taken[places] = push * found
-    return Impact(np.array(places), push, apart, cones, flow, restitution, part, found, taken)
+    impulses = np.zeros(len(table.flow))
+    impulses[indices] = push * solution
+    return Impact(np.array(indices), push, apart, cones, flow, restitution, part, solution, impulses)
 
 
-def _rounding(bound: Bound, courses: Courses, t: float, x: np.ndarray, m: np.ndarray, table: UnitImpulses) -> np.ndarray:
-    """What rounding makes of the flows (c,) of a table at x."""
-    near = x + nudges(len(x)) * np.fmax(courses.sizes, np.abs(x))
-    return spread(table.flow, np.array([unit_impulses(bound, t, y, m).flow for y in near]))
+def _rounding(bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, table: UnitImpulses) -> np.ndarray:
+    """Return the rounding error of the flows (c,) of a table at x."""
+    near = x + perturbations(len(x)) * np.fmax(history.sizes, np.abs(x))
+    return rounding_error(table.flow, np.array([unit_impulses(bound, t, y, m).flow for y in near]))
 
 
-def _rub(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-    """Set, in states x and modes m after a collision, what friction notes, by the flows (c,) that it leaves, of which the `least`
-    (c,) are none: it sticks, or slips along its flow; where its model has switched it off it stays so."""
+def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
+    """Set the modes of friction after a collision, in states x and modes m, by the flows (c,) that it leaves, of which the
+    `least` (c,) count as zero: it sticks, or slips along its flow; where its model has switched it off it stays so."""
     count = len(collisions.constraints)
-    for rubs, own in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
-        size = float(np.linalg.norm(own))
+    for rubs, slip in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
+        size = float(np.linalg.norm(slip))
         count += rubs.dimension
-        if m[rubs.slot] > RUBBING:
+        if m[rubs.slot] > LAST_FRICTION_MODE:
             continue
         if size <= least[count - rubs.dimension : count].max():
             m[rubs.slot] = 0.0
         elif not rubs.heading:
-            m[rubs.slot] = 1.0 if own[0] > 0.0 else 2.0
+            m[rubs.slot] = 1.0 if slip[0] > 0.0 else 2.0
         else:
             m[rubs.slot] = 1.0
-            x[list(rubs.heading)] = own / size
+            x[list(rubs.heading)] = slip / size
             x[list(rubs.pace)] = np.fmax(x[list(rubs.pace)], size)
 
 
 def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
-    """L >= 0 with gain L + offset >= 0 and one of both zero in each row, for a positive semidefinite `gain` (c, c) and `offset`
-    (c,); None if no such L is found. Where `gain` is singular, the shortest L of those that act.
+    """Solve an LCP: L >= 0 with gain L + offset >= 0 and one of both zero in each row, for a positive semidefinite `gain` (c, c)
+    and `offset` (c,); None if no such L is found. Where `gain` is singular, the shortest L of those that act.
 
     Source: Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
     """
     root = np.sqrt(np.diag(gain))
     unit, start = gain / np.outer(root, root), offset / root
-    found, acting = np.zeros(len(start)), np.zeros(len(start), dtype=bool)
+    solution, acting = np.zeros(len(start)), np.zeros(len(start), dtype=bool)
     small = 1e-12 * np.abs(start).max(initial=0.0)
     for _ in range(10 + 4 * len(start) ** 2):
-        left = unit @ found + start
-        waiting = np.flatnonzero(~acting & (left < -small))
+        residual = unit @ solution + start
+        waiting = np.flatnonzero(~acting & (residual < -small))
         if len(waiting) == 0:
-            return found / root
-        acting[waiting[np.argmin(left[waiting])]] = True
+            return solution / root
+        acting[waiting[np.argmin(residual[waiting])]] = True
         while True:
             trial = np.zeros(len(start))
             trial[acting] = np.linalg.lstsq(unit[np.ix_(acting, acting)], -start[acting], rcond=1e-12)[0]
             against = np.flatnonzero(acting & (trial <= 0.0))
             if len(against) == 0:
                 break
-            parts = found[against] / np.maximum(found[against] - trial[against], 1e-300)
-            found = found + parts.min() * (trial - found)
-            acting &= found > 1e-14 * np.abs(found).max(initial=0.0)
-            found[~acting] = 0.0
-        found = trial
+            parts = solution[against] / np.maximum(solution[against] - trial[against], 1e-300)
+            solution = solution + parts.min() * (trial - solution)
+            acting &= solution > 1e-14 * np.abs(solution).max(initial=0.0)
+            solution[~acting] = 0.0
+        solution = trial
     return None
 
 
-def _named(bound: Bound, passage: Passage, bounced: list[int]) -> Passage:
-    """One passage under the names of all transitions that happen in it."""
+def _with_names(bound: Bound, firing: FiredTransition, bounced: list[int]) -> FiredTransition:
+    """Return one fired transition under the names of all transitions that happen in it."""
     edges = [bound.program.transitions[i] for i in bounced]
     names, kinds = dict.fromkeys(e.name for e in edges), dict.fromkeys(e.kind for e in edges)
-    return replace(passage, said=Said(", ".join(kinds), ", ".join(names), tuple(bounced)))
+    return replace(firing, label=EventLabel(", ".join(kinds), ", ".join(names), tuple(bounced)))

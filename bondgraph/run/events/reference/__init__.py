@@ -1,2 +1,1 @@
-"""Event handling in plain Python: what `events` does in machine code in; the same bits, for tests and for runs that go on in
-Python, out."""
+"""Event handling in Python, the reference of the machine code in `events`: equal bits, for tests and runs."""

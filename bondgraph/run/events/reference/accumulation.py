@@ -1,35 +1,35 @@
-"""Events that follow one another ever faster: seen by their times, with the limit that these lead to."""
+"""Detection of accumulating (Zeno) events by their times, with the limit of these."""
 
 from __future__ import annotations
 
 import numpy as np
 
-WINDOW, STEADY, RATIOS = 50, 1000, 8
-"""Events of which the last are looked at for chattering; events that are remembered; ratios of times apart."""
-ROUNDING, NEAR = 64.0 * WINDOW * 2.3e-16, 1e-10
-"""So many events within this part of their time, or of the run, chatter."""
-BRIEF, SHRUNK = 1e-5, 0.95
-"""So many events as are remembered within that part of the run, whose times apart do not shrink below that part, stand for rest
-where there is one."""
-ALIKE = 0.05
+WINDOW, HISTORY, RATIOS = 50, 1000, 8
+"""Number of the last events that are tested for chattering; number of events remembered; number of ratios of intervals."""
+CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
+"""Parts of their time, and of the run, within which `WINDOW` events chatter."""
+REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
+"""Part of the run within which `HISTORY` events stand for rest where there is such a state, if their intervals do not shrink
+below the second part."""
+RATIO_SPREAD = 0.05
 """Part by which the ratios of a geometric series may differ."""
 
 
-class Watch:
-    """Remembers the times of recent events per transition and sees when they accumulate.
+class AccumulationDetector:
+    """Detector of accumulating events, which remembers the times of recent events per transition.
 
-    `times` (transitions, STEADY) holds each time at its number in the sequence, modulo its length; `counts` (transitions,) how
+    `times` (transitions, HISTORY) holds each time at its number in the sequence, modulo its length; `counts` (transitions,) how
     many there were, less what keeps that below twice that length. Machine code shares both.
     """
 
     def __init__(self, transitions: int, span: float, rtol: float):
         self._span, self._rtol = span, rtol
-        self.times, self.counts = np.zeros((transitions, STEADY)), np.zeros(transitions, dtype=np.int64)
+        self.times, self.counts = np.zeros((transitions, HISTORY)), np.zeros(transitions, dtype=np.int64)
 
     def _last(self, transition: int, most: int) -> np.ndarray:
-        """So many of the last times of a transition, at most."""
+        """Return the last times of a transition, `most` at most."""
         count = int(self.counts[transition])
-        return self.times[transition, np.arange(max(count - min(most, STEADY), 0), count) % STEADY]
+        return self.times[transition, np.arange(max(count - min(most, HISTORY), 0), count) % HISTORY]
 
     def add(self, time: float, transition: int, may_rest: bool = False) -> str:
         """Note an event of a transition; "chattering", "Zeno", or "" if all is well.
@@ -38,30 +38,30 @@ class Watch:
         do events that have no limit but are so many that the run would not see its end.
         """
         ring, before = self.times[transition], int(self.counts[transition])
-        ring[before % STEADY] = time
-        number = before if before + 1 < 2 * STEADY else before - STEADY
+        ring[before % HISTORY] = time
+        number = before if before + 1 < 2 * HISTORY else before - HISTORY
         self.counts[transition] = number + 1
-        brief = max(NEAR * self._span, ROUNDING * abs(time))
-        if number + 1 >= WINDOW and time - ring[(number + 1 - WINDOW) % STEADY] <= brief:
+        brief = max(CHATTER_SPAN * self._span, CHATTER_ROUNDING * abs(time))
+        if number + 1 >= WINDOW and time - ring[(number + 1 - WINDOW) % HISTORY] <= brief:
             return "chattering"
-        if may_rest and number + 1 >= STEADY and time - ring[(number + 1) % STEADY] <= BRIEF * self._span:
-            steps = np.diff(self._last(transition, STEADY))
-            if _in_order(steps[-WINDOW:]) >= SHRUNK * _in_order(steps[:WINDOW]):
+        if may_rest and number + 1 >= HISTORY and time - ring[(number + 1) % HISTORY] <= REST_SPAN * self._span:
+            steps = np.diff(self._last(transition, HISTORY))
+            if _ordered_sum(steps[-WINDOW:]) >= MAX_SHRINKAGE * _ordered_sum(steps[:WINDOW]):
                 return "chattering"
         if number + 1 < RATIOS + 2:
             return ""
         steps = np.diff(self._last(transition, RATIOS + 2))
         if np.all(steps > 0.0) and np.all(steps[1:] < steps[:-1]):
             ratios = steps[1:] / steps[:-1]
-            ratio = _in_order(ratios) / RATIOS
+            ratio = _ordered_sum(ratios) / RATIOS
             left = float(steps[-1]) * ratio / (1.0 - ratio)
-            if ratios.max() - ratios.min() < ALIKE * ratio and left < self._rtol * self._span:
+            if ratios.max() - ratios.min() < RATIO_SPREAD * ratio and left < self._rtol * self._span:
                 return "Zeno"
         return ""
 
     def limit(self, transition: int) -> float:
-        """Where the times of a transition's last events lead, as a geometric series; the last of them if nowhere. They are
-        forgotten."""
+        """Return the limit of the times of a transition's last events, as a geometric series; the last of them if there is none.
+        They are forgotten."""
         times = self._last(transition, RATIOS + 2)
         self.counts[transition] = 0
         steps = np.diff(times)
@@ -71,12 +71,12 @@ class Watch:
         return float(times[-1]) + (float(steps[-1]) * ratio / (1.0 - ratio) if ratio < 1.0 else 0.0)
 
     def shrinking(self, transition: int) -> bool:
-        """Whether the times between the last events of a transition shrink."""
+        """Return True if the times between the last events of a transition shrink."""
         steps = np.diff(self._last(transition, WINDOW))
         steps = steps[steps > 0.0]
         return len(steps) > 4 and bool(steps[-1] < 0.1 * steps[:-1].max())
 
 
-def _in_order(terms: np.ndarray) -> float:
-    """The sum of terms (k,), one after the other from the first, as a loop in machine code makes it; 0 of none."""
+def _ordered_sum(terms: np.ndarray) -> float:
+    """Return the sum of terms (k,), one after the other from the first, as a loop in machine code makes it; 0 of none."""
     return float(np.add.accumulate(terms)[-1]) if len(terms) else 0.0
