@@ -20,7 +20,7 @@ from bondgraph.compile.changes import Started, changed_start, checked_changes, d
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
 from bondgraph.compile.report import report, report_cell
 from bondgraph.compile.starts import SwitchPlaces, contradicting_starts, frictions_of
-from bondgraph.emit.cached_build import Last, OnceProperty
+from bondgraph.emit.cached_build import LatestBuild, OnceProperty
 from bondgraph.errors import raise_if_any
 from bondgraph.model.copies import Frozen
 from bondgraph.model.laws import IdealSwitch
@@ -197,8 +197,8 @@ class Compiled(Frozen):
         return self._last_held.made(m.tobytes(), functools.partial(held_in, self.model, self.system, self.program, m))
 
     @OnceProperty
-    def _last_held(self) -> Last[HeldConstraints | None]:
-        return Last()
+    def _last_held(self) -> LatestBuild[HeldConstraints | None]:
+        return LatestBuild()
 
     @property
     def bonds(self) -> tuple[BondVariables, ...]:
@@ -228,19 +228,19 @@ class Compiled(Frozen):
         return SwitchPlaces(self.model, self.system, self.program.layout, outputs.n_out)
 
     @OnceProperty
-    def last_start(self) -> Last[None]:
+    def last_start(self) -> LatestBuild[None]:
         """The start of a run that was found coherent last."""
-        return Last()
+        return LatestBuild()
 
     @OnceProperty
-    def last_prepared(self) -> Last[PreparedProgram]:
+    def last_prepared(self) -> LatestBuild[PreparedProgram]:
         """Of runs one after the other with the same settings, what they have in common."""
-        return Last()
+        return LatestBuild()
 
     @OnceProperty
-    def last_varied(self) -> Last[Any]:
+    def last_varied(self) -> LatestBuild[Any]:
         """Kernels of the formulas with their derivatives by what was varied last (`estimation.variational`)."""
-        return Last()
+        return LatestBuild()
 
     @spelled_settings
     def simulate(

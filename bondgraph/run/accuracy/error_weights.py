@@ -10,9 +10,9 @@ In the literature: the error weight of each state.
 
 from __future__ import annotations
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
+from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
 from bondgraph.run.accuracy import balancing, error_weights, natural_scales, rounding_noise
 from bondgraph.run.accuracy.fields import ASKED, SEEN, evaluate, record_of
 from bondgraph.run.accuracy.natural_scales import structure_of
@@ -122,10 +122,10 @@ def procedures() -> list[Procedure]:
     own = [_energies(), _measure_powers(), _known_modes(), _renew(), _see(), _begin(), *error_weights.zero_energy_procedures()]
     own += [_carried(), _listen(), _question(), _relax(), _reset()]
     own += [_asked("renew", _AT), _asked("question", _STEP), _asked("relax", _STEP)]
-    return seldom([*balancing.procedures(), *natural_scales.procedures(), *rounding_noise.procedures(), *own])
+    return cold([*balancing.procedures(), *natural_scales.procedures(), *rounding_noise.procedures(), *own])
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """The error control as machine code."""
     return compile_written(procedures)

@@ -126,7 +126,7 @@ def _couplings() -> Procedure:
 def _unless_at_hand(write: Procedure, record: Record) -> None:
     """The end where the couplings were last asked for at the same point."""
     kept, states, modes = record.get("coupled_at"), record.get("n"), record.get("modes")
-    numbers = ((write.local(clock_time(write, record, write["t"])[0]).place, 0, 1), (write["x"], 1, states))
+    numbers = ((write.local(clock_time(write, record, write["t"])[0]).address, 0, 1), (write["x"], 1, states))
     blocks = (*numbers, (write["m"], states + 1, modes))
     same = write.local(record.get("coupled"), "i64")
     for block, first, count in blocks:

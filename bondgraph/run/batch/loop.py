@@ -5,7 +5,7 @@ What a run cannot end by itself here, or what is doubtful at its end, is marked,
 
 from __future__ import annotations
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.batch import event_losses, native_measures
@@ -29,7 +29,7 @@ def written() -> list[Procedure]:
     return [*procedures(1), _judge(), _many()]
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """The loop as machine code."""
     return compile_written(written)

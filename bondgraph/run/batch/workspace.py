@@ -14,7 +14,7 @@ from threading import Event
 
 import numpy as np
 
-from bondgraph.emit.cached_build import Last
+from bondgraph.emit.cached_build import LatestBuild
 from bondgraph.emit.kernel import AT_SAMPLE, Kernel, LaneKernels, address_of
 from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
@@ -118,7 +118,7 @@ class Workspace:
         self._choice, self._local = choice, tolerances(settings, choice.entry).relative
         self._beside: list[Workspace] = []
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
-        self._last_many, self._last_lanes = Last[FieldTable](), Last[FieldTable]()
+        self._last_many, self._last_lanes = LatestBuild[FieldTable](), LatestBuild[FieldTable]()
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, times: np.ndarray, bar: Progress | None = None) -> MachineRun:
         """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), sampled at these times since its start

@@ -209,7 +209,7 @@ def _passages() -> Procedure:
     with write.loop(record.get("transitions")) as i:
         record.get("once").store(i, 0, "i64")
     with write.when(write["asked"].equals(1)):
-        chosen.set(write.call("first_fired", [s, t, probe, known.place], "i64"))
+        chosen.set(write.call("first_fired", [s, t, probe, known.address], "i64"))
     with write.loop(record.get("turns")):
         with write.when(chosen.get().equals(NONE)):
             with write.when(known.get().equals(0)):

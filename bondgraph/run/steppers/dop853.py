@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.steppers import dop853
@@ -96,7 +96,7 @@ def written() -> list[Procedure]:
     return procedures(method_of(TABLEAU))
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """The method as machine code."""
     return compile_written(written)

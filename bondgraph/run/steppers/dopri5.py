@@ -6,7 +6,7 @@ E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 
 
 from __future__ import annotations
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.steppers.driver import procedures
@@ -52,7 +52,7 @@ def written() -> list[Procedure]:
     return procedures(method_of(TABLEAU))
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """The method as machine code."""
     return compile_written(written)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
+from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
 from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.accuracy.reference.error_weights import NEVER, RENEWALS
 from bondgraph.run.events import loop, root_finding
@@ -240,4 +240,4 @@ def procedures(method: Method) -> list[Procedure]:
         initial_step.opened(method),
         initial_step.begin(method),
     ]
-    return [*parts, *seldom(rest)]
+    return [*parts, *cold(rest)]

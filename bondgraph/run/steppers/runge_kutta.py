@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_procedures
 from bondgraph.methods import MethodEntry
 from bondgraph.run.accuracy.table import SharedWeights
@@ -58,7 +58,7 @@ def explicit_method(
     Its code is compiled when a run first needs it, and kept in the cache by its text.
     """
 
-    @once
+    @build_once
     def machine_code() -> Library:
         return compile_procedures(procedures(method_of(tableau)))
 

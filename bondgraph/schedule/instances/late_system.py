@@ -17,7 +17,7 @@ from bondgraph.assembly.patterns import state_of
 from bondgraph.assembly.system import Power, System
 from bondgraph.causality.assign import Causality
 from bondgraph.checks.relations import contradictions
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import raise_if_any
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
@@ -44,8 +44,8 @@ def alike_parts(model: Model, causality: Causality) -> tuple[System, StatementTa
     if not loops_are_better(_kinds(found)):
         return None
     raise_if_any(model.name, list(contradictions(model, lambda signal: None)))
-    whole = once(paused_collection()(lambda: remove_aliases(assemble(model, causality))))
-    in_order = once(paused_collection()(lambda: sort_statements(whole())))
+    whole = build_once(paused_collection()(lambda: remove_aliases(assemble(model, causality))))
+    in_order = build_once(paused_collection()(lambda: sort_statements(whole())))
     system, values = _system(given, found, whole, in_order)
     numbers, table = tabled(given, found)
     told = dict(zip(values, numbers[list(values.values())].tolist(), strict=True))

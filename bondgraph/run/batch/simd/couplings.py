@@ -29,16 +29,16 @@ def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldT
     table = FieldTable(FIELDS)
     numbers, rows = aligned_zeros(len(steps.start) * lanes), aligned_zeros(made.rows * steps.groups * lanes)
     numbers[:] = np.repeat(steps.start, lanes)
-    rows[made.seeded[:, None] + np.arange(lanes)] = 1.0
+    rows[made.seed_offsets[:, None] + np.arange(lanes)] = 1.0
     arrays = {"quick": made.quick, "guarded": made.guarded, "columns": made.columns, "numbers": numbers, "rows": rows}
-    arrays |= {"input_places": steps.places, "input_blocks": steps.blocks, "input_indices": steps.indices}
-    arrays |= {"found": made.found, "blocks": np.zeros(4)}
+    arrays |= {"input_places": steps.positions, "input_blocks": steps.blocks, "input_indices": steps.indices}
+    arrays |= {"found": made.entry_offsets, "blocks": np.zeros(4)}
     arrays["weights"] = np.array([each.address for each in weights], dtype=np.uint64)
     for name, array in arrays.items():
         table.point(name, array)
     table.point("interpret", machine_code(lanes).address("interpret"))
     table["step_count"], table["first"] = len(made.quick), len(steps.start) - len(made.quick)
-    table["input_count"], table["entry_count"] = len(steps.places), len(made.found)
+    table["input_count"], table["entry_count"] = len(steps.positions), len(made.entry_offsets)
     return table
 
 

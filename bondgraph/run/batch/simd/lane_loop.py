@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel import LANES
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.machine import vector_width
@@ -41,7 +41,7 @@ def _writer(lanes: int) -> Callable[[], list[Procedure]]:
     return written
 
 
-_LIBRARIES = {lanes: once(functools.partial(compile_written, _writer(lanes))) for lanes in LANES}
+_LIBRARIES = {lanes: build_once(functools.partial(compile_written, _writer(lanes))) for lanes in LANES}
 
 
 @contextmanager

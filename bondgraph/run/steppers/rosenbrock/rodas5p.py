@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.table import SharedWeights
@@ -41,7 +41,7 @@ def written() -> list[Procedure]:
     return procedures(RODAS5P)
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """The method as machine code."""
     return compile_written(written)
