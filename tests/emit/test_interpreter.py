@@ -138,7 +138,7 @@ def test_error_control_sees_the_jacobian_of_a_model():
     compiled = compile_model(graph)
     bound = Bound(compiled.program, compiled.parameters())
     x, m = np.array([0.3, -0.7]), np.zeros(0)
-    couplings, jacobian_of = bound.couplings(0.0, x, m), np.abs(bound.jacobian(0.0, x, m))
+    couplings, jacobian_of = bound.jacobian_couplings(0.0, x, m), np.abs(bound.jacobian(0.0, x, m))
     np.testing.assert_allclose(couplings.diagonal, np.diag(jacobian_of), rtol=1e-14)
     beside = jacobian_of[couplings.structure.rows, couplings.structure.columns]
     np.testing.assert_allclose(couplings.values, beside, rtol=1e-14)

@@ -14,7 +14,7 @@ from bondgraph.run.batch.validity import lost_loops, rank_screen, sample_check
 from bondgraph.run.batch.validity.sample_check import FIELDS as LOOK
 from bondgraph.run.codegen_helpers import is_finite, larger, magnitude
 from bondgraph.run.status import Status
-from bondgraph.run.steppers.segment import HOPELESS, PATIENCE
+from bondgraph.run.steppers.segment import HOPELESS_RATIO, MIN_STEPS_BEFORE_GIVING_UP
 
 
 def procedures(lanes: int) -> list[Procedure]:
@@ -142,8 +142,8 @@ def _hopeless() -> Procedure:
     write = Procedure("hopeless", {"r": "ptr"}, "i64", internal=True)
     record, integrator, _ = tables_of(write)
     steps, most = integrator.get("steps"), record.get("most")
-    way = integrator.get("t") / record.get("span") * write.real(most) * HOPELESS
-    write.give(write.select((steps > most) | ((steps >= PATIENCE) & (way <= write.real(steps))), 1, 0, "i64"))
+    way = integrator.get("t") / record.get("span") * write.real(most) * HOPELESS_RATIO
+    write.give(write.select((steps > most) | ((steps >= MIN_STEPS_BEFORE_GIVING_UP) & (way <= write.real(steps))), 1, 0, "i64"))
     return write
 
 

@@ -294,7 +294,7 @@ class PreparedProgram:
 
 def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
     """Check the settings of a run, and choose its method. Raises `RunError` as `simulate`, but for the numbers of a run."""
-    checks.known(settings, SETTINGS)
+    checks.check_names(settings, SETTINGS)
     given: RunSettings = {**DEFAULTS, **settings}
     checked, wanted = checked_settings(program, t_end, given)
     choice = choose(program, checked)

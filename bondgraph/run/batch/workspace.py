@@ -33,7 +33,7 @@ from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import Courses
 from bondgraph.run.events.handler import Settler
 from bondgraph.run.events.reference.accumulation import Watch
-from bondgraph.run.hybrid import Underway
+from bondgraph.run.hybrid import RunCheckpoint
 from bondgraph.run.program import Program
 from bondgraph.run.python_callbacks import check_each
 from bondgraph.run.results.result import Result
@@ -41,7 +41,7 @@ from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import STATUSES, Status
 from bondgraph.run.steppers.choose import in_machine_code, tolerances
-from bondgraph.run.steppers.segment import Selection, endless
+from bondgraph.run.steppers.segment import Selection, too_many_steps
 from bondgraph.run.table import FieldTable
 
 
@@ -143,7 +143,7 @@ class Workspace:
             if status == Status.LOG_FULL:
                 assert settler is not None
                 pieces.append(settler.emptied())
-            elif endless(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
+            elif too_many_steps(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
                 break
             table["tried"] = 0
             if bar is not None:
@@ -174,11 +174,11 @@ class Workspace:
         spent = Spent(self._choice, self._local, rounding, time.perf_counter() - begin)
         return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
 
-    def underway(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> Underway:
+    def underway(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> RunCheckpoint:
         """The last run, which had parameters p and began in the modes m, for Python to go on with."""
         samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
         own = self.integrator, self.weights, self.settler
-        return Underway(*own, course.status, samples, course.logged, self.start_energies(p, m))
+        return RunCheckpoint(*own, course.status, samples, course.logged, self.start_energies(p, m))
 
     def take_back(self) -> None:
         """Python has gone on with a run, perhaps with another integrator: events are those of this one again."""

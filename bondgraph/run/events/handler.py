@@ -80,7 +80,7 @@ class Settler:
             "loop_counts": [len(loop.states) for loop in program.loops],
             "loop_places": [place for loop in program.loops for place in loop.states],
             "loop_kernels": [loop.kernel.address or 0 for loop in program.loops],
-            "kept": bound.kept,
+            "kept": bound.true_states,
         }
         for name, values in wholes.items():
             table.point(name, np.array(values, dtype=np.int64))
@@ -109,7 +109,7 @@ class Settler:
         table.lay({**lengths, "newton": 2 * most, "newton_step": most, "newton_start": most})
         self._lay_rows(layout.width, _rows_of(FREE, layout.width))
         counts = {"n": n, "modes": modes, "parameters": program.parameters, "transitions": count, "turns": turns}
-        counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.kept)}
+        counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.true_states)}
         counts |= {"width": n + bound.quadratures, "row_width": layout.width}
         counts["most_events"] = self._most
         places = {"start": settings.t_start, "origin": bound.origin, "span": bound.span, "rtol": settings.rtol}

@@ -1,5 +1,5 @@
-"""`Hybrid.settle` in machine code: guards that fired in; states, modes, levels and rows of the log out, or nothing where Python
-has to settle.
+"""`Hybrid.handle_events` in machine code: guards that fired in; states, modes, levels and rows of the log out, or nothing where
+Python has to settle.
 
 What stands in the run is touched only at the end, or put back, so that Python begins where the leg has ended.
 

@@ -1,4 +1,4 @@
-"""Dormand and Prince's method of order 5(4), for legs that a step or two cover: its tableau, and the machine code of its loop.
+"""Dormand and Prince's method of order 5(4), for segments of a step or two: its tableau, and the machine code of its loop.
 
 J. R. Dormand, P. J. Prince, A family of embedded Runge-Kutta formulae, J. Comp. Appl. Math. 6, 1980; dense output of order 4:
 E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.6, and their code DOPRI5.

@@ -1,4 +1,4 @@
-"""A method of one step bound to a run -> legs."""
+"""One-step method in machine code bound to a run, which integrates segments."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from bondgraph.run.samples import NextPage
 from bondgraph.run.status import STATUSES, Status
 from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.pages import LentPage
-from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Onset, Tolerances
+from bondgraph.run.steppers.segment import Effort, Integrator, Segment, SegmentStart, Tolerances
 from bondgraph.run.steppers.shared_fields import fired, table_of
 
-# Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress. No result depends on
-# where calls end.
-_BUDGET, _PATIENCE = 2_000, 0.1
+# Steps of the first call; later ones take about `_CALL_SECONDS` seconds, so that a long run shows its progress. No result depends
+# on where calls end.
+_FIRST_CALL_STEPS, _CALL_SECONDS = 2_000, 0.1
 _COUNTS = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "noisy_steps")
 
 
 class OneStep(Integrator):
-    """A method of one step in machine code (`library`); arrays of `lengths` are those of its own fields."""
+    """One-step method in machine code (`library`); `lengths` are those of the arrays of its own fields."""
 
     def __init__(
         self,
@@ -46,15 +46,15 @@ class OneStep(Integrator):
         self.method, self.library = method, library
         self._bound, self._weights, self._n = bound, weights, bound.program.states
         width = self._n + bound.quadratures
-        own = {**dict.fromkeys(("y", "y_new", "y_stage", "y_begun"), width), **lengths}
-        table = table_of(method.fields, bound, tolerances, weights, **own)
+        all_lengths = {**dict.fromkeys(("y", "y_new", "y_stage", "y_begun"), width), **lengths}
+        table = table_of(method.fields, bound, tolerances, weights, **all_lengths)
         self.table = table
         table.point("weights", weights.table.address)
         for name, address in weights.addresses.items():
             table.point(f"weights_{name}", address)
         table["mode_count"], table["most"] = bound.program.modes, tolerances.steps
         table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
-        table["budget"], table["renewal"] = _BUDGET, RENEWALS[0]
+        table["budget"], table["renewal"] = _FIRST_CALL_STEPS, RENEWALS[0]
         if ticks is not None:
             self.share(ticks)
         self._settler, name = settler, f"{method.name}_advance"
@@ -68,7 +68,7 @@ class OneStep(Integrator):
         self.seconds = 0.0
 
     def share(self, ticks: ClockSchedule) -> None:
-        """Let the machine code run the clocks."""
+        """Pass the clocks to the machine code."""
         kernels = [None if row is None else self._bound.program.clocks[row].kernel for row in ticks.clocks]
         addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
         arrays = {
@@ -92,28 +92,28 @@ class OneStep(Integrator):
         if self._settler is not None:
             self._settler.begin(t, levels)
 
-    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Leg:
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Segment:
         table = self.table
-        self._page.lend(times, rows, following)
+        self._page.provide(times, rows, following)
         table["stop"], table["tried"] = stop, 0
         seconds, status = self._call()
         check_each((self._page.check, self._weights.check, self._bound.check))
         self.seconds += seconds
         if status == Status.PAUSE:
-            table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
-        return self.leg(status)
+            table["budget"] = max(10.0, min(1e7, table["budget"] * _CALL_SECONDS / max(seconds, 1e-6)))
+        return self.segment(status)
 
-    def leg(self, status: Status) -> Leg:
-        """The leg that ended with this answer of the machine code."""
+    def segment(self, status: Status) -> Segment:
+        """Return the segment that ended with this status of the machine code."""
         table, n, settler = self.table, self._n, self._settler
         y = table.arrays["y"].copy()
         marked = fired(table) if status == Status.EVENT else ()
         reason = status.text if status.failed else ""
-        leg = Leg(status, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
+        segment = Segment(status, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
         if settler is None:
-            return leg
-        begun, levels = settler.begun
-        return replace(leg, onset=Onset(begun, table.arrays["m"].copy(), levels), held=settler.arrive())
+            return segment
+        start_time, levels = settler.begun
+        return replace(segment, start=SegmentStart(start_time, table.arrays["m"].copy(), levels), held=settler.arrive())
 
     def _call(self) -> tuple[float, Status]:
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Pages of samples: rows for an integrator in; the same, filled, and exchanged for empty ones where they are full, out."""
+"""Pages of samples: rows that an integrator fills, exchanged for empty ones where they are full."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from bondgraph.run.table import FieldTable
 
 
 class Page:
-    """Rows that Python fills: `left` of them, `written` on this page, `total` on all; `following` gives the next page."""
+    """Rows that Python fills: `left` are empty, `written` filled on this page, `total` on all; `following` gives the next
+    page."""
 
     def __init__(self, rows: np.ndarray, m: np.ndarray, following: NextPage | None):
         self._rows, self._m, self._following = rows, m, following
@@ -35,7 +36,7 @@ class Page:
         self.wrote(len(values))
 
     def wrote(self, count: int) -> None:
-        """So many of the rows that were left are filled."""
+        """Count rows as filled."""
         self.written += count
         self.total += count
 
@@ -49,17 +50,17 @@ class Page:
 
 
 class LentPage:
-    """Rows that machine code fills: `drain` of its table is called where they are full."""
+    """Rows that machine code fills; it calls `drain` of its table where they are full."""
 
     def __init__(self, table: FieldTable, settler: Settler | None = None):
         self._table, self._settler = table, settler
 
     @cached_property
     def _drain(self) -> PythonCallback:
-        """What machine code calls where rows are full: there are no more samples after an exception."""
+        """Callback of machine code for full rows; after an exception there are no more samples."""
         return PythonCallback(self._full, self._no_more)
 
-    def lend(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
+    def provide(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
         """Rows for samples at times (k,), s."""
         self._times, self._following = times, following
         table, fit = self._table, min(len(times), len(rows))
@@ -75,7 +76,7 @@ class LentPage:
         assert self._following is not None, "rows for all samples"
         held = 0 if self._settler is None else self._settler.arrive()
         rows = self._following(count, table.arrays["m"], held)
-        self.lend(self._times[count:], rows, self._following)
+        self.provide(self._times[count:], rows, self._following)
         return 0
 
     def _no_more(self) -> int:
@@ -83,6 +84,6 @@ class LentPage:
         return 0
 
     def check(self) -> None:
-        """Raise what kept samples from being taken."""
+        """Raise the exception of a callback."""
         if "_drain" in self.__dict__:
             self._drain.check()

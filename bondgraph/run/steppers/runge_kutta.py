@@ -1,4 +1,4 @@
-"""An explicit Runge-Kutta method bound to a run -> legs."""
+"""Explicit Runge-Kutta methods bound to a run."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from bondgraph.run.steppers.stepper import StepperOptions
 
 
 class ExplicitRungeKutta(OneStep):
-    """The method of a tableau, with dense output, in machine code (`library`); where it is to `watch_stiffness`, it ends a leg
-    in a model that is stiff."""
+    """Explicit Runge-Kutta method of a tableau, with dense output, in machine code (`library`); with `watch_stiffness` it ends a
+    segment where the model is stiff."""
 
     def __init__(
         self,

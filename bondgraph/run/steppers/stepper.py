@@ -1,4 +1,4 @@
-"""What a method of integration offers to a run: its machine code, and an integrator bound to the run."""
+"""Interface of an integration method to a run: its machine code, and an integrator bound to the run."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def column_scales(
     """Scales of columns (k, n) of changes of the states at x, with their rates (k, n): of what they are and what drives them,
     carried along the couplings; 0 where nothing does."""
     with np.errstate(all="ignore"):
-        couplings = bound.couplings(t, x, m)
+        couplings = bound.jacobian_couplings(t, x, m)
         speed = _speeds(couplings, longest)
         driven = np.where(np.abs(rates) < np.inf, np.abs(rates), 0.0) / speed
         return np.array([reference.carried(couplings, speed, scale) for scale in np.fmax(np.abs(columns), driven)])
@@ -91,7 +91,7 @@ def _driven(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndar
 
 def _spread(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Scales by the rates and couplings at one state."""
-    couplings = bound.couplings(t, x, m)
+    couplings = bound.jacobian_couplings(t, x, m)
     speed = _speeds(couplings, longest)
     scales = np.fmax(size, _driven(bound, t, x, m, speed) / speed)
     return reference.carried(couplings, speed, scales)

@@ -13,7 +13,7 @@ from bondgraph.run.accuracy.reference.natural_scales import UNDRIVEN
 from bondgraph.run.simd_values import lane_loop
 from bondgraph.run.steppers import dop853
 from bondgraph.run.steppers.dop853 import TABLEAU
-from bondgraph.run.steppers.method import permitted
+from bondgraph.run.steppers.method import error_weight
 from bondgraph.run.table import fields_of
 
 STAGES, EXTENDED, DENSE = TABLEAU.last, len(TABLEAU.a), TABLEAU.rows
@@ -141,7 +141,7 @@ def _squares() -> Procedure:
     record, count = Record(write["v"], FIELDS), write["count"]
     k, hs, own, noise = (record.get(name) for name in ("k", "hs", "own", "noise"))
     with write.loop(count) as i:
-        scale = permitted(write, record, i, own[i]) + write.intrinsic("fabs", hs[i]) * noise[i]
+        scale = error_weight(write, record, i, own[i]) + write.intrinsic("fabs", hs[i]) * noise[i]
         for square, weights in ((write["fifth"], dop853.E5), (write["third"], dop853.E3)):
             error = write.value(0.0, "double")
             for j, weight in weights.items():
@@ -215,7 +215,7 @@ def _rises() -> Procedure:
     record, k, every_one = Record(write["v"], FIELDS), Record(write["v"], FIELDS).get("k"), write["all"]
     y, y_new, y_stage = (record.get(name) for name in ("y", "y_new", "y_stage"))
     with write.loop(write["count"]) as i:
-        scale = permitted(write, record, i, write.intrinsic("fabs", y[i]))
+        scale = error_weight(write, record, i, write.intrinsic("fabs", y[i]))
         rise = (k[every_one * STAGES + i] - k[every_one * (STAGES - 1) + i]) / scale
         run = (y_new[i] - y_stage[i]) / scale
         write["rises"][i] = write.select(scale > UNDRIVEN, rise * rise, 0.0)

@@ -107,6 +107,9 @@ def answered(bound: Bound, passage: Passage, sizes: np.ndarray) -> tuple[Passage
     active = np.array([passage.m_after[edge.slot] == edge.source for edge in transitions])
     answers = np.where(active, pushes, 0.0)
     most = int(np.argmax(answers))
-    if not np.any((np.abs(passage.x_after - plain) > JUMP * size)[bound.kept]) or answers[most] <= JUMP * np.abs(pushes).max():
+    if (
+        not np.any((np.abs(passage.x_after - plain) > JUMP * size)[bound.true_states])
+        or answers[most] <= JUMP * np.abs(pushes).max()
+    ):
         return passage, None
     return replace(passage, x_after=plain, supplied=np.zeros(bound.quadratures)), most

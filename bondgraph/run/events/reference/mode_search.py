@@ -28,7 +28,7 @@ def goes_round(bound: Bound, courses: Courses, passages: Sequence[Passage], sinc
 def _still(bound: Bound, courses: Courses, start: np.ndarray, x: np.ndarray) -> bool:
     """Whether states x are those of the start, but for rounding."""
     size = np.fmax(courses.sizes, np.abs(start))
-    return bool(np.all((np.abs(x - start) <= JUMP * size)[bound.kept]))
+    return bool(np.all((np.abs(x - start) <= JUMP * size)[bound.true_states]))
 
 
 def consistent(

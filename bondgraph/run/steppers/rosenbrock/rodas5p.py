@@ -1,4 +1,4 @@
-"""Rodas5P as the loop around its steps, and a run, take it."""
+"""Rodas5P as a method for the integration loop, and bound to a run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from bondgraph.run.steppers.stepper import StepperOptions
 def _procedures() -> list[Procedure]:
     stages = [steps.combination(stage) for stage in range(1, coefficients.STAGES)]
     inside = [steps.prepare_dense(), steps.inside(), quadratures.inside(), steps.dense(), steps.look()]
-    whole = [quadratures.integrals(), steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns(), steps.attempt()]
-    return [*system.procedures(), *stages, *inside, *whole]
+    step_parts = [quadratures.integrals(), steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns(), steps.attempt()]
+    return [*system.procedures(), *stages, *inside, *step_parts]
 
 
 RODAS5P = Method(
