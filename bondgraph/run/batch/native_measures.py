@@ -48,12 +48,12 @@ def _value() -> Procedure:
     """The number of this source and place, at a sample in this row, in the modes m."""
     arguments = {"r": "ptr", "row": "ptr", "m": "ptr", "source": "i64", "place": "i64"}
     write = Procedure("value", arguments, "double", internal=True)
-    record, source, place = Record(write["r"], FIELDS), write["source"], write["place"]
+    record, source, index = Record(write["r"], FIELDS), write["source"], write["place"]
     with write.when(source.equals(ROW)):
-        write.give(write["row"][place])
+        write.give(write["row"][index])
     with write.when(source.equals(OUTPUT)):
-        write.give(record.get("out")[place])
-    write.give(write["m"][place])
+        write.give(record.get("out")[index])
+    write.give(write["m"][index])
     return write
 
 
@@ -66,8 +66,8 @@ def _evaluate(write: Procedure, record: Record, integrator: Record, at: tuple[Te
 
 def _value_of(write: Procedure, record: Record, row: Temporary, m: Temporary, j: Temporary, of: str = "") -> Temporary:
     """The value of number j of the kept ones, or of the series."""
-    source, place = (record.get(of + name).load(j, "i64") for name in ("sources", "places"))
-    return write.call("value", [write["r"], row, m, source, place], "double")
+    source, index = (record.get(of + name).load(j, "i64") for name in ("sources", "places"))
+    return write.call("value", [write["r"], row, m, source, index], "double")
 
 
 def _sample_at(record: Record, width: Temporary, k: Temporary) -> tuple[Temporary, tuple[Temporary, Temporary, Temporary]]:
@@ -193,9 +193,9 @@ def _extreme() -> Procedure:
         at, v = record.get("window"), record.get("window").at(WINDOW)
         _, (summit, _, _) = _sample_at(record, width, top)
         with write.loop(last + 1, first) as k:
-            _, place = _sample_at(record, width, k)
-            date, row, m = place
-            _evaluate(write, record, integrator, place)
+            _, index = _sample_at(record, width, k)
+            date, row, m = index
+            _evaluate(write, record, integrator, index)
             at[k - first] = date[0] - summit[0]
             v[k - first] = sign * _value_of(write, record, row, m, j) - best[j]
         back, ahead = at[top - first - 1], at[top - first + 1]
