@@ -22,7 +22,7 @@ class MethodEntry:
         smallest tolerance per step that it can keep.
     stiff : whether it is for stiff models.
     needs_jacobian : whether it needs the derivatives of the rates.
-    load : imports its code, a `bondgraph.run.steppers.stepper.MethodCode`.
+    load : imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
     """
 
     name: str

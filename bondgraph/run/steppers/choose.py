@@ -16,10 +16,9 @@ from bondgraph.run.events.handler import Settler
 from bondgraph.run.events.reference.accumulation import Watch
 from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
-from bondgraph.run.steppers.integrator import OneStep
+from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.sample_time_wrapper import SampleTimeWrapper
 from bondgraph.run.steppers.segment import Integrator, Selection, Tolerances
-from bondgraph.run.steppers.stepper import StepperOptions
 
 
 def choose(program: Program, settings: Settings) -> Selection:

@@ -7,8 +7,7 @@ from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.steppers import dop853
 from bondgraph.run.steppers.driver import procedures
-from bondgraph.run.steppers.explicit import Tableau, method_of
-from bondgraph.run.steppers.runge_kutta import ExplicitStepper
+from bondgraph.run.steppers.explicit import ExplicitStepper, Tableau, method_of
 
 Weights = dict[int, float]
 

@@ -10,8 +10,7 @@ from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.steppers.driver import procedures
-from bondgraph.run.steppers.explicit import Tableau, method_of
-from bondgraph.run.steppers.runge_kutta import ExplicitStepper
+from bondgraph.run.steppers.explicit import ExplicitStepper, Tableau, method_of
 
 
 def _fifth_root(write: Procedure, value: Temporary) -> Temporary:

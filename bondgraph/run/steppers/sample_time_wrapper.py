@@ -10,7 +10,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.samples import NextPage
 from bondgraph.run.status import Status
-from bondgraph.run.steppers.pages import Page
+from bondgraph.run.steppers.integrator import Page
 from bondgraph.run.steppers.segment import Effort, Integrator, Segment
 
 _TICKS = 50

@@ -9,12 +9,11 @@ from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.linear import system
 from bondgraph.run.steppers.driver import procedures
-from bondgraph.run.steppers.integrator import OneStep
+from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.rosenbrock import coefficients, quadratures, steps
 from bondgraph.run.steppers.rosenbrock.fields import FIELDS
 from bondgraph.run.steppers.segment import Tolerances
-from bondgraph.run.steppers.stepper import StepperOptions
 
 
 def _procedures() -> list[Procedure]:
