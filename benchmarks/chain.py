@@ -100,14 +100,14 @@ def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable
 
 def machine_code(compiled: Compiled) -> float:
     """Seconds that LLVM takes for the routines that every run needs, where the model is in loops; else nan."""
-    from bondgraph.schedule.build import NOW, scheduled
+    from bondgraph.schedule.build import EAGER, scheduled
     from bondgraph.schedule.machine_code.kernels import machine_kernels
     from bondgraph.schedule.size import is_large
 
     if not is_large(compiled.system):
         return float("nan")
     made, _, _ = scheduled(compiled.system)
-    schedules = [made.schedules[name]() for name in NOW if name in made.schedules]
+    schedules = [made.schedules[name]() for name in EAGER if name in made.schedules]
     begin = time.perf_counter()
     machine_kernels(schedules)
     return time.perf_counter() - begin

@@ -18,7 +18,7 @@ from benchmarks.chain import chain, growth
 from benchmarks.command import run_command
 from benchmarks.timing import processor, table, without_cache
 from bondgraph import J0, J1, C, Graph, I, ModelError, R, Se, Sf, compile_model
-from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.garbage_collection import paused_collection
 from screws.scalars import sin
 
 SIZES = (1000, 3000, 10_000)

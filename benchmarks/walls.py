@@ -21,8 +21,8 @@ from benchmarks.timing import processor, table, without_cache
 from bondgraph import J0, J1, TF, C, Diode, Graph, I, R, Se, compile_model, equations
 from bondgraph.run.results.result import Result
 from bondgraph.schedule.size import is_large
-from bondgraph.tape.preset import Preset
 from bondgraph.tape.routine import listing
+from bondgraph.tape.specialise import SpecialisedRoutine
 from bondgraph.tracing.routines import trace_for_runs
 from screws import joints, pose
 from screws.scalars import sin
@@ -238,7 +238,7 @@ def steps(graph: Graph) -> tuple[int, int]:
     if is_large(system):
         return 0, 0
     routines, _, _ = trace_for_runs(system)
-    counts = {name: len(listing(r.reference).steps) for name, r in routines.items() if not isinstance(r, Preset)}
+    counts = {name: len(listing(r.reference).steps) for name, r in routines.items() if not isinstance(r, SpecialisedRoutine)}
     return counts["rates"], sum(counts.values())
 
 

@@ -47,7 +47,7 @@ def series(count: int = 500, store: Path | None = None) -> Runs:
 
 
 if __name__ == "__main__":
-    from bondgraph.output.sheet import styled
+    from bondgraph.output.plot_style import styled
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("demo/tolerances"))

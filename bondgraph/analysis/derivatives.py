@@ -17,7 +17,7 @@ from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outpu
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import OpenSamplerWarning, caller_depth, refusal
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
@@ -28,7 +28,7 @@ SPARSE = 400
 """Smallest number of states with sparse matrices."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Derivatives:
     """Rates and outputs of a model with their derivatives by states and inputs, differentiated once.
@@ -89,13 +89,13 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     traced = values_on_tape(compiled.system)
     labels, input_indices = pick_inputs(traced, inputs)
     names, output_scalars = pick_outputs(traced, outputs)
-    states, state_indices, state_labels = moving_states(traced.ground.system)
+    states, state_indices, state_labels = moving_states(traced.context.system)
     rates = [scalar for s in states for scalar in scalars_of(traced.values[s.rate])]
-    inputs_on_tape = traced.ground.inputs
+    inputs_on_tape = traced.context.inputs
     variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
     slopes = jacobian([*rates, *output_scalars], variables)
     blocks = tuple((block, len(scalars)) for block, scalars in inputs_on_tape.items())
-    routine = Routine("derivatives", traced.ground.tape, blocks, (*rates, *output_scalars, *slopes.values))
+    routine = Routine("derivatives", traced.context.tape, blocks, (*rates, *output_scalars, *slopes.values))
     rows, columns = np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int)
     return Derivatives(compiled, state_labels, labels, names, state_indices, input_indices, rows, columns, numpy_kernel(routine))
 

@@ -15,8 +15,8 @@ from bondgraph.analysis.transfer import TransferFunction, transfer
 from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
 from bondgraph.output.cells import cell, line, plural, table
-from bondgraph.output.sheet import CYCLE, styled
-from bondgraph.output.short_repr import brief
+from bondgraph.output.plot_style import CYCLE, styled
+from bondgraph.output.short_repr import short_repr
 
 SHOWN = 12
 """Largest number of states, inputs or outputs of printed matrices."""
@@ -26,7 +26,7 @@ _SHOWN = 16
 """Largest number of states whose matrices and poles notebooks show."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Linear:
     """dx' = A dx + B du, dy = C dx + D du around a point where x' = `rates` and y = `values`; printed, its matrices.

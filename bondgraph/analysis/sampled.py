@@ -61,8 +61,8 @@ def linearise_sampled(
     traced = values_on_tape(compiled.system)
     labels, input_indices = pick_inputs(traced, inputs)
     names, output_scalars = pick_outputs(traced, outputs)
-    states, state_indices, state_labels = own_states(traced.ground.system)
-    blocks = traced.ground.inputs
+    states, state_indices, state_labels = own_states(traced.context.system)
+    blocks = traced.context.inputs
     variables = [*(blocks["x"][index] for index in state_indices), *(blocks["p"][index] for index in input_indices)]
     n, count, indices = len(state_indices), len(variables), list(state_indices)
 
@@ -148,8 +148,8 @@ def _clock(compiled: Compiled, p: np.ndarray) -> tuple[float, float]:
 def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[Any]) -> _Differentiated:
     """Return a function of a point that evaluates values (k,) and their derivatives (k, variables)."""
     slopes = jacobian(scalars, variables)
-    blocks = tuple((block, len(scalars_in)) for block, scalars_in in traced.ground.inputs.items())
-    kernel = numpy_kernel(Routine("sampled", traced.ground.tape, blocks, (*scalars, *slopes.values)))
+    blocks = tuple((block, len(scalars_in)) for block, scalars_in in traced.context.inputs.items())
+    kernel = numpy_kernel(Routine("sampled", traced.context.tape, blocks, (*scalars, *slopes.values)))
     rows, columns = np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int)
 
     def evaluated(point: Point) -> tuple[np.ndarray, np.ndarray]:

@@ -14,10 +14,10 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, point_of
 from bondgraph.errors import refusal
 from bondgraph.output.cells import cell, line, table
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Sensitivities:
     """Derivatives by parameters at a point.

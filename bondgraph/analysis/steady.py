@@ -18,13 +18,13 @@ from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, w
 from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, refusal
 from bondgraph.output.cells import cell, items, line, table
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run.program import Slot
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class OperatingPoint:
     """Operating point, where the rates vanish.

@@ -9,10 +9,10 @@ import numpy as np
 
 from bondgraph.analysis.pencil import Matrices, by_real_part, invariant_zeros, minimal_basis
 from bondgraph.output.cells import typeset
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class TransferFunction:
     """Transfer function gain * prod(s - zeros) / prod(s - poles) = num(s) / den(s), from `input` to `output`.

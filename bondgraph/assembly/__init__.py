@@ -1,1 +1,1 @@
-"""Assembly: a `Model` and its causality in; a `System`, typed statements over named values, still unsorted, out."""
+"""Assembly: turn a `Model` and its causality into a `System`, typed statements over named values, still unsorted."""

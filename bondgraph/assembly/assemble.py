@@ -1,4 +1,4 @@
-"""Assembly: Model and Causality -> System, one element at a time, unsorted and with several names for one value.
+"""Assembly: write the statements of a model, one element at a time, unsorted and with several names for one value.
 
 Names: a bond's variables are `<bond>:effort` and `<bond>:flow`; a one-port's are also `<element>.effort` and
 `<element>.flow`, a two-port's `<element>.1.effort` ...; a junction's common variable is `<junction>.flow` or `.effort`.
@@ -25,40 +25,138 @@ from bondgraph.assembly.draft import (
     variable,
 )
 from bondgraph.assembly.ideal import constraint, switch
-from bondgraph.assembly.inertial import inertial_field
 from bondgraph.assembly.patterns import Patterns
-from bondgraph.assembly.storages import storage, storages_that_cannot_follow
-from bondgraph.assembly.structure import gyrator, junction, reaction, skew_gyrator, transformer
-from bondgraph.assembly.system import Clock, System
+from bondgraph.assembly.storages import inertial_field, non_integral_storages, storage
+from bondgraph.assembly.system import Clock, Power, System
 from bondgraph.assembly.transitions import dependent_resets, events_of
-from bondgraph.assembly.units import parameter_unit
-from bondgraph.causality.assign import Causality
+from bondgraph.assembly.units import across_unit, parameter_unit, ratio_unit
+from bondgraph.causality.assign import Causality, ordered_bonds
 from bondgraph.errors import raise_if_any, refusal
 from bondgraph.model import laws
 from bondgraph.model.element import Element
+from bondgraph.model.laws import OTHER, Action, Gyrator, Junction, Ratio, Reaction, SkewGyrator, Transformer, Variable
 from bondgraph.model.modal import choose_by, numbers_of
-from bondgraph.model.model import Model
-from bondgraph.model.ops import NEGATE, zeros
+from bondgraph.model.model import Bond, Model
+from bondgraph.model.ops import APPLY, APPLY_INVERSE, APPLY_TRANSPOSED, IDENTITY, NEGATE, Op, combine, gate, zeros
 from bondgraph.model.units import per_second
+
+
+def junction(draft: Assembly, path: str, element: Element) -> None:
+    """Write a junction: the strong bond brings the common variable in, the balance of the others goes out on it."""
+    law, bonds = element.law_as(Junction), draft.model.bonds_at(path)
+    strong = next(b for b in bonds if draft.causality.effort_into(b, path) is (law.type == 0))
+    weak = [b for b in bonds if b is not strong]
+    common: Variable = "effort" if law.type == 0 else "flow"
+    shared, balance = variable(strong, common), variable(strong, OTHER[common])
+    label, symbol = f"{path}.{common}", element.symbols.get(common, "")
+    signs = tuple(-into(strong, path) * into(b, path) for b in weak)
+    total = IDENTITY if signs == (1,) else combine(signs) if weak else zeros(strong.shape)
+    terms = [variable(bond, OTHER[common]) for bond in weak]
+    if law.automaton is None:
+        draft.same(path, label, shared, symbol)
+        for bond in weak:
+            draft.same(path, variable(bond, common), shared)
+        draft.write(path, total, balance, *terms)
+        return
+    gated = gate(draft.places(law, law.active))
+    draft.declare(label, strong.shape, draft.values[shared].unit, symbol)
+    draft.write(path, gated, label, law.mode, shared)
+    for bond in weak:
+        draft.same(path, variable(bond, common), label)
+    joined = draft.declare(f"{path}.balance", strong.shape, draft.values[balance].unit)
+    draft.write(path, total, joined, *terms)
+    draft.write(path, gated, balance, law.mode, joined)
+
+
+def transformer(draft: Assembly, path: str, element: Element) -> None:
+    """Write efforts and flows of a transformer by N, in the direction of its causality."""
+    law = element.law_as(Transformer)
+    one, two, ratio = _two_port(draft, path, element)
+    sign = -into(one, path) * into(two, path)
+    if draft.causality.effort_into(two, path):
+        products = law.action or Action(APPLY, _transposed(law))
+        arguments = law_arguments(path, element) if law.action else (ratio,)
+        draft.write(path, products.forward, flow(two), *arguments, signed(draft, path, flow(one), sign))
+        draft.write(path, products.transposed, effort(one), *arguments, effort(two))
+    else:
+        draft.write(path, APPLY_INVERSE, flow(one), ratio, signed(draft, path, flow(two), sign))
+        draft.write(path, APPLY_INVERSE, effort(two), ratio, effort(one))
+
+
+def gyrator(draft: Assembly, path: str, element: Element) -> None:
+    """Write efforts of a gyrator by flows, or flows by efforts."""
+    one, two, ratio = _two_port(draft, path, element)
+    s1, s2 = into(one, path), -into(two, path)
+    if not draft.causality.effort_into(one, path):
+        draft.write(path, APPLY, effort(one), ratio, signed(draft, path, flow(two), s2))
+        draft.write(path, _transposed(element.law_as(Gyrator)), effort(two), ratio, signed(draft, path, flow(one), s1))
+    else:
+        draft.write(path, APPLY_INVERSE, flow(two), ratio, signed(draft, path, effort(one), s2))
+        draft.write(path, APPLY_INVERSE, flow(one), ratio, signed(draft, path, effort(two), s1))
+
+
+def _two_port(draft: Assembly, path: str, element: Element) -> tuple[Bond, Bond, str]:
+    """Write the ratio and return the bonds at port 1 and 2, and its name."""
+    law = element.law_as(Ratio)
+    one, two = ordered_bonds(draft.model, path)
+    shape = () if law.invertible else None
+    ratio = draft.declare(f"{path}.{law.letter}", shape, ratio_unit(element, one, two), element.symbols.get("matrix", ""))
+    draft.write(path, law.matrix, ratio, *law_arguments(path, element))
+    name_port(draft, path, element, one, f"{path}.1")
+    name_port(draft, path, element, two, f"{path}.2")
+    return one, two, ratio
+
+
+def _transposed(law: Ratio) -> Op:
+    """N^T x; a scalar ratio is its own transpose."""
+    return APPLY if law.invertible else APPLY_TRANSPOSED
+
+
+def skew_gyrator(draft: Assembly, path: str, element: Element) -> None:
+    """Write the effort of a skew-symmetric gyrator (Euler junction), J times the flow of the same bond."""
+    law = element.law_as(SkewGyrator)
+    bond = draft.bond_at(path)
+    matrix = draft.declare(f"{path}.J", None, across_unit(bond.domain), element.symbols.get("matrix", ""))
+    draft.write(path, law.matrix, matrix, *law_arguments(path, element))
+    draft.write(path, APPLY, effort(bond), matrix, signed(draft, path, flow(bond), into(bond, path)))
+    name_port(draft, path, element, bond, path)
+
+
+def reaction(draft: Assembly, path: str, element: Element) -> None:
+    """Write the rate v of a reaction, the flows of both bonds with their arrows' signs, and the power (e1 - e2) v."""
+    law = element.law_as(Reaction)
+    one, two = ordered_bonds(draft.model, path)
+    through = draft.declare(f"{path}.flow", (), one.domain.flow_unit, element.symbols.get("flow", ""))
+    draft.write(path, law.flow, through, effort(one), effort(two), *law_arguments(path, element))
+    for bond, sign, label in ((one, into(one, path), "1"), (two, -into(two, path), "2")):
+        draft.write(path, IDENTITY if sign > 0 else NEGATE, flow(bond), through)
+        name_port(draft, path, element, bond, f"{path}.{label}")
+    power = draft.declare(f"{path}.power", (), "W")
+    draft.write(path, POWER_BETWEEN, power, effort(one), effort(two), through)
+    draft.powers.append(Power(path, power, "dissipated"))
+
+
+POWER_BETWEEN = Op("power", lambda first, second, through: (first - second) * through, r"(#1 - #2)\,#3")
+
 
 Writer = Callable[[Assembly, str, Element], None]
 
 
 def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law], Writer] | None = None) -> System:
-    """All statements of a model; `writers` write those of some laws in another form than `ASSEMBLE` does.
+    """Write all statements of a model; `writers` replace those of `ASSEMBLE` for some laws.
 
-    Raises `ModelError` E204 where a storage has derivative causality and its state is no integral of what it takes, E120
-    where a transition resets what is no state of its own for that causality.
+    Raises `ModelError`: E204 a storage has derivative causality and its state is no integral of its input, E120 a transition
+    resets a dependent state.
     """
-    raise_if_any(model.name, storages_that_cannot_follow(model, causality))
+    raise_if_any(model.name, non_integral_storages(model, causality))
     raise_if_any(model.name, dependent_resets(model, causality))
     draft = Assembly(model, causality)
-    own = dict(writers or {})
+    custom = dict(writers or {})
 
     def write(draft: Assembly, path: str, element: Element) -> None:
-        write_element(draft, path, element, own.get(type(element.law)))
+        write_element(draft, path, element, custom.get(type(element.law)))
 
-    patterns = Patterns(model, causality, frozenset(own))
+    patterns = Patterns(model, causality, frozenset(custom))
     for path, element in model.elements.items():
         patterns.write(draft, path, element, write)
     events = events_of(draft)
@@ -81,23 +179,23 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
 
 
 def write_element(draft: Assembly, path: str, element: Element, writer: Writer | None = None) -> None:
-    """What one element says, by a writer of its own or the one of its law."""
+    """Write the statements of one element, by `writer` or the writer of its law."""
     _declare_parameters(draft, path, element)
     (writer or writer_of(element))(draft, path, element)
 
 
 def _declare_parameters(draft: Assembly, path: str, element: Element) -> None:
     for name, parameter in element.parameters.items():
-        for own, value in numbers_of(name, parameter).items():
+        for key, value in numbers_of(name, parameter).items():
             unit = parameter.unit or parameter_unit(draft.model, path, name, value)
-            draft.declare(f"{path}.{own}", np.shape(value), unit, element.symbols.get(own, ""))
-            draft.parameters[f"{path}.{own}"] = np.asarray(value, dtype=float)
+            draft.declare(f"{path}.{key}", np.shape(value), unit, element.symbols.get(key, ""))
+            draft.parameters[f"{path}.{key}"] = np.asarray(value, dtype=float)
         if isinstance(parameter.value, laws.ByMode):
             _by_mode(draft, path, name, parameter)
 
 
 def writer_of(element: Element) -> Writer:
-    """What writes the statements of an element; `ModelError` E172 where nothing does."""
+    """Return the writer of an element's statements; raises `ModelError` E172 for a law without one."""
     law = type(element.law)
     if law not in ASSEMBLE:
         title = f'{element.kind} "{element.name}" has a law without statements'
@@ -107,18 +205,18 @@ def writer_of(element: Element) -> Writer:
 
 
 def _by_mode(draft: Assembly, path: str, name: str, parameter: laws.Parameter) -> None:
-    """The parameter as a value that its automaton's mode chooses."""
-    given = parameter.value
-    states = draft.model.automata[given.automaton].states
-    own = tuple(f"{path}.{key}" for key in numbers_of(name, parameter))
-    known = draft.values[own[0]]
-    chosen = draft.declare(f"{path}.{name}", known.shape, known.unit, draft.model.elements[path].symbols.get(name, ""))
-    choose = choose_by(tuple(states.index(state) for state in given.values))
-    draft.write(path, choose, chosen, f"{given.automaton}.mode", *own)
+    """Write a parameter as a value that its automaton's mode selects."""
+    by_mode = parameter.value
+    states = draft.model.automata[by_mode.automaton].states
+    names = tuple(f"{path}.{key}" for key in numbers_of(name, parameter))
+    first = draft.values[names[0]]
+    selected = draft.declare(f"{path}.{name}", first.shape, first.unit, draft.model.elements[path].symbols.get(name, ""))
+    choose = choose_by(tuple(states.index(state) for state in by_mode.values))
+    draft.write(path, choose, selected, f"{by_mode.automaton}.mode", *names)
 
 
 def _resistor(draft: Assembly, path: str, element: Element) -> None:
-    """e = effort(f) or f = flow(e); against the only relation, the value that it takes is sought: a loop of one unknown."""
+    """Write e = effort(f) or f = flow(e); against the only relation solve for its argument, a loop of one unknown."""
     law, bond = element.law_as(laws.Resistor), draft.bond_at(path)
     sign, inward = into(bond, path), flow(bond)
     gives_flow = draft.causality.effort_into(bond, path)
@@ -127,13 +225,13 @@ def _resistor(draft: Assembly, path: str, element: Element) -> None:
     elif sign < 0:
         inward = draft.declare(f"{path}.inward flow", bond.shape, bond.domain.flow_unit)
         draft.write(path, NEGATE, flow(bond), inward)
-    taken, given = (effort(bond), inward) if gives_flow else (inward, effort(bond))
+    argument, result = (effort(bond), inward) if gives_flow else (inward, effort(bond))
     relation, inverse = (law.flow, law.effort) if gives_flow else (law.effort, law.flow)
     if relation is not None:
-        draft.write(path, relation, given, taken, *law_arguments(path, element))
+        draft.write(path, relation, result, argument, *law_arguments(path, element))
     else:
         assert inverse is not None
-        seek(draft, path, element, inverse, given, taken, "effort" if gives_flow else "flow")
+        seek(draft, path, element, inverse, result, argument, "effort" if gives_flow else "flow")
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, sign, "dissipated")
 
@@ -184,4 +282,4 @@ ASSEMBLE: dict[type[laws.Law], Writer] = {
     laws.Junction: junction,
     laws.SignalBlock: _block,
 }
-"""Kind of law -> what writes its statements; a law of your own is one more entry."""
+"""Kind of law -> the writer of its statements; a law of your own is one more entry."""

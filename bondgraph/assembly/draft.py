@@ -19,7 +19,7 @@ from bondgraph.model.units import per_second
 
 @dataclass
 class Assembly:
-    """Collects statements while the elements are visited."""
+    """Statements, values and roles collected so far."""
 
     model: Model
     causality: Causality
@@ -40,14 +40,14 @@ class Assembly:
         self.declare("time", (), "s", "t")
         for automaton in self.model.automata.values():
             self.declare(f"{automaton.name}.mode", (), "")
-        known: dict[tuple[int, int, str | None], tuple[Value, Value]] = {}
+        types: dict[tuple[int, int, str | None], tuple[Value, Value]] = {}
         for bond in self.model.bonds:
             kind = bond.dimension, id(bond.domain), bond.frame
-            if kind not in known:
+            if kind not in types:
                 of_effort, of_flow = bond.domain.effort_unit, bond.domain.flow_unit
-                known[kind] = Value(bond.shape, of_effort, "", bond.frame), Value(bond.shape, of_flow, "", bond.frame)
-            own = self.variables[bond.name] = f"{bond.name}:effort", f"{bond.name}:flow"
-            self.values[own[0]], self.values[own[1]] = known[kind]
+                types[kind] = Value(bond.shape, of_effort, "", bond.frame), Value(bond.shape, of_flow, "", bond.frame)
+            names = self.variables[bond.name] = f"{bond.name}:effort", f"{bond.name}:flow"
+            self.values[names[0]], self.values[names[1]] = types[kind]
 
     def declare(
         self, name: str, shape: tuple[int, ...] | None, unit: str = "", symbol: str = "", frame: str | None = None
@@ -56,56 +56,55 @@ class Assembly:
         return name
 
     def bond_at(self, path: str) -> Bond:
-        """The first bond of an element, the only one of a one-port."""
+        """Return the first bond of an element, the only one of a one-port."""
         return self.model.bonds_at(path)[0]
 
     def places(self, law: Switched, states: Iterable[str]) -> tuple[int, ...]:
-        """Indices of these states of the automaton that switches a law."""
-        known = self.model.automata[str(law.automaton)].states
-        return tuple(map(known.index, states))
+        """Return the indices of these states of the automaton that switches a law."""
+        return tuple(map(self.model.automata[str(law.automaton)].states.index, states))
 
     def write(self, element: str, op: Op, outs: str | tuple[str, ...], *args: str) -> None:
-        """Append one statement; of one that gives a value as it is, that both names are those of one value."""
-        given = (outs,) if isinstance(outs, str) else outs
+        """Append a statement; an identity makes both names aliases instead."""
+        names = (outs,) if isinstance(outs, str) else outs
         if op is IDENTITY:
-            self.equal.append((given[0], args[0]))
+            self.equal.append((names[0], args[0]))
         else:
-            self.statements.append(Statement(given, op, args, element))
+            self.statements.append(Statement(names, op, args, element))
 
     def same(self, element: str, alias: str, value: str, symbol: str = "") -> None:
-        """`alias` is another name of `value`."""
-        known = self.values[value]
-        self.values.setdefault(alias, Value(known.shape, known.unit, symbol, known.frame))
+        """Declare `alias` as another name of `value`."""
+        original = self.values[value]
+        self.values.setdefault(alias, Value(original.shape, original.unit, symbol, original.frame))
         self.equal.append((alias, value))
 
 
 def effort(bond: Bond) -> str:
-    """Name of a bond's effort."""
+    """Return the name of a bond's effort."""
     return f"{bond.name}:effort"
 
 
 def flow(bond: Bond) -> str:
-    """Name of a bond's flow."""
+    """Return the name of a bond's flow."""
     return f"{bond.name}:flow"
 
 
 def variable(bond: Bond, which: Variable) -> str:
-    """Name of one of a bond's variables."""
+    """Return the name of a bond's effort or flow."""
     return f"{bond.name}:{which}"
 
 
 def into(bond: Bond, path: str) -> int:
-    """+1 where the half arrow points into the element, else -1."""
+    """Return +1 if the half arrow points into the element, else -1."""
     return 1 if bond.head.element == path else -1
 
 
 def law_arguments(path: str, element: Element) -> tuple[str, ...]:
-    """Names of an element's parameters, then of its signals: what its formulas take."""
+    """Return the names of an element's parameters, then of its signals: the arguments of its formulas."""
     return (*(f"{path}.{name}" for name in element.parameters), *element.signals)
 
 
 def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
-    """A value, or for sign -1 the name of its negative, computed by the element `path`."""
+    """Return a value, or for sign -1 the name of its negative, which the element `path` computes."""
     if sign > 0:
         return value
     negative = draft.declare(f"-{value}", draft.values[value].shape, draft.values[value].unit)
@@ -114,18 +113,18 @@ def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
 
 
 def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, output: str, gives: Variable) -> None:
-    """The value for which a formula of the element gives this output: a loop of one statement, solved as all loops are.
+    """Write `value` as the solution of output = op(value): an algebraic loop of one statement.
 
-    `gives`: which variable the output is.
+    `gives` is the kind of the output, effort or flow.
     """
-    known = draft.values[output]
-    found = draft.declare(f"{path}:by relation", known.shape, known.unit, rf"\hat {gives[0]}")
-    draft.write(path, op, found, value, *law_arguments(path, element))
-    draft.write(path, SOUGHT, value, value, output, found)
+    kind = draft.values[output]
+    computed = draft.declare(f"{path}:by relation", kind.shape, kind.unit, rf"\hat {gives[0]}")
+    draft.write(path, op, computed, value, *law_arguments(path, element))
+    draft.write(path, SOUGHT, value, value, output, computed)
 
 
 def name_port(draft: Assembly, path: str, element: Element, bond: Bond, prefix: str) -> None:
-    """Give a bond's variables the names that they have at a port, `<prefix>.effort` and `.flow`."""
+    """Declare the port's names of a bond's variables, `<prefix>.effort` and `.flow`."""
     for which in ("effort", "flow"):
         name = f"{prefix}.{which}"
         draft.same(path, name, f"{bond.name}:{which}", element.symbols.get(name.removeprefix(f"{path}."), ""))
@@ -134,7 +133,7 @@ def name_port(draft: Assembly, path: str, element: Element, bond: Bond, prefix: 
 def declare_state(
     draft: Assembly, path: str, name: str, spec: StateSpec, shape: tuple[int, ...], rate: str, held: bool = False
 ) -> None:
-    """Declare a state variable of an element whose time derivative is the value `rate`; one that is `held` has none."""
+    """Declare a state variable of an element with the time derivative `rate`, which is zero if it is `held`."""
     full = f"{path}.{name}"
     draft.declare(full, shape, spec.unit, spec.symbol)
     hint = 0.0 if spec.nominal is None else spec.nominal
@@ -142,20 +141,20 @@ def declare_state(
 
 
 def keep_state(draft: Assembly, path: str, name: str, spec: StateSpec) -> None:
-    """Declare a state that nothing but transitions and ticks change."""
+    """Declare a state that only transitions and ticks change."""
     rate = draft.declare(f"{path}.{name}'", spec.shape, per_second(spec.unit))
     draft.write(path, zeros(spec.shape), rate)
     declare_state(draft, path, name, spec, spec.shape, rate, held=True)
 
 
 def filled(value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """A number or array as floats of a shape."""
+    """Return a number or array as floats of a shape."""
     numbers = np.asarray(value, dtype=float)
     return numbers if numbers.shape == shape else np.broadcast_to(numbers, shape)
 
 
 def account_energy(draft: Assembly, path: str, element: Element, energy: Op, *state: str) -> None:
-    """Energy of a storage in this state, the names of its port's variables, and the power into it."""
+    """Write the energy of a storage in this state, the names of its port's variables, and the power into it."""
     bond = draft.bond_at(path)
     stored = draft.declare(f"{path}.energy", (), "J")
     draft.write(path, energy, stored, *state, *law_arguments(path, element))
@@ -165,7 +164,7 @@ def account_energy(draft: Assembly, path: str, element: Element, energy: Op, *st
 
 
 def account_power(draft: Assembly, path: str, bond: Bond, sign: int, role: str | None) -> None:
-    """Power into the element (for a source: out of it), and its part in the ledger."""
+    """Write the power into the element (for a source: out of it), and add it to the energy ledger."""
     name = draft.declare(f"{path}.power", (), "W")
     raw = name if sign > 0 else draft.declare(f"{path}.power along the arrow", (), "W", r"\bar P")
     draft.write(path, POWER, raw, effort(bond), flow(bond))

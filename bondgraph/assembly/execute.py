@@ -1,4 +1,4 @@
-"""Execution of a system's statements: values by name, from floats (the reference), SymPy symbols or tape scalars."""
+"""Evaluation of a system's statements: values by name, from floats (the reference), SymPy symbols or tape scalars."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Numbers = Sequence[Any] | np.ndarray
 
 
 def environment(system: System, t: Any, x: Numbers, p: Numbers, m: Numbers) -> dict[str, Any]:
-    """Values that are given from outside, by name, cut out of the flat blocks."""
+    """Return the inputs by name, cut out of the flat blocks t, x, p, m."""
     env: dict[str, Any] = {"time": t}
     for block, items in (
         (x, [(s.name, np.shape(s.initial)) for s in system.states]),
@@ -32,31 +32,30 @@ def environment(system: System, t: Any, x: Numbers, p: Numbers, m: Numbers) -> d
 def evaluate_statements(
     system: System, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, solved: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Every value by name, by running the plain formulas with floats; `solved` holds unknowns and time derivatives, and stays."""
+    """Evaluate all values by name with floats; `solved` holds unknowns and time derivatives, which are not computed."""
     env = environment(system, float(t), x, p, m) | dict(solved)
     with np.errstate(all="ignore"):
         for statement in system.statements:
             if len(statement.outs) > 1 or statement.outs[0] not in env:
-                _carry_out(statement, env)
+                _evaluate(statement, env)
     return env
 
 
-def computed(system: System, name: str, known: Mapping[str, Any]) -> Any:
-    """One value from those that are known (states, parameters, modes), by the statements that it needs, in floats."""
+def computed(system: System, name: str, inputs: Mapping[str, Any]) -> Any:
+    """Evaluate one value from the `inputs` (states, parameters, modes) by the statements that it needs, with floats."""
     producers = system.producers
-    found = dict[str, Any]()
-    env = ChainMap(found, cast(MutableMapping[str, Any], known))  # what is found goes into the first
+    env = ChainMap(dict[str, Any](), cast(MutableMapping[str, Any], inputs))  # results go into the first
 
-    def find(wanted: str) -> None:
-        if wanted not in env:
-            for arg in producers[wanted].args:
-                find(arg)
-            _carry_out(producers[wanted], env)
+    def evaluate(value: str) -> None:
+        if value not in env:
+            for arg in producers[value].args:
+                evaluate(arg)
+            _evaluate(producers[value], env)
 
-    find(name)
+    evaluate(name)
     return env[name]
 
 
-def _carry_out(statement: Statement, env: MutableMapping[str, Any]) -> None:
+def _evaluate(statement: Statement, env: MutableMapping[str, Any]) -> None:
     results = statement.op(*[env[arg] for arg in statement.args])
     env.update(zip(statement.outs, (results,) if len(statement.outs) == 1 else results, strict=True))

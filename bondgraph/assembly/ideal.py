@@ -1,4 +1,4 @@
-"""Statements of ideal elements: constraints and switches, whose effort or flow is whatever makes another value vanish."""
+"""Statements of ideal elements: constraints and switches, whose effort or flow is the unknown that makes another value zero."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from bondgraph.model.units import per_second
 from screws.scalars import array
 
 STABILISERS = ("alpha1", "alpha0", "alpha2")
-OWN = (*STABILISERS, "restitution")
+NOT_IN_POSITION = (*STABILISERS, "restitution")
 """Parameters of a constraint that are no arguments of its position."""
 
 
 def constraint(draft: Assembly, path: str, element: Element) -> None:
-    """The effort is unknown; what vanishes is the stabilised second derivative of the position."""
+    """Write a constraint by index reduction: the unknown effort makes the stabilised second derivative of the position zero."""
     law = element.law_as(IdealConstraint)
-    read = (*(f"{path}.{name}" for name in element.parameters if name not in OWN), *element.signals)
+    read = (*(f"{path}.{name}" for name in element.parameters if name not in NOT_IN_POSITION), *element.signals)
     if law.coordinates:
         force, moving = _by_coordinates(draft, path, element, read)
     else:
         bond = draft.bond_at(path)
         force, moving = effort(bond), signed(draft, path, flow(bond), into(bond, path))
     shape, unit, speed = draft.values[force].shape or (), draft.values[force].unit, draft.values[moving].unit
-    place = "" if law.coordinates else draft.bond_at(path).domain.displacement_unit
+    length = "" if law.coordinates else draft.bond_at(path).domain.displacement_unit
     if law.position is not None:
-        draft.declare(f"{path}.h", shape if law.coordinates else None, place, element.symbols.get("h", ""))
+        draft.declare(f"{path}.h", shape if law.coordinates else None, length, element.symbols.get("h", ""))
         draft.write(path, law.position, f"{path}.h", *read)
     elif law.stores_position:
-        spec = replace(law.start, unit=law.start.unit or place, symbol=element.symbols.get("h", law.start.symbol))
+        spec = replace(law.start, unit=law.start.unit or length, symbol=element.symbols.get("h", law.start.symbol))
         declare_state(draft, path, "h", spec, shape, f"{path}.h'")
     draft.declare(f"{path}.h'", shape, speed)
     draft.same(path, f"{path}.h'", moving)
     draft.declare(f"{path}.multiplier", shape, unit, element.symbols.get("multiplier", r"\lambda"))
     draft.write(path, ops.NEGATE, f"{path}.multiplier", force)
-    bent = per_second(speed)
-    second, held = draft.declare(f"{path}.h''", shape, bent), draft.declare(f"{path}:held", shape, bent)
+    acceleration = per_second(speed)
+    second, held = draft.declare(f"{path}.h''", shape, acceleration), draft.declare(f"{path}:held", shape, acceleration)
     draft.write(path, ops.TIME_DERIVATIVE, second, moving)
     if law.position is not None or law.stores_position:
         draft.write(path, ops.STABILISED, held, second, moving, f"{path}.h", *(f"{path}.{name}" for name in STABILISERS))
@@ -54,12 +54,12 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
         draft.write(path, ops.DAMPED, held, second, moving, f"{path}.alpha1")
     off = force
     if law.released is not None:
-        given = draft.declare(f"{path}.released effort", shape, unit)
+        released = draft.declare(f"{path}.released effort", shape, unit)
         for name, spec in law.noted.items():
             keep_state(draft, path, name, replace(spec, symbol=element.symbols.get(name, "")))
-        draft.write(path, law.released, given, law.mode, moving, *(f"{path}.{name}" for name in law.noted), *read)
+        draft.write(path, law.released, released, law.mode, moving, *(f"{path}.{name}" for name in law.noted), *read)
         off = draft.declare(f"{path}:off", shape, unit)
-        draft.write(path, ops.SLIPPING, off, force, given)
+        draft.write(path, ops.SLIPPING, off, force, released)
     unknown = Unknown(force, held, path, "constraint", held, moving, moving if law.impulsive else "")
     draft.unknowns.append(unknown if law.automaton is None else _while_active(draft, law, law.active, unknown, off))
     role = "dissipated" if law.released is not None else "injected"
@@ -75,8 +75,10 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _by_coordinates(draft: Assembly, path: str, element: Element, read: tuple[str, ...]) -> tuple[str, str]:
-    """The unknown effort, and the rate of the position by its derivatives J_k along the flows of the ports, whose efforts are
-    J_k^T e; `read` are the arguments of the position, the coordinates as the first signals."""
+    """Declare the unknown effort e, and write the rate of the position, sum of J_k flow_k, and the efforts J_k^T e of the ports.
+
+    `read` are the arguments of the position, with the coordinates as the first signals.
+    """
     law = element.law_as(IdealConstraint)
     assert law.position is not None
     shape, first = (law.conditions,) if law.conditions > 1 else (), len(read) - len(element.signals)
@@ -94,42 +96,42 @@ def _by_coordinates(draft: Assembly, path: str, element: Element, read: tuple[st
         if sign * inward > 0:
             draft.write(path, ops.APPLY_TRANSPOSED, effort(bond), slope, unknown)
         else:
-            given = draft.declare(f"-{effort(bond)}", bond.shape, bond.domain.effort_unit)
-            draft.write(path, ops.APPLY_TRANSPOSED, given, slope, unknown)
-            draft.write(path, ops.NEGATE, effort(bond), given)
+            negative = draft.declare(f"-{effort(bond)}", bond.shape, bond.domain.effort_unit)
+            draft.write(path, ops.APPLY_TRANSPOSED, negative, slope, unknown)
+            draft.write(path, ops.NEGATE, effort(bond), negative)
         name_port(draft, path, element, bond, f"{path}.{local}")
     draft.write(path, ops.combine((1,) * len(terms)), moving, *terms)
     return unknown, moving
 
 
 def _at_common_flow(draft: Assembly, bond: Bond, path: str) -> bool:
-    """Whether a bond ends at a 1-junction, whose flow does not know the directions of arrows."""
+    """Return True if a bond ends at a 1-junction, whose flow is independent of the directions of arrows."""
     other = bond.tail if bond.head.element == path else bond.head
     law = draft.model.elements[other.element].law
     return isinstance(law, Junction) and law.type == 1
 
 
-def position_slope(position: ops.Op, place: int, count: int) -> ops.Op:
-    """Derivatives of the `count` scalars of a position with respect to its argument number `place`: (), (n,) or (count, n)."""
+def position_slope(position: ops.Op, index: int, count: int) -> ops.Op:
+    """Return the derivatives of the `count` scalars of a position by its argument `index`: (), (n,) or (count, n)."""
     formula = position.function
 
     def slope(*arguments: Any) -> Any:
-        before, at, after = arguments[:place], arguments[place], arguments[place + 1 :]
+        before, at, after = arguments[:index], arguments[index], arguments[index + 1 :]
 
         def scalars(x: Any) -> list[Any]:
             value = formula(*before, x, *after)
             return list(np.asarray(value, dtype=object).flat) if np.ndim(value) else [value]
 
-        found = partials(scalars, at, (*before, at, *after))
+        derivatives = partials(scalars, at, (*before, at, *after))
         if count > 1:
-            return array([list(row) for row in found])
-        return array(list(found[0])) if np.ndim(at) else found[0, 0]
+            return array([list(row) for row in derivatives])
+        return array(list(derivatives[0])) if np.ndim(at) else derivatives[0, 0]
 
     return ops.Op(f"slope of {position.name}", slope, r"\frac{\partial h}{\partial q}", ops.sources_of(position))
 
 
 def switch(draft: Assembly, path: str, element: Element) -> None:
-    """Closed, its effort vanishes; open, its flow. Unknown is whichever of the two the rest of the graph asks it for."""
+    """Write a switch: its effort is zero if closed, its flow if open; causality decides which of the two is the unknown."""
     law, bond = element.law_as(IdealSwitch), draft.bond_at(path)
     sign = into(bond, path)
     inward = signed(draft, path, flow(bond), sign)
@@ -140,8 +142,8 @@ def switch(draft: Assembly, path: str, element: Element) -> None:
     else:
         states = draft.model.automata[law.automaton].states
         value, vanishing, active, sense = effort(bond), inward, tuple(s for s in states if s not in law.active), 1
-    bent = per_second(draft.values[vanishing].unit)
-    second, held = draft.declare(f"{path}:rate", bond.shape, bent), draft.declare(f"{path}:held", bond.shape, bent)
+    unit = per_second(draft.values[vanishing].unit)
+    second, held = draft.declare(f"{path}:rate", bond.shape, unit), draft.declare(f"{path}:held", bond.shape, unit)
     draft.write(path, ops.TIME_DERIVATIVE, second, vanishing)
     draft.write(path, ops.DAMPED, held, second, vanishing, f"{path}.alpha1")
     unknown = Unknown(value, held, path, "switch", held, vanishing, vanishing, sense=sense)
@@ -151,12 +153,12 @@ def switch(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _while_active(draft: Assembly, law: Switched, active: Collection[str], unknown: Unknown, off: str) -> Unknown:
-    """The unknown of what holds in the active states alone: in the others `off` is zero, and nothing stops."""
+    """Return the unknown with a residual that holds in the active states only; in the others `off` is zero, and nothing stops."""
     path, shape = unknown.element, draft.values[unknown.value].shape
-    places = draft.places(law, active)
+    states = draft.places(law, active)
     residual, stopped = draft.declare(f"{path}:residual", shape), unknown.stopped
-    draft.write(path, ops.choose(places), residual, law.mode, unknown.held, off)
+    draft.write(path, ops.choose(states), residual, law.mode, unknown.held, off)
     if stopped:
         stopped = draft.declare(f"{path}:stopped", shape, draft.values[unknown.vanishing].unit)
-        draft.write(path, ops.gate(places), stopped, law.mode, unknown.vanishing)
+        draft.write(path, ops.gate(states), stopped, law.mode, unknown.vanishing)
     return replace(unknown, residual=residual, stopped=stopped)

@@ -1,8 +1,8 @@
-"""Patterns: elements that are written alike - the first one's statements in; those of all others, by name alone, out.
+"""Patterns: copy the statements of identical elements from those of the first one, by replacing names.
 
-Elements are alike where nothing that decides over their statements differs but names and numbers: the law, the formulas, units
-and shapes of parameters, and the surroundings, which are the kinds, directions and causality of the bonds. One of them is
-written for a stand-in, whose names are marks; what that gives is a text with places for the names of every other one.
+Elements are identical if they differ only in names and numbers: they have the same law, formulas, units and shapes of parameters,
+and the same kinds, directions and causality of bonds. One of them is written for a stand-in, whose names are marks; the result
+is a template for the names of all others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.draft import Assembly, filled
-from bondgraph.assembly.identity import formula_key
+from bondgraph.assembly.formula_keys import formula_key
 from bondgraph.assembly.system import Power, State, Statement, Value
 from bondgraph.causality.assign import Causality
 from bondgraph.model import laws
@@ -29,19 +29,19 @@ Names = Sequence[str]
 Pick = Callable[[Names], tuple[str, ...]]
 Write = Callable[[Assembly, str, Element], None]
 
-_ALIKE = (laws.Storage, laws.Resistor, laws.Reaction, laws.Source, laws.Transformer, laws.Gyrator, laws.Junction)
-"""Laws whose statements know of nothing but their element, its bonds and their causality."""
+_PATTERN_LAWS = (laws.Storage, laws.Resistor, laws.Reaction, laws.Source, laws.Transformer, laws.Gyrator, laws.Junction)
+"""Laws whose statements depend only on their element, its bonds and their causality."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """What elements that are alike add to a draft. Numbers are places in the row of all names: those of new values, then the
-    variables of the bonds and the signals."""
+    """Template of the additions of identical elements to a draft. Numbers are indices into all names: those of new values, then
+    the variables of the bonds and the signals."""
 
     texts: tuple[str, ...]
-    """The new names, with a place in each for the part of it that differs."""
+    """The new names, each with one `%s`."""
     marks: tuple[int, ...]
-    """Which of (path, bonds) goes into these places."""
+    """Index into (path, *bonds) of the text for each `%s`."""
     values: tuple[Value, ...]
     statements: tuple[tuple[tuple[int, ...], Op, tuple[int, ...]], ...]
     equal: tuple[tuple[int, int], ...]
@@ -52,14 +52,14 @@ class Pattern:
     powers: tuple[tuple[int, str], ...]
 
     def write(self, draft: Assembly, path: str, element: Element, bonds: Names, variables: Iterable[str]) -> None:
-        """Add what the element at a path says."""
-        text, own, statements, equal = self._writers
-        names = (*(text % own((path, *bonds))).split("\n"), *variables, *element.signals)
+        """Add the statements, values and roles of the element at a path."""
+        text, marked, statements, equal = self._writers
+        names = (*(text % marked((path, *bonds))).split("\n"), *variables, *element.signals)
         draft.values.update(zip(names, self.values, strict=False))
         draft.equal += [pair(names) for pair in equal]  # type: ignore[misc]
         draft.statements += [Statement(outs(names), op, args(names), path) for outs, op, args in statements]
-        for place, parameter in zip(self.parameters, element.parameters.values(), strict=True):
-            draft.parameters[names[place]] = np.asarray(parameter.value, dtype=float)
+        for index, parameter in zip(self.parameters, element.parameters.values(), strict=True):
+            draft.parameters[names[index]] = np.asarray(parameter.value, dtype=float)
         for state, rate, shape, held in self.states:
             draft.states.append(state_of(element, names[state], names[rate], shape, held))
         for stored in self.energies:
@@ -69,13 +69,13 @@ class Pattern:
 
     @cached_property
     def _writers(self) -> tuple[str, Callable[[Names], Any], list[tuple[Pick, Op, Pick]], list[Pick]]:
-        """All new names as one text, what goes into it, and what picks names of the row for statements and pairs."""
+        """All new names as one text, the getter of its arguments, and getters of names for statements and pairs."""
         statements = [(_picking(outs), op, _picking(args)) for outs, op, args in self.statements]
         return "\n".join(self.texts), itemgetter(*self.marks), statements, [_picking(pair) for pair in self.equal]
 
 
 def state_of(element: Element, name: str, rate: str, shape: tuple[int, ...], held: bool) -> State:
-    """The state of a storage."""
+    """Return the state of a storage."""
     spec = element.law_as(laws.Storage).spec
     hint = 0.0 if spec.nominal is None else spec.nominal
     return State(name, filled(spec.initial, shape), filled(hint, shape), rate, held=held)
@@ -83,19 +83,19 @@ def state_of(element: Element, name: str, rate: str, shape: tuple[int, ...], hel
 
 @dataclass(eq=False)
 class Patterns:
-    """Patterns of a model's elements by what they have in common; one is made where a second element is like the first."""
+    """Patterns of a model's elements by key; a pattern is built for the second element with a key."""
 
     model: Model
     causality: Causality
-    own: frozenset[type[laws.Law]]
-    """Laws that are written in another form than usual."""
-    known: dict[Hashable, Pattern | None] = field(default_factory=dict)
+    custom: frozenset[type[laws.Law]]
+    """Laws with custom writers."""
+    patterns: dict[Hashable, Pattern | None] = field(default_factory=dict)
     shared: dict[int, Hashable] = field(default_factory=dict)
-    """Law, by identity -> what it says of statements."""
+    """Law, by identity -> its key."""
     ops: dict[int, int] = field(default_factory=dict)
     formulas: dict[Hashable, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
-    """Bond -> number of its kind, which says all of it but its name and its ends."""
+    """Bond -> number of its kind, which is all of it but its name and its ends."""
 
     def __post_init__(self) -> None:
         kinds: dict[Hashable, int] = {}
@@ -105,21 +105,21 @@ class Patterns:
             self.kinds[bond.name] = 2 * kinds.setdefault(kind, len(kinds))
 
     def write(self, draft: Assembly, path: str, element: Element, write: Write) -> None:
-        """Add what the element at a path says to the draft, by the pattern of those like it, if there is one."""
+        """Add the element at a path to the draft, by its pattern if an identical element was written before."""
         bonds = self.model.bonds_at(path)
         key = self.key(path, element, bonds)
-        if key is None or key not in self.known:
-            self.known[key] = None
+        if key is None or key not in self.patterns:
+            self.patterns[key] = None
             write(draft, path, element)
             return
-        pattern = self.known[key]
+        pattern = self.patterns[key]
         if pattern is None:
-            pattern = self.known[key] = pattern_of(self.model, self.causality, path, element, write)
+            pattern = self.patterns[key] = pattern_of(self.model, self.causality, path, element, write)
         names = [bond.name for bond in bonds]
         pattern.write(draft, path, element, names, itertools.chain.from_iterable(map(draft.variables.__getitem__, names)))
 
     def key(self, path: str, element: Element, bonds: Sequence[Bond]) -> Hashable:
-        """What decides over the statements of an element besides names and numbers; None where more does."""
+        """Return the key of all that determines the statements of an element besides names and numbers, None if there is none."""
         law = self.shared.get(id(element.law))
         if law is None:
             law = self._law(path, element.law)
@@ -144,7 +144,7 @@ class Patterns:
 
     def _law(self, path: str, law: laws.Law) -> Hashable:
         kind = type(law)
-        if kind not in _ALIKE or kind in self.own:
+        if kind not in _PATTERN_LAWS or kind in self.custom:
             return None
         if isinstance(law, laws.Storage):
             if path in self.causality.derivative:
@@ -168,7 +168,7 @@ class Patterns:
         return kind, self._op(law.matrix), law.invertible, products
 
     def _op(self, op: Op | None) -> int:
-        """Equal for operations that are the same formula, written in the same way."""
+        """Return a number that is equal for operations of the same formula and notation."""
         number = self.ops.get(id(op))
         if number is None:
             key = None if op is None else (type(op), op.name, op.latex, op.source, op.note, formula_key(op))
@@ -177,33 +177,34 @@ class Patterns:
 
 
 def pattern_of(model: Model, causality: Causality, path: str, element: Element, write: Write) -> Pattern:
-    """What an element adds to a draft, with places for names: it is written once more for a stand-in with marks as names."""
+    """Return the pattern of an element, which is written once more for a stand-in with marks as names."""
     bonds = model.bonds_at(path)
     marks = [f"⟦{k}⟧" for k in range(1 + len(bonds) + len(element.signals))]
-    own, named, read = marks[0], marks[1 : 1 + len(bonds)], tuple(marks[1 + len(bonds) :])
+    path_mark, bond_marks, signal_marks = marks[0], marks[1 : 1 + len(bonds)], tuple(marks[1 + len(bonds) :])
 
     def moved(end: End) -> End:
-        return end._replace(element=own) if end.element == path else end
+        return end._replace(element=path_mark) if end.element == path else end
 
-    like = [replace(b, name=mark, tail=moved(b.tail), head=moved(b.head)) for b, mark in zip(bonds, named, strict=True)]
-    into = {mark: causality.effort_into_head[bond.name] for bond, mark in zip(bonds, named, strict=True)}
-    stand_in = replace(element, name=own, signals=read)
-    alone = replace(model, elements={own: stand_in}, bonds=tuple(like), automata={}, aliases={})
-    draft = Assembly(alone, Causality(into, (), ()))
+    pairs = list(zip(bonds, bond_marks, strict=True))
+    marked_bonds = [replace(b, name=mark, tail=moved(b.tail), head=moved(b.head)) for b, mark in pairs]
+    into = {mark: causality.effort_into_head[bond.name] for bond, mark in pairs}
+    stand_in = replace(element, name=path_mark, signals=signal_marks)
+    part = replace(model, elements={path_mark: stand_in}, bonds=tuple(marked_bonds), automata={}, aliases={})
+    draft = Assembly(part, Causality(into, (), ()))
     before = len(draft.values)
-    write(draft, own, stand_in)
+    write(draft, path_mark, stand_in)
 
     new = list(draft.values)[before:]
-    names = [*new, *itertools.chain.from_iterable(map(draft.variables.__getitem__, named)), *read]
+    names = [*new, *itertools.chain.from_iterable(map(draft.variables.__getitem__, bond_marks)), *signal_marks]
     at = {name: k for k, name in enumerate(names)}
-    texts, places = [], []
+    texts, mark_indices = [], []
     for name in new:
         mark = next(m for m in marks if m in name)
         texts.append("%s".join(part.replace("%", "%%") for part in name.split(mark, 1)))
-        places.append(marks.index(mark))
+        mark_indices.append(marks.index(mark))
     return Pattern(
         tuple(texts),
-        tuple(places),
+        tuple(mark_indices),
         tuple(draft.values[name] for name in new),
         tuple((tuple(at[n] for n in s.outs), s.op, tuple(at[n] for n in s.args)) for s in draft.statements),
         tuple((at[one], at[other]) for one, other in draft.equal),
@@ -214,8 +215,8 @@ def pattern_of(model: Model, causality: Causality, path: str, element: Element, 
     )
 
 
-def _picking(places: Sequence[int]) -> Pick:
-    """A function that picks these of several names, which are a tuple, as one."""
-    if len(places) > 1:
-        return itemgetter(*places)
-    return itemgetter(slice(places[0], places[0] + 1) if places else slice(0))
+def _picking(indices: Sequence[int]) -> Pick:
+    """Return a function that gives the names at these indices as a tuple."""
+    if len(indices) > 1:
+        return itemgetter(*indices)
+    return itemgetter(slice(indices[0], indices[0] + 1) if indices else slice(0))

@@ -1,6 +1,6 @@
-"""Stages: sorted System -> which of its statements come before all time derivatives and which wait for them, by index.
+"""Stages of a sorted system: the statements to evaluate before all time derivatives, and those that depend on derivatives.
 
-What runs the statements, on a tape (`bondgraph.tracing`) or with symbols (`bondgraph.export`), follows these stages.
+Tracing on a tape (`bondgraph.tracing`) and with symbols (`bondgraph.export`) follows these stages.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bondgraph.model.ops import TIME_DERIVATIVE, Choice
 
 @dataclass(frozen=True)
 class Step:
-    """Statements that are run together, in order: one, or those of an algebraic loop."""
+    """Statements that are evaluated together, in order: one, or those of an algebraic loop."""
 
     statements: tuple[int, ...]
     loop: Loop | None
@@ -24,37 +24,39 @@ class Step:
 
 @dataclass(frozen=True)
 class Stages:
-    """The statements that wanted values follow from."""
+    """The statements that target values depend on."""
 
     early: tuple[Step, ...]
-    """Those that need no time derivative."""
+    """Statements that need no time derivative."""
     late: tuple[int, ...]
-    """Those that are time derivatives, or need one."""
+    """Time derivatives, and the statements that need one."""
     yielding: frozenset[str]
-    """Elements at which what vanishes depends on the unknowns themselves: where one acts on it, it is not differentiated."""
+    """Elements whose vanishing quantity depends on the unknowns themselves: it is not differentiated where one acts on it."""
     gates: Mapping[str, Statement]
-    """Residual -> the statement that chooses it by a mode: (mode, while it holds, while it does not)."""
+    """Residual -> the statement that selects it by a mode: (mode, while it holds, while it does not)."""
 
     @property
     def statements(self) -> frozenset[int]:
-        """All of them."""
+        """All statements."""
         return frozenset(index for step in self.early for index in step.statements) | set(self.late)
 
     def acts(self, unknown: Unknown, values: Mapping[str, Any]) -> Any:
-        """1 where an unknown acts, 0 in modes that make it zero themselves; in terms of the values of modes."""
+        """Return 1 if an unknown acts, 0 in modes that make it zero, as an expression of the modes."""
         gate = self.gates.get(unknown.residual)
         zero_else = gate is not None and gate.args[2] == unknown.value
         return gate.op(values[gate.args[0]], 1.0, 0.0) if gate is not None and zero_else else 1.0
 
 
-def stages_of(system: System, wanted: Iterable[str] | None = None, known: Container[str] = ()) -> Stages:
-    """Stages of the statements that the wanted values follow from, of all statements without these; what is known already, such
-    as what comes from outside of a part, follows from nothing."""
-    producer = {out: index for index, s in enumerate(system.statements) for out in s.outs if out not in known}
+def stages_of(system: System, targets: Iterable[str] | None = None, inputs: Container[str] = ()) -> Stages:
+    """Return stages of the statements that the targets depend on, of all statements by default.
+
+    Values of `inputs`, such as those from outside of a part, depend on nothing.
+    """
+    producer = {out: index for index, s in enumerate(system.statements) for out in s.outs if out not in inputs}
     derivatives = {index for index, s in enumerate(system.statements) if s.op is TIME_DERIVATIVE}
     needs = [[producer[arg] for arg in s.args if arg in producer] for s in system.statements]
-    kept = range(len(needs)) if wanted is None else sorted(_needed(system, wanted, producer, derivatives, known))
-    late = _that_need(needs, derivatives)
+    kept = range(len(needs)) if targets is None else sorted(_needed(system, targets, producer, derivatives, inputs))
+    late = _dependents(needs, derivatives)
     loops = {index: loop for loop in system.loops for index in range(loop.start, loop.stop)}
     early = itertools.groupby(
         (index for index in kept if index not in late), lambda index: loops[index].start if index in loops else index
@@ -67,33 +69,33 @@ def stages_of(system: System, wanted: Iterable[str] | None = None, known: Contai
     )
 
 
-def _that_need(needs: Sequence[Sequence[int]], seeds: Iterable[int]) -> set[int]:
-    """The seeds, and all that need one of them."""
-    found = set(seeds)
+def _dependents(needs: Sequence[Sequence[int]], seeds: Iterable[int]) -> set[int]:
+    """Return the seeds, and all statements that need one of them."""
+    dependents = set(seeds)
     for index, before in enumerate(needs):
-        if not found.isdisjoint(before):
-            found.add(index)
-    return found
+        if not dependents.isdisjoint(before):
+            dependents.add(index)
+    return dependents
 
 
 def _needed(
-    system: System, wanted: Iterable[str], producer: Mapping[str, int], derivatives: Collection[int], known: Container[str]
+    system: System, targets: Iterable[str], producer: Mapping[str, int], derivatives: Collection[int], inputs: Container[str]
 ) -> set[int]:
-    """What wanted values follow from: solving for one unknown takes all of its set, a time derivative all rates."""
-    sought = [system.unknowns, *(loop.unknowns for loop in system.loops)]
-    open_sets = [[u for u in unknowns if u.value not in known] for unknowns in sought]
+    """Return the statements that targets depend on: one unknown needs all of its set, a time derivative all rates."""
+    all_sets = [system.unknowns, *(loop.unknowns for loop in system.loops)]
+    open_sets = [[u for u in unknowns if u.value not in inputs] for unknowns in all_sets]
     sets = {u.value: unknowns for unknowns in open_sets for u in unknowns}
-    rates = [state.rate for state in system.states if state.name not in system.guesses and state.name not in known]
-    todo, seen, found = list(wanted), set[str](), set[int]()
-    while todo:
-        name = todo.pop()
+    rates = [state.rate for state in system.states if state.name not in system.guesses and state.name not in inputs]
+    pending, seen, statements = list(targets), set[str](), set[int]()
+    while pending:
+        name = pending.pop()
         if name in seen:
             continue
         seen.add(name)
-        todo += [unknown.residual for unknown in sets.get(name, ())]
+        pending += [unknown.residual for unknown in sets.get(name, ())]
         index = producer.get(name)
-        if index is not None and index not in found:
-            found.add(index)
-            todo += system.statements[index].args
-            todo += rates if index in derivatives else ()
-    return found
+        if index is not None and index not in statements:
+            statements.add(index)
+            pending += system.statements[index].args
+            pending += rates if index in derivatives else ()
+    return statements

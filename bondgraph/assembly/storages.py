@@ -1,4 +1,4 @@
-"""Statements of storages: integral causality, or derivative causality, where the state follows and its rate is unknown."""
+"""Statements of storages, C, I and IC: integral causality, or derivative causality with a dependent state and unknown rate."""
 
 from __future__ import annotations
 
@@ -6,19 +6,30 @@ from dataclasses import replace
 
 import numpy as np
 
-from bondgraph.assembly.draft import Assembly, account_energy, declare_state, into, law_arguments, seek, signed, variable
+from bondgraph.assembly.draft import (
+    Assembly,
+    account_energy,
+    declare_state,
+    effort,
+    flow,
+    into,
+    law_arguments,
+    seek,
+    signed,
+    variable,
+)
 from bondgraph.assembly.system import Unknown
 from bondgraph.causality.assign import Causality
 from bondgraph.errors import Problem
 from bondgraph.model.element import Element
-from bondgraph.model.laws import OTHER, StateSpec, Storage
-from bondgraph.model.model import Model
+from bondgraph.model.laws import OTHER, InertialField, StateSpec, Storage
+from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import TIME_DERIVATIVE, combine
 from bondgraph.model.units import per_second
 
 
 def storage(draft: Assembly, path: str, element: Element) -> None:
-    """The state is the integral of what flows in (or as its own law says) and the output follows from it; or the reverse."""
+    """Write a storage: its state is the integral of its input (or by its own law) and gives the output; or the reverse."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     unit = bond.domain.displacement_unit if law.gives == "effort" else bond.domain.momentum_unit
     symbol = element.symbols.get(law.state, law.spec.symbol)
@@ -31,7 +42,7 @@ def storage(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Integral causality: the rate of the state is what flows in (or the law's own), the output follows from the state."""
+    """Write integral causality: the rate of the state is the input (or the law's own), the output depends on the state."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     shape = bond.shape if law.rate is None else spec.shape
     state, rate, arguments = f"{path}.{law.state}", f"{path}.{law.state}'", law_arguments(path, element)
@@ -46,7 +57,7 @@ def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) 
 
 
 def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Derivative causality: the state follows from the output that others set; its rate is what the storage takes."""
+    """Write derivative causality: the state depends on the output that others set; its rate is the input."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     output, unknown = variable(bond, law.gives), variable(bond, OTHER[law.gives])
     state = draft.declare(f"{path}.{law.state}", bond.shape, spec.unit, spec.symbol)
@@ -64,9 +75,9 @@ def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) ->
     draft.unknowns.append(Unknown(unknown, residual, path, "derivative causality"))
 
 
-def storages_that_cannot_follow(model: Model, causality: Causality) -> list[Problem]:
-    """Storages in derivative causality whose state is no integral of what they take, such as a pose (E204)."""
-    found = []
+def non_integral_storages(model: Model, causality: Causality) -> list[Problem]:
+    """Report storages in derivative causality whose state is no integral of their input, such as a pose (E204)."""
+    problems = []
     for path in causality.derivative:
         element = model.elements[path]
         if not isinstance(element.law, Storage) or element.law.rate is None:
@@ -77,6 +88,55 @@ def storages_that_cannot_follow(model: Model, causality: Causality) -> list[Prob
         if any(isinstance(e.law, Storage) for e in others):
             cures.append("one storage in place of those that are rigidly coupled")
         why = f"its {gives} is set by {names}, and does not say what its state is"
-        title, places = f'{element.kind} "{path}" has derivative causality', (element.place, *(e.place for e in others))
-        found.append(Problem("E204", title, (why,), places, tuple(cures)))
-    return found
+        title, lines = f'{element.kind} "{path}" has derivative causality', (element.place, *(e.place for e in others))
+        problems.append(Problem("E204", title, (why,), lines, tuple(cures)))
+    return problems
+
+
+def inertial_field(draft: Assembly, path: str, element: Element) -> None:
+    """Write an IC: q' = flow = v, and v' or p' from q, v and the effort; in derivative causality the effort from q, v and p'."""
+    law, bond = element.law_as(InertialField), draft.bond_at(path)
+    _state(draft, path, element, bond, "q", law.position, bond.domain.displacement_unit)
+    write = _dependent_inertia if path in draft.causality.derivative else _independent_inertia
+    write(draft, path, element, bond)
+    draft.same(path, f"{path}.q'", flow(bond))
+    account_energy(draft, path, element, law.energy, f"{path}.q", f"{path}.v")
+
+
+def _independent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
+    """Write integral causality: v or p is a state, and sets the flow."""
+    law = element.law_as(InertialField)
+    q, motion, arguments = f"{path}.q", f"{path}.{law.motion}", law_arguments(path, element)
+    unit = bond.domain.flow_unit if law.motion == "v" else bond.domain.momentum_unit
+    _state(draft, path, element, bond, law.motion, law.start, unit)
+    if law.motion == "v":
+        draft.same(path, flow(bond), motion)
+    else:
+        draft.write(path, law.flow, flow(bond), q, motion, *arguments)
+        draft.same(path, f"{path}.v", flow(bond), element.symbols.get("v", ""))
+    inward = signed(draft, path, effort(bond), into(bond, path))
+    draft.write(path, law.rate, f"{motion}'", q, f"{path}.v", inward, *arguments)
+
+
+def _dependent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
+    """Write derivative causality: others set the flow, and the effort is p' - dT/dq + dV/dq."""
+    law, shape, unit = element.law_as(InertialField), bond.shape, bond.domain.effort_unit
+    state = f"{path}.q", f"{path}.v", *law_arguments(path, element)
+    draft.same(path, f"{path}.v", flow(bond), element.symbols.get("v", ""))
+    name, symbol = (f"{path}.p", element.symbols.get("p", "")) if law.motion == "p" else (f"{path}:momentum", "p")
+    p = draft.declare(name, shape, bond.domain.momentum_unit, symbol)
+    rate = draft.declare(f"{p}'", shape, unit, rf"\dot {symbol}" if symbol else "")
+    own_rate = draft.declare(f"{path}:own rate", shape, unit, r"\dot p^\ast")
+    needed, residual = draft.declare(f"{path}:needed", shape, unit, r"\hat e"), draft.declare(f"{path}:residual", shape, unit)
+    draft.write(path, law.momentum, p, *state)
+    draft.write(path, TIME_DERIVATIVE, rate, p)
+    draft.write(path, law.own_rate, own_rate, *state)
+    draft.write(path, combine((1, -1)), needed, rate, own_rate)
+    draft.write(path, combine((into(bond, path), -1)), residual, effort(bond), needed)
+    draft.unknowns.append(Unknown(effort(bond), residual, path, "derivative causality"))
+
+
+def _state(draft: Assembly, path: str, element: Element, bond: Bond, name: str, spec: StateSpec, unit: str) -> None:
+    declared = StateSpec(spec.initial, spec.nominal, unit, element.symbols.get(name, spec.symbol))
+    declare_state(draft, path, name, declared, bond.shape, f"{path}.{name}'")
+    draft.declare(f"{path}.{name}'", bond.shape, per_second(unit))

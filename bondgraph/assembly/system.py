@@ -1,4 +1,4 @@
-"""System: what a model means - typed statements `outs = op(args)` over named values, and the part each value plays."""
+"""System: the equations of a model as typed statements `outs = op(args)` over named values, and the roles of the values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 
 from bondgraph.model.automata import Start
 from bondgraph.model.ops import Op
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
 @dataclass(frozen=True)
 class Value:
-    """What a named quantity is: shape, unit, and how it is written in a paper. Quantities that are alike share one."""
+    """Type of a named quantity: shape, unit and symbol; quantities of equal type share one."""
 
     shape: tuple[int, ...] | None
     """None until the statements have been evaluated once."""
@@ -25,10 +25,10 @@ class Value:
     symbol: str = ""
     frame: str | None = None
     near: float | np.ndarray | None = None
-    """Where a search for it begins, if its element says so: of several solutions the one near there is meant."""
+    """Initial guess of a search for it, if its element has one: of several solutions the nearest is meant."""
 
 
-@brief
+@short_repr
 class Statement(NamedTuple):
     """outs = op(args); `element` is the path of the element that it comes from."""
 
@@ -40,27 +40,27 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class State:
-    """A state variable: where it starts, its usual size (0 without a hint), and which value is its time derivative."""
+    """A state variable: its start value, its nominal size (0 without a hint), and the name of its time derivative."""
 
     name: str
     initial: Any
     nominal: Any
     rate: str
     spread: Any = None
-    """How far from its start it is tried, where its usual size is not known."""
+    """Distance of samples from its start, if its nominal size is unknown."""
     held: bool = False
-    """Whether only ticks and resets change it: its rate is zero."""
+    """True if only ticks and resets change it: its rate is zero."""
 
     @property
     def typical(self) -> np.ndarray:
-        """The usual size, 1 where there is no hint: for random states of analyses and checks."""
+        """The nominal size, 1 without a hint, for random states of analyses and checks."""
         if self.spread is not None:
             return np.asarray(self.spread)
         hints = np.abs(np.asarray(self.nominal, dtype=float))
         return np.where(hints > 0.0, hints, 1.0)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class LoweredTransition:
     """A transition of an automaton in terms of values: guard value, and the values that states are reset to."""
@@ -75,25 +75,25 @@ class LoweredTransition:
     internal: bool
     error: str | None
     impulse: bool = False
-    """Whether constraints begin to hold or bodies collide here, so that states jump by impulses."""
+    """True if constraints begin to hold or bodies collide at this event, so that states jump by impulses."""
     impact: tuple[str, ...] = ()
-    """Constraints whose flow this event turns round."""
+    """Constraints whose flow this event reverses."""
     accumulates: int | None = None
-    """State of the automaton that holds where this event accumulates."""
+    """State of the automaton after an accumulation of this event (Zeno)."""
 
     contradicting: tuple[tuple[str, ...], str] | None = None
-    """Of a mode in which equations may contradict each other, which then ends the run: (elements, the mode in words)."""
+    """Of a mode in which equations may contradict each other, which then ends the run: (elements, text of the mode)."""
     paradox: tuple[str, ...] = ()
-    """Friction and the constraints that it follows, of an end of the run where these have no or several solutions."""
+    """Friction and its normal constraints, of an end of the run where these have no or several solutions (Painlevé paradox)."""
 
     @property
     def found(self) -> bool:
-        """Whether it is no transition of the model, but an end of the run that was found while tracing."""
+        """True if it is no transition of the model, but an end of the run that tracing added."""
         return self.contradicting is not None or bool(self.paradox)
 
     @property
     def stays(self) -> bool:
-        """Whether it leads back to its own state."""
+        """True if it leads back to its own state."""
         return self.source == self.target
 
 
@@ -109,7 +109,7 @@ class Clock:
 
 
 class Power(NamedTuple):
-    """A power that the energy ledger integrates: its value, and whether it is supplied or dissipated."""
+    """A power that the energy ledger integrates: its value, and its role, such as supplied or dissipated."""
 
     element: str
     value: str
@@ -118,17 +118,17 @@ class Power(NamedTuple):
 
 @dataclass(frozen=True)
 class Indeterminate:
-    """A mode in which the motion is unique, but not how ideal elements share what it takes: efforts and flows that are shares by
-    least norm. Or, where `unique` is false, one in which not even the motion is decided, which ends a run."""
+    """A statically indeterminate mode: the motion is unique, but not the shares of ideal elements in an effort or flow, which are
+    computed by least norm. If `unique` is false not even the motion is determined, which ends a run."""
 
     mode: Mapping[str, str]
     """Automaton -> state."""
-    places: Mapping[int, int]
-    """The same as slot -> index of the state."""
+    slots: Mapping[int, int]
+    """Slot of the automaton -> index of the state."""
     quantities: tuple[str, ...]
     unique: bool = True
     contradicts: bool = False
-    """Whether its equations have a solution only in some states, so that a run that stays there ends."""
+    """True if its equations have a solution only in some states, so that a run that stays there ends."""
 
     def __str__(self) -> str:
         return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in self.mode.items())
@@ -136,7 +136,7 @@ class Indeterminate:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A value that no statement gives; it is such that the value `residual`, of the same shape, is zero."""
+    """A value without a statement; it solves `residual` = 0, a value of the same shape."""
 
     value: str
     residual: str
@@ -146,27 +146,27 @@ class Unknown:
     held: str = ""
     """Of a constraint or switch: its residual while it holds."""
     vanishing: str = ""
-    """Of these: the flow (or effort) that is zero while it holds."""
+    """Of a constraint or switch: the flow (or effort) that is zero while it holds."""
     stopped: str = ""
-    """The same where an impulse may bring it to zero, and 0 in modes in which it does not hold; "" where it decays."""
+    """`vanishing` if an impulse may bring it to zero, and 0 in modes in which it does not hold; "" if it decays."""
     algebraic: bool = False
-    """Whether `vanishing` depends on the unknowns themselves, so that no time derivative of it is needed."""
+    """True if `vanishing` depends on the unknowns themselves, so that no time derivative of it is needed."""
     sense: int = 1
-    """Of a constraint or switch: +1 where value times `vanishing` is power that it takes, -1 where it is power that it gives."""
+    """Of a constraint or switch: +1 if value times `vanishing` is the power that it takes, -1 if the power that it gives."""
 
 
 @dataclass(frozen=True)
 class Closing:
-    """Constraints, and those that always hold positions as rows of one matrix A = J M^-1 J^T; known once the system is traced."""
+    """Constraint (Delassus) matrix A = J M^-1 J^T of the constraints that always hold positions, built by tracing."""
 
     flows: tuple[str, ...]
-    """The element of each scalar that a constraint makes vanish."""
+    """The element of each scalar flow that a constraint makes zero."""
     owners: tuple[str, ...]
     """The element of each row."""
     pattern: tuple[tuple[int, int], ...]
-    """(row, column) of the entries that are not zero everywhere."""
+    """(row, column) of the structurally nonzero entries."""
     repeating: tuple[int, ...] = ()
-    """Rows among which some repeat others."""
+    """Rows that contain redundant ones."""
 
 
 @dataclass(frozen=True)
@@ -177,13 +177,13 @@ class Loop:
     stop: int
     unknowns: tuple[Unknown, ...]
     guesses: tuple[str, ...] = ()
-    """Of a nonlinear loop: states that follow the unknowns along the run, from which Newton's method starts."""
+    """Of a nonlinear loop: states that track the unknowns along the run, the start of the Newton iteration."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class System:
-    """Statements of a model and the roles of its values; sorted once it has been through the passes."""
+    """Statements of a model and the roles of its values; sorted after the passes."""
 
     name: str
     statements: Sequence[Statement]
@@ -198,61 +198,61 @@ class System:
     powers: tuple[Power, ...]
     starts: tuple[Start, ...]
     aliases: Mapping[str, str]
-    """Every further name of a value -> the name it is computed under."""
+    """Alias of a value -> the name under which it is computed."""
     unknowns: tuple[Unknown, ...] = ()
     """Unknowns whose residuals hold time derivatives: flows and efforts of dependent storages, constraint efforts."""
     loops: tuple[Loop, ...] = ()
     """Algebraic loops, once the statements are sorted; they do not overlap."""
     clocks: tuple[Clock, ...] = ()
-    """In the order in which those that tick together do so."""
+    """In the order of simultaneous ticks."""
     same: tuple[tuple[str, str], ...] = ()
-    """Pairs of names of one value, until these have become one name."""
+    """Pairs of names of one value, until aliases are removed."""
     closing: Closing | None = None
     indeterminate: tuple[Indeterminate, ...] = ()
-    """Modes in which ideal elements share an effort or flow, once the statements are traced."""
+    """Statically indeterminate modes, found by tracing."""
 
     @cached_property
     def initial(self) -> Mapping[str, np.ndarray]:
-        """Start values of the states by name, as far as they do not follow from others."""
+        """Start values of the states by name."""
         return {state.name: np.asarray(state.initial, dtype=float) for state in self.states}
 
     @cached_property
     def initial_row(self) -> np.ndarray:
-        """All their numbers in a row, (n,)."""
+        """Start values of all states (n,)."""
         return np.concatenate([np.zeros(0), *map(np.ravel, self.initial.values())])
 
     @cached_property
     def places(self) -> Mapping[str, range]:
-        """Places in x of the numbers of each state."""
-        return _places({state.name: state.initial for state in self.states})
+        """Indices in x of each state."""
+        return _indices({state.name: state.initial for state in self.states})
 
     @cached_property
     def parameter_places(self) -> Mapping[str, range]:
-        """Places in p of the numbers of each parameter."""
-        return _places(self.parameters)
+        """Indices in p of each parameter."""
+        return _indices(self.parameters)
 
     @cached_property
     def producers(self) -> dict[str, Statement]:
-        """Of each value that is computed the statement that gives it."""
+        """Statement that computes each value."""
         return {out: statement for statement in self.statements for out in statement.outs}
 
     @property
     def guesses(self) -> frozenset[str]:
-        """States that hold the unknowns of nonlinear loops, and follow from the others."""
+        """States that track the unknowns of nonlinear loops, and depend on the others."""
         return frozenset(name for loop in self.loops for name in loop.guesses)
 
     def resolve(self, name: str) -> str:
-        """The name under which a value is computed."""
+        """Return the name under which a value is computed."""
         return self.aliases.get(name, name)
 
 
-def _places(values: Mapping[str, Any]) -> dict[str, range]:
-    """Places of the numbers of each value, one after the other."""
+def _indices(values: Mapping[str, Any]) -> dict[str, range]:
+    """Return the indices of each value in a concatenation of all."""
     sizes = [int(np.size(value)) for value in values.values()]
     ends = itertools.accumulate(sizes)
     return {name: range(end - size, end) for name, size, end in zip(values, sizes, ends, strict=True)}
 
 
 def is_internal(name: str) -> bool:
-    """Whether a name is a step inside an element, a loop or a transition, and no variable of a port, bond, state or signal."""
+    """Return True for an intermediate value of an element, loop or transition, False for a port, bond, state or signal."""
     return name.count(":") > ("->" in name) or name.endswith(" along the arrow")

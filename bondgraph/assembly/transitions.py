@@ -1,4 +1,4 @@
-"""Transitions of automata in terms of values: guards, resets, and impulses where constraints begin to hold; and in words."""
+"""Lowered transitions of automata (events): guards, resets, and impulses where constraints begin to hold; and their texts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from bondgraph.model.ops import as_op, constant
 
 
 def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
-    """All transitions of all automata, with statements for their guards and resets."""
+    """Return all transitions of all automata, and write statements for their guards and resets."""
     events, switched = [], _switched(draft.model)
     for slot, automaton in enumerate(draft.model.automata.values()):
-        place = automaton.states.index
+        state_index = automaton.states.index
         for index, edge in enumerate(_edges(automaton)):
             prefix = f"{automaton.name}:{index}"
             guard = draft.declare(f"{prefix} guard", (), "")
@@ -30,35 +30,35 @@ def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
                 draft.write(automaton.name, as_op(op, "reset"), value, *args)
                 resets.append((state, value))
             kind = edge.kind or f"{automaton.name}: {edge.source} to {edge.target}"
-            ends = place(edge.source), place(edge.target)
+            ends = state_index(edge.source), state_index(edge.target)
             event = LoweredTransition(automaton.name, slot, *ends, guard, tuple(resets), kind, edge.internal, edge.error)
             impulse = bool(edge.impact) or any(law.stops(edge.source, edge.target) for law in switched.get(automaton.name, ()))
-            rest = None if edge.accumulates is None else place(edge.accumulates)
-            events.append(replace(event, impulse=impulse, impact=tuple(edge.impact), accumulates=rest))
+            accumulated = None if edge.accumulates is None else state_index(edge.accumulates)
+            events.append(replace(event, impulse=impulse, impact=tuple(edge.impact), accumulates=accumulated))
     return tuple(events)
 
 
 def _edges(automaton: Automaton) -> tuple[Transition, ...]:
-    """The transitions, and for each state of rest to which none leads from where events accumulate, one without a guard."""
-    found = list(automaton.transitions)
+    """Return the transitions, and one without a guard to each state after an accumulation (Zeno) that has none."""
+    edges = list(automaton.transitions)
     for edge in automaton.transitions:
-        rest = edge.accumulates
-        if rest is not None and all((e.source, e.target) != (edge.target, rest) for e in found):
-            found.append(Transition(edge.target, rest, constant(-1.0), (), kind=f"{automaton.name}: at rest"))
-    return tuple(found)
+        at_rest = edge.accumulates
+        if at_rest is not None and all((e.source, e.target) != (edge.target, at_rest) for e in edges):
+            edges.append(Transition(edge.target, at_rest, constant(-1.0), (), kind=f"{automaton.name}: at rest"))
+    return tuple(edges)
 
 
 def _switched(model: Model) -> dict[str, list[Switched]]:
-    """Automaton -> what holds in some of its states alone."""
-    found: dict[str, list[Switched]] = {}
+    """Return, for each automaton, the laws that hold in some of its states only."""
+    switched: dict[str, list[Switched]] = {}
     for element in model.elements.values():
         if isinstance(element.law, Switched) and element.law.automaton is not None:
-            found.setdefault(element.law.automaton, []).append(element.law)
-    return found
+            switched.setdefault(element.law.automaton, []).append(element.law)
+    return switched
 
 
 def dependent_resets(model: Model, causality: Causality) -> list[Problem]:
-    """Resets of states that follow from others."""
+    """Report resets of dependent states (E120)."""
     dependent = {f"{path}.{model.elements[path].law_as(Storing).follows[0]}": path for path in causality.derivative}
     return [
         Problem(
@@ -76,16 +76,16 @@ def dependent_resets(model: Model, causality: Causality) -> list[Problem]:
 
 
 def owner_of(statement: Statement, model: Model) -> Element | Automaton | None:
-    """The element or automaton that a statement belongs to."""
+    """Return the element or automaton of a statement."""
     return model.elements.get(statement.element) or model.automata.get(statement.element)
 
 
 def transition_in_words(statement: Statement, model: Model) -> str:
-    """`guard of its transition from off to on`, or what that sets; "" for a statement of an element."""
+    """Return `guard of its transition from off to on`, or the reset in these words; "" for a statement of an element."""
     automaton = model.automata.get(statement.element)
-    number, _, what = statement.outs[0].removeprefix(f"{statement.element}:").partition(" ")
+    number, _, target = statement.outs[0].removeprefix(f"{statement.element}:").partition(" ")
     if automaton is None or not number.isdigit() or int(number) >= len(automaton.transitions):
         return ""
     edge = automaton.transitions[int(number)]
-    role = "guard" if what == "guard" else f"reset of {what}"
+    role = "guard" if target == "guard" else f"reset of {target}"
     return f"{role} of its transition from {edge.source} to {edge.target}"

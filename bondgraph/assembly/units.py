@@ -1,6 +1,6 @@
-"""Units that follow from where a value stands: a law and the domains of its ports in; those of parameters and ratios out.
+"""Implied units of parameters and ratios, by the law of an element and the domains of its ports.
 
-What an element says itself comes first; formulas of the user's own say nothing, and bonds without a domain have no units.
+A unit that the element declares comes first; custom formulas imply none, and bonds without a domain have no units.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _USUAL: Mapping[str, str] = {"N s^2/m": "kg", "N m s^2/rad": "kg m^2", "C/V": "F
 
 
 def parameter_unit(model: Model, path: str, local: str, value: Any) -> str:
-    """The unit of a parameter of an element that does not say it itself, "" where nothing implies one."""
+    """Return the implied unit of a parameter, "" if there is none."""
     element, bonds = model.elements[path], model.bonds_at(path)
     law = element.law
     if isinstance(law, SignalBlock):
@@ -44,7 +44,7 @@ def parameter_unit(model: Model, path: str, local: str, value: Any) -> str:
 
 
 def ratio_unit(element: Element, one: Bond, two: Bond) -> str:
-    """The unit of what a transformer makes flows of flows with, or a gyrator efforts."""
+    """Return the unit of the ratio of a transformer (flow to flow) or gyrator (flow to effort)."""
     law = element.law_as(Ratio)
     entries = law.matrix() if isinstance(law.matrix, Constant) else None
     if isinstance(law, Gyrator):
@@ -53,12 +53,12 @@ def ratio_unit(element: Element, one: Bond, two: Bond) -> str:
 
 
 def across_unit(domain: Domain) -> str:
-    """The unit of what makes the efforts of a bond out of its own flows."""
+    """Return the unit of a matrix from the flows of a bond to its efforts."""
     return matrix(domain.effort_unit, domain.flow_unit)
 
 
 def _of_constraint(element: Element, local: str, bonds: tuple[Bond, ...]) -> str:
-    """Stabilisation, restitution, and the limits of dry friction."""
+    """Return the unit of a stabilisation gain, a restitution or a limit of dry friction."""
     fixed = {"alpha1": "1/s", "alpha0": "1/s^2", "restitution": "1"}
     if local in fixed or not bonds:
         return fixed.get(local, "")

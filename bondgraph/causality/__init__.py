@@ -1,1 +1,1 @@
-"""Causality: a `Model` in; which end of every bond sets its effort, or what cannot hold together, out."""
+"""Causality: decide which end of every bond of a `Model` sets its effort, or explain the conflict."""

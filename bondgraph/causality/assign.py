@@ -1,32 +1,126 @@
-"""Causality: Model -> which end of every bond sets its effort (sequential causality assignment, SCAP).
+"""Causality assignment: decide which end of every bond sets its effort (sequential causality assignment procedure, SCAP).
 
 All components of a vector bond share one stroke. Order: elements with only one causality, then storages in integral
-causality, then resistors of one relation as it is given, then other resistors, then what is left; each choice is propagated
-before the next, and taken back where it leads nowhere (which a ring of junctions can do). A resistor that must be used against
-its relation is solved for what the relation takes.
+causality, then resistors of one relation in its causality, then other resistors, then the remaining bonds; each choice is
+propagated before the next, and taken back if it leads to a dead end (a ring of junctions can do that). A resistor that must be
+used against its relation is solved for the argument of the relation.
 
-Of storages that cannot all be integral, properties decide which follow (`first_integral`), not the order in which a graph was
-written; where a switched junction would make physics of such a choice, the graph is refused (`ambiguity`).
+Of storages that cannot all be integral, properties decide which become dependent (`first_integral`), not the order in which a
+graph was written. Rigidly coupled storages have one motion, so any choice is right. A switched junction that opens is another
+matter: the bond that set its common variable is left without flow (of an X1: without effort), all others without effort (flow).
+If one of several bonds may set it, opening is ambiguous, and the graph is refused (E154).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bondgraph.causality.ambiguity import ambiguous_junctions, first_integral, setters
+import numpy as np
+
 from bondgraph.causality.conflict import describe, describe_dead_end
 from bondgraph.causality.strokes import Clash, Strokes
+from bondgraph.checks.parameters import is_linear
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
-from bondgraph.model.laws import CausalityPreference, Junction, Storing
+from bondgraph.model.element import Element
+from bondgraph.model.laws import CausalityPreference, Junction, Ratio, Resistor, Storing
 from bondgraph.model.model import Bond, Model
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
+from bondgraph.quantities import real
+
+
+def first_integral(element: Element) -> tuple[int | bool, ...]:
+    """Return the sort key of a storage: the first ones keep a state in integral causality, the last ones become dependent.
+
+    A storage whose state is no plain integral cannot be dependent, and a configuration (IC) is less suited than a plain storage;
+    a start value other than zero is worth keeping; a storage without an inverse must be solved for its state; a nonlinear one is
+    less suited than a linear one. For storages with equal keys the motion is the same either way.
+    """
+    law = element.law_as(Storing)
+    initial = law.follows[1].initial
+    start = initial if isinstance(initial, float) else real(initial)
+    moves = bool(start) if isinstance(start, float) else start is not None and bool(np.any(start))
+    rank, *criteria = law.ease
+    return (rank, not moves, *criteria)
+
+
+def setters(
+    model: Model, strokes: Strokes, denied: Sequence[str], free: str, others_with: Callable[[int, bool], int | None]
+) -> dict[str, list[int]]:
+    """Return, for each switched junction, the bonds that set its common variable in equally good causalities, the chosen first.
+
+    Parameters
+    ----------
+    strokes : all decided; they are changed here.
+    denied : elements without their preferred causality. free : the cause of a stroke that no element demanded.
+    others_with : (bond, into its head) -> number of denied elements with this stroke demanded, None if it is impossible.
+    """
+    switched = []
+    for path, element in model.elements.items():
+        law = element.law
+        if isinstance(law, Junction) and law.automaton is not None:
+            node = strokes.nodes[path]
+            open_ = denied or free in strokes.roots((node.strong,))
+            switched.append((path, law.type == 0, node.strong, tuple(node.bonds) if open_ else ()))
+    bonds_of = {}
+    for path, zero, strong, bonds in switched:
+        counts = {i: others_with(i, zero == at_head) for i, at_head in bonds if i != strong}
+        bonds_of[path] = [strong, *(i for i, count in counts.items() if count is not None and count <= len(denied))]
+    return bonds_of
+
+
+def ambiguous_junctions(model: Model, setters: Mapping[str, Sequence[int]]) -> list[Problem]:
+    """Report the switched junctions whose common variable another bond could set as well (E154)."""
+    problems = []
+    for path, (strong, *others) in setters.items():
+        for i in others:
+            if not all(_is_dead(model, model.bonds[j], path) for j in (i, strong)):
+                problems.append(_ambiguity(model, path, model.bonds[strong], model.bonds[i]))
+                break
+    return problems
+
+
+def _is_dead(model: Model, bond: Bond, junction: str) -> bool:
+    """Return True if a bond leads to a linear resistor, also behind ratios: no effort without flow, no flow without effort."""
+    element = model.elements[_beyond(bond, junction)]
+    while isinstance(element.law, Ratio) and element.law.invertible:
+        bond = next(b for b in model.bonds_at(element.name) if b is not bond)
+        element = model.elements[_beyond(bond, element.name)]
+    return isinstance(element.law, Resistor) and is_linear(element)
+
+
+def _beyond(bond: Bond, junction: str) -> str:
+    return next(end.element for end in bond.ends if end.element != junction)
+
+
+def _ambiguity(model: Model, path: str, strong: Bond, other: Bond) -> Problem:
+    element = model.elements[path]
+    assert isinstance(element.law, Junction)
+    one, two = (model.elements[_beyond(bond, path)] for bond in (strong, other))
+    zero = element.law.type == 0
+    common, dual = ("effort", "flow") if zero else ("flow", "effort")
+    cures = (
+        ("a J0 in its place; what it is to part behind a J1 with a Switch, open where this is not active", "an I or R")
+        if zero
+        else ("a J1 in its place; what it is to part behind a J0 with a Switch, closed where this is not active", "a C or R")
+    )
+    return Problem(
+        "E154",
+        f'switched junction {element.kind} "{path}": what it does when it opens depends on a choice',
+        (
+            f'either {one.kind} "{one.name}" or {two.kind} "{two.name}" sets its {common}; '
+            f"as it opens the one that does is left without {dual}, the other without {common}",
+        ),
+        (element.place, one.place, two.place),
+        (cures[0], f"{cures[1]} between it and one of them"),
+    )
+
 
 FREE = "a free choice"
 _MAX_RETRACTIONS = 2000
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Causality:
     """Strokes of all bonds, and the storages that could not have integral causality."""
@@ -38,38 +132,40 @@ class Causality:
     chosen: tuple[str, ...]
     """Bonds whose stroke was a free choice (a sign of algebraic loops)."""
     forced_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Storage in derivative causality -> the elements that decide its effort or flow for it."""
+    """Storage in derivative causality -> the elements that impose its effort or flow."""
 
     def effort_into(self, bond: Bond, element: str) -> bool:
-        """Whether the element receives the effort on this bond (and so sets its flow)."""
+        """Return True if the element receives the effort on this bond (and so sets its flow)."""
         return self.effort_into_head[bond.name] == (bond.head.element == element)
 
 
 def assign_causality(model: Model) -> Causality:
     """Assign causality, or raise `ModelError`.
 
-    E203 names the elements of every conflict and a cure, E154 switched junctions that open differently for each of several
-    causalities that are equally good.
+    E203 names the elements of every conflict and a cure, E154 the switched junctions that open differently in equally good
+    causalities.
     """
     if not isinstance(model, Model):
         raise no_model(model, "assign_causality", "graph.freeze()")
-    causality, setters_of = _assigned(model)
+    causality, setters_of = _assign(model)
     raise_if_any(model.name, ambiguous_junctions(model, setters_of))
     return causality
 
 
 def openings(model: Model) -> dict[str, tuple[str, ...]]:
-    """Switched junction -> the bonds of which one is left to itself as it opens; the chosen one first, then those that causality
-    could have chosen as well. Raises `ModelError` E203."""
-    return {path: tuple(model.bonds[i].name for i in bonds) for path, bonds in _assigned(model)[1].items()}
+    """Return, for each switched junction, the bonds that could set its common variable, the chosen one first.
+
+    The bond that sets it is left without its other variable as the junction opens. Raises `ModelError` E203.
+    """
+    return {path: tuple(model.bonds[i].name for i in bonds) for path, bonds in _assign(model)[1].items()}
 
 
-def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
-    """The causality of a model, and which bonds could set the common variable of each switched junction."""
+def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
+    """Return the causality of a model, and the bonds that could set the common variable of each switched junction."""
     strokes = Strokes(model, lambda path: ordered_bonds(model, path))
-    asking = _asking(model)
+    demands = _demands(model)
     problems: dict[str, Problem] = {}
-    for path, bond, into_element in asking[CausalityPreference.MUST]:
+    for path, bond, into_element in demands[CausalityPreference.MUST]:
         if path in problems:
             continue
         try:
@@ -78,11 +174,11 @@ def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
             problems[path] = describe(model, strokes, clash)
     raise_if_any(model.name, list(problems.values()))
     fixed = len(strokes.trail)
-    wishes = list(_wishes(model, strokes.index, asking))
+    wishes = list(_wishes(model, strokes.index, demands))
     forced_by, chosen, denied = _complete(model, strokes, wishes)
 
     def others_with(bond: int, into_head: bool) -> int | None:
-        """Wishes that would be denied if this stroke were demanded too; None where that is impossible."""
+        """Count the wishes denied if this stroke were demanded too; None if that is impossible."""
         strokes.undo(fixed)
         try:
             strokes.assign(bond, into_head, FREE)
@@ -100,8 +196,8 @@ def _assigned(model: Model) -> tuple[Causality, dict[str, list[int]]]:
 def _complete(
     model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]
 ) -> tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]:
-    """Decide all strokes that are open: who denied which wish, the free choices, and the elements whose wish was denied:
-    storages in derivative causality, and resistors against their only relation."""
+    """Decide all open strokes; return the causes of denied wishes, the free choices, and the elements whose wish was denied:
+    storages in derivative causality, and resistors used against their only relation."""
     forced_by, chosen = _search(model, strokes, wishes)
     denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
     return forced_by, chosen, tuple(path for path in model.elements if path in denied) if denied else ()
@@ -109,32 +205,32 @@ def _complete(
 
 @dataclass
 class _Choice:
-    """A stroke that nothing demanded: which wish it served, and how much was decided before it."""
+    """A stroke chosen for a wish, and the length of the trail before it."""
 
     wish: int
     mark: int
     other: bool = False
-    """Whether the stroke that was wished for has been tried and taken back."""
+    """True if the desired stroke has been tried and taken back."""
 
 
 def _search(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> tuple[dict[str, tuple[str, ...]], list[int]]:
-    """Fulfil the wishes in their order as far as possible; returns who denied which element's, and the free choices."""
+    """Fulfil the wishes in their order with backtracking; return the elements that denied each wish, and the free choices."""
     forced_by: dict[str, tuple[str, ...]] = {}
     choices: list[_Choice] = []
-    retractions, at = 0, 0
-    while at < len(wishes):
-        i, wanted, by = wishes[at]
-        known = strokes.into_head[i]
-        if known is not None:
-            if known != wanted and by != FREE:
+    retractions, position = 0, 0
+    while position < len(wishes):
+        i, desired, by = wishes[position]
+        decided = strokes.into_head[i]
+        if decided is not None:
+            if decided != desired and by != FREE:
                 forced_by[by] = _others(strokes.roots((i,)), by)
-            at += 1
+            position += 1
             continue
-        choice = _Choice(at, len(strokes.trail))
+        choice = _Choice(position, len(strokes.trail))
         while True:
-            i, wanted, by = wishes[choice.wish]
+            i, desired, by = wishes[choice.wish]
             try:
-                strokes.assign(i, wanted != choice.other, by)
+                strokes.assign(i, desired != choice.other, by)
                 break
             except Clash as clash:
                 if not choice.other:
@@ -152,7 +248,7 @@ def _search(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]])
                 choice.other = True
                 strokes.undo(choice.mark)
         choices.append(choice)
-        at = choice.wish + 1
+        position = choice.wish + 1
     return forced_by, [wishes[c.wish][0] for c in choices if wishes[c.wish][2] == FREE]
 
 
@@ -160,46 +256,46 @@ def _others(paths: tuple[str, ...], by: str) -> tuple[str, ...]:
     return tuple(path for path in paths if path not in (by, FREE))
 
 
-# --- what each kind of element asks for ------------------------------------------------------------------------------
+# --- demands of the elements ------------------------------------------------------------------------------------------
 
 
 def ordered_bonds(model: Model, path: str) -> tuple[Bond, ...]:
-    """Bonds of an element in the order of its ports."""
+    """Return the bonds of an element in the order of its ports."""
     bonds, element = model.bonds_at(path), model.elements[path]
     if len(bonds) < 2 or isinstance(element.law, Junction):
         return bonds
     names = [port.name for port in element.ports]
 
-    def place(bond: Bond) -> int:
+    def port_index(bond: Bond) -> int:
         return min(names.index(end.port) for end in bond.ends if end.element == path)
 
-    return tuple(sorted(bonds, key=place))
+    return tuple(sorted(bonds, key=port_index))
 
 
-Asking = Mapping[CausalityPreference, Sequence[tuple[str, Bond, bool]]]
-"""How strongly a causality is asked for -> (element, bond, effort into the element) of those who do."""
+Demands = Mapping[CausalityPreference, Sequence[tuple[str, Bond, bool]]]
+"""Strength of a demand for a causality -> (element, bond, effort into the element) of these demands."""
 
 
-def _asking(model: Model) -> Asking:
-    found: dict[CausalityPreference, list[tuple[str, Bond, bool]]] = {wish: [] for wish in CausalityPreference}
+def _demands(model: Model) -> Demands:
+    demands: dict[CausalityPreference, list[tuple[str, Bond, bool]]] = {preference: [] for preference in CausalityPreference}
     for path, element in model.elements.items():
         law = element.law
-        if isinstance(law, Junction):  # it takes whatever its bonds decide
+        if isinstance(law, Junction):  # a junction demands nothing
             continue
-        for place, bond in enumerate(ordered_bonds(model, path)):
-            demand = law.demand(place)
+        for port, bond in enumerate(ordered_bonds(model, path)):
+            demand = law.demand(port)
             if demand is not None:
-                found[demand.wish].append((path, bond, demand.effort_in))
-    return found
+                demands[demand.wish].append((path, bond, demand.effort_in))
+    return demands
 
 
-def _wishes(model: Model, index: Mapping[str, int], asking: Asking) -> Iterator[tuple[int, bool, str]]:
-    """(bond, effort into its head, who is denied it) in the order in which they are heard; at last effort into 1-junctions,
+def _wishes(model: Model, index: Mapping[str, int], demands: Demands) -> Iterator[tuple[int, bool, str]]:
+    """Yield (bond, effort into its head, element that wishes it) in order of priority; last come efforts into 1-junctions,
     whichever way an arrow points."""
-    storages = sorted(asking[CausalityPreference.INTEGRAL], key=lambda own: first_integral(model.elements[own[0]]))
-    for path, bond, into in (*storages, *asking[CausalityPreference.AS_GIVEN]):
+    storages = sorted(demands[CausalityPreference.INTEGRAL], key=lambda demand: first_integral(model.elements[demand[0]]))
+    for path, bond, into in (*storages, *demands[CausalityPreference.AS_GIVEN]):
         yield index[bond.name], into == (bond.head.element == path), path
-    for path, bond, into in asking[CausalityPreference.RATHER]:
+    for path, bond, into in demands[CausalityPreference.RATHER]:
         yield index[bond.name], into == (bond.head.element == path), FREE
     ones = {path for path, element in model.elements.items() if isinstance(element.law, Junction) and element.law.type == 1}
     for i, bond in enumerate(model.bonds):

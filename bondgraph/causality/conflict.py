@@ -1,4 +1,4 @@
-"""Causal conflicts in words: which elements demand what cannot hold together, and what cures it."""
+"""Messages of causal conflicts: name the elements whose demands exclude each other, and a cure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from bondgraph.causality.strokes import Clash, Node, Strokes
 from bondgraph.errors import Place, Problem
 from bondgraph.model.domains import GENERIC
-from bondgraph.model.laws import Gyrator, Source
+from bondgraph.model.laws import Gyrator, Junction, Source
 from bondgraph.model.model import Model
-
-_KINDS = {"0": "0-junction", "1": "1-junction", "X0": "switched 0-junction", "X1": "switched 1-junction"}
 
 
 def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
-    """The problem E203 of a clash between elements that have only one causality."""
+    """Return the problem E203 of a clash between elements that have only one causality."""
     sides = [side for side in (_side(strokes, group) for group in clash.groups) if side]
     culprits = list(dict.fromkeys(path for side in sides for path in side))
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
@@ -25,16 +23,16 @@ def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
         cure = "a junction with a C, I or R between them"
     elif clash.node.special is None:
         says, cure = _at_two_port(model, clash.node, culprits)
-    elif clash.what == "two":
+    elif clash.case == "two":
         says, cure = _too_many(model, clash.node, sides, culprits)
     else:
-        says, cure = _nobody(model, clash.node, culprits)
+        says, cure = _no_setter(model, clash.node, culprits)
     details = (says, _bonds(model, clash))
     return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, culprits), (cure,))
 
 
 def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
-    """The problem E203 of a graph for which no choice of strokes is left."""
+    """Return the problem E203 of a graph for which every choice of strokes fails."""
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     near = dict.fromkeys(path for group in clash.groups for path in _side(strokes, group) if path in model.elements)
     details = ("no choice of strokes suits all junctions and two-ports around it", _bonds(model, clash))
@@ -57,14 +55,14 @@ def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits
     return f"two bonds set its {variable}: {names}", cure
 
 
-def _nobody(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, str]:
-    missing, given, kinds = ("effort", "flow", "a C or R") if node.special is True else ("flow", "effort", "an I or R")
-    says = f"no bond sets its {missing}: {_all(model, culprits)} set the {given} of every bond"
+def _no_setter(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, str]:
+    missing, imposed, kinds = ("effort", "flow", "a C or R") if node.special is True else ("flow", "effort", "an I or R")
+    says = f"no bond sets its {missing}: {_all(model, culprits)} set the {imposed} of every bond"
     return says, f"{kinds} at this junction{_in_words(model, node, kinds)}"
 
 
 def _in_words(model: Model, node: Node, kinds: str) -> str:
-    """What "a C or R" and "an I or R" are called in the domain of a node, if it has words of its own."""
+    """Name "a C or R" and "an I or R" in the words of the node's domain, if it has any."""
     domain = model.bonds[node.bonds[0][0]].domain
     return "" if domain is GENERIC else f" ({domain.parts['CIR'.index(kinds.split()[1])]} or {domain.parts[2]})"
 
@@ -79,13 +77,19 @@ def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str
             f"it is a matrix and so {one_way}; {_all(model, others or culprits)} would need its inverse",
             f"turn {_name(model, node.path)} round, or a C, I or R between it and what is demanded of it",
         )
-    what = "one flow and one effort" if isinstance(element.law, Gyrator) else "both flows or both efforts"
-    return (f"{_all(model, others)} set {what} of it, which it makes of each other", "a C, I or R between it and one of them")
+    variables = "one flow and one effort" if isinstance(element.law, Gyrator) else "both flows or both efforts"
+    return (
+        f"{_all(model, others)} set {variables} of it, which it makes of each other",
+        "a C, I or R between it and one of them",
+    )
 
 
 def _name(model: Model, path: str) -> str:
     element = model.elements[path]
-    return f'{_KINDS.get(element.kind, element.kind)} "{path}"'
+    law, kind = element.law, element.kind
+    if isinstance(law, Junction):
+        kind = f"{'switched ' if law.automaton else ''}{law.type}-junction"
+    return f'{kind} "{path}"'
 
 
 def _all(model: Model, paths: Sequence[str]) -> str:
@@ -101,9 +105,9 @@ def _bonds(model: Model, clash: Clash) -> str:
 
 
 def _places(model: Model, clash: Clash, culprits: Sequence[str]) -> tuple[Place | None, ...]:
-    """Lines of the culprits alone; of the node too where it is one of them or nobody else is known."""
-    found = [model.elements[path].place for path in culprits if path in model.elements]
-    if not found and clash.node:
-        found = [model.elements[clash.node.path].place]
+    """Return the source lines of the culprits, of the node if there are none, and of the bond if there is no node."""
+    lines = [model.elements[path].place for path in culprits if path in model.elements]
+    if not lines and clash.node:
+        lines = [model.elements[clash.node.path].place]
     bond = model.bonds[clash.bond].place if clash.node is None else None
-    return (*found, bond)
+    return (*lines, bond)

@@ -1,6 +1,6 @@
-"""Strokes: causal constraints of the junction structure, propagated bond by bond with reasons, and undone on a conflict.
+"""Causal strokes: propagate causal constraints of the junction structure bond by bond, with their causes, and undo them.
 
-Everything is counted per node, so that a stroke costs the same in a large graph and at a junction with many bonds.
+All counts are kept per node, so that a stroke costs the same in a large graph and at a junction with many bonds.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from bondgraph.model.model import Bond, Model
 
 @dataclass
 class Node:
-    """A junction or two-port and what is known of its strokes.
+    """A junction or two-port and its strokes decided so far.
 
     The strong bond of a 0-junction brings the common effort in, that of a 1-junction takes the balance of efforts out.
     """
 
     path: str
     bonds: list[tuple[int, bool]] = field(default_factory=list)
-    """(bond, whether the node is at its head)."""
+    """(bond, True if the node is at its head)."""
     special: bool | None = None
     """Of a junction: the strong bond's effort goes into the node (0) or out of it (1). None: a two-port."""
-    turns: bool = False
-    """Of a two-port: whether it turns effort into flow (GY)."""
+    is_gyrator: bool = False
+    """True for a two-port that turns effort into flow (GY)."""
     open: int = 0
     strong: int = -1
 
 
 class Cause(NamedTuple):
-    """Why a stroke is as it is: an element that demands it, or a node that passes on the strokes of other bonds."""
+    """Cause of a stroke: an element that demands it, or a node that passes on the strokes of other bonds."""
 
     by: str
     node: Node | None = None
@@ -41,20 +41,20 @@ class Cause(NamedTuple):
 
 
 class Clash(Exception):
-    """Strokes that cannot all hold, at one node or on one bond.
+    """Strokes that exclude each other, at one node or on one bond.
 
-    `groups` holds the sides of the clash, each as bonds whose strokes meet or as the path of an element that demands.
+    `groups` holds the sides of the clash, each as bonds whose strokes meet or as the path of an element with a demand.
     """
 
-    def __init__(self, node: Node | None, bond: int, what: str, groups: Sequence[tuple[int, ...] | str]):
+    def __init__(self, node: Node | None, bond: int, case: str, groups: Sequence[tuple[int, ...] | str]):
         self.node = node
         self.bond = bond
-        self.what = what
+        self.case = case
         self.groups = tuple(groups)
 
 
 class Strokes:
-    """Strokes of all bonds, decided so far; `assign` sets one with all that follows from it, or nothing."""
+    """Strokes of all bonds decided so far; `assign` sets one with its consequences, or nothing."""
 
     def __init__(self, model: Model, bonds_at: Callable[[str], Sequence[Bond]]):
         self.bonds = model.bonds
@@ -68,7 +68,7 @@ class Strokes:
             law = element.law
             if not isinstance(law, (Junction, Ratio)):
                 continue
-            node = Node(path, special=law.type == 0 if isinstance(law, Junction) else None, turns=isinstance(law, Gyrator))
+            node = Node(path, special=law.type == 0 if isinstance(law, Junction) else None, is_gyrator=isinstance(law, Gyrator))
             for bond in bonds_at(path):
                 i, at_head = self.index[bond.name], bond.head.element == path
                 node.bonds.append((i, at_head))
@@ -77,7 +77,7 @@ class Strokes:
             self.nodes[path] = node
 
     def assign(self, bond: int, into_head: bool, by: str) -> None:
-        """Set one stroke because the element `by` wants it, with all that follows; a `Clash` leaves all as it was."""
+        """Set one stroke because the element `by` demands it, with its consequences; a `Clash` leaves all strokes unchanged."""
         mark = len(self.trail)
         try:
             self._propagate(bond, into_head, Cause(by))
@@ -89,9 +89,9 @@ class Strokes:
         queue = [(bond, into_head, cause)]
         while queue:
             i, value, why = queue.pop()
-            known = self.into_head[i]
-            if known is not None:
-                if known != value:
+            decided = self.into_head[i]
+            if decided is not None:
+                if decided != value:
                     raise self._clash_on(i, why)
                 continue
             self.into_head[i], self.causes[i] = value, why
@@ -104,12 +104,11 @@ class Strokes:
                     queue += self._consequences(node, i, into)
 
     def _consequences(self, node: Node, i: int, into: bool) -> Iterator[tuple[int, bool, Cause]]:
-        """What a new stroke at a node asks of its other bonds: a strong one, or one that leaves at most one open."""
+        """Yield the strokes that follow from a new stroke at a node, if it is strong or leaves at most one bond open."""
         special = node.special
         if special is None:
             j, at_head = node.bonds[0] if node.bonds[1][0] == i else node.bonds[1]
-            wanted = into == node.turns
-            yield j, wanted == at_head, Cause(node.path, node, (i,))
+            yield j, (into == node.is_gyrator) == at_head, Cause(node.path, node, (i,))
         elif into is special:
             if node.strong >= 0:
                 raise Clash(node, i, "two", ((node.strong,), (i,)))
@@ -119,7 +118,7 @@ class Strokes:
                 for j, at_head in node.bonds:
                     if self.into_head[j] is None:
                         yield j, (not special) == at_head, cause
-        else:  # the last but one that is weak, or the last
+        else:  # the last but one weak stroke, or the last
             weak = tuple(j for j, _ in node.bonds if self.into_head[j] is not None)
             if node.open == 0:
                 raise Clash(node, i, "none", [(j,) for j in weak])
@@ -128,7 +127,7 @@ class Strokes:
                     yield j, special == at_head, Cause(node.path, node, weak)
 
     def _clash_on(self, i: int, new: Cause) -> Clash:
-        """The clash of two causes on one bond, told at the node where they meet."""
+        """Return the clash of two causes on one bond, attributed to the node where they meet."""
         old = self.causes[i]
         assert old is not None
         side: tuple[int, ...] | str = new.bonds if new.node is not None else new.by
@@ -152,17 +151,17 @@ class Strokes:
                     node.strong = -1
 
     def roots(self, bonds: Sequence[int]) -> tuple[str, ...]:
-        """Elements whose demands led to the strokes of these bonds, in the order of their finding."""
-        found: dict[str, None] = {}
+        """Return the elements whose demands led to the strokes of these bonds, in the order of the search."""
+        elements: dict[str, None] = {}
         seen, stack = set(bonds), list(reversed(bonds))
         while stack:
             cause = self.causes[stack.pop()]
             if cause is None:
                 continue
             if cause.node is None:
-                found[cause.by] = None
+                elements[cause.by] = None
             for j in cause.bonds:
                 if j not in seen:
                     seen.add(j)
                     stack.append(j)
-        return tuple(found)
+        return tuple(elements)

@@ -1,25 +1,37 @@
-"""Checks that need no causality: a flat model in; all its problems at once, each with the user's source line, out."""
+"""Checks of a flat model before causality: find all its problems at once, each with the user's source line."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from bondgraph.checks.numbers import check_energies, check_kinetic_energies, check_numbers, check_sizes
-from bondgraph.checks.passive import check_passive
-from bondgraph.checks.ranges import check_ranges
-from bondgraph.checks.structure import check_blocks, check_junctions, check_parts
-from bondgraph.checks.switching import check_automata, check_impacts, check_resets, check_switches, check_values_by_mode
-from bondgraph.checks.units import check_units
+from bondgraph.checks.parameters import (
+    check_energies,
+    check_kinetic_energies,
+    check_numbers,
+    check_passive,
+    check_ranges,
+    check_sizes,
+    check_units,
+)
+from bondgraph.checks.structure import (
+    check_automata,
+    check_blocks,
+    check_impacts,
+    check_junctions,
+    check_parts,
+    check_resets,
+    check_switches,
+    check_values_by_mode,
+)
 from bondgraph.errors import Problem
 from bondgraph.model.model import Model
 
 
-def check_model(model: Model, known: Collection[str] = ()) -> list[Problem]:
-    """All problems of the model, from every check below.
-
-    `known` are the codes of problems that are known already: checks that would only repeat them are left out.
-    """
-    return [problem for check, after in CHECKS for problem in (check(model) if after.isdisjoint(known) else ())]
+def check_model(model: Model, reported: Collection[str] = ()) -> list[Problem]:
+    """Return all problems of the model; checks that would only repeat problems with `reported` codes are skipped."""
+    return [
+        problem for check, skipped_after in CHECKS for problem in (check(model) if skipped_after.isdisjoint(reported) else ())
+    ]
 
 
 _NOTHING: frozenset[str] = frozenset()
@@ -41,4 +53,4 @@ CHECKS = (
     (check_kinetic_energies, _NOTHING),
     (check_values_by_mode, frozenset({"E106"})),
 )
-"""The checks in the order of their report, each with the codes after which it would only repeat what is known."""
+"""Checks in the order of their report, each with the codes of problems that it would only repeat."""

@@ -1,7 +1,7 @@
-"""Check of formulas that must agree with each other: an output with the slope of its energy, an inverse with what it inverts.
+"""Check that formulas agree: an output with the gradient of its energy, an inverse with the relation that it inverts.
 
-They are tried at many values around the start of an element and far from it; signals are held at what they are at the start.
-Where a formula is not defined (a logarithm of something negative), or lost in rounding, nothing is concluded.
+Formulas are sampled at many values around the start of an element and far from it; signals keep their values at the start.
+Samples where a formula is undefined (a logarithm of something negative) or dominated by rounding are ignored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.checks.numbers import is_linear
+from bondgraph.checks.parameters import is_linear
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.element import Element
@@ -24,23 +24,22 @@ from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 
 SCALES = 10.0 ** np.array([-12.0, -9.0, -6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0])
-"""Sizes at which formulas are tried, in nominal sizes."""
-APART, NEAR_BY = np.array([0.0, -1.0, -0.71, -0.43, 0.37, 0.59, 1.0]), 1e-2
-"""A value and its neighbours: how far these are apart from it, in such parts of it."""
-SCATTER = 0.2
-"""Part of a difference that parabolas through it and its neighbours, and through the values that differ, may leave; what rounding
-makes leaves all of it."""
-AGREES = 1e-6
+"""Sizes of the samples, in nominal sizes."""
+OFFSETS, OFFSET_SIZE = np.array([0.0, -1.0, -0.71, -0.43, 0.37, 0.59, 1.0]), 1e-2
+"""Offsets of a sample's neighbours in units of OFFSET_SIZE times the sample; the first is the sample itself."""
+MAX_NOISE = 0.2
+"""Largest deviation from a fitted parabola, as a part of the difference; a difference that is rounding deviates by all of it."""
+AGREEMENT = 1e-6
 """Relative difference up to which two formulas agree."""
 
 Formula = Callable[[Any], Any]
 Both = Callable[[Sequence[Any]], "list[tuple[np.ndarray, np.ndarray, float] | None]"]
-"""Values of one variable -> both formulas' numbers at each and the size of their terms, None where one is not defined."""
+"""Samples of one variable -> the values of both formulas at each and the size of their terms, None where one is undefined."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two formulas of one variable that must agree, with what they are in words."""
+    """Two formulas of one variable that must agree, and their descriptions."""
 
     variable: str
     one: str
@@ -49,11 +48,14 @@ class Pair:
     second: Formula
     cure: str
     terms: Formula = lambda _: 0.0
-    """What the numbers are sums of, where terms may cancel: a difference far below these is rounding."""
+    """Terms of the sums where they may cancel: a difference far below them is rounding."""
 
 
 def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Problem]:
-    """Elements whose formulas contradict each other (E155); `signal` gives a signal's value at the start, None if unknown."""
+    """Yield a problem for each element whose formulas contradict each other (E155).
+
+    `signal` returns the value of a signal at the start, or None.
+    """
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, InertialField):
@@ -64,30 +66,30 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
             pairs_of, start, nominal = _of_resistor, 0.0, 1.0
         else:
             continue
-        read = [signal(name) for name in element.signals]
+        signals = [signal(name) for name in element.signals]
         bonds = model.bonds_at(path)
         shape = bonds[0].shape if bonds else ()
-        given, size = real(start), real(1.0 if nominal is None else nominal)
-        if given is None or size is None or any(value is None for value in read):
+        centre, size = real(start), real(1.0 if nominal is None else nominal)
+        if centre is None or size is None or any(value is None for value in signals):
             continue
-        tried = _tried(np.broadcast_to(given, shape) if shape else given[()], size)
+        samples = _samples(np.broadcast_to(centre, shape) if shape else centre[()], size)
         for values, mode in _parameters(element):
-            found = next(
-                (problem for pair in pairs_of(element, [*values, *read]) if (problem := _refused(element, pair, tried, mode))),
+            problem = next(
+                (p for pair in pairs_of(element, [*values, *signals]) if (p := _contradiction(element, pair, samples, mode))),
                 None,
             )
-            if found is not None:
-                yield found
+            if problem is not None:
+                yield problem
                 break
 
 
 def _parameters(element: Element) -> Iterator[tuple[list[Any], str]]:
-    """Values of an element's parameters, once for each state that one of them depends on, and those states in words."""
-    given = [parameter.value for parameter in element.parameters.values()]
-    count = max((len(value.values) for value in given if isinstance(value, ByMode)), default=1)
+    """Yield the values of an element's parameters for each discrete state that they depend on, and a text of that state."""
+    parameters = [parameter.value for parameter in element.parameters.values()]
+    count = max((len(value.values) for value in parameters if isinstance(value, ByMode)), default=1)
     for k in range(count):
         values, states = [], []
-        for value in given:
+        for value in parameters:
             if isinstance(value, ByMode):
                 state = list(value.values)[min(k, len(value.values) - 1)]
                 states.append(f'"{state}" of "{value.automaton}"')
@@ -181,7 +183,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
             v = motion(q)
             return mechanics.kinetic_energy(q, v, *others) / (v @ v) * v[::-1]
 
-        def gained(q: Any) -> Any:
+        def power_gain(q: Any) -> Any:
             a = np.asarray(mechanics.acceleration(q, motion(q), effort(q), *others))
             return mechanics.kinetic_rate(q, motion(q), a, *others)
 
@@ -189,7 +191,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
             "q",
             "the power of its `acceleration`",
             "that of the effort, less what its potential takes",
-            listed(gained),
+            listed(power_gain),
             listed(lambda q: effort(q) @ motion(q) - mechanics.potential_rate(q, motion(q), *others)),
             "leave `acceleration` out: it follows from the energies; forces that take power belong into an R",
         )
@@ -199,8 +201,8 @@ def _with(op: Formula, others: Sequence[Any]) -> Formula:
     return lambda x: op(x, *others)
 
 
-def _tried(start: Any, nominal: np.ndarray) -> list[Any]:
-    """Values of one variable: near its start, and far from it in several directions."""
+def _samples(start: Any, nominal: np.ndarray) -> list[Any]:
+    """Return values of one variable: near its start, and far from it in several directions."""
     rng = np.random.default_rng(0)
     points = [start * factor for factor in (1.0, 0.9, 1.1, 0.3, 3.0)] if np.any(start) else []
     for scale in SCALES:
@@ -210,52 +212,53 @@ def _tried(start: Any, nominal: np.ndarray) -> list[Any]:
     return points
 
 
-def _refused(element: Element, pair: Pair, tried: Sequence[Any], mode: str) -> Problem | None:
-    """The problem of a pair that differs at two values or more."""
-    both = _traced(pair, tried[0])
+def _contradiction(element: Element, pair: Pair, samples: Sequence[Any], mode: str) -> Problem | None:
+    """Return the problem of a pair of formulas that differ at two samples or more."""
+    both = _compiled(pair, samples[0])
     if both is None:
         return None
-    known = both(tried)
-    defined = [values for values in known if values is not None]
-    still = [len({tuple(np.ravel(values[k]) + 0.0) for values in defined}) == 1 for k in (0, 1)]
-    found = [
+    results = both(samples)
+    defined = [values for values in results if values is not None]
+    constant = [len({tuple(np.ravel(values[k]) + 0.0) for values in defined}) == 1 for k in (0, 1)]
+    differing = [
         (x, values)
-        for x, values in zip(tried, known, strict=True)
-        if values is not None and _differs(*values) and _differ(both, x, still)
+        for x, values in zip(samples, results, strict=True)
+        if values is not None and _differs(*values) and _differs_beyond_noise(both, x, constant)
     ]
-    if len(found) < 2:
+    if len(differing) < 2:
         return None
-    x, (one, other, _) = min(found, key=lambda case: abs(np.log10(float(np.max(np.abs(case[0]))) or 1e-300)))
+    x, (one, other, _) = min(differing, key=lambda case: abs(np.log10(float(np.max(np.abs(case[0]))) or 1e-300)))
     where = f"at {pair.variable} = {_shown(x)}" + (f" in {mode}" if mode else "")
+    title = f'formulas of {element.kind} "{element.name}" contradict each other'
     details = (f"{where}, {pair.one} is {_shown(one)}", f"and {pair.other} is {_shown(other)}")
-    places = (element.place,)
-    return Problem("E155", f'formulas of {element.kind} "{element.name}" contradict each other', details, places, (pair.cure,))
+    return Problem("E155", title, details, (element.place,), (pair.cure,))
 
 
-def _differ(both: Both, x: Any, still: Sequence[bool]) -> bool:
-    """Whether the two differ, there and nearby, by more than they scatter about a smooth course.
+def _differs_beyond_noise(both: Both, x: Any, constant: Sequence[bool]) -> bool:
+    """Return True if the formulas differ at a sample and its neighbours by more than their noise about a parabola.
 
-    `still` says which of the two is the same everywhere; one that takes a value twice nearby has too few digits left
-    there.
+    `constant` says which of the two is constant everywhere; another that takes a value twice among the neighbours has too few
+    digits there.
     """
-    cases = [case for case in both([(1.0 + NEAR_BY * apart) * x for apart in APART]) if case is not None and _differs(*case)]
-    if len(cases) < len(APART):
+    neighbours = both([(1.0 + OFFSET_SIZE * offset) * x for offset in OFFSETS])
+    cases = [case for case in neighbours if case is not None and _differs(*case)]
+    if len(cases) < len(OFFSETS):
         return False
     component = int(np.argmax(np.abs(np.ravel(cases[0][0] - cases[0][1]))))
     sides = np.array([[np.ravel(side)[component] for side in values[:2]] for values in cases])
     gap = sides[:, 0] - sides[:, 1]
-    scatter = max(_scatter(gap), _scatter(sides[:, 0]), _scatter(sides[:, 1]))
-    lost = any(len(set(sides[:, k])) < len(cases) and not still[k] for k in (0, 1))
-    return not lost and scatter <= SCATTER * np.abs(gap).min()
+    noise = max(_noise(gap), _noise(sides[:, 0]), _noise(sides[:, 1]))
+    imprecise = any(len(set(sides[:, k])) < len(cases) and not constant[k] for k in (0, 1))
+    return not imprecise and noise <= MAX_NOISE * np.abs(gap).min()
 
 
-def _scatter(values: np.ndarray) -> float:
-    """How far values here and at the neighbours lie from a parabola."""
-    return float(np.abs(values - np.polyval(np.polyfit(APART, values, 2), APART)).max())
+def _noise(values: np.ndarray) -> float:
+    """Return the largest deviation of values at a sample and its neighbours from the fitted parabola."""
+    return float(np.abs(values - np.polyval(np.polyfit(OFFSETS, values, 2), OFFSETS)).max())
 
 
-def _traced(pair: Pair, like: Any) -> Both | None:
-    """Both formulas of a variable of the shape of `like`, traced once; None where they do not give as many numbers."""
+def _compiled(pair: Pair, like: Any) -> Both | None:
+    """Compile both formulas for a variable of the shape of `like`; None if they fail or their shapes differ."""
     tape = Tape()
     inputs = tape.inputs("x", max(int(np.size(like)), 1))
     x = inputs.reshape(np.shape(like)) if np.shape(like) else inputs[0]
@@ -270,8 +273,8 @@ def _traced(pair: Pair, like: Any) -> Both | None:
     def of(row: np.ndarray) -> tuple[np.ndarray, np.ndarray, float] | None:
         if not np.isfinite(row).all():
             return None
-        first, second, rest = np.split(row, [one.size, 2 * one.size])
-        return first.reshape(one.shape), second.reshape(one.shape), float(np.abs(rest).max())
+        first, second, sizes = np.split(row, [one.size, 2 * one.size])
+        return first.reshape(one.shape), second.reshape(one.shape), float(np.abs(sizes).max())
 
     def both(values: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray, float] | None]:
         rows = kernel.many(np.reshape([np.asarray(value, dtype=float) for value in values], (len(values), len(inputs))))
@@ -282,7 +285,7 @@ def _traced(pair: Pair, like: Any) -> Both | None:
 
 def _differs(one: np.ndarray, other: np.ndarray, terms: float) -> bool:
     size = max(float(np.max(np.abs(one) + np.abs(other), initial=0.0)), terms)
-    return bool(np.max(np.abs(one - other), initial=0.0) > AGREES * size)
+    return bool(np.max(np.abs(one - other), initial=0.0) > AGREEMENT * size)
 
 
 def _shown(value: Any) -> str:

@@ -1,24 +1,27 @@
-"""Checks of junctions and signal blocks."""
+"""Checks of structure: junctions, signal blocks, automata and the elements that they switch."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
+import numpy as np
+
 from bondgraph.errors import Problem, caller_place
-from bondgraph.model.laws import Junction, SignalBlock
+from bondgraph.model.laws import IdealConstraint, Junction, SignalBlock, Switched
+from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import Model
 
 
 def check_parts(model: Model) -> Iterator[Problem]:
-    """A model has elements."""
+    """Check that a model has elements (E152)."""
     if not model.elements:
         cures = ("graph.connect(tail, head) or graph.add(part)",)
         yield Problem("E152", f'graph "{model.name}" has no elements', places=(caller_place(),), cures=cures)
 
 
 def check_junctions(model: Model) -> Iterator[Problem]:
-    """Every junction joins at least two bonds; at one that is a port of a graph, one may be all."""
+    """Check that every junction joins two bonds or more, a junction that is a port of a graph one or more (E115)."""
     for path, element in model.elements.items():
         if not isinstance(element.law, Junction):
             continue
@@ -30,18 +33,18 @@ def check_junctions(model: Model) -> Iterator[Problem]:
 
 
 def check_blocks(model: Model) -> Iterator[Problem]:
-    """Blocks define each local name once, use only names they have, and give every state something that changes it."""
+    """Check that blocks define each local name once, use only defined names, and change every state (E118)."""
     reset = {target for a in model.automata.values() for t in a.transitions for target, _, _ in t.resets}
     for path, element in model.elements.items():
         law = element.law
         if not isinstance(law, SignalBlock):
             continue
-        given = [*element.parameters, *law.inputs, *law.kept]
+        arguments = [*element.parameters, *law.inputs, *law.kept]
         outs = [out for equation in law.equations for out in equation.outs]
-        twice = [name for name, count in Counter(given + outs).items() if count > 1]
+        twice = [name for name, count in Counter(arguments + outs).items() if count > 1]
         used = {arg for equation in law.equations for arg in equation.args}
         used |= {*law.rates.values(), *law.updates.values(), *law.breaks}
-        unknown = used - set(given) - set(outs)
+        unknown = used - set(arguments) - set(outs)
         constant = {state for state in law.kept if f"{path}.{state}" not in reset} - set(law.rates) - set(law.updates)
         stateless = {*law.rates, *law.updates} - set(law.kept)
         unclocked = set(law.updates) if law.offset is None else set()
@@ -56,3 +59,77 @@ def check_blocks(model: Model) -> Iterator[Problem]:
         ):
             if names:
                 yield Problem("E118", f'block "{path}" {says} {", ".join(sorted(names))}', (), (element.place,), (cure,))
+
+
+def check_switches(model: Model) -> Iterator[Problem]:
+    """Check that switched junctions, constraints and switches name states of their automaton (E116)."""
+    for path, element in model.elements.items():
+        law = element.law
+        if not isinstance(law, Switched) or law.automaton is None:
+            continue
+        automaton = model.automata.get(law.automaton)
+        states = automaton.states if automaton else ()
+        if not law.active or not set(law.active) <= set(states):
+            switched = "switched junction " if isinstance(law, Junction) else ""
+            title = f'{switched}{element.kind} "{path}" is {law.word} in no known state'
+            details = (f"{law.word}: {', '.join(law.active) or 'none'}", f"states: {', '.join(states) or 'none'}")
+            yield Problem("E116", title, details, (element.place,), (f"name states of its automaton in `{law.word}`",))
+
+
+def check_impacts(model: Model) -> Iterator[Problem]:
+    """Check that impacts name constraints that have a restitution (E211)."""
+    for automaton in model.automata.values():
+        for transition in automaton.transitions:
+            for path in transition.impact:
+                element = model.elements.get(path)
+                if element is None or not isinstance(element.law, IdealConstraint):
+                    says, cure = f'"{path}" is no Constraint', "name a Constraint of the same graph in `impact`"
+                elif "restitution" not in element.parameters:
+                    says, cure = f'Constraint "{path}" has no restitution', f'Constraint("{path}", restitution=0.8)'
+                else:
+                    continue
+                title = f'automaton "{automaton.name}" has an impact that nothing takes'
+                details = (f"in its transition from {transition.source} to {transition.target}: {says}",)
+                yield Problem("E211", title, details, (automaton.place, element.place if element else None), (cure,))
+
+
+def check_automata(model: Model) -> Iterator[Problem]:
+    """Check that state names are unique, and that start states and transitions use them (E117)."""
+    for automaton in model.automata.values():
+        named = {automaton.initial} | {s for t in automaton.transitions for s in (t.source, t.target)}
+        named |= {t.accumulates for t in automaton.transitions if t.accumulates is not None}
+        unknown = sorted(named - set(automaton.states))
+        twice = sorted({state for state in automaton.states if automaton.states.count(state) > 1})
+        for states, says in ((unknown, "speaks of unknown states"), (twice, "has two states of one name")):
+            if states:
+                title = f'automaton "{automaton.name}" {says}: {", ".join(states)}'
+                cures = ("list every state once in `states`, and use these names",)
+                yield Problem("E117", title, (f"its states: {', '.join(automaton.states) or 'none'}",), (automaton.place,), cures)
+
+
+def check_resets(model: Model) -> Iterator[Problem]:
+    """Check that resets set states (E120)."""
+    if not model.automata:
+        return
+    states = {f"{path}.{name}" for path, element in model.elements.items() for name in element.law.states()}
+    for automaton in model.automata.values():
+        for transition in automaton.transitions:
+            for target, _, _ in transition.resets:
+                if target not in states:
+                    title = f'automaton "{automaton.name}" resets "{target}", which is no state'
+                    details = (f"in its transition from {transition.source} to {transition.target}",)
+                    cures = ("reset states only: <storage>.q, <storage>.p or a block's state",)
+                    yield Problem("E120", title, details, (automaton.place,), cures)
+
+
+def check_values_by_mode(model: Model) -> Iterator[Problem]:
+    """Check that a value by mode has a number for each state of its automaton, all of one shape (E139)."""
+    for path, element in model.elements.items():
+        for name, by_mode in modal_parameters(element).items():
+            states = model.automata[by_mode.automaton].states if by_mode.automaton in model.automata else ()
+            shapes = {np.shape(value) for value in by_mode.values.values()}
+            if set(by_mode.values) != set(states) or len(shapes) != 1:
+                title = f'{element.kind} "{path}": {name} by mode does not fit the automaton "{by_mode.automaton}"'
+                values = f"values for: {', '.join(by_mode.values) or 'none'}; shapes: {', '.join(map(str, sorted(shapes)))}"
+                details = (values, f"states: {', '.join(states) or 'none'}")
+                yield Problem("E139", title, details, (element.place,), ("one value for each state, all of one shape",))

@@ -1,1 +1,1 @@
-"""Compilation: a graph or `Model` in; through all stages, in the order of `pipeline`; a `Compiled` model, ready to run, out."""
+"""Compilation: turn a graph or `Model` into a `Compiled` model, ready to run, through the stages of `pipeline`."""

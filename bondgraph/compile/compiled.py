@@ -1,7 +1,4 @@
-"""Compilation: Model -> Compiled, with every statement traced once on a tape and turned into kernels.
-
-Parameters, start values and modes stay inputs of the kernels: changing them never compiles again.
-"""
+"""Compiled model: kernels of all its routines, whose inputs are states, parameters and modes: changes never compile again."""
 
 from __future__ import annotations
 
@@ -16,18 +13,18 @@ import numpy as np
 from bondgraph.assembly.execute import evaluate_statements
 from bondgraph.assembly.system import System
 from bondgraph.causality.assign import Causality
-from bondgraph.compile.changes import Started, changed_start, checked_changes, dependent_among, mapping_of
+from bondgraph.compile.changes import StartCall, changed_start, checked_changes, dependent_among, mapping_of
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
 from bondgraph.compile.report import report, report_cell
-from bondgraph.compile.starts import SwitchPlaces, contradicting_starts, frictions_of
+from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
 from bondgraph.emit.cached_build import LatestBuild, OnceProperty
 from bondgraph.errors import raise_if_any
 from bondgraph.model.copies import Frozen
 from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE
-from bondgraph.output.lazy import LateTable
-from bondgraph.output.short_repr import brief
+from bondgraph.output.lazy import LazyTable
+from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tables import Parameters, Quantities, Quantity
 from bondgraph.run.events.guard_history import nudges
 from bondgraph.run.program import Program
@@ -53,17 +50,17 @@ if TYPE_CHECKING:
     from bondgraph.run.results.result import Result
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Compiled(Frozen):
-    """A model ready to run: equations, machine code (or its NumPy reference) and the names of everything."""
+    """A model ready to run: equations, machine code (or its NumPy reference) and the names of all values."""
 
     model: Model
     causality: Causality
     system: System
     program: Program
     prepare: Kernel
-    """Parameters (n,) -> what the kernels need besides, computed once per set of parameters."""
+    """Parameters (n,) -> derived parameters of the kernels, computed once per set of parameters."""
     timings: Mapping[str, float] = field(repr=False)
     """Wall time of each stage, s: build, trace, compile."""
 
@@ -72,55 +69,55 @@ class Compiled(Frozen):
         """Every parameter with its unit, by name: `compiled.parameters["spring.stiffness"].value`; called with changes by name,
         the vector of the kernels."""
         values = self.system.parameters.items()
-        known = LateTable(lambda: {name: Quantity(value, self.system.values[name].unit) for name, value in values})
-        return Parameters(known, self._parameters)
+        table = LazyTable(lambda: {name: Quantity(value, self.system.values[name].unit) for name, value in values})
+        return Parameters(table, self._parameters)
 
     @cached_property
     def states(self) -> Quantities:
-        """Every state with its unit, by name: the value is what it starts from."""
+        """Every state with its unit and start value, by name."""
         x, _ = self.initial()
         named = ((name, self.program.layout[name]) for name in self.program.layout.names("x"))
-        own = {state.name for state in self.system.states} - set(self.system.guesses)
-        found = {name: (slot, x[slot.start : slot.stop].reshape(slot.shape)[()]) for name, slot in named if name in own}
-        return Quantities("state", {name: Quantity(value, slot.unit) for name, (slot, value) in found.items()})
+        independent = {state.name for state in self.system.states} - set(self.system.guesses)
+        values = {name: (slot, x[slot.start : slot.stop].reshape(slot.shape)[()]) for name, slot in named if name in independent}
+        return Quantities("state", {name: Quantity(value, slot.unit) for name, (slot, value) in values.items()})
 
     def names(self) -> tuple[str, ...]:
-        """All quantities that a result can be asked for."""
+        """Return the names of all quantities of a result."""
         return self.program.layout.names()
 
     def _parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
-        return self._with_parameters(checked_changes(self.model, self.system, self._given("parameters", changes)))
+        return self._with_parameters(checked_changes(self.model, self.system, self._changes("parameters", changes)))
 
     def _with_parameters(self, changed: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The parameters of the kernels with those changed that `checked_changes` gives."""
-        found = self._unchanged_parameters.copy()
+        """Return the parameters of the kernels with the changes from `checked_changes`."""
+        p = self._unchanged_parameters.copy()
         if changed:
             for name, value in changed.items():
-                found[self.system.parameter_places[name]] = value.ravel()
+                p[self.system.parameter_places[name]] = value.ravel()
             count = self.prepare.sizes[0]
-            found[count:] = self.prepare(found[:count])
-        return found
+            p[count:] = self.prepare(p[:count])
+        return p
 
     @cached_property
     def _unchanged_parameters(self) -> np.ndarray:
-        own = flat(self.system.parameters.values())
-        return np.concatenate([own, self.prepare(own)])
+        p = flat(self.system.parameters.values())
+        return np.concatenate([p, self.prepare(p)])
 
-    def _given(self, what: str, changes: Any) -> Mapping[str, Any]:
+    def _changes(self, argument: str, changes: Any) -> Mapping[str, Any]:
         if changes is None or type(changes) is dict:
             return changes or {}
         changes = start_of(changes)
-        known = self.system.parameters if what == "parameters" else (state.name for state in self.system.states)
-        return mapping_of(self.model.name, what, changes, f'"{next(iter(known), "name")}": 1.0')
+        names = self.system.parameters if argument == "parameters" else (state.name for state in self.system.states)
+        return mapping_of(self.model.name, argument, changes, f'"{next(iter(names), "name")}": 1.0')
 
     def initial(
         self, changes: Initial | None = None, parameters: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Start state x and modes m; start values that follow from others are computed here, again where those are changed.
+        """Return start state x and modes m; dependent start values are computed here, again if others are changed.
 
         `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), or is the `final` of a run or an
-        operating point, whose parameters are taken along; `parameters` are changed as in `simulate`, for start values may follow
-        from them. A storage that follows others may be named too, with what follows.
+        operating point, whose parameters are used too; `parameters` are changed as in `simulate`, for start values may depend
+        on them. A dependent storage may be named too, with its dependent value.
 
         Raises `ModelError` E321 no dictionaries; E121, E122 unknown names; E124 numbers that do not fit; E213 contradictions.
         """
@@ -130,39 +127,38 @@ class Compiled(Frozen):
     def starting_point(
         self, initial: Initial | None, parameters: Mapping[str, Any] | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Start state x (n,) and modes m (modes,) as `initial` gives them, and p (parameters,) of the kernels, so changed."""
-        changes, given = self._given("initial", initial), self.with_found(initial, parameters)
-        changed = checked_changes(self.model, self.system, given)
+        """Return start state x (n,) and modes m (modes,) as `initial` does, and p (parameters,) of the kernels with changes."""
+        changes = self._changes("initial", initial)
+        changed = checked_changes(self.model, self.system, self.with_start_parameters(initial, parameters))
         p = self._with_parameters(changed)
         x, m, started = self._unchanged_start
-        if changes or (changed and self._start_follows):
+        if changes or (changed and self._start_depends_on_parameters):
             x, m, _ = self._started(changes, changed, p, started)
         return x.copy(), m.copy(), p
 
     @cached_property
-    def _start_follows(self) -> bool:
-        """Whether start values may follow from parameters."""
+    def _start_depends_on_parameters(self) -> bool:
+        """True if start values may depend on parameters."""
         return bool(self.system.starts or frictions_of(self.model))
 
-    def with_found(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        """Changes of parameters, with those that were found with the start values."""
-        given, begin = self._given("parameters", parameters), start_of(initial)
-        return {**begin.parameters, **given} if isinstance(begin, StartValues) else given
+    def with_start_parameters(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Return changes of parameters, with the parameters of the start values."""
+        changes, begin = self._changes("parameters", parameters), start_of(initial)
+        return {**begin.parameters, **changes} if isinstance(begin, StartValues) else changes
 
     @cached_property
-    def _unchanged_start(self) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
+    def _unchanged_start(self) -> tuple[np.ndarray, np.ndarray, tuple[StartCall, ...]]:
         return self._started({}, {}, self._unchanged_parameters, ())
 
     def _started(
-        self, changes: Mapping[str, Any], parameters: Mapping[str, np.ndarray], p: np.ndarray, earlier: tuple[Started, ...]
-    ) -> tuple[np.ndarray, np.ndarray, tuple[Started, ...]]:
+        self, changes: Mapping[str, Any], parameters: Mapping[str, np.ndarray], p: np.ndarray, earlier: tuple[StartCall, ...]
+    ) -> tuple[np.ndarray, np.ndarray, tuple[StartCall, ...]]:
         dependent, others = dependent_among(self.model, self.system, self.causality, changes)
         near = {f"{self.system.resolve(name)}~": value for name, value in dependent.items()}
         others |= {guess: value for guess, value in near.items() if guess in self.system.guesses}
         x, m, started = changed_start(self.model, self.system, others, parameters, earlier)
         evaluate = functools.partial(self.evaluate, 0.0, x, p, m)
-        found = contradicting_starts(self.model, self.causality, self.system, dependent, evaluate)
-        raise_if_any(self.model.name, found)
+        raise_if_any(self.model.name, contradicting_starts(self.model, self.causality, self.system, dependent, evaluate))
         return x, m, started
 
     def consistent(
@@ -173,27 +169,27 @@ class Compiled(Frozen):
         parameters: Mapping[str, Any] | None = None,
         t_start: float = 0.0,
     ) -> dict[str, Any]:
-        """Start values whose velocities fit the constraints that hold at the start, for `simulate(initial=...)`.
+        """Return start values whose velocities fit the constraints that hold at the start, for `simulate(initial=...)`.
 
         Parameters
         ----------
-        initial, parameters, t_start : as of the run; places are taken as they are.
-        keep : what stays: rates ("hinge.rate"), states ("crank.inertia.p"), or parts ("crank", for all states below it); with
-            values, {"hinge.rate": 2.0}, what they are to be. All others change by the least that is needed, measured by kinetic
-            energy: as by an impulse of the constraints.
+        initial, parameters, t_start : as of the run; positions are not changed.
+        keep : names that stay: rates ("hinge.rate"), states ("crank.inertia.p"), or parts ("crank", for all states below it);
+            or new values, {"hinge.rate": 2.0}. All others change by the least that is needed, measured by kinetic energy: as by
+            an impulse of the constraints.
 
-        Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial`, E122 for what is no value
-        and no part, and E432 where no velocities fit.
+        Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial`, E122 for unknown names, and
+        E432 where no velocities fit.
         """
         x, m, p = self.starting_point(initial, parameters)
-        held, kernel, given = self.held_in(m), self.program.closures, dict(self._given("initial", initial))
+        held, kernel, changes = self.held_in(m), self.program.closures, dict(self._changes("initial", initial))
         if held is None or kernel is None:
-            return given
+            return changes
         motion, values = held.motion(self.program, kernel, t_start, p, m), values_of(self.program, t_start, p, m)
-        return given | fitting_start(self.model, self.system, motion, x, keep, values)
+        return changes | fitting_start(self.model, self.system, motion, x, keep, values)
 
     def held_in(self, m: np.ndarray) -> HeldConstraints | None:
-        """Constraints that hold in the modes m (modes,); None for none."""
+        """Return the constraints that hold in the modes m (modes,), or None."""
         return self._last_held.made(m.tobytes(), functools.partial(held_in, self.model, self.system, self.program, m))
 
     @OnceProperty
@@ -206,40 +202,40 @@ class Compiled(Frozen):
         return tuple(self.program.bonds)
 
     def report(self) -> str:
-        """Strokes, storages in derivative causality, algebraic loops, constraints and modes, and why, for reading."""
-        return report(self.model, self.causality, self._begun())
+        """Return a text of strokes, storages in derivative causality, algebraic loops, constraints and modes, with reasons."""
+        return report(self.model, self.causality, self._with_start_modes())
 
     def _repr_html_(self) -> str:
-        return report_cell(self.model, self.causality, self._begun())
+        return report_cell(self.model, self.causality, self._with_start_modes())
 
-    def _begun(self) -> System:
-        """The system with the states that automata begin in where functions of start values say so."""
+    def _with_start_modes(self) -> System:
+        """Return the system with the start modes that start functions compute."""
         if not self.system.starts:
             return self.system
-        begun = zip(self.system.modes.items(), self.initial()[1], strict=True)
-        return replace(self.system, modes={name: (states, states[int(m)]) for (name, (states, _)), m in begun})
+        modes = zip(self.system.modes.items(), self.initial()[1], strict=True)
+        return replace(self.system, modes={name: (states, states[int(m)]) for (name, (states, _)), m in modes})
 
     @cached_property
-    def switches(self) -> SwitchPlaces | None:
-        """Where ideal switches, whose modes must hold at the start, have what tells that; None without any."""
+    def switches(self) -> SwitchIndices | None:
+        """Indices for the check that ideal switches agree with their start modes; None without switches."""
         laws, outputs = (element.law for element in self.model.elements.values()), self.program.outputs
         if outputs is None or not any(isinstance(law, IdealSwitch) for law in laws):
             return None
-        return SwitchPlaces(self.model, self.system, self.program.layout, outputs.n_out)
+        return SwitchIndices(self.model, self.system, self.program.layout, outputs.n_out)
 
     @OnceProperty
     def last_start(self) -> LatestBuild[None]:
-        """The start of a run that was found coherent last."""
+        """The last start of a run that passed the checks."""
         return LatestBuild()
 
     @OnceProperty
     def last_prepared(self) -> LatestBuild[PreparedProgram]:
-        """Of runs one after the other with the same settings, what they have in common."""
+        """Prepared program of the last run, shared by runs with the same settings."""
         return LatestBuild()
 
     @OnceProperty
     def last_varied(self) -> LatestBuild[Any]:
-        """Kernels of the formulas with their derivatives by what was varied last (`estimation.variational`)."""
+        """LatestBuild kernels of the formulas with their derivatives by free parameters (`estimation.variational`)."""
         return LatestBuild()
 
     @spelled_settings
@@ -259,15 +255,15 @@ class Compiled(Frozen):
         ----------
         parameters : changes by name, {"spring.stiffness": 80.0}; nothing is compiled again.
         initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or
-            an operating point, whose parameters are taken along.
+            an operating point, whose parameters are used too.
         keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
-            models; or {"work": measures.integral("motor.power")}; everything by default.
-        sink : where they go, while the run goes on, instead of into the result: a path ("run.parquet", or .zarr, .npz, .csv), a
+            models; or {"work": measures.integral("motor.power")}; all by default.
+        sink : the destination of these during the run, instead of the result: a path ("run.parquet", or .zarr, .npz, .csv), a
             `bondgraph.sinks.Sink`, or a function of times and values by name.
 
         Raises `ModelError` as `initial`, E309 for parameters from which no finite quantity follows, E214 for switches whose modes
         do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for settings, E322 for
-        one that does not exist, E346 and E348 for what is to be kept.
+        one that does not exist, E346 and E348 for quantities to keep.
         """
         from bondgraph.prepared.runs import run_once
 
@@ -277,8 +273,8 @@ class Compiled(Frozen):
     def prepare_run(
         self, t_end: float, *, keep: KeepNamed | None = None, sink: Sinkable | None = None, **settings: Unpack[RunSettings]
     ) -> PreparedRun:
-        """Bind all that runs from `t_start` to `t_end` (s) share, for many of them: `run = compiled.prepare_run(5.0)`, then
-        `run(parameters={"spring.stiffness": 80.0})` is what `simulate` would give, and `run.run_many` does many at once.
+        """Prepare many runs from `t_start` to `t_end` (s): `run = compiled.prepare_run(5.0)`, then
+        `run(parameters={"spring.stiffness": 80.0})` gives the result of `simulate`, and `run.run_many` runs many at once.
 
         Parameters
         ----------
@@ -293,14 +289,14 @@ class Compiled(Frozen):
     def ode(
         self, *, t: float = 0.0, initial: Initial | None = None, parameters: Mapping[str, Any] | None = None, sparse: bool = False
     ) -> OdeFunctions:
-        """The model as plain functions of arrays, for a solver of yours: `ode.rates(t, x)`, `ode.jacobian(t, x)`,
+        """Return the model as plain functions of arrays for another solver: `ode.rates(t, x)`, `ode.jacobian(t, x)`,
         `ode.events(t, x)`, and `ode.start`.
 
         Parameters
         ----------
         t : time of the start, s.
         initial, parameters : as of `simulate`.
-        sparse : whether the Jacobian is a `scipy.sparse` array; else (n, n).
+        sparse : True for a Jacobian as a `scipy.sparse` array; else (n, n).
 
         >>> from scipy.integrate import solve_ivp
         >>> from bondgraph import C, Graph, J1, R
@@ -326,13 +322,13 @@ class Compiled(Frozen):
         parameters: Mapping[str, Any] | None = None,
         modes: Mapping[str, str] | None = None,
     ) -> Linear:
-        """The linear system near a point: `bondgraph.analysis.linearise` of this model, which says what the arguments mean."""
+        """Linearise the model at a point; arguments as of `bondgraph.analysis.linearise`."""
         from bondgraph.analysis.derivatives import linearise
 
         return linearise(self, inputs, outputs, t, initial, parameters, modes)
 
     def near(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
-        """Every value by name at points that differ from the given one by rounding."""
+        """Return all values by name at points that differ from this one by rounding."""
         return [
             self.evaluate(t, x * (1.0 + by_x), p * (1.0 + by_p), m)
             for by_x, by_p in zip(nudges(len(x)), nudges(len(p)), strict=True)
@@ -341,7 +337,7 @@ class Compiled(Frozen):
     def evaluate(
         self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None
     ) -> dict[str, Any]:
-        """Every value by name, from the plain formulas in floats: the reference that compiled code is compared with."""
+        """Return all values by name from the plain formulas in floats: the reference for compiled code."""
         x0, m0 = self.initial()
         x, m, p = x0 if x is None else x, m0 if m is None else m, self.parameters() if p is None else p
         if self.program.loops:
@@ -351,7 +347,7 @@ class Compiled(Frozen):
         return evaluate_statements(self.system, t, x, p, m, self._solved_for(t, x, p, m))
 
     def _solved_for(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, Any]:
-        """What the statements cannot give by themselves: unknowns and time derivatives, from the kernels."""
+        """Return unknowns and time derivatives, which the kernels solve for."""
         unknowns = [*self.system.unknowns, *(u for loop in self.system.loops for u in loop.unknowns)]
         names = [*(u.value for u in unknowns), *(s.outs[0] for s in self.system.statements if s.op is TIME_DERIVATIVE)]
         if not names or self.program.outputs is None:

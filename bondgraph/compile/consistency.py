@@ -1,4 +1,14 @@
-"""Consistent starts: which constraints hold at the start of a compiled model, whether its velocities fit, and ones that do."""
+"""Consistent initial values: the constraints that hold at the start, the misfit of start velocities, and the nearest ones that
+fit.
+
+A constraint that holds has no flow. If the start velocities give it one, stabilisation would take it away while it goes on
+pushing, and give or take energy. The nearest velocities that fit are those of an impulse: the least change in the kinetic metric,
+
+    minimise dx^T G dx / 2  with  f(x + dx) = 0,   G = d2E / dx2,
+
+over the states x of inertias that are not kept. Both f and dE/dx are linear in these (or close to it), so that differences
+of any size give their derivatives. All is scaled by G, so that units do not matter.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.assembly.system import System, Unknown
-from bondgraph.compile.velocities import Motion, Values, fitting, misfit
 from bondgraph.errors import Problem, refusal
 from bondgraph.model.laws import IdealConstraint, Storing
 from bondgraph.model.model import Model
@@ -24,51 +33,170 @@ from bondgraph.run.validation.constraint_rank import MAX_CONTRADICTION
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
+
+Values = Callable[[np.ndarray], np.ndarray]
+"""States (k, n) -> rows of values."""
+
+VELOCITY_RTOL = 1e-6
+"""Part of the speeds, in the kinetic metric, up to which start velocities fit: as exact as start values of six digits."""
+
+RANK_RTOL = 1e-9
+"""Singular values below this part of the largest count as zero: redundant constraints."""
+
+MAX_NEWTON_STEPS = 20
+"""Newton iterations for velocities whose inertia is not constant."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Functions of the states x (n,) of a compiled model that start velocities must fit."""
+
+    flows: Values
+    """Flows of all constraints that hold."""
+    energy: Values
+    """Energy of each storage, J."""
+    sizes: np.ndarray
+    """Nominal sizes of the states, (n,)."""
+    moving: np.ndarray
+    """Indices of the states that an impulse of these constraints moves."""
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Misfit of start velocities: `flows` (k,) of the constraints; energies of the nearest change that removes them, of all
+    motion, and of all storages, J."""
+
+    flows: np.ndarray
+    energy: float
+    kinetic: float
+    stored: float
+
+    @property
+    def fits(self) -> bool:
+        """True if the misfit is rounding, or the error of start values of six digits."""
+        return not self.energy > VELOCITY_RTOL**2 * max(self.kinetic, self.stored)
+
+
+def misfit(motion: Motion, x: np.ndarray) -> Misfit:
+    """Measure the distance of start velocities from those that fit."""
+    flows = motion.flows(x[None])[0]
+    if not np.any(flows):
+        return Misfit(flows, 0.0, 0.0, 0.0)
+    metric, strides = _metric(motion, x)
+    change, slopes = _step(motion, x, metric, strides, np.arange(len(motion.moving)))
+    speeds = x[motion.moving]
+    residual = flows + slopes @ change
+    size = max(float(np.abs(flows).max()), float((np.abs(slopes) @ np.abs(speeds)).max()))
+    unsolvable = float(np.abs(residual).max()) > VELOCITY_RTOL * size
+    energy = np.inf if unsolvable else change @ metric @ change / 2
+    stored = float(np.abs(motion.energy(x[None])).sum())
+    return Misfit(flows, float(energy), float(speeds @ metric @ speeds / 2), stored)
+
+
+def fitting(motion: Motion, x: np.ndarray, kept: Sequence[int]) -> np.ndarray | None:
+    """Find states with the nearest velocities that fit by Newton iteration, those at the indices `kept` unchanged, or None."""
+    x = x.copy()
+    free = np.flatnonzero(~np.isin(motion.moving, list(kept)))
+    metric, strides = _metric(motion, x)
+    first = float(np.abs(motion.flows(x[None])).max(initial=0.0))
+    for _ in range(MAX_NEWTON_STEPS):
+        change, slopes = _step(motion, x, metric, strides, free)
+        size = float(np.abs(slopes * x[motion.moving]).sum(axis=1).max(initial=0.0)) + first
+        x[motion.moving] += change
+        residual = float(np.abs(motion.flows(x[None])).max(initial=0.0))
+        if not residual > 1e-13 * size:
+            return x
+    return x if residual <= VELOCITY_RTOL**2 * size else None
+
+
+def _step(
+    motion: Motion, x: np.ndarray, metric: np.ndarray, strides: np.ndarray, free: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least change of the `free` moving states that removes the flows, and df/dx (k, moving)."""
+    steps = strides[:, None] * np.eye(len(x))[motion.moving]
+    samples = motion.flows(np.vstack([x[None], x + steps, x - steps]))
+    count = 1 + len(steps)
+    flows, slopes = samples[0], ((samples[1:count] - samples[count:]) / (2.0 * strides)[:, None]).T
+    change, inert = np.zeros(len(motion.moving)), ~(np.diag(metric) > 0.0)
+    free = free[~inert[free]]
+    if len(free):
+        root = np.linalg.cholesky(metric[np.ix_(free, free)])
+        normal = np.linalg.solve(root, slopes[:, free].T).T  # f = normal @ y, |y|^2 twice the energy
+        rows = np.linalg.norm(normal, axis=1)
+        scale = 1.0 / np.where(rows > 0.0, rows, 1.0)
+        least = np.linalg.lstsq(normal * scale[:, None], -flows * scale, rcond=RANK_RTOL)[0]
+        change[free] = np.linalg.solve(root.T, least)
+    return change, slopes
+
+
+def _metric(motion: Motion, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return d2E/dx2 over the moving states (moving, moving), by differences (exact for quadratic energies); and the strides."""
+    unit = np.eye(len(x))[motion.moving]
+    strides = np.maximum(np.abs(x), motion.sizes)[motion.moving]
+
+    def total(moves: np.ndarray) -> np.ndarray:
+        return motion.energy(x + moves).sum(axis=1)
+
+    at_x = total(np.zeros((1, len(x))))[0]
+    low = np.full(len(strides), True)
+    while low.any():  # until the energy of the motion stands out from the other stored energy
+        moves = strides[low, None] * unit[low]
+        low[low] = (total(moves) + total(-moves) - 2.0 * at_x < 1e-2 * abs(at_x)) & (strides[low] < 1e150)
+        strides[low] *= 100.0
+    G = np.empty((len(unit), len(unit)))
+    moves = strides[:, None] * unit
+    for i, one in enumerate(moves):
+        both, against = total(one + moves[: i + 1]), total(one - moves[: i + 1])
+        back, neither = total(moves[: i + 1] - one), total(-one - moves[: i + 1])
+        G[i, : i + 1] = G[: i + 1, i] = (both - against - back + neither) / (4.0 * strides[i] * strides[: i + 1])
+    return G, strides
+
+
 Keep = Sequence[str] | Mapping[str, Any]
-"""Names of states, parts or other values that stay; or with the values that they are to have."""
+"""Names of states, parts or other values that stay, or these with their new values."""
 
 MOTIONS = 3
-"""Random motions at which redundant constraints are tried."""
+"""Random motions at which redundant constraints are tested."""
 
-MOST = 8
-"""Constraints that a message lists at most."""
+MAX_LISTED = 8
+"""Most constraints that a message lists."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldConstraints:
-    """Constraints that hold in some modes: the places of their flows among those of all, (k,), where each has its own among
-    these, by its path; and those of the states that their impulses move."""
+    """Constraints that hold in some modes: indices (k,) of their flows among those of all, slices of these by the path of the
+    constraint, and indices of the states that their impulses move."""
 
-    chosen: np.ndarray
-    places: Mapping[str, slice]
+    flow_indices: np.ndarray
+    slices: Mapping[str, slice]
     moving: np.ndarray
 
     def motion(self, program: Program, flows_of: Kernel, t: float, p: np.ndarray, m: np.ndarray) -> Motion:
-        """What start velocities must fit; `flows_of` is a kernel that gives the flows of all constraints first."""
+        """Return the functions that start velocities must fit; `flows_of` gives the flows of all constraints first."""
         energies = program.energies
         assert energies is not None
 
         def flows(x: np.ndarray) -> np.ndarray:
-            return flows_of.many(t, x, p, m)[:, self.chosen]
+            return flows_of.many(t, x, p, m)[:, self.flow_indices]
 
         return Motion(flows, lambda x: energies.many(t, x, p, m), program.typical, self.moving)
 
 
 def held_in(model: Model, system: System, program: Program, m: np.ndarray) -> HeldConstraints | None:
-    """What holds in the modes m; None where nothing does."""
-    held, closing = _holding(model, system, m), program.closing
+    """Return the constraints that hold in the modes m, or None."""
+    held, closing = _holding_constraints(model, system, m), program.closing
     if not held or closing is None or program.closures is None or program.energies is None:
         return None
     rows = {u.element: [k for k, element in enumerate(closing.flows) if element == u.element] for u in held}
-    ends = np.cumsum([len(own) for own in rows.values()])
-    places = {path: slice(int(end) - len(own), int(end)) for (path, own), end in zip(rows.items(), ends, strict=True)}
-    return HeldConstraints(np.array([k for own in rows.values() for k in own]), places, _moved(model, system))
+    ends = np.cumsum([len(indices) for indices in rows.values()])
+    slices = {path: slice(int(end) - len(indices), int(end)) for (path, indices), end in zip(rows.items(), ends, strict=True)}
+    return HeldConstraints(np.array([k for indices in rows.values() for k in indices]), slices, _moved_states(model, system))
 
 
 def contradicting_closures(
     model: Model, system: System, program: Program, x: np.ndarray, m: np.ndarray, p: np.ndarray
 ) -> list[Problem]:
-    """E433 where constraints repeat each other at the start, and contradict each other as soon as the mechanism moves."""
+    """Report constraints that are redundant at the start and contradict each other as soon as the mechanism moves (E433)."""
     if program.closing is None or not program.closing.repeating:
         return []
     held, kernel = held_in(model, system, program, m), program.closures
@@ -87,13 +215,13 @@ def contradicting_closures(
             named = ", ".join(f'"{path}"' for path in elements)
             title = "constraints that repeat each other at the start contradict each other as soon as it moves"
             details = (f"these take part: {named}", "the velocities that they allow lead to places that they do not")
-            places = tuple(model.elements[path].place for path in elements)
-            return [Problem("E433", title, details, places, CURES["contradiction"])]
+            lines = tuple(model.elements[path].place for path in elements)
+            return [Problem("E433", title, details, lines, CURES["contradiction"])]
     return []
 
 
 def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Callable[[str], Values]:
-    """name -> that value, in rows, as a function of states (k, n)."""
+    """Return a function from a name to that value, in rows, as a function of states (k, n)."""
     outputs = program.outputs
     assert outputs is not None
 
@@ -104,23 +232,23 @@ def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Calla
     return lambda name: partial(values, program.layout[name])
 
 
-def foreign_velocities(model: Model, motion: Motion, places: Mapping[str, slice], x: np.ndarray) -> list[Problem]:
-    """E455 where start velocities do not fit the constraints."""
-    found = misfit(motion, x)
-    if found.fits:
+def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x: np.ndarray) -> list[Problem]:
+    """Report start velocities that do not fit the constraints (E455)."""
+    error = misfit(motion, x)
+    if error.fits:
         return []
-    largest = float(np.abs(found.flows).max())
-    off = {path: found.flows[own] for path, own in places.items() if np.abs(found.flows[own]).max() > 1e-6 * largest}
+    largest = float(np.abs(error.flows).max())
+    off = {path: error.flows[k] for path, k in slices.items() if np.abs(error.flows[k]).max() > 1e-6 * largest}
     named = [f'"{path}" starts with the flow {np.array2string(flow, precision=4)}' for path, flow in off.items()]
-    if np.isfinite(found.energy):
-        said = f"of {found.whole:.4g} J of motion, a change of {found.energy:.4g} J is needed at the least"
+    if np.isfinite(error.energy):
+        reason = f"of {error.kinetic:.4g} J of motion, a change of {error.energy:.4g} J is needed at the least"
     else:
-        said = "no start velocities fit: what sources move, or the constraints, contradict each other"
+        reason = "no start velocities fit: what sources move, or the constraints, contradict each other"
     return [
         Problem(
             "E455",
             f"start velocities do not fit {len(off)} constraint{'s' if len(off) > 1 else ''}, which hold no flow",
-            (*named[:MOST], *([f"and {len(named) - MOST} more"] if len(named) > MOST else []), said),
+            (*named[:MAX_LISTED], *([f"and {len(named) - MAX_LISTED} more"] if len(named) > MAX_LISTED else []), reason),
             tuple(model.elements[path].place for path in off),
             (
                 "simulate(t_end, initial=compiled.consistent()): the nearest velocities that fit; its keep={...} gives the "
@@ -131,65 +259,64 @@ def foreign_velocities(model: Model, motion: Motion, places: Mapping[str, slice]
     ]
 
 
-def _holding(model: Model, system: System, modes: np.ndarray) -> list[Unknown]:
-    """Constraints that hold in these modes and bring their flow to zero at once where they begin to hold."""
-    names, found = list(system.modes), []
+def _holding_constraints(model: Model, system: System, modes: np.ndarray) -> list[Unknown]:
+    """Return the constraints that hold in these modes and bring their flow to zero by an impulse when they begin to hold."""
+    names, holding = list(system.modes), []
     for unknown in system.unknowns:
         law = model.elements[unknown.element].law
         if not isinstance(law, IdealConstraint) or law.released is not None or not law.impulsive:
             continue
-        if unknown.algebraic:  # its flow is what the efforts make it
+        if unknown.algebraic:  # the efforts determine its flow
             continue
         if law.automaton is not None:
             name = law.mode
             if system.modes[name][0][int(modes[names.index(name)])] not in law.active:
                 continue
-        found.append(unknown)
-    return found
+        holding.append(unknown)
+    return holding
 
 
-def _moved(model: Model, system: System) -> np.ndarray:
-    """Places of the states of storages on whose rates unknown efforts and flows act."""
+def _moved_states(model: Model, system: System) -> np.ndarray:
+    """Return indices of the states of storages on whose rates unknown efforts and flows act."""
     reached, before = {unknown.value for unknown in system.unknowns}, 0
     while len(reached) > before:  # loops of statements take more than one round
         before = len(reached)
         for statement in system.statements:
             if statement.op is not TIME_DERIVATIVE and reached & set(statement.args):
                 reached |= set(statement.outs)
-    found: list[int] = []
-    places = system.places
+    indices: list[int] = []
     for state in system.states:
         element = model.elements.get(state.name.rpartition(".")[0])
         if state.rate in reached and element is not None and isinstance(element.law, Storing):
-            found += places[state.name]
-    return np.array(found, dtype=int)
+            indices += system.places[state.name]
+    return np.array(indices, dtype=int)
 
 
 def fitting_start(
     model: Model, system: System, motion: Motion, x: np.ndarray, keep: Keep, values: Callable[[str], Values]
 ) -> dict[str, Any]:
-    """Start values by name with velocities that fit, while what `keep` names stays or becomes what it says.
+    """Return start values by name with velocities that fit, while the states and values of `keep` stay or get their new values.
 
     `values`(name) gives a value that is no state as a function of x. E122 unknown names, E432 none fit.
     """
-    places = {name: where for name, where in system.places.items() if np.isin(motion.moving, where).any()}
+    indices = {name: where for name, where in system.places.items() if np.isin(motion.moving, where).any()}
     x, kept, rows = x.copy(), [], [motion.flows]
     targets = keep if isinstance(keep, Mapping) else dict.fromkeys(names_of(keep, "keep"))
     for name, target in targets.items():
-        known = system.resolve(name)
-        own = [k for state, where in places.items() if state == known or state.startswith(f"{known}.") for k in where]
-        if own:
-            kept += own
+        root = system.resolve(name)
+        of_name = [k for state, where in indices.items() if state == root or state.startswith(f"{root}.") for k in where]
+        if of_name:
+            kept += of_name
             if target is not None:
-                x[own] = np.broadcast_to(np.ravel(np.asarray(target, dtype=float)), len(own))
-        elif known in system.values and known not in system.parameters:
-            rows.append(_towards(values(known), x, target))
+                x[of_name] = np.broadcast_to(np.ravel(np.asarray(target, dtype=float)), len(of_name))
+        elif root in system.values and root not in system.parameters:
+            rows.append(_residual(values(root), x, target))
         else:
             title = f'"{name}" is no value and no part with a state of motion'
-            raise refusal("E122", title, about=model.name, why=f"known: {', '.join(places)}", places=())
-    wanted = replace(motion, flows=lambda at: np.concatenate([row(at) for row in rows], axis=1))
-    found = fitting(wanted, x, kept)
-    if found is None:
+            raise refusal("E122", title, about=model.name, why=f"known: {', '.join(indices)}", places=())
+    constrained = replace(motion, flows=lambda at: np.concatenate([row(at) for row in rows], axis=1))
+    solution = fitting(constrained, x, kept)
+    if solution is None:
         staying = f" while {', '.join(targets)} stay{'s' if len(targets) == 1 else ''}" if targets else ""
         cures = (
             ("less in keep: one rate for each freedom, such as a joint's",)
@@ -198,11 +325,11 @@ def fitting_start(
         )
         raise refusal("E432", f"no start velocities fit the constraints{staying}", *cures, about=model.name, places=())
     shapes = {state.name: np.shape(state.initial) for state in system.states}
-    return {name: found[where.start : where.stop].reshape(shapes[name])[()] for name, where in places.items()}
+    return {name: solution[where.start : where.stop].reshape(shapes[name])[()] for name, where in indices.items()}
 
 
-def _towards(value: Values, x: np.ndarray, target: Any) -> Values:
-    """What a value lacks to its target, or to what it is at x."""
-    here = value(x[None])[0]
-    goal = here if target is None else np.broadcast_to(np.ravel(np.asarray(target, dtype=float)), here.shape)
+def _residual(value: Values, x: np.ndarray, target: Any) -> Values:
+    """Return the difference of a value from its target, by default from its value at x, as a function."""
+    at_x = value(x[None])[0]
+    goal = at_x if target is None else np.broadcast_to(np.ravel(np.asarray(target, dtype=float)), at_x.shape)
     return lambda at: value(at) - goal

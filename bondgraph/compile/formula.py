@@ -1,4 +1,4 @@
-"""A plain formula of several arrays in; one compiled function of them, or the count of its operations, out."""
+"""Compile a plain formula of several arrays to one function, or count its operations."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ Formula = Callable[..., Mapping[str, Any]]
 @answer_old_names
 @dataclass(frozen=True, eq=False)
 class CompiledFormula:
-    """A formula as machine code, or as NumPy operations; `shapes` are those of its results by name."""
+    """A formula as machine code, or as NumPy operations; `shapes` are the shapes of its results by name."""
 
     kernel: Kernel
     shapes: Mapping[str, tuple[int, ...]]
 
     def __call__(self, *arguments: Any) -> dict[str, np.ndarray]:
-        """Results by name, of arguments with the shapes that were given to `compile_formula`.
+        """Evaluate the formula; arguments have the shapes that were given to `compile_formula`. Returns results by name.
 
         Raises `KernelError` E395 where they do not fit.
         """
         return self._by_name(self.kernel(*map(np.ravel, arguments)))
 
     def evaluate_many(self, *arguments: Any) -> dict[str, np.ndarray]:
-        """Results (samples, ...) by name, of arguments (samples, length), or (length,) where it is the same for all.
+        """Evaluate the formula at samples: arguments (samples, length), or (length,) for all; results (samples, ...) by name.
 
         Raises `KernelError` E395 where they do not fit, or differ in their number of samples.
         """
         return self._by_name(self.kernel.many(*arguments))
 
     def _by_name(self, row: np.ndarray) -> dict[str, np.ndarray]:
-        found, start = {}, 0
+        results, start = {}, 0
         for name, shape in self.shapes.items():
             end = start + prod(shape)
-            found[name] = row[..., start:end].reshape(row.shape[:-1] + shape)
+            results[name] = row[..., start:end].reshape(row.shape[:-1] + shape)
             start = end
-        return found
+        return results
 
 
 def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], *, backend: str = "auto") -> CompiledFormula:
-    """Compile a formula, traced once with scalars that record what is done to them.
+    """Compile a formula, which is traced once.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], 
     Raises `ModelError` E123 for another backend; what the formula raises.
 
     >>> polar = compile_formula(lambda p: {"square": p @ p, "double": 2.0 * p}, {"p": (2,)}, backend="numpy")
-    >>> found = polar([3.0, 4.0])
-    >>> float(found["square"]), found["double"].tolist()
+    >>> results = polar([3.0, 4.0])
+    >>> float(results["square"]), results["double"].tolist()
     (25.0, [6.0, 8.0])
     """
     tape, results = _traced(formula, arguments)
@@ -76,8 +76,10 @@ def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], 
 
 
 def count_operations(formula: Formula, arguments: Mapping[str, tuple[int, ...]], *, constant: Collection[str] = ()) -> int:
-    """How many distinct operations a formula takes, without those on the `constant` arguments alone; arguments as in
-    `compile_formula`, those that it reads count as one each."""
+    """Count the distinct operations of a formula, without those on the `constant` arguments alone.
+
+    Arguments are as in `compile_formula`; each argument that it reads counts as one.
+    """
     tape, results = _traced(formula, arguments)
     roots = [tape.scalar(scalar).index for result in results.values() for scalar in np.asarray(result, dtype=object).flat]
     fixed = {number for number, name in enumerate(arguments) if name in constant}
@@ -85,7 +87,7 @@ def count_operations(formula: Formula, arguments: Mapping[str, tuple[int, ...]],
     for code, *of in tape.nodes:
         is_input = code == opcodes.INPUT
         moves.append(of[0] not in fixed if is_input else code != opcodes.CONSTANT and any(moves[a] for a in of))
-    return sum(moves[place] for place in reachable(tape, roots))
+    return sum(moves[position] for position in reachable(tape, roots))
 
 
 def _traced(formula: Formula, arguments: Mapping[str, tuple[int, ...]]) -> tuple[Tape, Mapping[str, Any]]:

@@ -1,21 +1,21 @@
-"""The pipeline: a graph in; through the stages below, each a function from one record to the next; a `Compiled` model out.
+"""Compiler pipeline from a graph to a `Compiled` model; each stage is a function from one record to the next.
 
-A stage reports all problems that it finds, and what it hands on has none of their kind: so none asks again.
+A stage reports all problems that it finds; its result has no problem of their kind, so no later stage checks it again.
 
-| stage | in -> out | why here |
+| stage | result | reason of the order |
 |---|---|---|
-| `freeze` | graph -> `Model`, flat and checked | names become paths once, before anything else uses them |
-| `assign_causality` | -> strokes of all bonds | which way a law is used must be known before its statements are written |
-| `assemble` | -> `System`: statements of each element | from here on values and formulas, no elements |
+| `freeze` | `Model`, flat and checked | names become paths once, before anything else uses them |
+| `assign_causality` | strokes of all bonds | the statements of a law depend on its causality |
+| `assemble` | `System`: statements of each element | from here on values and formulas, no elements |
 | `remove_aliases` | one name for each value | before sorting, so that the sorter sees real work only |
-| `refuse_rings` | - | what only names decide would look like an algebraic loop |
-| `sort_statements` | order of evaluation; loops torn | what is torn is unknown, and its shape follows from what needs it |
-| `find_shapes` | shape of every value | each formula runs once on floats, so that one that does not fit its bond ends here |
-| or `alike_parts` | the same from `assemble` on, by numbers alone | large models of parts that are alike need no names yet |
-| `trace_for_runs` | -> routines on a tape; or `scheduled`, of large models: loops | what is unknown is solved on the way |
-| `kernels_of` | -> machine code, or NumPy | |
-| `program_of` | -> `Program`, what solvers run | |
-| `_refuse_start` | - | start values are tried with the very code that will run |
+| `refuse_undefined_values` | - | a value that only aliases define would look like an algebraic loop |
+| `sort_statements` | order of evaluation; loops torn | the shape of a tearing variable follows from the other statements |
+| `find_shapes` | shape of every value | each formula runs once on floats, so that a misfit with its bond is found here |
+| or `system_of_instances` | all from `assemble` on, by numbers | large models of identical parts need no names yet |
+| `trace_for_runs` | routines on a tape; or `scheduled`, of large models: loops | unknowns are solved for while tracing |
+| `kernels_of` | machine code, or NumPy | |
+| `program_of` | `Program` for solvers | |
+| `_check_start` | - | start values are checked with the code that will run |
 """
 
 from __future__ import annotations
@@ -34,21 +34,20 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import contradicting_closures
 from bondgraph.compile.kernels import autonomous, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
 from bondgraph.compile.programs import program_of
-from bondgraph.compile.starts import contradicting_starts, own_starts
+from bondgraph.compile.starts import contradicting_starts, dependent_starts
 from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.output.progress import Progress
-from bondgraph.passes.alias import remove_aliases
-from bondgraph.passes.rings import refuse_rings
+from bondgraph.passes.aliases import remove_aliases
 from bondgraph.passes.shapes import find_shapes
-from bondgraph.passes.sort import sort_statements
+from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
-from bondgraph.schedule.instances.late_system import alike_parts
+from bondgraph.schedule.instances.lazy_system import system_of_instances
 from bondgraph.schedule.size import is_large
-from bondgraph.tape.collection import paused_collection
-from bondgraph.tape.preset import Code
+from bondgraph.tape.garbage_collection import paused_collection
+from bondgraph.tape.specialise import Code
 from bondgraph.tracing.on_tape.values import Untraceable
 from bondgraph.tracing.positions import foreign_positions
 from bondgraph.tracing.routines import trace_for_runs
@@ -59,21 +58,21 @@ if TYPE_CHECKING:
     from bondgraph.schedule.build import Scheduled
     from bondgraph.schedule.statements import StatementTable
 
-_WRITTEN, _TRACED = 0.04, 0.09
-"""Shares of the time of a compilation after which the equations are there, and the routines; of models that take long."""
+_EQUATIONS_SHARE, _TRACING_SHARE = 0.04, 0.09
+"""Shares of the time of a long compilation until the equations are assembled, and until the routines are traced."""
 
 Compilable = Compiled | Graph | Model
-"""A model in any form; whoever asks for several things compiles it once."""
+"""A model in any form; compile it once for several uses."""
 
 
 def equations(model: Model, causality: Causality | None = None) -> System:
-    """Sorted statements of a model: the stages from `assign_causality` to `find_shapes`.
+    """Return the sorted statements of a model: the stages from `assign_causality` to `find_shapes`.
 
-    Raises `ModelError` with all problems of the stage that found them; E100 for what is no model.
+    Raises `ModelError` with all problems of a stage; E100 for another argument than a model.
     """
     if not isinstance(model, Model):
         raise no_model(model, "equations", "graph.freeze()")
-    named = refuse_rings(remove_aliases(assemble(model, causality or assign_causality(model))), model)
+    named = refuse_undefined_values(remove_aliases(assemble(model, causality or assign_causality(model))), model)
     return find_shapes(sort_statements(named), model)
 
 
@@ -87,8 +86,8 @@ def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool
     backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
     progress : show a bar on a terminal when compilation takes longer than two seconds.
 
-    Raises `ModelError` with all problems of the stage that found them; E100 for what is no graph, E434 for contacts that time
-    stepping alone gives a force: it compiles the model without them, `replace(model, contacts=())`.
+    Raises `ModelError` with all problems of a stage; E100 for another argument than a graph or model, E434 for contacts that only
+    time stepping can handle: it compiles the model without them, `replace(model, contacts=())`.
     """
     times = [time.perf_counter()]
     if not isinstance(model, (Graph, Model)):
@@ -98,22 +97,22 @@ def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool
     with Progress(f'compiling "{model.name}"', 1.0, progress) as bar:
         bar.show(0.0, "causality and equations")
         causality = assign_causality(model)
-        alike = alike_parts(model, causality)
-        system, table = (equations(model, causality), None) if alike is None else alike
+        numbered = system_of_instances(model, causality)
+        system, table = (equations(model, causality), None) if numbered is None else numbered
         times.append(time.perf_counter())
-        bar.show(_WRITTEN, "tracing")
+        bar.show(_EQUATIONS_SHARE, "tracing")
         routines, system, differentiate = _routines(model, system, table)
         times.append(time.perf_counter())
-        bar.show(_TRACED, "machine code")
+        bar.show(_TRACING_SHARE, "machine code")
         kernels = kernels_of(routines, backend)
     jacobian = build_once(functools.partial(jacobian_of, differentiate, backend))
     couplings = functools.partial(couplings_of, routines, jacobian, backend)
-    chosen = functools.lru_cache(maxsize=64)(functools.partial(outputs_of, routines, backend))
+    choose = functools.lru_cache(maxsize=64)(functools.partial(outputs_of, routines, backend))
     in_lanes = functools.lru_cache(maxsize=4)(functools.partial(lanes_of, routines, backend))
-    program = program_of(system, kernels, jacobian, couplings, chosen, model, in_lanes, autonomous(routines))
+    program = program_of(system, kernels, jacobian, couplings, choose, model, in_lanes, autonomous(routines))
     times.append(time.perf_counter())
     timings = dict(zip(("build", "trace", "compile"), np.diff(times).tolist(), strict=True))
-    return _refuse_start(Compiled(model, causality, system, program, kernels["prepare"], timings))
+    return _check_start(Compiled(model, causality, system, program, kernels["prepare"], timings))
 
 
 @spelled_settings
@@ -127,17 +126,17 @@ def simulate(
     sink: Sinkable | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
-    """Compile where needed, and run from `t_start` to `t_end` (s): `Compiled.simulate`, which says what is refused.
+    """Compile a model if needed, and run it from `t_start` to `t_end` (s); errors as of `Compiled.simulate`.
 
     Parameters
     ----------
     model : a `Graph`, frozen or compiled or as it is.
     parameters : changes by name, {"spring.stiffness": 80.0}.
     initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or an
-        operating point, whose parameters are taken along.
+        operating point, whose parameters are used too.
     keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
-        models; or {"work": measures.integral("motor.power")}; everything by default.
-    sink : where they go, while the run goes on, instead of into the result: a path ("run.parquet", or .zarr, .npz, .csv), a
+        models; or {"work": measures.integral("motor.power")}; all by default.
+    sink : the destination of these during the run, instead of the result: a path ("run.parquet", or .zarr, .npz, .csv), a
         `bondgraph.sinks.Sink`, or a function of times and values by name.
     """
     compiled = compiled_form(model, "simulate", progress=settings.get("progress", True))
@@ -145,9 +144,9 @@ def simulate(
 
 
 def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Compiled:
-    """The compiled model, or the graph compiled; `asker` is the function that wants it.
+    """Return the compiled model, or compile the graph for the function named `asker`.
 
-    Raises `ModelError` E100 for what is neither; with all that `compile_model` finds.
+    Raises `ModelError` E100 for another argument; with all problems of `compile_model`.
     """
     if isinstance(model, Compiled):
         return model
@@ -157,7 +156,7 @@ def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Co
 
 
 def _without_law(model: Model) -> list[Problem]:
-    """E434 for each contact that only time stepping gives a force."""
+    """Report the contacts that only time stepping gives a force (E434)."""
     return [
         Problem(
             "E434",
@@ -177,32 +176,36 @@ def _without_law(model: Model) -> list[Problem]:
 def _routines(
     model: Model, system: System, table: StatementTable | None
 ) -> tuple[Mapping[str, Code] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
-    """Routines or schedules, the system with all that was found while tracing it, and what makes its Jacobian; `table` are the
-    statements of a large system by numbers."""
+    """Trace or schedule the routines; return them, the system completed by tracing, and a function that builds its Jacobian.
+
+    `table` are the numbered statements of a large system.
+    """
     try:
         if table is not None or is_large(system):
             from bondgraph.schedule.build import scheduled
 
             return scheduled(system, table)
         return trace_for_runs(system, lambda traced: raise_if_any(model.name, foreign_positions(traced, model)))
-    except Unsolvable as stuck:
-        raise ModelError(model.name, [unsolvable(stuck, system, model)]) from None
-    except Untraceable as stuck:
-        raise ModelError(model.name, [untraceable(stuck, model)]) from stuck
+    except Unsolvable as error:
+        raise ModelError(model.name, [unsolvable(error, system, model)]) from None
+    except Untraceable as error:
+        raise ModelError(model.name, [untraceable(error, model)]) from error
 
 
-def _refuse_start(compiled: Compiled) -> Compiled:
-    """The same model, whose start gives finite numbers and contradicts neither itself nor what the constraints hold."""
+def _check_start(compiled: Compiled) -> Compiled:
+    """Return the model if its start gives finite numbers and contradicts neither itself nor the constraints."""
     model, causality, system = compiled.model, compiled.causality, compiled.system
     raise_if_any(model.name, _start_problems(compiled))
-    raise_if_any(model.name, contradicting_starts(model, causality, system, own_starts(model, causality), compiled.evaluate))
+    raise_if_any(
+        model.name, contradicting_starts(model, causality, system, dependent_starts(model, causality), compiled.evaluate)
+    )
     (x, m), p = compiled.initial(), compiled.parameters()
     raise_if_any(model.name, contradicting_closures(model, system, compiled.program, x, m, p))
     return compiled
 
 
 def _start_problems(compiled: Compiled) -> list[Problem]:
-    """Statements that give no finite number at the start, first ones first."""
+    """Report the first statement whose value at the start is not finite (E125)."""
     x, m = compiled.initial()
     program, p = compiled.program, compiled.parameters()
     kernels = [k for k in (program.rates, program.powers, program.energies) if k is not None]

@@ -1,4 +1,4 @@
-"""Where a model is looked at: changes by name, or arrays -> the blocks t, x, p, m of its formulas."""
+"""Points of evaluation: the blocks t, x, p, m of a model's formulas from changes by name, or from arrays."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import refusal
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial, StartValues, start_of
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Point:
-    """A time (s), state x (n,), the parameters p that the user gave (without what follows from them) and modes m."""
+    """A time (s), state x (n,), the user's parameters p (without derived ones) and modes m."""
 
     t: float
     x: np.ndarray
@@ -32,12 +32,12 @@ def point_of(
     parameters: Mapping[str, Any] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> Point:
-    """A point from the start values and the changes to them.
+    """Return the point of the start values with changes.
 
     Parameters
     ----------
     initial : the whole state (n,); changes of the start values by name; the `final` of a run; or an operating point, whose
-        parameters are taken along.
+        parameters are used too.
     modes : names of automata and of the states they are in.
 
     Raises `ModelError` E252 if `initial` does not fit; E121, E122, E124 for changes that do not.
@@ -48,18 +48,18 @@ def point_of(
         parameters = {**begin.parameters, **(parameters or {})}
     start, m = compiled.initial({**named, **(modes or {})}, parameters)
     if begin is not None and not isinstance(begin, Mapping):
-        given = np.asarray(begin, dtype=float)
-        if given.shape != start.shape or not np.all(np.isfinite(given)):
-            title = f"a state of shape {given.shape} is no state of this model"
+        x = np.asarray(begin, dtype=float)
+        if x.shape != start.shape or not np.all(np.isfinite(x)):
+            title = f"a state of shape {x.shape} is no state of this model"
             cure = "the array in the order of the states, or a dictionary of states by name"
             raise refusal("E252", title, cure, about=compiled.model.name, why=f"it needs {len(start)} finite numbers", places=())
-        start = given.copy()
+        start = x.copy()
     count = sum(int(np.size(value)) for value in compiled.system.parameters.values())
     return Point(float(t), start, compiled.parameters(parameters)[:count], m)
 
 
 def consistent(compiled: Compiled, point: Point) -> Point:
-    """The point with the unknowns of nonlinear algebraic loops, which x holds too, as the other states want them.
+    """Return the point with the unknowns of nonlinear algebraic loops in x solved for.
 
     Raises `ModelError` E262 if no solution of a loop is found.
     """
@@ -76,10 +76,10 @@ def consistent(compiled: Compiled, point: Point) -> Point:
 
 
 def evaluate_at(compiled: Compiled, point: Point) -> dict[str, Any]:
-    """Every value of a model by name at a point."""
+    """Return all values of a model by name at a point."""
     return compiled.evaluate(point.t, point.x, whole_parameters(compiled, point), point.m)
 
 
 def whole_parameters(compiled: Compiled, point: Point) -> np.ndarray:
-    """The parameter vector of the kernels: what the user gave, and what follows from it."""
+    """Return the parameter vector of the kernels: the user's parameters, and derived ones."""
     return np.concatenate([point.p, compiled.prepare(point.p)])

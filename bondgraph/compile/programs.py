@@ -1,4 +1,4 @@
-"""A system and its kernels -> the `Program` that solvers run."""
+"""Build the `Program` that solvers run, from a system and its kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bondgraph.assembly.system import LoweredTransition, System
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint, Model
-from bondgraph.output.lazy import LateRow, LateTable
+from bondgraph.output.lazy import LazyRow, LazyTable
 from bondgraph.run.program import (
     CollisionFriction,
     Collisions,
@@ -25,10 +25,10 @@ from bondgraph.run.program import (
     Slot,
 )
 from bondgraph.run.program.bonds import bond_variables
-from bondgraph.tape.collection import paused_collection
-from bondgraph.tracing.instants.breaks import breaks_of
-from bondgraph.tracing.instants.collisions import colliding
-from bondgraph.tracing.newton import STEPS
+from bondgraph.tape.garbage_collection import paused_collection
+from bondgraph.tracing.events.collisions import colliding
+from bondgraph.tracing.events.time_events import breaks_of
+from bondgraph.tracing.newton import NEWTON_STEPS
 from bondgraph.tracing.on_tape.values import flat
 from bondgraph.tracing.routines import output_names
 from bondgraph.tracing.singular_messages import contradicting, paradox
@@ -47,15 +47,14 @@ def program_of(
     in_lanes: Callable[[int], LaneKernels | None] | None = None,
     autonomous: bool = False,
 ) -> Program:
-    """What a solver needs of a system: its kernels, transitions, clocks and the names of every number. Of the model come the
-    words of what ends a run, and its bonds.
+    """Return the program of a system: its kernels, transitions, clocks and the names of all numbers.
 
-    `differentiate` makes the Jacobian with its pattern when it is first asked for, `couple` that of the error control, `choose` a
-    kernel of some outputs alone, `in_lanes` those for several runs side by side; no rate depends on the time where it is
-    `autonomous`.
+    The model gives its bonds and the messages of ends of a run. Called at first use: `differentiate` for the Jacobian with its
+    sparsity pattern, `couple` for that of error control, `choose` for a kernel of some outputs, `in_lanes` for SIMD kernels of
+    several runs. If `autonomous` no rate depends on the time.
     """
     breaks = breaks_of(system) if _moves_with_time(system, model) else None
-    layout = Layout(LateTable(lambda: _slots(system)))
+    layout = Layout(LazyTable(lambda: _slots(system)))
 
     def of_events(word: str) -> tuple[Kernel | None, ...]:
         return tuple(kernels.get(f"{word}_{index}") for index in range(len(system.events)))
@@ -88,19 +87,19 @@ def program_of(
         closures=kernels.get("closures"),
         closing_flows=kernels.get("closing_flows"),
         closing_matrix=kernels.get("closing_matrix"),
-        indeterminate=tuple((found.places, found.quantities) for found in system.indeterminate),
+        indeterminate=tuple((mode.slots, mode.quantities) for mode in system.indeterminate),
         breaks=None if breaks is None else numpy_kernel(breaks.routine),
         break_names=() if breaks is None else breaks.elements,
         contacts=tuple(_contact(point, model, layout) for point in model.contacts),
         autonomous=autonomous,
         mode_states={name.removesuffix(".mode"): states for name, (states, _) in system.modes.items()},
-        bonds=LateRow(lambda: bond_variables(model.bonds, system.resolve)),
+        bonds=LazyRow(lambda: bond_variables(model.bonds, system.resolve)),
         model=model,
     )
 
 
 def _moves_with_time(system: System, model: Model) -> bool:
-    """Whether anything but states may change with time."""
+    """Return True if values other than states may change with time."""
     return bool(system.clocks or system.events) or any(element.signals for element in model.elements.values())
 
 
@@ -121,7 +120,7 @@ def _transition(event: LoweredTransition, model: Model) -> RunTransition:
 
 
 def _end(event: LoweredTransition, model: Model) -> Problem | None:
-    """Why a transition ends the run, if it does."""
+    """Return the problem with which a transition ends the run, or None."""
     if event.contradicting is not None:
         return contradicting(*event.contradicting, model)
     if event.paradox:
@@ -138,17 +137,17 @@ def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | N
     chosen, kernel = colliding(system), kernels.get("collisions")
     if chosen is None or kernel is None:
         return None
-    places, slots = system.places, list(system.modes)
+    indices, slots = system.places, list(system.modes)
     frictions = []
     for name in chosen.frictions:
         size = int(np.prod(system.values[f"{name}.released effort"].shape or ()))
-        noted = [tuple(places.get(f"{name}.{state}", ())) for state in ("heading", "pace")]
+        noted = [tuple(indices.get(f"{name}.{state}", ())) for state in ("heading", "pace")]
         frictions.append(CollisionFriction(name, size, slots.index(f"{name}.mode"), *noted))
     return Collisions(kernel, chosen.constraints, chosen.bounces, tuple(frictions))
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunClock, ...]:
-    """Clocks that change states, with their times as places in p."""
+    """Return the clocks that change states, with their times as indices in p."""
     return tuple(
         RunClock(
             clock.element,
@@ -162,13 +161,13 @@ def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tu
 
 
 def _newton_loops(system: System, kernels: Mapping[str, Kernel]) -> tuple[NewtonLoop, ...]:
-    places, guesses = system.places, {state.name: state.initial for state in system.states}
+    indices, guesses = system.places, {state.name: state.initial for state in system.states}
     return tuple(
         NewtonLoop(
             tuple(dict.fromkeys(s.element for s in system.statements[loop.start : loop.stop])),
-            tuple(k for name in loop.guesses for k in places[name]),
+            tuple(k for name in loop.guesses for k in indices[name]),
             kernels[f"newton_{index}"],
-            STEPS,
+            NEWTON_STEPS,
             tuple(float(size) for name in loop.guesses for size in np.abs(np.ravel(guesses[name]))),
         )
         for index, loop in enumerate(loop for loop in system.loops if loop.guesses)

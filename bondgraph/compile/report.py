@@ -1,4 +1,4 @@
-"""Report: what compilation found out about a model, for reading - strokes, dependent storages, loops, constraints, modes."""
+"""Report of a compiled model as text or HTML: strokes, dependent storages, algebraic loops, constraints, modes."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from bondgraph.assembly.system import Loop, System
 from bondgraph.causality.assign import Causality
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Storing
 from bondgraph.model.model import Model
-from bondgraph.output.cells import cell, folded, items, line
+from bondgraph.output.cells import cell, collapsible, items, line
 
 
 def sections(model: Model, causality: Causality, system: System) -> dict[str, list[str]]:
-    """Title -> its lines: strokes of all bonds, and why the equations are as they are."""
-    found: tuple[tuple[str, Iterable[str]], ...] = (
+    """Return the lines of the report by the titles of its sections."""
+    parts: tuple[tuple[str, Iterable[str]], ...] = (
         ("strokes", _strokes(model, causality)),
         ("storages in derivative causality", _dependent(model, causality)),
         ("algebraic loops", (_loop(loop, system, model) for loop in system.loops)),
-        ("constraints and switches", _held(model, system)),
+        ("constraints and switches", _constraints(model, system)),
         ("modes", _modes(system)),
         *((("redundant constraints", _repeating(system)),) if system.closing and system.closing.repeating else ()),
     )
     if system.indeterminate:
-        found += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
-    return {title: list(entries) for title, entries in found}
+        parts += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
+    return {title: list(entries) for title, entries in parts}
 
 
 def size(model: Model, system: System) -> str:
-    """How large it is, in a few words."""
+    """Describe the size of a model: elements, bonds, states."""
     states = sum(np.size(state.initial) for state in system.states)
     return f"{len(model.elements)} elements, {len(model.bonds)} bonds, {states} states"
 
 
 def report(model: Model, causality: Causality, system: System) -> str:
-    """What compilation found out, as text."""
+    """Return the report as text."""
     lines = [f'"{model.name}": {size(model, system)}']
     for title, entries in sections(model, causality, system).items():
         lines += [title + ("" if entries else ": none"), *(f"  {entry}" for entry in entries)]
@@ -44,10 +44,10 @@ def report(model: Model, causality: Causality, system: System) -> str:
 
 
 def report_cell(model: Model, causality: Causality, system: System) -> str:
-    """The same as HTML for a notebook, every section behind its title."""
-    found = sections(model, causality, system).items()
-    none = ", ".join(title for title, entries in found if not entries)
-    shown = [folded(f"{title} ({len(entries)})", items(entries, most=None)) for title, entries in found if entries]
+    """Return the report as HTML for a notebook, every section behind its title."""
+    parts = sections(model, causality, system).items()
+    none = ", ".join(title for title, entries in parts if not entries)
+    shown = [collapsible(f"{title} ({len(entries)})", items(entries, limit=None)) for title, entries in parts if entries]
     return cell(line(model.name, size(model, system)), *shown, *([line("none", none)] if none else []))
 
 
@@ -76,7 +76,7 @@ def _loop(loop: Loop, system: System, model: Model) -> str:
     return f"{names}: {count} unknown{'s' if count > 1 else ''}, {how}"
 
 
-def _held(model: Model, system: System) -> Iterator[str]:
+def _constraints(model: Model, system: System) -> Iterator[str]:
     algebraic = {u.element for u in system.unknowns if u.algebraic}
     for path, element in model.elements.items():
         law = element.law
@@ -96,13 +96,13 @@ def _repeating(system: System) -> Iterator[str]:
 
 
 def _shares(system: System) -> Iterator[str]:
-    for found in system.indeterminate:
-        names = ", ".join(found.quantities) or "nothing"
-        ends = "; a run that stays there ends (E220), unless the equations agree" if found.contradicts else ""
-        yield f"in {found}: {names}{ends if found.unique else '; the motion is not decided, which ends a run (E220)'}"
+    for mode in system.indeterminate:
+        names = ", ".join(mode.quantities) or "nothing"
+        ends = "; a run that stays there ends (E220), unless the equations agree" if mode.contradicts else ""
+        yield f"in {mode}: {names}{ends if mode.unique else '; the motion is not decided, which ends a run (E220)'}"
 
 
 def _modes(system: System) -> Iterator[str]:
     for name, (states, start) in system.modes.items():
-        known = ", ".join(f"{state} (start)" if state == start else state for state in states)
-        yield f"{name.removesuffix('.mode')}: {known}"
+        listed = ", ".join(f"{state} (start)" if state == start else state for state in states)
+        yield f"{name.removesuffix('.mode')}: {listed}"

@@ -1,4 +1,4 @@
-"""Starts that contradict: of dependent storages, which follow from others, and of switches whose mode does not hold."""
+"""Checks of start values: dependent storages that differ from others, switches and dry friction whose mode does not hold."""
 
 from __future__ import annotations
 
@@ -22,36 +22,40 @@ from bondgraph.model.model import Model
 from bondgraph.run.events.guard_history import nudges, spread
 from bondgraph.run.program import Layout
 
-AGREES = 1e-6
-"""Relative difference up to which a start value agrees with what follows."""
+START_RTOL = 1e-6
+"""Relative difference up to which a start value agrees with the computed one."""
 
 
-def own_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
-    """Starts (other than zero) that a model gives to storages in derivative causality, by the name of the state."""
-    given = {}
+def dependent_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
+    """Return the start values (other than zero) of a model's storages in derivative causality, by the name of the state."""
+    starts = {}
     for path in causality.derivative:
         element = model.elements[path]
         name, spec = element.law_as(Storing).follows
         if spec.claimed and np.any(np.asarray(spec.initial, dtype=float)):
-            given[f"{path}.{name}"] = np.asarray(spec.initial, dtype=float)
-    return given
+            starts[f"{path}.{name}"] = np.asarray(spec.initial, dtype=float)
+    return starts
 
 
 def contradicting_starts(
-    model: Model, causality: Causality, system: System, given: Mapping[str, np.ndarray], evaluate: Callable[[], Mapping[str, Any]]
+    model: Model,
+    causality: Causality,
+    system: System,
+    starts: Mapping[str, np.ndarray],
+    evaluate: Callable[[], Mapping[str, Any]],
 ) -> list[Problem]:
-    """Storages in derivative causality that are `given` a start, by the name of the state, which is not what follows (E213).
+    """Report storages in derivative causality whose `starts`, by the name of the state, differ from the computed values (E213).
 
-    `evaluate` gives all values at the start; it is asked only where such a start is given.
+    `evaluate` gives all values at the start; it is called only if there are such starts.
     """
-    if not given:
+    if not starts:
         return []
     values, problems = evaluate(), []
-    for name, start in given.items():
+    for name, start in starts.items():
         path, _, state = name.rpartition(".")
         follows = np.asarray(values[system.resolve(name)], dtype=float)
         size = float(np.max(np.abs(start)) + np.max(np.abs(follows)))
-        if not np.all(np.isfinite(follows)) or np.max(np.abs(follows - start)) <= AGREES * size:
+        if not np.all(np.isfinite(follows)) or np.max(np.abs(follows - start)) <= START_RTOL * size:
             continue
         others = model.elements_at(causality.forced_by.get(path, ()))
         element = model.elements[path]
@@ -70,10 +74,10 @@ def contradicting_starts(
 def contradicting_switches(
     model: Model, system: System, values: Mapping[str, Any], near: Callable[[], Sequence[Mapping[str, Any]]]
 ) -> list[Problem]:
-    """Switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
+    """Report switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
 
-    The equations can hold that only as it is: a mode that begins during a run begins with an impulse, the start does not.
-    `values` are those at the start; those at points next to it, which tell what is rounding, are asked for only in doubt.
+    A mode that begins during a run begins with an impulse, the start does not. `values` are those at the start; `near` gives them
+    at points that differ by rounding, and is called only in doubt.
     """
     problems: list[Problem] = []
     points = functools.cache(near)
@@ -81,103 +85,103 @@ def contradicting_switches(
     def at_points(name: str) -> np.ndarray:
         return np.array([abs(float(point[system.resolve(name)])) for point in points()])
 
-    for unknown, closed, alike in _switches(model, system):
+    for unknown, closed, references in _switches(model, system):
         element, stopped = model.elements[unknown.element], abs(float(values[system.resolve(unknown.stopped)]))
-        size = max(float(np.max(np.abs(values[name]))) for name in alike)
-        if stopped <= AGREES * size or stopped <= float(spread(np.array(stopped), at_points(unknown.stopped))):
+        size = max(float(np.max(np.abs(values[name]))) for name in references)
+        if stopped <= START_RTOL * size or stopped <= float(spread(np.array(stopped), at_points(unknown.stopped))):
             continue
-        mode, what, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
-        title = f'{element.kind} "{unknown.element}" cannot start {mode} with {what} = {stopped:.6g} {through} it'
+        mode, variable, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
+        title = f'{element.kind} "{unknown.element}" cannot start {mode} with {variable} = {stopped:.6g} {through} it'
         cures = (
             "a start in the other mode; what then fires at once gets its impulse",
             "start values of the storages that agree",
             'initial="open" for a diode that another switch would short',
         )
-        problems.append(Problem("E214", title, (f"while it is {mode} its {what} is zero",), (element.place,), cures))
+        problems.append(Problem("E214", title, (f"while it is {mode} its {variable} is zero",), (element.place,), cures))
     return problems
 
 
 def _switches(model: Model, system: System) -> Iterator[tuple[Unknown, bool, tuple[str, ...]]]:
-    """Unknowns of switches and diodes, whether each is closed while it is zero, and the values that its own is measured by."""
-    known = dict[tuple[Domain, bool], tuple[str, ...]]()
+    """Yield the unknowns of switches and diodes, True if it is zero in the closed state, and the values that give its scale."""
+    references = dict[tuple[Domain, bool], tuple[str, ...]]()
     for unknown in system.unknowns:
         if not isinstance(model.elements[unknown.element].law, IdealSwitch):
             continue
         bond = model.bonds_at(unknown.element)[0]
         closed = system.resolve(unknown.vanishing) == system.resolve(effort(bond))
-        if (bond.domain, closed) not in known:
-            alike = (other for other in model.bonds if other.domain == bond.domain)
-            known[bond.domain, closed] = tuple(dict.fromkeys(system.resolve((effort if closed else flow)(b)) for b in alike))
-        yield unknown, closed, known[bond.domain, closed]
+        if (bond.domain, closed) not in references:
+            bonds = (other for other in model.bonds if other.domain == bond.domain)
+            names = dict.fromkeys(system.resolve((effort if closed else flow)(b)) for b in bonds)
+            references[bond.domain, closed] = tuple(names)
+        yield unknown, closed, references[bond.domain, closed]
 
 
-class SwitchPlaces:
-    """Where switches and diodes have what `contradicting_switches` compares, among the outputs of a program and its states, so
-    that a start in which all of them surely agree is told without a look at each value by name."""
+class SwitchIndices:
+    """Indices, among outputs and states, of the values that `contradicting_switches` compares: a quick check without names."""
 
     def __init__(self, model: Model, system: System, layout: Layout, outputs: int):
-        def places(name: str) -> np.ndarray:
+        def indices(name: str) -> np.ndarray:
             slot = layout[name]
             assert slot.block in ("out", "x"), "an effort or flow"
             return np.arange(slot.start, slot.stop) + (outputs if slot.block == "x" else 0)
 
-        found = list(_switches(model, system))
-        held = {alike: np.concatenate([places(name) for name in alike]) for _, _, alike in found}
-        self._stopped = [(places(system.resolve(unknown.stopped)), held[alike]) for unknown, _, alike in found]
+        switches = list(_switches(model, system))
+        of = {references: np.concatenate([indices(name) for name in references]) for _, _, references in switches}
+        self._stopped = [(indices(system.resolve(unknown.stopped)), of[references]) for unknown, _, references in switches]
 
     def agree(self, outputs: np.ndarray, x: np.ndarray) -> bool:
-        """Whether all surely do, with these outputs in the state x."""
+        """Return True if all switches agree with their modes by a margin, with these outputs in the state x."""
         sizes = np.abs(np.concatenate([outputs, x]))
-        return all(float(sizes[own].max()) <= 0.5 * AGREES * float(sizes[alike].max()) for own, alike in self._stopped)
+        return all(float(sizes[k].max()) <= 0.5 * START_RTOL * float(sizes[of].max()) for k, of in self._stopped)
 
 
 @dataclass(frozen=True)
 class Sliding:
-    """Dry friction that slips at the start: the place of its mode, and by name the states in which it notes how."""
+    """Dry friction that slips at the start: the index of its mode, and the states that record its direction and speed."""
 
-    place: int
+    mode: int
     noted: Mapping[str, np.ndarray]
 
 
 def frictions_of(model: Model) -> dict[str, Element]:
-    """Elements by path that are ideal constraints with a state machine of their own: dry friction."""
-    found = {path: model.elements[path] for path in model.automata if path in model.elements}
-    return {path: own for path, own in found.items() if isinstance(own.law, IdealConstraint) and own.automaton is not None}
+    """Return the dry friction elements by path: ideal constraints with an automaton of their own."""
+    elements = {path: model.elements[path] for path in model.automata if path in model.elements}
+    return {path: e for path, e in elements.items() if isinstance(e.law, IdealConstraint) and e.automaton is not None}
 
 
-def sliding_at_start(model: Model, system: System, all_known: Callable[[], Mapping[str, Any]]) -> dict[str, Sliding]:
-    """Dry friction whose parts move against each other at the start, by its path.
+def sliding_at_start(model: Model, system: System, inputs_of: Callable[[], Mapping[str, Any]]) -> dict[str, Sliding]:
+    """Return, by path, the dry friction whose parts move against each other at the start.
 
-    `all_known` gives all states, parameters, modes (as numbers) and the time. Where the flow is decided together with the effort
-    of the friction, it is none; nor is one that is rounding.
+    `inputs_of` gives all states, parameters, modes (as numbers) and the time. A flow that depends on the effort of the friction
+    does not count, nor does rounding.
     """
-    found, frictions = {}, frictions_of(model)
-    known = all_known() if frictions else {}
+    sliding, frictions = {}, frictions_of(model)
+    inputs = inputs_of() if frictions else {}
     for path, element in frictions.items():
         assert element.automaton is not None and isinstance(element.law, IdealConstraint)
         name = system.resolve(f"{path}.h'")
         try:
-            moving = np.asarray(computed(system, name, known), dtype=float)
+            flow = np.asarray(computed(system, name, inputs), dtype=float)
         except KeyError:
             continue
-        if np.any(moving) and np.any(np.abs(moving) > spread(moving, _at_points(system, name, known))):
-            place = element.automaton.states.index
+        if np.any(flow) and np.any(np.abs(flow) > spread(flow, _at_points(system, name, inputs))):
+            index = element.automaton.states.index
             if not element.law.noted:
-                found[path] = Sliding(place(FORWARD if moving > 0.0 else BACKWARD), {})
+                sliding[path] = Sliding(index(FORWARD if flow > 0.0 else BACKWARD), {})
                 continue
-            pace = np.asarray(np.linalg.norm(moving))
-            found[path] = Sliding(place(SLIP), {f"{path}.heading": moving / pace, f"{path}.pace": pace})
-    return found
+            pace = np.asarray(np.linalg.norm(flow))
+            sliding[path] = Sliding(index(SLIP), {f"{path}.heading": flow / pace, f"{path}.pace": pace})
+    return sliding
 
 
-def _at_points(system: System, name: str, known: Mapping[str, Any]) -> np.ndarray:
-    """A value at points that differ by rounding in what is known, other than modes."""
-    sizes = {key: 0 if key in system.modes else int(np.size(value)) for key, value in known.items()}
+def _at_points(system: System, name: str, inputs: Mapping[str, Any]) -> np.ndarray:
+    """Evaluate a value at points that differ by rounding in all inputs but modes."""
+    sizes = {key: 0 if key in system.modes else int(np.size(value)) for key, value in inputs.items()}
     changes, at = nudges(sum(sizes.values())), dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
     points = [
         {
             key: value * (1.0 + row[at[key] : at[key] + sizes[key]].reshape(np.shape(value))) if sizes[key] else value
-            for key, value in known.items()
+            for key, value in inputs.items()
         }
         for row in changes
     ]
@@ -187,15 +191,14 @@ def _at_points(system: System, name: str, known: Mapping[str, Any]) -> np.ndarra
 def contradicting_friction(
     model: Model, system: System, modes: Mapping[str, int], sliding: Mapping[str, Sliding]
 ) -> list[Problem]:
-    """Dry friction that is told to start in another mode than that in which its parts move (E214)."""
+    """Report dry friction whose start mode is not that of its motion (E214)."""
     problems = []
-    for path, found in sliding.items():
-        place = found.place
+    for path, slip in sliding.items():
         states = system.modes[f"{path}.mode"][0]
-        if modes[f"{path}.mode"] != place:
+        if modes[f"{path}.mode"] != slip.mode:
             title = f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move'
-            details = (f'it sticks without any flow, and slips along it: here "{states[place]}"',)
-            cures = (f'leave its start out, or give "{states[place]}"', "start values of the storages that agree")
+            details = (f'it sticks without any flow, and slips along it: here "{states[slip.mode]}"',)
+            cures = (f'leave its start out, or give "{states[slip.mode]}"', "start values of the storages that agree")
             problems.append(Problem("E214", title, details, (model.elements[path].place,), cures))
     return problems
 

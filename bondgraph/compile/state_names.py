@@ -1,4 +1,4 @@
-"""Names of inputs and outputs, whole ("force.value") or a component ("force.value[2]") -> scalars of a traced system."""
+"""Select inputs, outputs and states by name, all components ("force.value") or one ("force.value[2]")."""
 
 from __future__ import annotations
 
@@ -20,57 +20,56 @@ _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 
 
 def labels_of(name: str, shape: tuple[int, ...]) -> list[str]:
-    """One label for each scalar of a value, in row-major order: "pose[3]", "matrix[0, 1]"."""
+    """Return a label for each scalar of a value, in row-major order: "pose[3]", "matrix[0, 1]"."""
     if not shape:
         return [name]
     return [f"{name}[{', '.join(map(str, index))}]" for index in np.ndindex(*shape)]
 
 
 def own_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tuple[str, ...]]:
-    """States of the model, their places in x, and a label for each of these.
+    """Return the independent states of the model, their indices in x, and a label for each of these.
 
-    What holds the unknowns of a nonlinear algebraic loop lies in x too, but follows from the others.
+    States that track the unknowns of a nonlinear algebraic loop lie in x too, but depend on the others.
     """
     followers = system.guesses
     return _described(system, [state for state in system.states if state.name not in followers])
 
 
 def moving_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tuple[str, ...]]:
-    """As `own_states`, without those that only ticks and resets change: in between they are as constant as parameters."""
+    """Return `own_states` without states that only ticks and resets change, which are constant in between."""
     return _described(system, [state for state in own_states(system)[0] if not state.held])
 
 
 def _described(system: System, states: list[State]) -> tuple[tuple[State, ...], tuple[int, ...], tuple[str, ...]]:
-    every = system.places
-    places = [place for state in states for place in every[state.name]]
+    indices = [index for state in states for index in system.places[state.name]]
     labels = [label for state in states for label in labels_of(state.name, np.shape(state.initial))]
-    return tuple(states), tuple(places), tuple(labels)
+    return tuple(states), tuple(indices), tuple(labels)
 
 
 def pick_inputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Labels of inputs and their places in the parameter vector; `ModelError` E250 for what is no parameter or named twice."""
-    system = traced.ground.system
+    """Return labels of inputs and their indices in the parameter vector; `ModelError` E250 unless parameters, each named once."""
+    system = traced.context.system
     sizes = [int(np.size(value)) for value in system.parameters.values()]
     starts = dict(zip(system.parameters, itertools.accumulate(sizes, initial=0), strict=False))
     picked = list(_picked(system, "inputs", names, system.parameters, "E250", "parameter, so no input"))
     labels = tuple(label for label, _, _ in picked)
-    places = tuple(starts[full] + k for _, full, k in picked)
-    if len(set(places)) < len(places):
-        twice = sorted({label for label, place in zip(labels, places, strict=True) if places.count(place) > 1})
+    indices = tuple(starts[full] + k for _, full, k in picked)
+    if len(set(indices)) < len(indices):
+        twice = sorted({label for label, index in zip(labels, indices, strict=True) if indices.count(index) > 1})
         title = f"an input is named twice: {', '.join(twice)}"
         raise refusal("E250", title, "name each input once", about=system.name, places=())
-    return labels, places
+    return labels, indices
 
 
 def pick_outputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Labels of outputs and their scalars on the tape; `ModelError` E251 where there is no value of a name."""
-    picked = list(_picked(traced.ground.system, "outputs", names, traced.values, "E251", "value of the model"))
+    """Return labels of outputs and their scalars on the tape; `ModelError` E251 for an unknown name."""
+    picked = list(_picked(traced.context.system, "outputs", names, traced.values, "E251", "value of the model"))
     flat = {full: scalars_of(traced.values[full]) for _, full, _ in picked}
     return tuple(label for label, _, _ in picked), tuple(flat[full][k] for _, full, k in picked)
 
 
 def pick_states(system: System, names: str | Sequence[str]) -> tuple[int, ...]:
-    """Places of named states among those that move, by component; `ModelError` E261 for what is none of them."""
+    """Return the indices of named states among `moving_states`, by component; `ModelError` E261 for others."""
     states, _, labels = moving_states(system)
     starts = {state.name: state.initial for state in states}
     picked = _picked(system, "names of states", names, starts, "E261", "state that moves")
@@ -78,18 +77,18 @@ def pick_states(system: System, names: str | Sequence[str]) -> tuple[int, ...]:
 
 
 def _picked(
-    system: System, argument: str, names: str | Sequence[str], known: Mapping[str, Any], code: str, what: str
+    system: System, argument: str, names: str | Sequence[str], values: Mapping[str, Any], code: str, kind: str
 ) -> Iterator[tuple[str, str, int]]:
-    """A label for each scalar that is named, the full name of the value that it is of, and its place there."""
+    """Yield (label, name of the value, component) for each named scalar."""
     for name in names_of(names, argument):
         full, index = system.resolve(name), None
-        found = _COMPONENT.fullmatch(name)
-        if full not in known and found:
-            full, index = system.resolve(found[1]), tuple(int(part) for part in found[2].split(","))
-        if full not in known:
-            aliases = [alias for alias, target in system.aliases.items() if target in known]
-            raise ModelError(system.name, [unknown_name(code, name, what, [*known, *aliases], _COMPONENTS)])
-        shape = np.shape(known[full])
+        match = _COMPONENT.fullmatch(name)
+        if full not in values and match:
+            full, index = system.resolve(match[1]), tuple(int(part) for part in match[2].split(","))
+        if full not in values:
+            aliases = [alias for alias, target in system.aliases.items() if target in values]
+            raise ModelError(system.name, [unknown_name(code, name, kind, [*values, *aliases], _COMPONENTS)])
+        shape = np.shape(values[full])
         if index is None:
             yield from ((label, full, k) for k, label in enumerate(labels_of(name, shape)))
         elif len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=False)):
@@ -103,10 +102,10 @@ def _picked(
 _COMPONENTS = ', or a component of it such as "force.value[2]"'
 
 
-def unknown_name(code: str, name: str, what: str, known: Iterable[str], also: str = "") -> Problem:
-    """The finding that a name is not among those that are known; `also` says what else it may be."""
-    near = difflib.get_close_matches(name, known := list(known), n=4, cutoff=0.5)
-    listed = near or sorted(known)[:8]
+def unknown_name(code: str, name: str, kind: str, names: Iterable[str], also: str = "") -> Problem:
+    """Return the problem of a name that is not among `names`, with similar ones; `also` adds an alternative to the cure."""
+    near = difflib.get_close_matches(name, names := list(names), n=4, cutoff=0.5)
+    listed = near or sorted(names)[:8]
     why = f"{'similar names' if near else 'names'}: {', '.join(listed)}" if listed else "there is none"
     cures = (f"a name from the list{also}",) if listed else ("leave it out",)
-    return Problem(code, f'"{name}" is no {what}', (why,), cures=cures)
+    return Problem(code, f'"{name}" is no {kind}', (why,), cures=cures)

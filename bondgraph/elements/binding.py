@@ -15,7 +15,7 @@ Formula = TypeVar("Formula", bound="Callable[..., Any] | None")
 Signals = Sequence[str] | Mapping[str, str]
 """Paths of signals, a single one as plain text; or paths by argument of a formula."""
 
-_REACHABLE = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_REACHABLE = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
 def bound(about: str, formula: Formula, count: int, parameters: Iterable[str] | None, signals: Signals = ()) -> Formula:
@@ -36,7 +36,7 @@ def bound(about: str, formula: Formula, count: int, parameters: Iterable[str] | 
     except (TypeError, ValueError):  # some functions of C have no signature
         return formula
     others = arguments[count:]
-    if any(each.kind not in _REACHABLE for each in others) or not any(each.name in positions for each in others):
+    if not {each.kind for each in others} <= _REACHABLE or not any(each.name in positions for each in others):
         return formula
     argument_names = {each.name for each in others}
     unbound = [each for each in others if each.name not in positions]

@@ -34,7 +34,7 @@ def independent_parts_text(
 ) -> str:
     """Return the function `name` of `blocks` blocks and of arrays of results, by the forms of its independent parts."""
     texts, lines = list[str](), list[str]()
-    widest = max(len(form.places[0]) + len(form.numbers[0]) for form in forms)
+    widest = max(len(form.input_positions[0]) + len(form.numbers[0]) for form in forms)
     most = max(sum(form.results) for form in forms)
     lines += [f"%in = alloca double, i64 {max(widest, 1)}, align 64", f"%own = alloca double, i64 {max(most, 1)}, align 64"]
     lines.append("br label %before0")
@@ -53,9 +53,9 @@ def independent_parts_text(
 def _tables(form_name: str, form: Form) -> Iterator[str]:
     """Yield the constant tables of a form: input indices, numbers and output indices, one part after the other."""
     for table, rows, kind, shown in (
-        ("places", form.places, "i32", str),
+        ("places", form.input_positions, "i32", str),
         ("numbers", form.numbers, "double", number),
-        ("goals", form.goals, "i32", str),
+        ("goals", form.output_positions, "i32", str),
     ):
         entries = ", ".join(f"{kind} {shown(entry)}" for row in rows for entry in row)
         yield f"@{form_name}.{table} = internal constant [{sum(map(len, rows))} x {kind}] [{entries}]"
@@ -64,7 +64,7 @@ def _tables(form_name: str, form: Form) -> Iterator[str]:
 def _loop(form_name: str, k: int, form: Form, blocks: int, outs: Sequence[str]) -> Iterator[str]:
     """Yield the lines of the loop over the parts of form k."""
     yield from (f"before{k}:", f"br label %each{k}", f"each{k}:", f"%k{k} = phi i64 [0, %before{k}], [%next{k}, %each{k}]")
-    inputs, results = len(form.places[0]), sum(form.results)
+    inputs, results = len(form.input_positions[0]), sum(form.results)
     start = 0
     for block in range(blocks):
         count, at = form.inputs[block], f"{k}.{block}"
@@ -91,5 +91,5 @@ def _loop(form_name: str, k: int, form: Form, blocks: int, outs: Sequence[str]) 
         yield f"call void @islands.scatter(ptr %{out}, ptr %own.{at}, ptr %goals.{at}, i64 {count})"
         start += count
     yield f"%next{k} = add nuw nsw i64 %k{k}, 1"
-    yield f"%more{k} = icmp slt i64 %next{k}, {len(form.places)}"
+    yield f"%more{k} = icmp slt i64 %next{k}, {len(form.input_positions)}"
     yield f"br i1 %more{k}, label %each{k}, label %before{k + 1}"

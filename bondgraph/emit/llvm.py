@@ -25,10 +25,10 @@ from bondgraph.emit.text import (
     wide_declarations,
 )
 from bondgraph.errors import Problem
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.tape.independent_parts import forms
-from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import Alternatives, Listing, Routine, listing, reachable, steps_of
+from bondgraph.tape.specialise import Code, SpecialisedRoutine
 
 __all__ = ["CompileError", "Library", "compile_ir", "compile_procedures", "compile_routines", "compile_written"]
 __all__ += ["have_llvm", "routines_text"]
@@ -46,7 +46,7 @@ QUICK = 60_000
 """Steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the speed."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Library:
     """Compiled functions; their addresses hold as long as the library, or a kernel of it, is referenced.
@@ -80,12 +80,12 @@ def routines_text(routines: Sequence[Code], single_limit: int = SINGLE_LIMIT, pa
 def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool = True) -> tuple[str, int]:
     """Return the text and the count of steps in it; without `fused`, no products are fused with sums."""
     texts = [DECLARATIONS]
-    presets = [routine for routine in routines if isinstance(routine, Preset)]
-    plain = [routine for routine in routines if not isinstance(routine, Preset)]
+    presets = [routine for routine in routines if isinstance(routine, SpecialisedRoutine)]
+    plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
     for one in {preset.shared.name: preset for preset in presets}.values():
-        length = one.sizes[one.number]
-        texts.append(shared_text(one.shared.name, len(one.blocks), one.number, length, one.sizes, len(one.outputs)))
-    texts += [preset_text(one.name, len(one.blocks), one.shared.name, one.given, one.zeros) for one in presets]
+        length = one.sizes[one.block_index]
+        texts.append(shared_text(one.shared.name, len(one.blocks), one.block_index, length, one.sizes, len(one.outputs)))
+    texts += [preset_text(one.name, len(one.blocks), one.shared.name, one.fixed, one.zeros) for one in presets]
     texts += [loop_text(routine.name, routine.sizes, len(routine.outputs)) for routine in plain]
     functions, straight = _functions(plain)
     by_parts = (
@@ -190,7 +190,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
     Code of more than `quick` steps is not optimised. With `quick` = 0 nothing is fused either: which sums unoptimised code
     fuses depends on what else is computed, and a result must have the same bits when it is computed alone. The routine that a
-    `Preset` shares must be among the routines.
+    `SpecialisedRoutine` shares must be among the routines.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
     """
@@ -201,7 +201,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     text, steps = _module(routines, SINGLE_LIMIT, PART_STEPS, quick > 0)
     # measured: after the tape's rules LLVM's passes bring no speed, and at -O2 take six to nine times the compile time
     code = object_code(text, passes=0, level=1 if steps <= quick else 0)
-    each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, Preset)}
+    each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, SpecialisedRoutine)}
     exported = dict.fromkeys(f for name in names for f in (name, each.get(name, f"{name}.many")))
     tracker, addresses = link(code, exported, {})
     shapes = {routine.name: (routine.sizes, len(routine.outputs)) for routine in routines}

@@ -6,8 +6,8 @@ import numpy as np
 
 from bondgraph.emit.kernel import InterpretedKernel, Kernel
 from bondgraph.tape.interpret import interpreter
-from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import listing
+from bondgraph.tape.specialise import Code, SpecialisedRoutine
 
 
 def numpy_kernel(routine: Code) -> Kernel:
@@ -20,14 +20,14 @@ def numpy_kernel(routine: Code) -> Kernel:
     return InterpretedKernel(routine.name, routine.sizes, len(routine.outputs), function)
 
 
-def preset_kernel(routine: Preset, shared: Kernel) -> Kernel:
+def preset_kernel(routine: SpecialisedRoutine, shared: Kernel) -> Kernel:
     """Return the routine as a kernel that calls the kernel of the routine that it shares."""
-    index, number = routine.given
+    index, number = routine.fixed
 
     def function(*blocks_and_out: np.ndarray) -> None:
         blocks, out = list(blocks_and_out[:-1]), blocks_and_out[-1]
-        blocks[routine.number] = blocks[routine.number].copy()
-        blocks[routine.number][..., index] = number
+        blocks[routine.block_index] = blocks[routine.block_index].copy()
+        blocks[routine.block_index][..., index] = number
         shared.function(*blocks, out)
         out[..., list(routine.zeros)] = 0.0
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from bondgraph.estimation.experiments import Channel, Trial
 from bondgraph.output.cells import cell, items, line, table
-from bondgraph.output.panels import labelled, panels
-from bondgraph.output.sheet import MUTED
+from bondgraph.output.plot_style import MUTED, axis_label, panels
 from bondgraph.run.results.result import Result
 from screws.renamed import answer_old_names
 
@@ -138,7 +137,7 @@ def _panel(axes: Any, result: Result, channel: Channel) -> None:
     for k in range(channel.y.shape[1]):
         axes.plot(channel.t, channel.y[:, k], ".", color=MUTED, markersize=3.0, label="data" if not k else None)
         axes.plot(result.t, values[:, k], label="fit" if not k else None)
-    axes.set_ylabel(labelled(channel.name, channel.unit))
+    axes.set_ylabel(axis_label(channel.name, channel.unit))
     axes.set_xlabel("time (s)")
     axes.legend(frameon=False)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError, refusal
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.quantities import real
 from bondgraph.run_arguments import Initial
 
@@ -18,7 +18,7 @@ Measured = Mapping[str, Sequence[Any]]
 """Times (s), values and, where it is known, the standard deviation of their noise, by the name of a quantity."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Experiment:
     """Experiment with a model.

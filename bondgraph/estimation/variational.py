@@ -23,13 +23,13 @@ from bondgraph.errors import refusal
 from bondgraph.estimation.free_parameters import FreeParameters
 from bondgraph.run.events.impacts.participants import tabled
 from bondgraph.run.program import Program
-from bondgraph.tape.collection import paused_collection
 from bondgraph.tape.differentiate import derivatives_along, jacobian
+from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tape.specialise import appended, hoist
 from bondgraph.tracing.evaluate import Traced
-from bondgraph.tracing.instants.breaks import breaks_of
+from bondgraph.tracing.events.time_events import breaks_of
 from bondgraph.tracing.routines import outputs_of, values_on_tape
 
 _Direction = dict[int, TapeScalar | float]
@@ -71,7 +71,7 @@ class Variational:
         with paused_collection():
             self._traced: Traced = values_on_tape(compiled.system)
             self._scalars = outputs_of(self._traced)
-        ground = self._traced.ground
+        ground = self._traced.context
         self.n, self.k = len(ground.inputs["x"]), len(varied)
         self._tape, self._inputs = ground.tape, ground.inputs
         collisions = compiled.program.collisions

@@ -1,4 +1,4 @@
-"""Text: a compiled model in; its document, equations as LaTeX, SymPy or state equations, or source code, out."""
+"""Export of a compiled model: document, LaTeX equations, SymPy expressions, state equations, source code."""
 
 from bondgraph.export.code.c import CSource, c_source
 from bondgraph.export.code.matlab import MatlabSource, matlab_source
@@ -21,7 +21,7 @@ from bondgraph.export.forms import (
     state_equations,
 )
 from bondgraph.export.latex_lines import latex
-from bondgraph.export.paper.build import document
+from bondgraph.export.paper.document import document
 from bondgraph.export.straight_line import StraightLine, straight_lines
 from bondgraph.export.symbolic import sympy_statements
 from bondgraph.tape.opcodes import OPERATIONS

@@ -1,4 +1,4 @@
-"""Explanations: the name of a value in; the chain of equations from it back to states, parameters and time, out."""
+"""Explanation of a value: the chain of equations from it back to states, parameters and time."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from bondgraph.export.paper.equations import Writer
 from bondgraph.export.paper.markup.as_latex import breakable
 from bondgraph.export.paper.notation.definitions import Functions
 from bondgraph.export.paper.notation.letters import letters_of
+from bondgraph.export.paper.notation.operation_latex import latex_parts
 from bondgraph.export.paper.notation.parts import parts_of
-from bondgraph.export.paper.notation.told import told
-from bondgraph.export.roles import solved_only
+from bondgraph.export.value_roles import solved_only
 from bondgraph.model.laws import Junction
 from bondgraph.model.names import need_name
 from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
 from bondgraph.output.cells import cell, code
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Reason:
-    """One line: a value, what gives it, whose equation that is, and how many steps it is from what was asked for."""
+    """One line: a value, its equation, the element that owns it, and the distance from the explained value."""
 
     depth: int
     value: str
     words: str
     element: str = ""
     equation: str = ""
-    """LaTeX; "" of what is no equation."""
+    """LaTeX; "" if there is no equation."""
     source: str = ""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Explanation:
-    """The causes of a value, each before its own causes; printed, and shown in notebooks, as an indented list."""
+    """Causes of a value, each before its own causes; printed, and shown in notebooks, as an indented list."""
 
     name: str
     causes: tuple[Reason, ...]
@@ -52,7 +52,7 @@ class Explanation:
     """LaTeX of the functions that the equations name."""
 
     def latex(self) -> str:
-        """A `gather*` environment: the equations in this order, then the functions that they name."""
+        """Return a `gather*` environment: the equations in this order, then the functions that they name."""
         lines = [breakable(cause.equation) for cause in self.causes if cause.equation]
         return "\\begin{gather*}\n" + " \\\\\n".join([*lines, *map(breakable, self.definitions)]) + "\n\\end{gather*}\n"
 
@@ -68,17 +68,17 @@ class Explanation:
 
 
 def explain(model: Compilable, name: str, *, depth: int | None = None, through: bool = False) -> Explanation:
-    """Why a value is what it is: the equation that gives it, those of what that reads, and so on to states, parameters and time.
+    """Explain a value: its equation, those of the values in it, and so on to states, parameters and time.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
     name : of a value, as in a result: a state, a signal, the effort or flow of an element.
-    depth : the most steps that are followed; None: all.
-    through : whether the rates of states that are met on the way are followed too.
+    depth : maximum number of steps to follow; None: all.
+    through : follow also the rates of states that occur on the way.
 
-    If the value is a state, its rate is followed, and every transition and clock that sets it is told. What was explained
-    before is not explained twice. Raises `ModelError` E100 for what is no model, E251 for an unknown name.
+    If the value is a state, its rate is followed, and every transition and clock that sets it is listed. No value is explained
+    twice. Raises `ModelError` E100 for no model, E251 for an unknown name.
 
     >>> from bondgraph import J1, C, Graph, R
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))
@@ -95,35 +95,35 @@ def explain(model: Compilable, name: str, *, depth: int | None = None, through: 
     compiled = compiled_form(model, "explain")
     system = compiled.system
     need_name("value", name)
-    found = system.resolve(name)
-    if found not in system.values:
+    resolved = system.resolve(name)
+    if resolved not in system.values:
         raise_if_any(system.name, [unknown_name("E251", name, "value of the model", [*system.values, *system.aliases])])
     tracer = _Tracer(compiled, depth, through)
-    causes = list(tracer.value(found, 0))
-    if found != name:
-        causes.insert(0, Reason(0, name, f"{name} is {found}"))
+    causes = list(tracer.value(resolved, 0))
+    if resolved != name:
+        causes.insert(0, Reason(0, name, f"{name} is {resolved}"))
     definitions = tuple(
-        line for each in tracer.writer.definitions.found.values() for line in (*each.formula.parts, *each.formula.results)
+        line for each in tracer.writer.definitions.definitions.values() for line in (*each.formula.parts, *each.formula.results)
     )
     return Explanation(name, tuple(causes), definitions)
 
 
 class _Tracer:
-    """Follows values to what gives them, each once."""
+    """Follows values to their equations, each once."""
 
-    def __init__(self, compiled: Compiled, most: int | None, through: bool):
+    def __init__(self, compiled: Compiled, max_depth: int | None, through: bool):
         system, parts = compiled.system, parts_of(compiled.model)
-        self.compiled, self.system, self.most, self.through = compiled, system, most, through
+        self.compiled, self.system, self.max_depth, self.through = compiled, system, max_depth, through
         self.writer = Writer(system, letters_of(system, parts, (), system.values), Functions())
         self.states = {state.name: state for state in system.states}
         self.unknown = {u.value: u for u in (*system.unknowns, *(u for loop in system.loops for u in loop.unknowns))}
         self.hidden = solved_only(system)
         self.seen: set[str] = set()
         x, _ = compiled.initial()
-        self.start: Mapping[str, np.ndarray] = {name: x[place.start : place.stop] for name, place in system.places.items()}
+        self.start: Mapping[str, np.ndarray] = {name: x[slot.start : slot.stop] for name, slot in system.places.items()}
 
     def value(self, name: str, depth: int) -> Iterator[Reason]:
-        """What gives a value, then what gives that."""
+        """Yield the reason for a value, then the reasons for its arguments."""
         name = name.removesuffix(":computed")
         if name == "time":
             return
@@ -144,8 +144,8 @@ class _Tracer:
         elif name in self.writer.producer:
             yield from self._statement(self.writer.producer[name], depth)
 
-    def _followed(self, depth: int) -> bool:
-        return self.most is None or depth < self.most
+    def _is_followed(self, depth: int) -> bool:
+        return self.max_depth is None or depth < self.max_depth
 
     def _state(self, name: str, depth: int) -> Iterator[Reason]:
         state = self.states[name]
@@ -163,7 +163,7 @@ class _Tracer:
             for updated, value in clock.updates:
                 if updated == name:
                     yield Reason(depth + 1, name, f"at each tick: {name} := {value}", clock.element)
-                    if self._followed(depth):
+                    if self._is_followed(depth):
                         yield from self.value(value, depth + 1)
         if name in self.system.guesses:
             yield Reason(depth + 1, name, "it follows the solution of an algebraic loop")
@@ -172,7 +172,7 @@ class _Tracer:
         yield Reason(
             depth + 1, name, f"its rate is {state.rate}", "", rf"\tfrac{{d}}{{dt}} {letter} = {self.writer.letters[state.rate]}"
         )
-        if self._followed(depth):
+        if self._is_followed(depth):
             yield from self.value(state.rate, depth + 1)
 
     def _transitions(self, automaton: str, depth: int) -> Iterator[Reason]:
@@ -194,7 +194,7 @@ class _Tracer:
             self._owner(unknown.element),
             lines[-1],
         )
-        if self._followed(depth) and (unknown.vanishing or unknown.residual):
+        if self._is_followed(depth) and (unknown.vanishing or unknown.residual):
             yield from self.value(unknown.vanishing or unknown.residual, depth + 1)
 
     def _statement(self, statement: Statement, depth: int) -> Iterator[Reason]:
@@ -209,7 +209,7 @@ class _Tracer:
         yield Reason(
             depth, statement.outs[0], f"{left} = {_plain(self.system, statement)}", owner, equation, sources_of(statement.op)
         )
-        if self._followed(depth):
+        if self._is_followed(depth):
             for arg in dict.fromkeys(statement.args):
                 yield from self.value(arg.lstrip("-") if arg not in self.system.values else arg, depth + 1)
 
@@ -235,7 +235,7 @@ _WORDS = (
 
 
 def _plain(system: System, statement: Statement) -> str:
-    """What a statement computes, in the names of the program; those with spaces in quotes."""
+    """Return the formula of a statement in the names of the program, those with spaces in quotes."""
     operation, args = statement.op, [f'"{arg}"' if " " in arg else arg for arg in statement.args]
     if isinstance(operation, (Gate, Choice)):
         states = system.modes[statement.args[0]][0]
@@ -245,17 +245,17 @@ def _plain(system: System, statement: Statement) -> str:
         return f"d/dt {args[0]}"
     if isinstance(operation, Constant):
         return _numbers(operation())
-    known = told(operation, len(statement.outs))
-    if operation is IDENTITY or operation is SOUGHT or known is None or known.remarks:
+    parts = latex_parts(operation, len(statement.outs))
+    if operation is IDENTITY or operation is SOUGHT or parts is None or parts.remarks:
         return f"{operation.name}({', '.join(args)})"
     formula = operation.latex
     for pattern, words in _WORDS:
         formula = re.sub(pattern, words, formula)
-    return re.sub(r"#(\d+)", lambda found: args[int(found[1]) - 1], formula).replace("+-", "-").replace("--", "+").strip()
+    return re.sub(r"#(\d+)", lambda match: args[int(match[1]) - 1], formula).replace("+-", "-").replace("--", "+").strip()
 
 
 def _numbers(value: object) -> str:
-    """A number, or an array in one line."""
+    """Return a number, or an array in one line."""
     numbers = np.asarray(value, dtype=float) + 0.0
     if numbers.size == 1:
         return f"{float(numbers.ravel()[0]):g}"

@@ -1,24 +1,171 @@
-"""LaTeX: the sorted statements of a system, in the notation of the papers."""
+"""LaTeX equations: the sorted statements of a system, in the notation of the papers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
-from bondgraph.assembly.system import LoweredTransition, Statement, System
+import numpy as np
+
+from bondgraph.assembly.system import LoweredTransition, Statement, System, Unknown
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.export.ideal_latex import ideal_lines
-from bondgraph.export.roles import ledger_only, of_transitions, solved_only, updates_of
-from bondgraph.export.statement_latex import condition, statement_lines
-from bondgraph.export.symbols import text, value_latex
-from bondgraph.model.ops import NEGATE, Constant
-from bondgraph.output.tex import escaped
+from bondgraph.export.forms.algebra.expression_size import expression_size
+from bondgraph.export.symbolic import symbol_of
+from bondgraph.export.symbols import dotted, text, value_latex
+from bondgraph.export.value_roles import ledger_only, of_transitions, solved_only, updates_of
+from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, Choice, Constant, Gate
+from bondgraph.output.tex import escape_latex
+
+
+def constraint_lines(system: System) -> dict[str, list[str]]:
+    """Return element -> lines `left &= right` that determine the effort or flow of a dependent storage, constraint or switch.
+
+    A zero cubic stabiliser is omitted.
+    """
+    producer = {out: s for s in system.statements for out in s.outs}
+    lines_of: dict[str, list[str]] = {}
+    for unknown in system.unknowns:
+        if not unknown.held:
+            equation = right_side(system, producer[unknown.residual])
+            lines_of.setdefault(unknown.element, []).append(rf"{equation} &= 0 \\")
+        else:
+            switch = tuple(rf"{value_latex(system, name)} &= 0" for name in (unknown.vanishing, unknown.value))
+            lines = switch if unknown.reason == "switch" and unknown.algebraic else _constraint(system, unknown, producer)
+            lines_of.setdefault(unknown.element, []).extend(_by_mode(system, unknown, producer, lines))
+    return lines_of
+
+
+def _constraint(system: System, unknown: Unknown, producer: Mapping[str, Statement]) -> tuple[str, str]:
+    """Return the equation while the constraint is active, and the one while it is not."""
+    held, path = producer[unknown.held], unknown.element
+    flow = value_latex(system, unknown.vanishing)
+    if held.op is STABILISED:
+        position = value_latex(system, f"{path}.h")
+        letters = [value_latex(system, name) for name in held.args[3:]]
+        first = dotted(position)
+        terms = [rf"{letters[0]}\,{first}", rf"{letters[1]}\,{position}"]
+        if np.any(np.asarray(system.parameters.get(held.args[5], 1.0)) != 0.0):
+            terms.append(rf"{letters[2]}\,{position}^3")
+        second = dotted(position, 2)
+    else:
+        terms = [rf"{value_latex(system, held.args[2])}\,{flow}"]
+        second = dotted(flow)
+    left_side = " + ".join([second, *terms])
+    off = producer.get(producer[unknown.residual].args[2]) if unknown.residual != unknown.held else None
+    if off is not None and off.op is SLIPPING:
+        return f"{left_side} &= 0", f"{value_latex(system, off.args[0])} &= {value_latex(system, off.args[1])}"
+    name = system.resolve(f"{path}.multiplier") if unknown.reason == "constraint" else unknown.value
+    return f"{left_side} &= 0", rf"{value_latex(system, name if name in system.values else unknown.value)} &= 0"
+
+
+def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement], lines: Sequence[str]) -> list[str]:
+    held, off = lines
+    path = unknown.element
+    first, flow = dotted(value_latex(system, f"{path}.h")), value_latex(system, unknown.vanishing)
+    before = [rf"{first} &= {flow} \\"] if unknown.reason == "constraint" and f"{path}.h" in producer else []
+    after = []
+    if unknown.reason == "constraint" and unknown.algebraic:
+        words = text("(where an unknown acts on "), text(" at once, the term with its derivative falls away)")
+        after = [rf"&\quad {words[0]}{flow}{words[1]} \\"]
+    if unknown.residual == unknown.held:
+        return [*before, rf"{held} \\", *after]
+    choice = producer[unknown.residual]
+    mode = choice.args[0]
+    names = system.modes[mode][0]
+    assert isinstance(choice.op, Choice)
+    active = [names[k] for k in choice.op.active]
+    when = text(f"while {mode.removesuffix('.mode')} is {' or '.join(active)}")
+    return [*before, rf"{held} \quad {when} \\", *after, rf"{off} \quad {text('else')} \\"]
+
+
+MAX_OPERATIONS = 40
+"""Maximum number of operations of a formula without LaTeX of its own that is written out."""
+
+
+def statement_lines(system: System, statement: Statement) -> list[str]:
+    """Return lines `left &= right` of one statement.
+
+    The LaTeX of an operation with several results has one line for each, and any further line is a remark. A sought value is
+    written as the equation that it fulfils.
+    """
+    if statement.op is SOUGHT:
+        one, other = (value_latex(system, arg) for arg in statement.args[1:])
+        return [rf"{one} &= {other} \\"]
+    left = [value_latex(system, out) for out in statement.outs]
+    right = right_side(system, statement).split("\n")
+    if len(right) >= len(left):
+        lines = [rf"{a} &= {b} \\" for a, b in zip(left, right, strict=False)]
+        return lines + [rf"&\quad {remark} \\" for remark in right[len(left) :]]
+    return [rf"\left({', '.join(left)}\right) &= {right[0]} \\"]
+
+
+def right_side(system: System, statement: Statement) -> str:
+    """Return LaTeX of op(args)."""
+    arguments = [value_latex(system, arg) for arg in statement.args]
+    if isinstance(statement.op, Gate) and len(statement.op.active) > 1:
+        states = system.modes[statement.args[0]][0]
+        when = text(" or ".join(states[k] for k in statement.op.active))
+        return rf"\begin{{cases}} {arguments[1]} & {arguments[0]} \text{{: }} {when} \\ 0 & \text{{else}} \end{{cases}}"
+    if statement.op.latex:
+        return filled(statement.op.latex, arguments)
+    return rf"{text(statement.op.name)}({', '.join(arguments)})"
+
+
+def filled(formula: str, arguments: Sequence[str]) -> str:
+    """Replace #1, #2, ... in LaTeX by the letters of the arguments, in parentheses where needed."""
+
+    def letter(match: re.Match[str]) -> str:
+        argument = arguments[int(match[1]) - 1]
+        before, after = match.string[: match.start()], match.string[match.end() :]
+        # A letter with an index or exponent takes no second one.
+        raised = after.startswith(("^", "_")) and (after[0] in argument or argument.startswith("-"))
+        factor = argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
+        return rf"({argument})" if raised or factor else argument
+
+    return _merge_signs(re.sub(r"#(\d+)", letter, formula))
+
+
+def condition(system: System, statement: Statement) -> str:
+    """Return LaTeX of a guard or reset: a short formula without LaTeX of its own is written out, by running it on symbols."""
+    return right_side(system, statement) if statement.op.latex else _run_on_symbols(system, statement)
+
+
+def _run_on_symbols(system: System, statement: Statement) -> str:
+    import sympy
+
+    from bondgraph.export.forms.algebra.canonical import decimal, exact
+
+    arguments = [symbol_of(system, arg) for arg in statement.args]
+    try:
+        if expression_size(statement.op, arguments) > MAX_OPERATIONS:
+            return right_side(system, statement)
+        result = statement.op(*arguments)
+    except Exception:  # a formula need not take symbols; then its name stands for it
+        return right_side(system, statement)
+    if np.shape(result):
+        return right_side(system, statement)
+    numbers = sympy.S(result).atoms(sympy.Float)
+    result = decimal(exact(result), all(float(number).is_integer() for number in numbers))
+    letters = {
+        symbol: value_latex(system, arg)
+        for arg, symbol in zip(statement.args, arguments, strict=True)
+        if isinstance(symbol, sympy.Symbol)
+    }
+    if result.free_symbols - letters.keys():
+        return right_side(system, statement)
+    return re.sub(r"^- ", "-", sympy.latex(result, symbol_names=letters))
+
+
+def _merge_signs(formula: str) -> str:
+    """Merge adjacent signs."""
+    return formula.replace("+-", "-").replace("--", "+").removeprefix("+")
 
 
 def latex(model: Compilable, *, powers: bool = False) -> str:
-    """An `align*` environment with one line for each statement, grouped by element, and the rates of the states last.
+    """Return an `align*` environment with one line for each statement, grouped by element, and the rates of the states last.
 
-    Of constraints and switches it has what is solved for: that what they hold vanishes. With `powers` the energies and powers
-    that serve the ledger are printed too. A graph is compiled first; E100 for anything else.
+    For constraints and switches it has the equations to solve: that the held values vanish. With `powers` it has also the
+    energies and powers of the energy account. A graph is compiled first; raises E100 for anything else.
     """
     return _aligned(compiled_form(model, "latex").system, powers)
 
@@ -28,7 +175,7 @@ def _aligned(system: System, powers: bool) -> str:
     hidden |= {out for s in system.statements for out in s.outs if s.op is NEGATE and out == f"-{s.args[0]}"}
     hidden |= {state.rate for state in system.states if state.held}
     lines: list[str] = []
-    solved = ideal_lines(system)
+    solved = constraint_lines(system)
     groups: dict[str, list[Statement]] = {}
     for statement in system.statements:
         groups.setdefault(statement.element, []).append(statement)
@@ -36,7 +183,7 @@ def _aligned(system: System, powers: bool) -> str:
         shown = [line for s in statements if not set(s.outs) <= hidden for line in statement_lines(system, s)]
         shown += solved.get(element, [])
         if shown:
-            lines += [rf"\intertext{{\textbf{{{escaped(element)}}}}}", *shown]
+            lines += [rf"\intertext{{\textbf{{{escape_latex(element)}}}}}", *shown]
     lines += _switches(system)
     guesses, sampled = system.guesses, updates_of(system)
     states = [state for state in system.states if state.name not in guesses]
@@ -54,14 +201,14 @@ def _aligned(system: System, powers: bool) -> str:
 
 
 def _switches(system: System) -> list[str]:
-    """Where each state machine starts, and guards, resets and impacts of its transitions."""
+    """Return the initial state of each automaton, and guards, resets and impacts of its transitions."""
     lines: list[str] = []
     producer = {out: s for s in system.statements for out in s.outs}
     for event in system.events:
         if event.found:
             continue
         states, start = system.modes[f"{event.automaton}.mode"]
-        title = rf"\intertext{{\textbf{{{escaped(event.automaton)}}}, which starts in {escaped(start)}}}"
+        title = rf"\intertext{{\textbf{{{escape_latex(event.automaton)}}}, which starts in {escape_latex(start)}}}"
         if title not in lines:
             lines.append(title)
         goal = text("the run ends") if event.error else text(states[event.target])

@@ -1,4 +1,4 @@
-"""Straight-line code: a compiled model in; the steps of its routines, to be written in a language of one's own, out."""
+"""Straight-line code of a compiled model: the steps of its routines, for a printer of your own."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.tape.opcodes import OPERATIONS
 from bondgraph.tape.routine import listing
 from bondgraph.tracing.routines import trace
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class StraightLine:
-    """One routine without branches: each step is an operation on numbers that are known by then.
+    """Routine without branches: each step is an operation on results of earlier steps.
 
     Parameters
     ----------
-    blocks : its arguments, each a name and a length: t (s), states x, parameters p with what `prepare` made of them, modes m.
-    steps : (operation, arguments): ("constant", value), ("input", block, place), else a name of `OPERATIONS` with the places of
+    blocks : its arguments, each a name and a length: t (s), states x, parameters p with the results of `prepare`, modes m.
+    steps : (operation, arguments): ("constant", value), ("input", block, index), else a name of `OPERATIONS` with the indices of
         its arguments among the steps.
-    outputs : places of the results among the steps.
+    outputs : indices of the results among the steps.
     """
 
     blocks: tuple[tuple[str, int], ...]
@@ -31,15 +31,15 @@ class StraightLine:
 
 
 def straight_lines(model: Compilable) -> dict[str, StraightLine]:
-    """The routines of a model by name: `prepare` (p alone -> what stands behind the parameters), `rates`, `outputs`, `guards`,
-    `powers`, `energies`, the nonzeros of the `jacobian`, of each event k what it resets (`reset_k`, `push_k`), and x after a tick
-    of each clock that changes states (`tick_k`, in the order in which those that are due together tick).
+    """Return the routines of a model by name: `prepare` (p alone -> the numbers behind the parameters), `rates`, `outputs`,
+    `guards`, `powers`, `energies`, the nonzeros of the `jacobian`, the resets of each event k (`reset_k`, `push_k`), and x after
+    a tick of each clock that changes states (`tick_k`, in the order in which simultaneous ticks are executed).
 
-    Raises `ModelError` E100 for what is no model, and what compiling finds.
+    Raises `ModelError` E100 for no model, and the errors of compilation.
     """
-    found = {}
+    routines = {}
     for name, routine in trace(compiled_form(model, "straight_lines").system)[0].items():
         code = listing(routine.reference)
         steps = tuple((OPERATIONS[step[0]].name, *step[1:]) for step in code.steps)
-        found[name] = StraightLine(routine.blocks, steps, code.outputs)
-    return found
+        routines[name] = StraightLine(routine.blocks, steps, code.outputs)
+    return routines

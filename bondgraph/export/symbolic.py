@@ -1,4 +1,4 @@
-"""SymPy: every statement as an equation between named symbols, one statement at a time (never substituted)."""
+"""SymPy statements: every statement as an equation between named symbols, without substitution."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 
 def sympy_statements(model: Compilable) -> list[Any]:
-    """Equations `sympy.Eq(left, right)` in order of evaluation, for scalars; matrices of symbols for arrays.
+    """Return equations `sympy.Eq(left, right)` in order of evaluation, for scalars; matrices of symbols for arrays.
 
-    The right-hand sides come from the same formulas that are compiled, run on symbols. A time derivative is the function
-    `d/dt` of its argument; last come the equations `residual = 0` that decide unknowns. What is
-    set at ticks and events stands among them, but not when: see `sympy_model`. A graph is compiled first; E100 for
-    anything else.
+    The right-hand sides come from the compiled formulas, run on symbols. A time derivative is the function `d/dt` of its
+    argument; last come the equations `residual = 0` that determine unknowns. Updates at ticks and events are included, but not
+    their times: see `sympy_model`. A graph is compiled first; raises E100 for anything else.
     """
     import sympy
 
@@ -44,13 +43,13 @@ def sympy_statements(model: Compilable) -> list[Any]:
 
 
 def inputs_of(compiled: Compiled) -> list[str]:
-    """Names of the parameters of sources, which are the inputs of a model."""
+    """Return names of the parameters of sources, which are the inputs of a model."""
     sources = tuple(f"{path}." for path, element in compiled.model.elements.items() if isinstance(element.law, Source))
     return [name for name in compiled.system.parameters if name.startswith(sources)]
 
 
 def symbol_of(system: System, name: str) -> Any:
-    """A symbol for a scalar value, an object array of indexed symbols for an array; named as the user did."""
+    """Return a symbol for a scalar value, an object array of indexed symbols for an array, with the user's name."""
     import sympy
 
     shape = system.values[name].shape or ()

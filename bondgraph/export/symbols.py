@@ -1,4 +1,4 @@
-"""How values are written: LaTeX for every value of a system, from its symbol or from the user's name."""
+"""LaTeX symbols: a letter for every value of a system, from its symbol or from the user's name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from bondgraph.assembly.system import System
 from bondgraph.model.domains import COEFFICIENTS
-from bondgraph.output.tex import GREEK, escaped
+from bondgraph.output.tex import GREEK, escape_latex
 
 LOCAL = {
     "effort": "e",
@@ -15,16 +15,16 @@ LOCAL = {
     "energy": "E",
     "mode": "m",
     "force": "F",
-    **{word: known.letter for word, known in COEFFICIENTS.items()},
+    **{word: coefficient.letter for word, coefficient in COEFFICIENTS.items()},
 }
-"""Letters of the literature for the usual local names; other names of one letter stand for themselves."""
+"""Letters of the literature for the usual local names; other one-letter names stand for themselves."""
 
 _NUMBERED = re.compile(rf"(?:({GREEK})|([A-Za-z]))(\d*)")
 
 
 def value_latex(system: System, name: str) -> str:
-    """LaTeX of one value: its own symbol with the path of its owner as a subscript where it is not unique."""
-    name = name.removesuffix(":computed")  # what a torn statement of an algebraic loop gives is the value itself
+    """Return LaTeX of one value: its own symbol, with the path of its owner as a subscript if it is not unique."""
+    name = name.removesuffix(":computed")  # a torn statement of an algebraic loop gives the value itself
     value = system.values.get(name)
     if name == "time":
         return "t"
@@ -45,17 +45,17 @@ def value_latex(system: System, name: str) -> str:
 
 
 def greek_or_letter(local: str) -> tuple[str, str]:
-    """The letter of a local name, and its number: "alpha1" is alpha with the index 1."""
+    """Return the letter of a local name, and its number: "alpha1" is alpha with the index 1."""
     if local in LOCAL:
         return LOCAL[local], ""
-    found = _NUMBERED.fullmatch(local)
-    if found is None:
+    match = _NUMBERED.fullmatch(local)
+    if match is None:
         return text(local), ""
-    return rf"\{found[1]}" if found[1] else found[2], found[3]
+    return rf"\{match[1]}" if match[1] else match[2], match[3]
 
 
 def dotted(letter: str, order: int = 1) -> str:
-    """LaTeX of a first or second time derivative: the dots over the letter itself, not over its subscript."""
+    """Return LaTeX of a first or second time derivative: the dots over the letter itself, not over its subscript."""
     dots, slope = (r"\dot", r"\tfrac{d}{dt}") if order == 1 else (r"\ddot", r"\tfrac{d^2}{dt^2}")
     return rf"{dots}{{{letter[0]}}}{letter[1:]}" if letter[:1].isalpha() else rf"{slope} {letter}"
 
@@ -66,5 +66,5 @@ def _with_owner(symbol: str, name: str) -> str:
 
 
 def text(words: str) -> str:
-    """Plain words inside LaTeX mathematics."""
-    return r"\text{" + r"}\to\text{".join(escaped(piece) for piece in words.split("->")) + "}"
+    """Return plain words inside LaTeX mathematics."""
+    return r"\text{" + r"}\to\text{".join(escape_latex(piece) for piece in words.split("->")) + "}"

@@ -16,9 +16,9 @@ from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.model.names import is_name, names_of
 from bondgraph.output.cells import cell, code, line
-from bondgraph.output.lookup import unknown
+from bondgraph.output.tables import unknown_name
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
-from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.garbage_collection import paused_collection
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
@@ -47,7 +47,7 @@ class Graph(Draft):
         first, _, inner_path = path.partition(".")
         part = self.parts.get(first)
         if part is None or (inner_path and not isinstance(part, Graph)):
-            raise unknown(f'part in "{self.name}" called', path, self.parts)
+            raise unknown_name(f'part in "{self.name}" called', path, self.parts)
         assert isinstance(part, (Element, Graph))
         return part[inner_path] if inner_path and isinstance(part, Graph) else part
 

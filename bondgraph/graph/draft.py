@@ -13,10 +13,10 @@ from bondgraph.model.copies import OfFormulas
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Visible
 from bondgraph.model.names import need_name
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 class Link(NamedTuple):
     """Bond between unresolved ends, as the user connected them."""
 

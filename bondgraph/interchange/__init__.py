@@ -1,4 +1,4 @@
-"""Models as data: a model in; a text that holds it, formulas as steps, out; and back, with nothing executed on reading."""
+"""Models as JSON files: formulas are stored as steps, and reading a file executes nothing."""
 
 from bondgraph.interchange.read import load_model, parse_model
 from bondgraph.interchange.write import digest, dump_model, save_model

@@ -1,9 +1,9 @@
-"""Formulas as data: steps on numbered scalars, checked and written as JSON; nothing in them is a name of code.
+"""Formulas as data: steps on numbered scalars, checked and written as JSON; no name in them refers to code.
 
 Scalars are numbered from 0: those of the arguments in row-major order, then the result of each step. Constants have negative
-numbers, -1 the first. A step is an operation with the numbers that it takes, `["multiply", 0, -1]`; or the partial derivatives
-of a piece of the formula, `["slopes", x, others, steps, outs]`: the piece reads n places, which take the next n numbers, then
-come its own steps, then the (m, n) slopes of its m outs.
+numbers, -1 the first. A step is an operation with the numbers of its operands, `["multiply", 0, -1]`; or the partial derivatives
+of a piece of the formula, `["slopes", x, others, steps, outs]`: the piece has n inputs, which get the next n numbers, then come
+its own steps, then the (m, n) slopes of its m outs.
 """
 
 from __future__ import annotations
@@ -16,167 +16,169 @@ from typing import Any
 from bondgraph.tape import opcodes
 
 SLOPES = "slopes"
-"""Name of the step that differentiates a piece."""
+"""Name of the differentiation step."""
 ARITY = {
-    operation.name: operation.arguments
-    for code, operation in enumerate(opcodes.OPERATIONS)
-    if operation.arguments and code != opcodes.RECIPROCAL
+    word: opcodes.OPERATIONS[code].arguments
+    for word, code in opcodes.CODES.items()
+    if opcodes.OPERATIONS[code].arguments and code != opcodes.RECIPROCAL
 }
-"""Every other step, and how many numbers it takes; a reciprocal is a division."""
+"""Number of operands of every other step; a reciprocal is a division."""
 
-MOST_STEPS = 1_000_000
-"""Of one file; and of one formula."""
-MOST_WEIGHT = 20_000_000
-"""Operations of all formulas of a file together, each differentiation counted as it is carried out."""
-MOST_ENTRIES = 100_000
-"""Of one array."""
-DEEPEST_SLOPES = 4
-"""How many differentiations may lie inside one another."""
+MAX_STEPS = 1_000_000
+"""Maximum number of steps of a file, and of a formula."""
+MAX_OPERATIONS = 20_000_000
+"""Maximum number of operations of all formulas of a file; each differentiation counts as often as it executes its piece."""
+MAX_ENTRIES = 100_000
+"""Maximum number of entries of an array."""
+MAX_NESTING = 4
+"""Maximum nesting depth of differentiations."""
 
 Step = tuple[Any, ...]
 Shape = tuple[int, ...]
 
 
-class Unsound(ValueError):
-    """What stands where a formula is expected is none; the text says why."""
+class InvalidFormula(ValueError):
+    """Invalid content in a formula; the text says why."""
 
 
 @dataclass(frozen=True)
 class RecordedFormula:
-    """A formula for arguments of these shapes."""
+    """Recorded formula for arguments of these shapes."""
 
     arguments: tuple[Shape, ...]
     constants: tuple[float | int, ...]
     steps: tuple[Step, ...]
     results: tuple[tuple[Shape, tuple[int, ...]], ...]
-    """Shape of each result, and the numbers of its scalars in row-major order; several are a tuple."""
+    """Shape of each result, and the numbers of its scalars in row-major order; several results are a tuple."""
 
-    def as_json(self) -> dict[str, Any]:
-        """As it stands in a file."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the formula's JSON."""
         return {
             "arguments": [list(shape) for shape in self.arguments],
-            "constants": [spelled(number) for number in self.constants],
-            "steps": [_step_json(step) for step in self.steps],
+            "constants": [number_to_json(number) for number in self.constants],
+            "steps": [_step_to_json(step) for step in self.steps],
             "results": [[list(shape), list(numbers)] for shape, numbers in self.results],
         }
 
     @property
-    def length(self) -> int:
-        """How many steps are written down."""
+    def step_count(self) -> int:
+        """Return the number of steps, nested ones included."""
         return sum(1 for _ in _all_steps(self.steps))
 
     @property
-    def weight(self) -> int:
-        """About how many operations it is to carry it out once."""
-        return _weight(self.steps)
+    def operation_count(self) -> int:
+        """Return the approximate number of operations of one evaluation."""
+        return _operation_count(self.steps)
 
 
-def spelled(number: float | int) -> float | int | str:
-    """A number in JSON, with words for those that JSON does not have."""
+def number_to_json(number: float | int) -> float | int | str:
+    """Return a number for JSON, with words for inf and nan."""
     return number if isinstance(number, int) or math.isfinite(number) else repr(number)
 
 
-WORDS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 """Numbers that JSON does not have."""
 
 
-def number_of(given: Any) -> float | int:
-    """A number as `spelled` writes it; `Unsound` for what is none."""
-    if isinstance(given, str) and given in WORDS:
-        return WORDS[given]
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or (isinstance(given, int) and abs(given) >= 2**63):
-        raise Unsound(f"{_short(given)} is no number")
-    return given
+def number_from_json(content: Any) -> float | int:
+    """Return a number that `number_to_json` wrote; raise `InvalidFormula` for anything else."""
+    if isinstance(content, str) and content in NON_FINITE:
+        return NON_FINITE[content]
+    if isinstance(content, bool) or not isinstance(content, (int, float)) or (isinstance(content, int) and abs(content) >= 2**63):
+        raise InvalidFormula(f"{_excerpt(content)} is no number")
+    return content
 
 
 def size_of(shape: Shape) -> int:
-    """Entries of an array."""
+    """Return the number of entries of an array."""
     return math.prod(shape)
 
 
-def shape_of(given: Any) -> Shape:
-    """A shape as it stands in a file."""
-    if not isinstance(given, list) or len(given) > 3 or not all(type(n) is int and n >= 0 for n in given):
-        raise Unsound(f"{_short(given)} is no shape of an array")
-    if size_of(tuple(given)) > MOST_ENTRIES:
-        raise Unsound(f"an array of shape {_short(given)} has more than {MOST_ENTRIES} entries")
-    return tuple(given)
+def shape_from_json(content: Any) -> Shape:
+    """Return a checked shape."""
+    if not isinstance(content, list) or len(content) > 3 or not all(type(n) is int and n >= 0 for n in content):
+        raise InvalidFormula(f"{_excerpt(content)} is no shape of an array")
+    if size_of(tuple(content)) > MAX_ENTRIES:
+        raise InvalidFormula(f"an array of shape {_excerpt(content)} has more than {MAX_ENTRIES} entries")
+    return tuple(content)
 
 
-def formula_of(given: Any) -> RecordedFormula:
-    """The formula of its JSON; `Unsound` where it is none."""
-    if not isinstance(given, dict) or set(given) != {"arguments", "constants", "steps", "results"}:
-        raise Unsound('it needs "arguments", "constants", "steps" and "results", and nothing else')
-    arguments = tuple(map(shape_of, _listed(given["arguments"])))
-    constants = tuple(map(number_of, _listed(given["constants"])))
-    steps = tuple(map(_step_of, _listed(given["steps"])))
-    known = bytearray(b"\1" * sum(map(size_of, arguments)))
-    _check(steps, known, len(constants), 0)
+def formula_from_json(content: Any) -> RecordedFormula:
+    """Return the formula of its JSON; raise `InvalidFormula` if it is invalid."""
+    if not isinstance(content, dict) or set(content) != {"arguments", "constants", "steps", "results"}:
+        raise InvalidFormula('it needs "arguments", "constants", "steps" and "results", and nothing else')
+    arguments = tuple(map(shape_from_json, _checked_list(content["arguments"])))
+    constants = tuple(map(number_from_json, _checked_list(content["constants"])))
+    steps = tuple(map(_step_from_json, _checked_list(content["steps"])))
+    readable = bytearray(b"\1" * sum(map(size_of, arguments)))
+    _check(steps, readable, len(constants), 0)
     results = []
-    for entry in _listed(given["results"]):
+    for entry in _checked_list(content["results"]):
         if not isinstance(entry, list) or len(entry) != 2:
-            raise Unsound("a result is a shape and the numbers of its scalars")
-        shape, numbers = shape_of(entry[0]), _numbers(entry[1], known, len(constants))
+            raise InvalidFormula("a result is a shape and the numbers of its scalars")
+        shape, numbers = shape_from_json(entry[0]), _numbers(entry[1], readable, len(constants))
         if len(numbers) != size_of(shape):
-            raise Unsound(f"a result of shape {shape} has {len(numbers)} scalars")
+            raise InvalidFormula(f"a result of shape {shape} has {len(numbers)} scalars")
         results.append((shape, numbers))
     if not results:
-        raise Unsound("it has no result")
+        raise InvalidFormula("it has no result")
     return RecordedFormula(arguments, constants, steps, tuple(results))
 
 
-def _check(steps: tuple[Step, ...], known: bytearray, constants: int, depth: int) -> None:
-    """`Unsound` where a step reads what is not there. `known` has 1 for each number that may be read, and 0 for those inside of a
-    piece that has ended: a piece is done for scalars of its own."""
-    for name, *rest in steps:
+def _check(steps: tuple[Step, ...], readable: bytearray, constants: int, depth: int) -> None:
+    """Raise `InvalidFormula` if a step reads an undefined scalar; `readable` is 1 for each defined one outside of ended
+    pieces."""
+    for name, *operands in steps:
         if name != SLOPES:
-            if max(_numbers(rest, known, constants)) < 0:
-                raise Unsound("a step reads constants alone")
-            known.append(1)
+            if max(_numbers(operands, readable, constants)) < 0:
+                raise InvalidFormula("a step reads constants alone")
+            readable.append(1)
             continue
-        if depth == DEEPEST_SLOPES:
-            raise Unsound(f"more than {DEEPEST_SLOPES} differentiations lie inside one another")
-        x, others, piece, outs = rest
-        width, first = len(_numbers(x, known, constants)), len(known)
-        _numbers(others, known, constants)
+        if depth == MAX_NESTING:
+            raise InvalidFormula(f"more than {MAX_NESTING} differentiations lie inside one another")
+        x, others, piece, outs = operands
+        width, first = len(_numbers(x, readable, constants)), len(readable)
+        _numbers(others, readable, constants)
         if not width:
-            raise Unsound("slopes with respect to nothing")
-        known += b"\1" * width
-        _check(piece, known, constants, depth + 1)
-        slopes = width * len(_numbers(outs, known, constants))
-        if len(known) + slopes > 10 * MOST_STEPS:
-            raise Unsound("it has too many slopes")
-        known[first:] = bytes(len(known) - first)
-        known += b"\1" * slopes
+            raise InvalidFormula("slopes with respect to nothing")
+        readable += b"\1" * width
+        _check(piece, readable, constants, depth + 1)
+        slopes = width * len(_numbers(outs, readable, constants))
+        if len(readable) + slopes > 10 * MAX_STEPS:
+            raise InvalidFormula("it has too many slopes")
+        readable[first:] = bytes(len(readable) - first)
+        readable += b"\1" * slopes
 
 
-def _numbers(given: Any, known: bytearray, constants: int) -> tuple[int, ...]:
-    if not isinstance(given, (list, tuple)) or not all(type(n) is int and _is_known(n, known, constants) for n in given):
-        raise Unsound("a step or result reads a scalar that is not there")
-    return tuple(given)
+def _numbers(content: Any, readable: bytearray, constants: int) -> tuple[int, ...]:
+    if not isinstance(content, (list, tuple)) or not all(
+        type(n) is int and _is_readable(n, readable, constants) for n in content
+    ):
+        raise InvalidFormula("a step or result reads a scalar that is not there")
+    return tuple(content)
 
 
-def _is_known(number: int, known: bytearray, constants: int) -> bool:
-    return known[number] == 1 if 0 <= number < len(known) else -constants <= number < 0
+def _is_readable(number: int, readable: bytearray, constants: int) -> bool:
+    return readable[number] == 1 if 0 <= number < len(readable) else -constants <= number < 0
 
 
-def _step_of(given: Any) -> Step:
-    if not isinstance(given, list) or not given or not isinstance(given[0], str):
-        raise Unsound(f"{_short(given)} is no step")
-    name, rest = given[0], given[1:]
-    if name == SLOPES and len(rest) == 4:
-        x, others, piece, outs = map(_listed, rest)
-        return (name, tuple(x), tuple(others), tuple(map(_step_of, piece)), tuple(outs))
-    if len(rest) != ARITY.get(name, -1):
-        raise Unsound(f"{_short(given)} is no step")
-    return tuple(given)
+def _step_from_json(content: Any) -> Step:
+    if not isinstance(content, list) or not content or not isinstance(content[0], str):
+        raise InvalidFormula(f"{_excerpt(content)} is no step")
+    name, operands = content[0], content[1:]
+    if name == SLOPES and len(operands) == 4:
+        x, others, piece, outs = map(_checked_list, operands)
+        return (name, tuple(x), tuple(others), tuple(map(_step_from_json, piece)), tuple(outs))
+    if len(operands) != ARITY.get(name, -1):
+        raise InvalidFormula(f"{_excerpt(content)} is no step")
+    return tuple(content)
 
 
-def _step_json(step: Step) -> list[Any]:
+def _step_to_json(step: Step) -> list[Any]:
     if step[0] != SLOPES:
         return list(step)
     name, x, others, piece, outs = step
-    return [name, list(x), list(others), [_step_json(inner) for inner in piece], list(outs)]
+    return [name, list(x), list(others), [_step_to_json(inner) for inner in piece], list(outs)]
 
 
 def _all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
@@ -186,16 +188,16 @@ def _all_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
             yield from _all_steps(step[3])
 
 
-def _weight(steps: tuple[Step, ...]) -> int:
-    return sum(1 if step[0] != SLOPES else (2 + len(step[1])) * (1 + _weight(step[3])) for step in steps)
+def _operation_count(steps: tuple[Step, ...]) -> int:
+    return sum(1 if step[0] != SLOPES else (2 + len(step[1])) * (1 + _operation_count(step[3])) for step in steps)
 
 
-def _listed(given: Any) -> list[Any]:
-    if not isinstance(given, list):
-        raise Unsound(f"{_short(given)} is no list")
-    return given
+def _checked_list(content: Any) -> list[Any]:
+    if not isinstance(content, list):
+        raise InvalidFormula(f"{_excerpt(content)} is no list")
+    return content
 
 
-def _short(given: Any) -> str:
-    text = repr(given)
+def _excerpt(content: Any) -> str:
+    text = repr(content)
     return text if len(text) < 60 else text[:56] + " ..."

@@ -1,143 +1,357 @@
-"""A file of a model in; the `Model` out, made of allow-listed records and recorded formulas, or a coded error.
+"""Reading of model files: build the `Model` from allow-listed records and recorded formulas, or raise a coded error.
 
-Nothing in a file is run, imported or looked up: kinds of records are keys of one table, steps those of another.
+Nothing in a file is executed, imported or looked up: kinds of records are keys of one table, steps those of another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bondgraph.checks import check_model
-from bondgraph.errors import raise_if_any
-from bondgraph.interchange.coherence import incoherent
-from bondgraph.interchange.formulas import MOST_STEPS, MOST_WEIGHT, RecordedFormula, Unsound, formula_of
-from bondgraph.interchange.reading import Reading
-from bondgraph.interchange.records import FORMAT, KNOWN, OPERATIONS, VERSION
-from bondgraph.interchange.replay import Missing, Replay
-from bondgraph.interchange.strict import LARGEST, refused, strict_json, too_large
+from bondgraph.errors import ModelError, Place, raise_if_any
+from bondgraph.interchange.consistency import inconsistencies
+from bondgraph.interchange.formulas import (
+    MAX_OPERATIONS,
+    MAX_STEPS,
+    InvalidFormula,
+    RecordedFormula,
+    formula_from_json,
+    number_from_json,
+    shape_from_json,
+    size_of,
+)
+from bondgraph.interchange.records import BUILTIN, FORMAT, OPERATIONS, RECORDS, VERSION, Field, fields_of, word_of
+from bondgraph.interchange.replay import MissingFormula, Replay
+from bondgraph.interchange.strict_json import MAX_BYTES, file_error, strict_json, too_large
+from bondgraph.model.domains import DOMAINS, Domain
 from bondgraph.model.element import Element
-from bondgraph.model.model import Model
+from bondgraph.model.model import End, Model
 from bondgraph.model.ops import Constant, Op
-from bondgraph.output.files import reason, shown
+from bondgraph.output.files import printable_path, system_reason
+from screws.errors import GeometryError
+from screws.shapes import Solid
 
 
-def parse_model(text: str, file: str = "model", *, largest: int = LARGEST) -> Model:
-    """The model that a text of `dump_model` holds, checked as a graph is when it is frozen; `file` is what messages call it.
+@dataclass
+class Decoder:
+    """Decoder of a model file: returns records and values of the allowed kinds, or raises E353 with their path."""
+
+    file: str
+    operations: tuple[Any, ...] = ()
+
+    def error(self, path: str, content: Any, expected: str) -> ModelError:
+        """Return E353 for an invalid value."""
+        text = repr(content)
+        return file_error("E353", self.file, path, f"{text if len(text) < 60 else text[:56] + ' ...'} is not {expected}")
+
+    def record(self, content: Any, path: str, kinds: tuple[type, ...], expected: type | None = None) -> Any:
+        """Return a record of one of these kinds; `expected` is the kind that need not be written."""
+        if not isinstance(content, dict):
+            raise self.error(path, content, "a record {...}")
+        kind = RECORDS.get(content["$is"]) if isinstance(content.get("$is"), str) else expected if "$is" not in content else None
+        if kind is None or kind not in kinds:
+            raise self.error(
+                path, content.get("$is"), f"a kind of record that may stand here: {', '.join(k.__name__ for k in kinds[:14])}"
+            )
+        forms, values = fields_of(kind), {}
+        words = {name: word_of(kind, name) for name in forms}
+        if unknown := set(content) - {"$is", *words.values()}:
+            raise self.error(path, min(unknown), f"a field of {kind.__name__}")
+        for name, (form, default) in forms.items():
+            word = words[name]
+            if word in content:
+                values[name] = self.value(form, content[word], f"{path}.{word}" if path else word)
+            elif default is MISSING:
+                raise file_error("E353", self.file, path, f'a {kind.__name__} needs "{word}"')
+        return self._construct(kind, values, path)
+
+    def _construct(self, kind: type, values: Mapping[str, Any], path: str) -> Any:
+        if kind is Model:
+            values = {**values, "starts": ()}
+        try:
+            instance = kind(**values)
+        except (GeometryError, ModelError) as error:
+            raise file_error("E353", self.file, path, str(error).partition("\n")[2] or str(error)) from None
+        if isinstance(instance, Solid):
+            for name, value in values.items():  # the saved bits: normalising again may round
+                object.__setattr__(instance, name, value)
+        return instance
+
+    def value(self, form: Field, content: Any, path: str) -> Any:
+        """Return a value of a form."""
+        if form.form == "either":
+            return self.value(_alternative(form, content), content, path)
+        if form.form in ("several", "set", "row"):
+            return self._entries(form, content, path)
+        if form.form == "mapping":
+            if not isinstance(content, dict):
+                raise self.error(path, content, "an object {...}")
+            return {key: self.value(form.of[0], entry, f"{path}.{key[:60]}") for key, entry in content.items()}
+        if form.form == "record":
+            return self.record(content, path, form.of, form.of[0])
+        if form.form == "records":
+            return self.record(content, path, form.of)
+        if form.form == "literal":
+            if content not in form.of:
+                raise self.error(path, content, " or ".join(map(repr, form.of)))
+            return content
+        read, expected = _READERS[form.form]
+        try:
+            value = read(self, content, path)
+        except InvalidFormula as error:
+            raise file_error("E353", self.file, path, f"{error}; what is needed is {expected}") from None
+        if form.of == ("operation",) and not isinstance(value, Op):
+            raise self.error(path, content, "the number of an operation that has a name of its own")
+        return value
+
+    def _entries(self, form: Field, content: Any, path: str) -> Any:
+        if not isinstance(content, list) or (form.form == "row" and len(content) != len(form.of)):
+            raise self.error(path, content, "a list" if form.form != "row" else f"a list of {len(form.of)}")
+        forms = form.of if form.form == "row" else form.of * len(content)
+        entries = tuple(
+            self.value(each, entry, f"{path}[{k}]") for k, (each, entry) in enumerate(zip(forms, content, strict=True))
+        )
+        return frozenset(entries) if form.form == "set" else entries
+
+    def anything(self, content: Any, path: str) -> Any:
+        """Return a value of any kind, as `Encoder.anything` writes it."""
+        if content is None or isinstance(content, (str, bool, int, float)):
+            return content
+        if isinstance(content, list):
+            return [self.anything(entry, f"{path}[{k}]") for k, entry in enumerate(content)]
+        tags = [key for key in content if key.startswith("$")]
+        inside = content[tags[0]] if len(tags) == 1 else None
+        if tags == ["$is"]:
+            return self.record(content, path, tuple(RECORDS.values()))
+        if tags == ["$number"]:
+            return number_from_json(inside)
+        if tags == ["$array"]:
+            return np.asarray(_numbers(self, inside, path))
+        if tags == ["$tuple"] and isinstance(inside, list):
+            return tuple(self.anything(entry, f"{path}[{k}]") for k, entry in enumerate(inside))
+        if tags == ["$map"] and isinstance(inside, list) and all(_is_entry(entry) for entry in inside):
+            return {key: self.anything(entry, f"{path}.{key[:60]}") for key, entry in inside}
+        raise self.error(path, content, "a value of a known kind")
+
+
+def _is_entry(content: Any) -> bool:
+    return isinstance(content, list) and len(content) == 2 and isinstance(content[0], str)
+
+
+def _text(_: Decoder, content: Any, path: str) -> str:
+    if not isinstance(content, str):
+        raise InvalidFormula("no text")
+    return content
+
+
+def _integer(_: Decoder, content: Any, path: str) -> int:
+    if type(content) is not int or abs(content) >= 2**53:
+        raise InvalidFormula("no whole number")
+    return content
+
+
+def _flag(_: Decoder, content: Any, path: str) -> bool:
+    if not isinstance(content, bool):
+        raise InvalidFormula("neither true nor false")
+    return content
+
+
+def _none(_: Decoder, content: Any, path: str) -> None:
+    if content is not None:
+        raise InvalidFormula("not null")
+
+
+def _numbers(_: Decoder, content: Any, path: str) -> Any:
+    if not isinstance(content, dict):
+        return number_from_json(content)
+    if set(content) != {"shape", "entries"} or not isinstance(content["entries"], list):
+        raise InvalidFormula('an array has a "shape" and its "entries"')
+    shape, entries = shape_from_json(content["shape"]), [number_from_json(entry) for entry in content["entries"]]
+    if len(entries) != size_of(shape):
+        raise InvalidFormula(f"an array of shape {shape} with {len(entries)} entries")
+    return np.array(entries, dtype=None if entries else float).reshape(shape)
+
+
+def _array(decoder: Decoder, content: Any, path: str) -> np.ndarray:
+    return np.asarray(_numbers(decoder, content, path))
+
+
+def _source_place(_: Decoder, content: Any, path: str) -> Place:
+    if not isinstance(content, list) or len(content) != 2 or not isinstance(content[0], str) or type(content[1]) is not int:
+        raise InvalidFormula("no place")
+    return Place(content[0], content[1])
+
+
+def _end(decoder: Decoder, content: Any, path: str) -> End:
+    if not isinstance(content, list) or len(content) != 2:
+        raise InvalidFormula("no end of a bond")
+    return End(_text(decoder, content[0], path), _text(decoder, content[1], path))
+
+
+def _domain(decoder: Decoder, content: Any, path: str) -> Domain:
+    if not isinstance(content, str):
+        return decoder.record(content, path, (Domain,), Domain)
+    if content not in DOMAINS:
+        raise InvalidFormula(f"no known domain is called {content[:60]!r}")
+    return DOMAINS[content]
+
+
+def _formula(decoder: Decoder, content: Any, path: str) -> Any:
+    if type(content) is not int or not 0 <= content < len(decoder.operations):
+        raise InvalidFormula("no place among the operations of the file")
+    return decoder.operations[content]
+
+
+_READERS = {
+    "text": (_text, "a text"),
+    "whole": (_integer, "a whole number"),
+    "number": (lambda decoder, content, path: number_from_json(content), "a number"),
+    "flag": (_flag, "true or false"),
+    "none": (_none, "null"),
+    "numbers": (_numbers, "a number or an array"),
+    "array": (_array, "an array"),
+    "place": (_source_place, "a file and a line"),
+    "end": (_end, "an element and its port"),
+    "domain": (_domain, "the name of a domain, or a domain"),
+    "formula": (_formula, "the number of an operation"),
+    "own automaton": (_flag, "true"),
+    "anything": (Decoder.anything, "a value"),
+}
+"""Reader of each simple form, and its description."""
+
+
+def _alternative(form: Field, content: Any) -> Field:
+    """Return the one of several forms that fits a value in a file."""
+    if content is None:
+        return next((option for option in form.of if option.form == "none"), form.of[0])
+    if isinstance(content, dict) and "shape" not in content:
+        structured = next((option for option in form.of if option.form in ("record", "records", "domain", "mapping")), None)
+        if structured is not None:
+            return structured
+    return next((option for option in form.of if option.form not in ("none", "record")), form.of[0])
+
+
+def parse_model(text: str, file: str = "model", *, largest: int = MAX_BYTES) -> Model:
+    """Return the model that a text of `dump_model` holds, checked like a frozen graph; messages call it `file`.
 
     A text of more than `largest` characters is refused.
 
-    Raises `ModelError`: E351 no JSON, or beyond the limits; E352 no model, or of another version; E353 a record or value that is
-    none; E354 a formula that is none; E355 parts that do not fit together; and what `Graph.freeze` finds.
+    Raises `ModelError`: E351 for invalid JSON, or beyond the limits; E352 for no model, or another version; E353 for an invalid
+    record or value; E354 for an invalid formula; E355 for parts that do not fit together; and the errors of `Graph.freeze`.
     """
     content = strict_json(text, file, largest)
     if content.get("format") != FORMAT:
-        raise refused("E352", file, "", f'the file is no model: its "format" is not "{FORMAT}"')
+        raise file_error("E352", file, "", f'the file is no model: its "format" is not "{FORMAT}"')
     if type(content.get("version")) is not int or content["version"] != VERSION:
         why = f"its version is {str(content.get('version'))[:20]}, and this program reads version {VERSION}"
-        raise refused("E352", file, "", why, "the program that wrote it, or a newer one")
-    known = {"format", "version", "name", "starts", "left out", "model", "operations", "formulas"}
+        raise file_error("E352", file, "", why, "the program that wrote it, or a newer one")
+    parts = {"format", "version", "name", "starts", "left out", "model", "operations", "formulas"}
     if missing := {"model", "operations", "formulas"} - set(content):
-        raise refused("E352", file, "", f'it has no "{min(missing)}"')
-    if unknown := set(content) - known:
-        raise refused("E352", file, "", f"it has a part {min(unknown)[:60]!r}, which is unknown")
-    reading = Reading(file)
-    reading.operations = _operations(reading, content["operations"], _formulas(reading, content["formulas"]))
-    model = reading.record(content["model"], "", (Model,), Model)
+        raise file_error("E352", file, "", f'it has no "{min(missing)}"')
+    if unknown := set(content) - parts:
+        raise file_error("E352", file, "", f"it has a part {min(unknown)[:60]!r}, which is unknown")
+    decoder = Decoder(file)
+    decoder.operations = _operations(decoder, content["operations"], _formulas(decoder, content["formulas"]))
+    model = decoder.record(content["model"], "", (Model,), Model)
     model = replace(model, elements={path: _with_automaton(model, path) for path in model.elements})
-    raise_if_any(file, incoherent(model))
+    raise_if_any(file, inconsistencies(model))
     raise_if_any(file, check_model(model))
     return model
 
 
 def _with_automaton(model: Model, path: str) -> Element:
-    """An element with the automaton of its own, which stands in the model by its path."""
+    """Return an element with its own automaton, which the model stores under the same path."""
     element = model.elements[path]
     return replace(element, automaton=model.automata.get(path)) if element.automaton else element
 
 
-def load_model(path: str | Path, *, largest: int = LARGEST) -> Model:
-    """The model in a file of `save_model`, for `compile_model`, `simulate` and all that takes a model.
+def load_model(path: str | Path, *, largest: int = MAX_BYTES) -> Model:
+    """Return the model in a file of `save_model`, for `compile_model`, `simulate` and everything else that takes a model.
 
-    A file of more than `largest` bytes is refused: give more for a large model of somebody whom you trust.
+    A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust.
 
-    Raises `ModelError` E357 where the file cannot be read; and as `parse_model`.
+    Raises `ModelError` E357 if the file cannot be read; and as `parse_model`.
     """
-    given = Path(path)
+    source = Path(path)
     try:
-        if (size := given.stat().st_size) > largest:
-            raise too_large(shown(given), size, largest)
-        text = given.read_bytes().decode("utf-8")
+        if (size := source.stat().st_size) > largest:
+            raise too_large(printable_path(source), size, largest)
+        text = source.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
-        raise refused("E351", shown(given), "", "the file is no text in UTF-8") from None
+        raise file_error("E351", printable_path(source), "", "the file is no text in UTF-8") from None
     except (OSError, ValueError) as error:
-        why = reason(error) if isinstance(error, OSError) else str(error)
-        raise refused("E357", shown(given), "", f"the file cannot be read: {why}", "the path of a file of save_model") from None
-    return parse_model(text, shown(given), largest=largest)
+        why = system_reason(error) if isinstance(error, OSError) else str(error)
+        raise file_error(
+            "E357", printable_path(source), "", f"the file cannot be read: {why}", "the path of a file of save_model"
+        ) from None
+    return parse_model(text, printable_path(source), largest=largest)
 
 
-def _formulas(reading: Reading, given: Any) -> dict[str, RecordedFormula]:
-    if not isinstance(given, dict):
-        raise refused("E354", reading.file, "formulas", "they are no object {...}")
-    found, length = {}, 0
-    for key, entry in given.items():
+def _formulas(decoder: Decoder, content: Any) -> dict[str, RecordedFormula]:
+    if not isinstance(content, dict):
+        raise file_error("E354", decoder.file, "formulas", "they are no object {...}")
+    formulas, length = {}, 0
+    for key, entry in content.items():
         try:
-            found[key] = formula_of(entry)
-        except Unsound as error:
-            raise refused("E354", reading.file, f"formulas.{key[:60]}", str(error)) from None
-        length += found[key].length
-    if length > MOST_STEPS:
-        raise refused("E354", reading.file, "formulas", f"they have {length} steps, and at most {MOST_STEPS} are read")
-    weight = sum(formula.weight for formula in found.values())
-    if weight > MOST_WEIGHT:
-        why = f"they take some {weight:.2g} operations with all their differentiations, and at most {MOST_WEIGHT:.2g} are read"
-        raise refused("E354", reading.file, "formulas", why)
-    return found
+            formulas[key] = formula_from_json(entry)
+        except InvalidFormula as error:
+            raise file_error("E354", decoder.file, f"formulas.{key[:60]}", str(error)) from None
+        length += formulas[key].step_count
+    if length > MAX_STEPS:
+        raise file_error("E354", decoder.file, "formulas", f"they have {length} steps, and at most {MAX_STEPS} are read")
+    weight = sum(formula.operation_count for formula in formulas.values())
+    if weight > MAX_OPERATIONS:
+        why = f"they take some {weight:.2g} operations with all their differentiations, and at most {MAX_OPERATIONS:.2g} are read"
+        raise file_error("E354", decoder.file, "formulas", why)
+    return formulas
 
 
-def _operations(reading: Reading, given: Any, formulas: Mapping[str, RecordedFormula]) -> tuple[Any, ...]:
-    """Formulas with their texts; those that are the same have one function, and are known as the same by it."""
-    if not isinstance(given, list):
-        raise refused("E354", reading.file, "operations", "they are no list")
+def _operations(decoder: Decoder, content: Any, formulas: Mapping[str, RecordedFormula]) -> tuple[Any, ...]:
+    """Return formulas with their texts; equal formulas share one function, so that later stages see that they are equal."""
+    if not isinstance(content, list):
+        raise file_error("E354", decoder.file, "operations", "they are no list")
     replays = {key: Replay(formula) for key, formula in formulas.items()}
-    found: list[Any] = []
-    for place, entry in enumerate(given):
-        path = f"operations[{place}]"
+    operations: list[Any] = []
+    for index, entry in enumerate(content):
+        path = f"operations[{index}]"
         if isinstance(entry, dict) and set(entry) == {"known"}:
-            if not isinstance(entry["known"], str) or entry["known"] not in KNOWN:
-                raise reading.wrong(path, entry["known"], f"a known operation: {', '.join(KNOWN)}")
-            found.append(KNOWN[entry["known"]])
+            if not isinstance(entry["known"], str) or entry["known"] not in BUILTIN:
+                raise decoder.error(path, entry["known"], f"a known operation: {', '.join(BUILTIN)}")
+            operations.append(BUILTIN[entry["known"]])
             continue
         if not isinstance(entry, dict) or not isinstance(entry.get("formula"), (str, type(None))):
-            raise refused("E354", reading.file, path, 'an operation is an object with a "formula"')
+            raise file_error("E354", decoder.file, path, 'an operation is an object with a "formula"')
         key = entry.get("formula")
         if key is not None and key not in replays:
-            raise refused("E354", reading.file, path, f"there is no formula {key[:60]!r}")
+            raise file_error("E354", decoder.file, path, f"there is no formula {key[:60]!r}")
         if key is None and not isinstance(entry.get("why"), str):
-            raise refused("E354", reading.file, path, 'an operation without a formula says "why"')
-        function = Missing(entry["why"]) if key is None else replays[key]
-        rest = {name: part for name, part in entry.items() if name not in ("formula", "why")}
-        found.append(_operation(reading, rest, function, path) if rest else function)
-    return tuple(found)
+            raise file_error("E354", decoder.file, path, 'an operation without a formula says "why"')
+        function = MissingFormula(entry["why"]) if key is None else replays[key]
+        texts = {name: part for name, part in entry.items() if name not in ("formula", "why")}
+        operations.append(_operation(decoder, texts, function, path) if texts else function)
+    return tuple(operations)
 
 
-def _operation(reading: Reading, given: dict[str, Any], function: Any, path: str) -> Op:
-    kind = OPERATIONS.get(given["$is"]) if isinstance(given.get("$is"), str) else None
+def _operation(decoder: Decoder, content: dict[str, Any], function: Any, path: str) -> Op:
+    kind = OPERATIONS.get(content["$is"]) if isinstance(content.get("$is"), str) else None
     if kind is None:
-        raise reading.wrong(path, given.get("$is"), f"a kind of operation: {', '.join(OPERATIONS)}")
+        raise decoder.error(path, content.get("$is"), f"a kind of operation: {', '.join(OPERATIONS)}")
     if kind is Constant and isinstance(function, Replay) and function.formula.arguments:
-        raise refused("E354", reading.file, path, "the formula of a constant takes arguments")
-    texts = {name: part for name, part in given.items() if name not in ("$is", "active")}
-    active = given.get("active", [])
+        raise file_error("E354", decoder.file, path, "the formula of a constant takes arguments")
+    texts = {name: part for name, part in content.items() if name not in ("$is", "active")}
+    active = content.get("active", [])
     unknown = set(texts) - {"name", "latex", "source", "note"}
     if unknown or not all(isinstance(part, str) for part in texts.values()) or "name" not in texts:
-        raise reading.wrong(path, min(unknown, default=""), "a text of an operation: name, latex, source or note")
+        raise decoder.error(path, min(unknown, default=""), "a text of an operation: name, latex, source or note")
     if not isinstance(active, list) or not all(type(mode) is int and mode >= 0 for mode in active):
-        raise reading.wrong(path, active, "a list of modes")
-    if "active" not in given:
+        raise decoder.error(path, active, "a list of modes")
+    if "active" not in content:
         return kind(function=function, **texts)
     if not hasattr(kind, "active"):
-        raise reading.wrong(path, "active", f"a text of {kind.__name__}")
+        raise decoder.error(path, "active", f"a text of {kind.__name__}")
     return kind(function=function, **texts, active=tuple(active))  # type: ignore[call-arg]

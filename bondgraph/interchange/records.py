@@ -1,6 +1,6 @@
-"""The records that may stand in a file of a model: an allow-list by name; what each field may hold, by its annotation.
+"""Allow-list of the records in a model file, by name, and the allowed values of each field, by its annotation.
 
-A file is read through this table alone: what is not in it does not exist there, and nothing is looked up by name elsewhere.
+Files are read through this table alone: anything else does not exist there, and nothing is looked up by name elsewhere.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from bondgraph.model.ops import IDENTITY, NEGATE, Choice, Constant, Gate, Op
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 
 FORMAT, VERSION = "screwbond-model", 1
-"""What a file says that it is."""
-MODEL: tuple[type, ...] = (
+"""Format and version of a file."""
+MODEL_RECORDS: tuple[type, ...] = (
     *(Model, Bond, Element, Port, Domain, ContactPoint, SignalEntry, CollisionSet, Collider, Visible),
     *(Automaton, Transition),
     *(laws.Parameter, laws.ByMode, laws.StateSpec, laws.Action, laws.Equation, Mechanics),
@@ -34,39 +34,37 @@ MODEL: tuple[type, ...] = (
     *(laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock),
     *(Ball, Box, Capsule, HalfSpace, Hull),
 )
-"""What a model is made of."""
+"""Records of a model."""
 OPERATIONS: dict[str, type[Op]] = {kind.__name__: kind for kind in (Op, Constant, Gate, Choice)}
 """Formulas with their text."""
-KNOWN: dict[str, Op] = {operation.name: operation for operation in (IDENTITY, NEGATE)}
-"""Operations of blocks that the compiler knows by themselves: an identity makes two names of one value. They stand in a file by
-their names."""
+BUILTIN: dict[str, Op] = {"identity": IDENTITY, "negate": NEGATE}
+"""Operations of blocks that the compiler knows, by their word in a file: an identity makes two names of one value."""
 
-RECORDS: dict[str, type] = {kind.__name__: kind for kind in MODEL}
-"""Name in a file -> record; what pictures read is added by whoever draws it."""
+RECORDS: dict[str, type] = {kind.__name__: kind for kind in MODEL_RECORDS}
+"""Name in a file -> record; drawing code adds its own records."""
 
-NUMBERS = {(laws.Parameter, "value"), (laws.ByMode, "values"), (laws.StateSpec, "initial"), (laws.StateSpec, "nominal")}
+NUMERIC_FIELDS = {(laws.Parameter, "value"), (laws.ByMode, "values"), (laws.StateSpec, "initial"), (laws.StateSpec, "nominal")}
 """Fields that hold a number or an array of numbers (the second a mapping of these), and the first also values by mode."""
 ANYTHING = {(Visible, "shape")}
-"""Fields of the model that hold whatever is allowed."""
-LEFT_OUT = {(Model, "starts")}
-"""Fields that no file has: start values that follow from others are written as they were found."""
+"""Fields of the model that hold any allowed value."""
+UNSAVED = {(Model, "starts")}
+"""Fields that no file has: computed start values are saved as fixed numbers."""
 WORDS = {(laws.Parameter, "max_value"): "most", (CollisionSet, "max_contacts"): "most", (CollisionSet, "exclude"): "apart"}
 """Fields whose word in a file is not their name: files of version 1 have the words that they always had."""
-PLAIN = (str, int, float, bool)
+PLAIN_TYPES = (str, int, float, bool)
 
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """What a field may hold.
+    """Form of the values of a field.
 
     Parameters
     ----------
     form : "text", "whole", "number", "flag", "none", "numbers", "formula", "place", "end", "domain",
-        "array", "anything"; "literal" of
-        `of`; "record" of one kind in `of`, or "records" below it; "several" or "set" of the one in `of`; "row" of the fields in
-        `of`; "mapping" to the one in `of`; "either" of the fields in `of`; "own automaton": whether an element has one, which
-        stands among those of the model; a "formula" of the kind "operation" is an `Op`, any other may
-        be one.
+        "array", "anything"; "literal" of `of`; "record" of one kind in `of`, or "records" below it; "several" or "set" of the
+        one in `of`; "row" of the fields in `of`; "mapping" to the one in `of`; "either" of the fields in `of`; "own automaton":
+        true if the element has one, which is stored among those of the model; a "formula" of the kind "operation" is an `Op`,
+        any other may be one.
     """
 
     form: str
@@ -88,22 +86,22 @@ _SIMPLE: dict[Any, Field] = {
 }
 
 
+@functools.cache
+def fields_of(record: type) -> Mapping[str, tuple[Field, Any]]:
+    """Return field of a record -> its form, and its default (`MISSING` if it has none)."""
+    hints = typing.get_type_hints(record)
+    forms = {}
+    for field in dataclasses.fields(record):
+        if (record, field.name) in UNSAVED:
+            continue
+        default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
+        forms[field.name] = _special(record, field.name) or form_of(hints[field.name]), default
+    return forms
+
+
 def word_of(record: type, name: str) -> str:
     """Return the word for a field of a record in a file."""
     return WORDS.get((record, name), name)
-
-
-@functools.cache
-def fields_of(record: type) -> Mapping[str, tuple[Field, Any]]:
-    """Field of a record -> what it may hold, and its default (`MISSING` where it has none)."""
-    hints = typing.get_type_hints(record)
-    found = {}
-    for field in dataclasses.fields(record):
-        if (record, field.name) in LEFT_OUT:
-            continue
-        default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
-        found[field.name] = _special(record, field.name) or form_of(hints[field.name]), default
-    return found
 
 
 def _special(record: type, name: str) -> Field | None:
@@ -111,45 +109,45 @@ def _special(record: type, name: str) -> Field | None:
         return Field("mapping", (Field("numbers"),))
     if (record, name) == (laws.Parameter, "value"):
         return Field("either", (Field("record", (laws.ByMode,)), Field("numbers")))
-    if (record, name) in NUMBERS:
+    if (record, name) in NUMERIC_FIELDS:
         return Field("either", (Field("none"), Field("numbers"))) if name == "nominal" else Field("numbers")
     return Field("own automaton") if (record, name) == (Element, "automaton") else None
 
 
 def form_of(hint: Any) -> Field:
-    """What a value of an annotated type is; `TypeError` where no file can hold it."""
+    """Return the form of an annotated type; raise `TypeError` if no file can hold it."""
     if hint in _SIMPLE:
         return _SIMPLE[hint]
-    origin, inside = get_origin(hint), get_args(hint)
+    origin, parameters = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        forms = tuple(dict.fromkeys(map(form_of, inside)))
+        forms = tuple(dict.fromkeys(map(form_of, parameters)))
         if Field("formula") in forms:
             forms = tuple(form for form in forms if form.form != "formula" or not form.of)
         return forms[0] if len(forms) == 1 else Field("either", forms)
     if origin is Literal:
-        return Field("literal", inside)
+        return Field("literal", parameters)
     if origin is Callable or hint is Callable:
         return Field("formula")
-    if origin in (Mapping, dict) and inside[0] is str:
-        return Field("mapping", (form_of(inside[1]),))
+    if origin in (Mapping, dict) and parameters[0] is str:
+        return Field("mapping", (form_of(parameters[1]),))
     if origin is frozenset:
-        return Field("set", (form_of(inside[0]),))
-    if origin is tuple and inside[-1] is not Ellipsis:
-        return Field("row", tuple(map(form_of, inside)))
+        return Field("set", (form_of(parameters[0]),))
+    if origin is tuple and parameters[-1] is not Ellipsis:
+        return Field("row", tuple(map(form_of, parameters)))
     if origin in (tuple, Sequence):
-        return Field("several", (form_of(inside[0]),))
+        return Field("several", (form_of(parameters[0]),))
     if dataclasses.is_dataclass(hint) and isinstance(hint, type) and hint in RECORDS.values():
         return Field("record", (hint,))
-    below = tuple(kind for kind in RECORDS.values() if isinstance(hint, type) and issubclass(kind, hint))
-    if below:
-        return Field("records", below)
+    subclasses = tuple(kind for kind in RECORDS.values() if isinstance(hint, type) and issubclass(kind, hint))
+    if subclasses:
+        return Field("records", subclasses)
     raise TypeError(f"no file holds {hint!r}")
 
 
 def is_default(value: Any, default: Any) -> bool:
-    """Whether a field need not be written."""
+    """Return True if a field need not be written."""
     if default is dataclasses.MISSING or type(value) is not type(default):
         return False
-    if isinstance(value, (*PLAIN, type(None))):
+    if isinstance(value, (*PLAIN_TYPES, type(None))):
         return repr(value) == repr(default)
     return isinstance(value, (tuple, dict, frozenset)) and not value and not default

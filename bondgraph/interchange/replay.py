@@ -1,4 +1,4 @@
-"""A recorded formula in; a function that carries out its steps on any scalars out: floats, SymPy expressions, jets, the tape."""
+"""Replay of a recorded formula: execute its steps on any scalars: floats, SymPy expressions, jets, the tape."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bondgraph.model.gradient import partials
 from screws import scalars
 from screws.scalars import array
 
-OPERATORS: dict[str, Callable[..., Any]] = {
+PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
@@ -27,18 +27,18 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "opposite": operator.invert,
     "where": scalars.where,
 }
-"""What steps do that are no functions of `screws.scalars`."""
-FUNCTIONS = {name: OPERATORS.get(name) or functools.partial(scalars.apply, name) for name in ARITY}
-"""What each step does."""
+"""Functions of the steps that are no functions of `screws.scalars`."""
+FUNCTIONS = {name: PYTHON_OPERATORS.get(name) or functools.partial(scalars.apply, name) for name in ARITY}
+"""Function of each step."""
 
 Values = list[Any]
 """Scalars by their numbers; the constants stand at the end, in reverse."""
 
 
 class Replay:
-    """A function of arrays with the shapes that it was recorded for.
+    """Function of arrays with the recorded shapes.
 
-    Raises `ValueError` for others; a number may stand for an array of equal entries.
+    Raises `ValueError` for other shapes; a number may stand for an array of equal entries.
     """
 
     __name__ = "recorded formula"
@@ -59,12 +59,12 @@ class Replay:
         with np.errstate(all="ignore"):
             for step in self.program:
                 step(values)
-        found = tuple(_shaped([values[n] for n in numbers], shape) for shape, numbers in formula.results)
-        return found[0] if len(found) == 1 else found
+        results = tuple(_shaped([values[n] for n in numbers], shape) for shape, numbers in formula.results)
+        return results[0] if len(results) == 1 else results
 
 
-class Missing:
-    """Stands for a formula that could not be recorded, and that nothing needed when the model was saved."""
+class MissingFormula:
+    """Placeholder for a formula that could not be recorded, and that nothing needed when the model was saved."""
 
     __name__ = "missing formula"
 
@@ -90,33 +90,33 @@ def _shaped(entries: list[Any], shape: Shape) -> Any:
 
 
 def _program(steps: Sequence[Step], count: int) -> tuple[list[Callable[[Values], None]], int]:
-    """What carries out the steps, and how many numbers there are then."""
+    """Return functions that execute the steps, and the number of scalars after them."""
     program = []
-    for name, *rest in steps:
+    for name, *operands in steps:
         if name != SLOPES:
-            program.append(_operation(count, FUNCTIONS[name], rest))
+            program.append(_operation(count, FUNCTIONS[name], operands))
             count += 1
             continue
-        x, others, piece, outs = rest
+        x, others, piece, outs = operands
         inner, after = _program(piece, count + len(x))
         program.append(_slopes(count, x, others, inner, outs, after))
         count = after + len(x) * len(outs)
     return program, count
 
 
-def _operation(place: int, function: Callable[..., Any], numbers: Sequence[int]) -> Callable[[Values], None]:
+def _operation(result: int, function: Callable[..., Any], numbers: Sequence[int]) -> Callable[[Values], None]:
     if len(numbers) == 2:
         a, b = numbers
 
-        def of_two(values: Values) -> None:
-            values[place] = function(values[a], values[b])
+        def binary(values: Values) -> None:
+            values[result] = function(values[a], values[b])
 
-        return of_two
+        return binary
 
-    def carry_out(values: Values) -> None:
-        values[place] = function(*[values[n] for n in numbers])
+    def nary(values: Values) -> None:
+        values[result] = function(*[values[n] for n in numbers])
 
-    return carry_out
+    return nary
 
 
 def _slopes(
@@ -134,7 +134,7 @@ def _slopes(
                 step(values)
             return [values[n] for n in outs]
 
-        found = partials(formula, array([values[n] for n in x]), [values[n] for n in others])
-        values[after : after + found.size] = [np.float64(s) if isinstance(s, float) else s for s in found.flat]
+        jacobian = partials(formula, array([values[n] for n in x]), [values[n] for n in others])
+        values[after : after + jacobian.size] = [np.float64(s) if isinstance(s, float) else s for s in jacobian.flat]
 
     return differentiate

@@ -1,100 +1,362 @@
-"""A model in; its text as JSON out: records by their fields, every formula once as steps, start values as they were found."""
+"""Writing of model files: records by their fields, every formula once as steps, computed start values as numbers."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from bondgraph.assembly.system import System
+from bondgraph.compile.changes import changed_start
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, equations
-from bondgraph.errors import no_model, refusal
+from bondgraph.errors import ModelError, Place, ScrewbondError, no_model, refusal
 from bondgraph.graph.builder import Graph
-from bondgraph.interchange.coherence import WIDEST
-from bondgraph.interchange.formulas import MOST_STEPS
-from bondgraph.interchange.records import FORMAT, VERSION
-from bondgraph.interchange.shapes import Owner
-from bondgraph.interchange.starts import fixed
-from bondgraph.interchange.strict import HALF
-from bondgraph.interchange.writing import Transcript, Unkept
+from bondgraph.interchange.consistency import MAX_DIMENSION
+from bondgraph.interchange.formula_arguments import FormulaOwner, argument_shapes, result_count
+from bondgraph.interchange.formulas import (
+    MAX_STEPS,
+    InvalidFormula,
+    RecordedFormula,
+    formula_from_json,
+    number_to_json,
+    shape_from_json,
+)
+from bondgraph.interchange.recording import record_formula
+from bondgraph.interchange.records import BUILTIN, FORMAT, OPERATIONS, RECORDS, VERSION, Field, fields_of, is_default, word_of
+from bondgraph.interchange.replay import MissingFormula
+from bondgraph.interchange.strict_json import SURROGATE
+from bondgraph.model import laws
+from bondgraph.model.automata import Automaton
+from bondgraph.model.domains import DOMAINS, Domain
+from bondgraph.model.element import Element
 from bondgraph.model.model import Model, Visible
+from bondgraph.model.ops import Op
 from bondgraph.output.files import write_text
 
 
+class NotStorable(Exception):
+    """Error for a value in a picture that no file can hold."""
+
+
+@dataclass
+class Encoder:
+    """Encoder of a model file."""
+
+    owner: FormulaOwner
+    system: System
+    operations: list[dict[str, Any]] = field(default_factory=list)
+    indices: dict[str, int] = field(default_factory=dict)
+    formulas: dict[str, dict[str, Any]] = field(default_factory=dict)
+    keys: dict[Any, str] = field(default_factory=dict)
+    """(function, shapes, results) -> key of its formula."""
+    functions: list[Any] = field(default_factory=list)
+    """Functions of `keys`, kept alive since their ids are compared."""
+
+    def record(self, value: Any, expected: type | None = None) -> dict[str, Any]:
+        """Return a record as its fields without default values; its kind is omitted if it is `expected`."""
+        kind: type = type(value)
+        if RECORDS.get(kind.__name__) is not kind:
+            raise self.unknown_record(value)
+        fields: dict[str, Any] = {} if kind is expected else {"$is": kind.__name__}
+        for name, (form, default) in fields_of(kind).items():
+            content = getattr(value, name)
+            if not is_default(content, default):
+                fields[word_of(kind, name)] = self.value(form, content, value, name)
+        return fields
+
+    def value(self, form: Field, content: Any, record: Any, name: str, index: int = 0) -> Any:
+        """Return the JSON of a value of a field of a record."""
+        if form.form == "either":
+            return self.value(_alternative(form, content), content, record, name, index)
+        if form.form == "several":
+            return [self.value(form.of[0], entry, record, name, k) for k, entry in enumerate(content)]
+        if form.form == "row":
+            return [self.value(part, entry, record, name, index) for part, entry in zip(form.of, content, strict=True)]
+        if form.form == "set":
+            return sorted(self.value(form.of[0], entry, record, name) for entry in content)
+        if form.form == "mapping":
+            return self._mapping(form, content, record, name)
+        if form.form in ("record", "records"):
+            return self.record(content, form.of[0] if form.form == "record" else None)
+        if form.form == "formula":
+            return self.operation(content, record, name, index)
+        try:
+            return _WRITERS[form.form](self, content)
+        except InvalidFormula as error:
+            raise self.error(f"its {name} holds {error}", "a smaller one") from None
+
+    def _mapping(self, form: Field, content: Mapping[str, Any], record: Any, name: str) -> dict[str, Any]:
+        if not (isinstance(record, Model) and name in ("elements", "automata")):
+            return {key: self.value(form.of[0], entry, record, name) for key, entry in content.items()}
+        entries = {}
+        for path, entry in content.items():
+            self.owner.path = path
+            entries[path] = self.value(form.of[0], entry, record, name)
+        return entries
+
+    def operation(self, value: Any, record: Any, name: str, index: int) -> int:
+        """Return the index of a formula with its text among the operations of the file."""
+        arguments = self.owner.arguments(record, name, index)
+        if arguments is None:
+            raise self.unknown_record(record)
+        entry: dict[str, Any] = {}
+        if word := next((word for word, builtin in BUILTIN.items() if builtin is value), None):
+            return self._index({"known": word})
+        if isinstance(value, Op):
+            if OPERATIONS.get(type(value).__name__) is not type(value):
+                raise self.unknown_record(value)
+            entry |= {"$is": type(value).__name__, "name": value.name}
+            texts = {part: getattr(value, part, None) for part in ("latex", "source", "note", "active")}
+            entry |= {part: list(text) if isinstance(text, tuple) else text for part, text in texts.items() if text}
+        function = value.function if isinstance(value, Op) else value
+        shapes = argument_shapes(self.system, record, name, arguments)
+        entry |= self.formula(function, shapes, result_count(record), name)
+        return self._index(entry)
+
+    def _index(self, entry: dict[str, Any]) -> int:
+        text = json.dumps(entry)
+        if text not in self.indices:
+            self.indices[text] = len(self.operations)
+            self.operations.append(entry)
+        return self.indices[text]
+
+    def formula(self, function: Any, shapes: Sequence[tuple[int, ...]] | None, results: int, name: str) -> dict[str, Any]:
+        """Return the key of a formula in the file; or none, with the reason, if the current model does not need it."""
+        if shapes is None:
+            return {"formula": None, "why": "the shapes of its arguments are not known"}
+        if isinstance(function, MissingFormula):
+            return {"formula": None, "why": function.why}
+        key = (id(function), tuple(shapes), results)
+        if key not in self.keys:
+            try:
+                self.keys[key] = self._store(record_formula(function, shapes, results))
+            except (ScrewbondError, TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
+                if self.is_needed(function):
+                    raise self.unrecordable(name, error) from error
+                return {"formula": None, "why": f"{type(error).__name__}: {error}"}
+            self.functions.append(function)
+        return {"formula": self.keys[key]}
+
+    def is_needed(self, function: Any) -> bool:
+        """Return True if the equations of the model use a function."""
+        return any(statement.op.function is function for statement in self.system.statements)
+
+    def _store(self, formula: RecordedFormula) -> str:
+        """Store a formula and return its key; raise `InvalidFormula` if no reader would accept it."""
+        content = formula.to_json()
+        formula_from_json(content)
+        key = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+        self.formulas[key] = content
+        return key
+
+    def unknown_record(self, value: Any) -> ModelError:
+        """Return E350 for a record that no file can hold."""
+        kind = type(value).__name__
+        why = f"it holds a {kind}, and a file has the records of the language alone"
+        return self.error(why, "what the element does as one of the package's elements, with formulas of its own")
+
+    def unrecordable(self, name: str, error: Exception) -> ModelError:
+        """Return E350 for a formula that cannot be recorded."""
+        message = str(error) if isinstance(error, InvalidFormula) else f"{type(error).__name__}: {error}"
+        why = f"its formula {name} cannot be written as steps: {message}"
+        return self.error(why, "a formula of the functions of screws.scalars, without branches on values")
+
+    def error(self, why: str, cure: str) -> ModelError:
+        """Return E350 for the element or automaton that is being written."""
+        path, model = self.owner.path, self.owner.model
+        part = model.elements.get(path) or model.automata.get(path)
+        what = f'automaton "{path}"' if isinstance(part, Automaton) else f'{part.kind} "{path}"' if part else "the model"
+        return refusal("E350", f"{what} cannot be saved", cure, about=model.name, why=why, places=(part.place if part else None,))
+
+    def anything(self, value: Any) -> Any:
+        """Return the JSON of a value of any kind, tagged with its kind where JSON lacks it."""
+        if value is None or isinstance(value, (str, bool)):
+            return value
+        if isinstance(value, (int, float, np.number)):
+            number = number_to_json(value.item() if isinstance(value, np.number) else value)
+            return {"$number": number} if isinstance(number, str) else number
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            return {"$array": _numbers(self, value)}
+        if isinstance(value, tuple):
+            return {"$tuple": [self.anything(entry) for entry in value]}
+        if isinstance(value, list):
+            return [self.anything(entry) for entry in value]
+        if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+            return {"$map": [[key, self.anything(entry)] for key, entry in value.items()]}
+        if is_dataclass(value) and RECORDS.get(type(value).__name__) is type(value):
+            return self.record(value)
+        raise NotStorable(type(value).__name__)
+
+
+def _numbers(_: Encoder, value: Any) -> Any:
+    """Return a number; or an array, as shape and entries in row-major order; raise `InvalidFormula` beyond the limits."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        array = np.asarray(value, dtype=float)
+    shape_from_json(list(array.shape))
+    if not array.shape:
+        return number_to_json(array.item()) if array.dtype.kind != "b" else int(array)
+    entries = [number_to_json(entry) for entry in (array * 1 if array.dtype.kind == "b" else array).ravel().tolist()]
+    return {"shape": list(array.shape), "entries": entries}
+
+
+_WRITERS = {
+    "text": lambda encoder, value: str(value),
+    "literal": lambda encoder, value: value,
+    "flag": lambda encoder, value: bool(value),
+    "none": lambda encoder, value: None,
+    "whole": lambda encoder, value: int(value),
+    "number": _numbers,
+    "numbers": _numbers,
+    "array": _numbers,
+    "place": lambda encoder, value: [Path(value.file).name, value.line],
+    "end": lambda encoder, value: [value.element, value.port],
+    "domain": lambda encoder, value: value.name if value in DOMAINS.values() else encoder.record(value, Domain),
+    "own automaton": lambda encoder, value: True,
+    "anything": Encoder.anything,
+}
+"""Writer of each simple form."""
+
+
+_FITS: Mapping[str, Callable[[Field, Any], bool]] = {
+    "none": lambda option, value: value is None,
+    "record": lambda option, value: type(value) is option.of[0],
+    "place": lambda option, value: isinstance(value, Place),
+    "domain": lambda option, value: isinstance(value, Domain),
+    "own automaton": lambda option, value: isinstance(value, Automaton),
+}
+"""Test for the forms that the type of a value identifies; otherwise the first form without such a test applies."""
+
+
+def _alternative(form: Field, value: Any) -> Field:
+    """Return the one of several forms that fits a value."""
+    for option in form.of:
+        if option.form in _FITS and _FITS[option.form](option, value):
+            return option
+    return next(option for option in form.of if option.form not in ("none", "record"))
+
+
+def with_fixed_starts(model: Model, system: System) -> Model:
+    """Return the model with computed start values as fixed numbers; a model without such functions is returned as it is.
+
+    Raises `ModelError` as compilation would if the functions disagree or do not fit.
+    """
+    if not model.starts:
+        return model
+    x, m, _ = changed_start(model, system, {}, {})
+    states, offset = dict[str, np.ndarray](), 0
+    for state in system.states:
+        size = int(np.size(state.initial))
+        states[state.name] = x[offset : offset + size].reshape(np.shape(state.initial))
+        offset += size
+    modes = dict(zip(system.modes, m, strict=True))
+    computed = {system.resolve(name) if name not in model.automata else name for start in model.starts for name in start.results}
+    elements, automata = dict(model.elements), dict(model.automata)
+    for name in computed:
+        if name in automata:
+            automata[name] = replace(automata[name], initial=automata[name].states[int(modes[f"{name}.mode"])])
+        elif name in states:
+            path, _, local = name.rpartition(".")
+            elements[path] = with_start(elements[path], {local: states[name]})
+    return replace(model, elements=elements, automata=automata, starts=())
+
+
+def with_start(element: Element, values: Mapping[str, np.ndarray]) -> Element:
+    """Return an element with other start values of its states, given by local name."""
+    law = element.law
+
+    def restarted(name: str, spec: laws.StateSpec) -> laws.StateSpec:
+        return replace(spec, initial=values[name]) if name in values else spec
+
+    changed: Any = law
+    if isinstance(law, laws.Storage):
+        changed = replace(law, spec=restarted(law.state, law.spec))
+    elif isinstance(law, laws.InertialField):
+        changed = replace(law, position=restarted("q", law.position), start=restarted(law.motion, law.start))
+    elif isinstance(law, laws.IdealConstraint):
+        noted = {name: restarted(name, spec) for name, spec in law.noted.items()}
+        changed = replace(law, start=restarted("h", law.start), noted=noted)
+    elif isinstance(law, laws.SignalBlock):
+        changed = replace(law, kept={name: restarted(name, spec) for name, spec in law.kept.items()})
+    return replace(element, law=changed)
+
+
 def dump_model(model: Compilable) -> str:
-    """A model as text, for `parse_model`: JSON, with formulas as steps that nothing executes on reading.
+    """Return a model as text, for `parse_model`: JSON, with formulas as steps that reading does not execute.
 
     Parameters
     ----------
     model : a `Graph`, frozen or compiled or as it is.
 
-    The same model gives the same text in every process. What pictures draw and no file holds is listed in it under "left out".
-    Start values that follow from others are written as found ("starts": "fixed"): other parameters do not move them any more.
+    A model gives the same text in every process. Shapes in pictures that no file can hold are listed under "left out".
+    Computed start values are written as numbers ("starts": "fixed"): parameters do not change them any more.
 
-    Raises `ModelError` E350 for what cannot be saved; E100 for what is no model; with all that the stages up to the shapes of all
-    values find.
+    Raises `ModelError` E350 if the model cannot be saved; E100 for no model; and the errors of all stages up to the shapes.
     """
     if not isinstance(model, (Graph, Model, Compiled)):
         raise no_model(model, "dump_model")
     flat = model.model if isinstance(model, Compiled) else model.freeze() if isinstance(model, Graph) else model
     system = model.system if isinstance(model, Compiled) else equations(flat)
-    kept = fixed(flat, system)
-    writing = Transcript(Owner(kept), system)
-    shown, missing = _shown(writing, kept.visible)
-    content = writing.record(replace(kept, visible=()), Model)
+    saved = with_fixed_starts(flat, system)
+    encoder = Encoder(FormulaOwner(saved), system)
+    shown, missing = _visible_records(encoder, saved.visible)
+    content = encoder.record(replace(saved, visible=()), Model)
     if shown:
         content["visible"] = shown
-    length = sum(_length(formula["steps"]) for formula in writing.formulas.values())
-    if length > MOST_STEPS:
+    length = sum(_step_count(formula["steps"]) for formula in encoder.formulas.values())
+    if length > MAX_STEPS:
         cure = "the model as the script that builds it"
-        why = f"its formulas have {length} steps, and a file has at most {MOST_STEPS}"
+        why = f"its formulas have {length} steps, and a file has at most {MAX_STEPS}"
         raise refusal("E350", "the model cannot be saved", cure, about=flat.name, why=why, places=())
-    if widest := next((bond for bond in kept.bonds if bond.dimension > WIDEST), None):
-        why = f'the bond "{widest.name}" has dimension {widest.dimension}, and one of a file {WIDEST} at most'
+    if widest := next((bond for bond in saved.bonds if bond.dimension > MAX_DIMENSION), None):
+        why = f'the bond "{widest.name}" has dimension {widest.dimension}, and one of a file {MAX_DIMENSION} at most'
         raise refusal("E350", "the model cannot be saved", "several bonds", about=flat.name, why=why, places=())
-    whole: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": flat.name}
-    whole |= {"starts": "fixed"} if flat.starts else {}
-    whole |= {"left out": missing} if missing else {}
-    text = _laid_out(whole | {"model": content, "operations": writing.operations, "formulas": writing.formulas})
-    if halves := HALF.search(text):
-        why = f"a text in it has half of a character: {text[max(halves.start() - 20, 0) : halves.end()]!a}"
+    document: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": flat.name}
+    document |= {"starts": "fixed"} if flat.starts else {}
+    document |= {"left out": missing} if missing else {}
+    text = _json_text(document | {"model": content, "operations": encoder.operations, "formulas": encoder.formulas})
+    if surrogate := SURROGATE.search(text):
+        why = f"a text in it has half of a character: {text[max(surrogate.start() - 20, 0) : surrogate.end()]!a}"
         raise refusal("E350", "the model cannot be saved", "texts of whole characters", about=flat.name, why=why, places=())
     return text
 
 
 def save_model(model: Compilable, path: str | Path) -> Path:
-    """Write a model to a file, whole or not at all; `dump_model` says what is in it.
+    """Write a model to a file, atomically; see `dump_model` for its content.
 
-    Raises `ModelError` as `dump_model`; `FileError` E414 where the file cannot be written.
+    Raises `ModelError` as `dump_model`; `FileError` E414 if the file cannot be written.
     """
     return write_text(path, dump_model(model))
 
 
 def digest(text: str) -> str:
-    """A short name for the content of a file of a model, the same in every process: what a cache of compiled models goes by."""
+    """Return a short hash of a model file, the same in every process: the key for a cache of compiled models."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _shown(writing: Transcript, visible: Sequence[Visible]) -> tuple[list[Any], list[str]]:
-    """What pictures can show, as records; and in words what no file holds."""
-    found, missing = [], []
-    for one in visible:
+def _visible_records(encoder: Encoder, visible: Sequence[Visible]) -> tuple[list[Any], list[str]]:
+    """Return the records that pictures can show; and descriptions of those that no file can hold."""
+    records, missing = [], []
+    for entry in visible:
         try:
-            found.append(writing.record(one, Visible))
-        except Unkept as kind:
-            missing.append(f'{one.kind} "{one.path}" in pictures: its look holds a {kind}')
-    return found, missing
+            records.append(encoder.record(entry, Visible))
+        except NotStorable as kind:
+            missing.append(f'{entry.kind} "{entry.path}" in pictures: its look holds a {kind}')
+    return records, missing
 
 
-def _length(steps: Sequence[Any]) -> int:
-    return sum(1 + (_length(step[3]) if step[0] == "slopes" else 0) for step in steps)
+def _step_count(steps: Sequence[Any]) -> int:
+    return sum(1 + (_step_count(step[3]) if step[0] == "slopes" else 0) for step in steps)
 
 
-def _laid_out(whole: Mapping[str, Any]) -> str:
-    """JSON with a line for each part of a model, so that people and their tools can compare two files."""
+def _json_text(document: Mapping[str, Any]) -> str:
+    """Return JSON with a line for each part of a model, so that people and tools can compare two files."""
 
     def text(value: Any, depth: int) -> str:
         if depth == 0 or not value or not isinstance(value, (dict, list)):
@@ -105,4 +367,4 @@ def _laid_out(whole: Mapping[str, Any]) -> str:
         parts = (f"{space}{json.dumps(key, ensure_ascii=False)}: {text(entry, depth - 1)}" for key, entry in value.items())
         return "{" + ",".join(parts) + space[:-1] + "}"
 
-    return text(whole, 3) + "\n"
+    return text(document, 3) + "\n"

@@ -9,10 +9,10 @@ from typing import Any
 from bondgraph.errors import Place
 from bondgraph.model.names import names_of, need_name, refused
 from bondgraph.model.ops import Op
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Transition:
     """Transition of an automaton: it fires at an upward zero crossing of guard(signals) while the automaton is in `source`."""
@@ -41,7 +41,7 @@ class Transition:
         object.__setattr__(self, "resets", resets)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Automaton:
     """Automaton (finite state machine); its mode is the signal `<name>.mode`, the index of its state."""
@@ -62,7 +62,7 @@ class Automaton:
         object.__setattr__(self, "transitions", tuple(edges))
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Start:
     """Function of start values, floats only: results = function(*arguments) before every run.

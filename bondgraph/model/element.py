@@ -14,12 +14,12 @@ from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.laws import Law, Parameter, Switched
 from bondgraph.model.names import names_of, need_name
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 L = TypeVar("L", bound=Law)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Port:
     """Port of an element. Dimension, domain and frame are None where the bond determines them."""
@@ -30,7 +30,7 @@ class Port:
     frame: str | None = None
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Element(Frozen):
     """Node of the graph: its kind, name, law and ports, and the user's line that created it."""
@@ -69,7 +69,7 @@ class Element(Frozen):
         return PortRef(self, name)
 
 
-@brief
+@short_repr
 class PortRef(NamedTuple):
     """Reference to a port of an element or of a nested graph by name."""
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.ops import Op
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.renamed import answer_old_names
 
 
 @answer_old_names
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Parameter:
     """Number or array that stays a run-time input of the compiled code."""
@@ -34,7 +34,7 @@ class Parameter:
     """Another parameter of the element that is the lower limit."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class ByMode:
     """Parameter with a value for each state of an automaton."""
@@ -43,7 +43,7 @@ class ByMode:
     values: Mapping[str, Any]
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class StateSpec:
     """State variable: its start value and, as a hint to error control and analyses, its nominal size."""
@@ -80,7 +80,7 @@ class CausalityPreference(IntEnum):
     RATHER = 3
 
 
-@brief
+@short_repr
 class CausalityRequest(NamedTuple):
     """Causality that an element asks for at one of its ports."""
 
@@ -125,7 +125,7 @@ class Storing(Law):
         return CausalityRequest(self.gives == "flow", CausalityPreference.INTEGRAL)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, kw_only=True)
 class Switched(Law):
     """Law that an automaton may switch."""
@@ -152,7 +152,7 @@ PORT = ("effort", "flow", "power")
 TWO_PORTS = ("1.effort", "1.flow", "2.effort", "2.flow")
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Action:
     """Products of a matrix N(parameters, signals) with a vector, without the matrix."""
@@ -163,7 +163,7 @@ class Action:
     """Operation (parameters, signals, e) -> N^T e."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Ratio(Law):
     """Law of two ports with a ratio between their variables, matrix(parameters, signals)."""
@@ -178,7 +178,7 @@ class Ratio(Law):
         return (self.letter, *TWO_PORTS)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Transformer(Ratio):
     """Transformer f2 = N f1, e1 = N^T e2; N has shape (), (n1,) or (n2, n1)."""
@@ -191,7 +191,7 @@ class Transformer(Ratio):
         return None if self.invertible else CausalityRequest(port == 1, CausalityPreference.MUST)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Gyrator(Ratio):
     """Gyrator e1 = r f2, e2 = r^T f1; r has shape () or (n1, n2)."""
@@ -202,7 +202,7 @@ class Gyrator(Ratio):
         return None if self.invertible else CausalityRequest(False, CausalityPreference.MUST)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class SkewGyrator(Law):
     """Gyrator on one port, e = J f with J = matrix(parameters, signals) skew-symmetric: it moves power between the components of
@@ -217,7 +217,7 @@ class SkewGyrator(Law):
         return CausalityRequest(False, CausalityPreference.MUST)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Junction(Switched):
     """Junction with a common effort (type 0) or common flow (type 1); a switched one joins only in the active modes of its
@@ -229,7 +229,7 @@ class Junction(Switched):
         return ("effort" if self.type == 0 else "flow",)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class IdealConstraint(Switched):
     """Ideal constraint of zero flow, whose effort is a Lagrange multiplier.
@@ -275,7 +275,7 @@ class IdealConstraint(Switched):
         return CausalityRequest(False, CausalityPreference.MUST)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class IdealSwitch(Switched):
     """Ideal switch: no effort while its automaton is in one of the active (`closed`) states, no flow in all others."""
@@ -293,7 +293,7 @@ class IdealSwitch(Switched):
         return CausalityRequest(True, CausalityPreference.RATHER)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Resistor(Law):
     """Dissipator: effort from flow, flow from effort, or both where the relation can be inverted."""
@@ -321,7 +321,7 @@ class Resistor(Law):
         )
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Reaction(Law):
     """Dissipator between two ports: one flow, in at port 1 and out at port 2, from the efforts of both."""
@@ -336,7 +336,7 @@ class Reaction(Law):
         return CausalityRequest(True, CausalityPreference.MUST)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Source(Law):
     """Effort or flow source: value(parameters, signals)."""
@@ -352,7 +352,7 @@ class Source(Law):
         return CausalityRequest(self.gives == "flow", CausalityPreference.MUST)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Equation:
     """Equation outs = op(args) over the local names of a block."""
@@ -362,7 +362,7 @@ class Equation:
     args: tuple[str, ...]
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class SignalBlock(Law):
     """Signal block without power: sensors, kinematics, controllers."""
@@ -394,7 +394,7 @@ class SignalBlock(Law):
         return (*self.kept, *(out for equation in self.equations for out in equation.outs))
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Storage(Storing):
     """Energy storage: x' = rate(x, input), output = gradient(x), stored energy = energy(x)."""
@@ -428,7 +428,7 @@ class Storage(Storing):
         return 2 if self.rate is None else 0, self.inverse is not None, self.linear
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class InertialField(Storing):
     """Configuration q and motion (velocities v or momenta p) of one n-port: effort in, flow q' out, energy T + V; or, in

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from bondgraph.model.gradient import partials
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.linear import solve_spd
 from screws.scalars import array
 
 Formula = Callable[..., Any]
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Mechanics:
     """User's energies of a configuration: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q, ...), and in

@@ -12,7 +12,7 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.copies import Frozen
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.renamed import answer_old_names
 from screws.shapes import Arrangement, Solid, arrangement
 
@@ -27,7 +27,7 @@ class End(NamedTuple):
     port: str
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Bond:
     """Bond with a half arrow from tail to head: effort * flow > 0 is power from tail to head."""
@@ -59,7 +59,7 @@ class SignalEntry:
     index: int | None = None
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class ContactPoint:
     """Contact of two bodies, with any law. Time stepping, pictures and reports read these records; nothing identifies a contact
@@ -106,7 +106,7 @@ class Collider:
 
 
 @answer_old_names
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class CollisionSet:
     """Set of bodies with shapes that may touch anywhere. Their contacts are found in every step, and are no states."""
@@ -131,7 +131,7 @@ class CollisionSet:
         return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, exclude=apart, only=only)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Visible:
     """Part that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result read these records;
@@ -147,7 +147,7 @@ class Visible:
     """Path of its graph; a separate name where one graph holds several of a kind."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Model(Frozen):
     """Complete graph: elements by path, bonds, automata, signal aliases, and paths of nested graphs."""

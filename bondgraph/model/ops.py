@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from bondgraph.model.copies import Frozen
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.scalars import array, equal, where
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Op(Frozen):
     """Operation: a formula of arrays of scalars that returns one array or a tuple of arrays."""
@@ -45,7 +45,7 @@ class Constant(Op):
     """Structural constant: part of the equations, not a parameter that can be changed later."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Gate(Op):
     """Operation (mode, value) -> value in some modes, zero in all others."""
@@ -54,7 +54,7 @@ class Gate(Op):
     """Modes with the value."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Choice(Op):
     """Operation (mode, held, released) -> held in some modes, released in all others."""

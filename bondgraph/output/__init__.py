@@ -1,1 +1,1 @@
-"""Files: what is to be written in; files and folders, whole or not there, and LaTeX out; packages that only some of them need."""
+"""Output: files and folders that are written atomically, LaTeX, notebook cells, plot style; checks for optional packages."""

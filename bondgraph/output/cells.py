@@ -1,4 +1,4 @@
-"""Cells of notebooks: words, tables, code and formulas in; HTML, for light and dark pages, and LaTeX out."""
+"""Notebook cells: build HTML, for light and dark pages, and LaTeX from text, tables, code and formulas."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
-ROWS = 24
-"""Rows of a table and lines of a list, at most; what is left out is counted."""
-LONGEST = 12_000
-"""Characters of LaTeX, at most, that a notebook is asked to typeset."""
-_CODE = 60
-_MOVES = re.compile(r"\\(?:[,;:!]|quad|qquad|[td]frac)")
-_MOST_MOVES = 300
-"""Spaces and the like, which KaTeX expands: it gives up at 1000 expansions."""
+MAX_ROWS = 24
+"""Maximum number of table rows and list lines; the number of omitted ones is stated."""
+MAX_LATEX_LENGTH = 12_000
+"""Maximum number of characters of LaTeX that a notebook typesets."""
+_CODE_LINES = 60
+_SPACING = re.compile(r"\\(?:[,;:!]|quad|qquad|[td]frac)")
+_MAX_SPACING = 300
+"""Maximum number of spacing commands, which KaTeX expands: it gives up at 1000 expansions."""
 
 
 class Typeset:
-    """A record with `latex()` and a text: notebooks typeset it, or show its text where that would be long."""
+    """Record with `latex()` and a text: notebooks typeset it, or show its text if the LaTeX is long."""
 
     def latex(self) -> str:
-        """An `align*` or `gather*` environment."""
+        """Return an `align*` or `gather*` environment."""
         raise NotImplementedError
 
     def _repr_latex_(self) -> str | None:
@@ -32,16 +32,16 @@ class Typeset:
     def _repr_html_(self) -> str | None:
         if typeset(self.latex()) is not None:
             return None
-        return cell(folded(f"{getattr(self, 'name', type(self).__name__)}: equations as text", code(str(self), most=None)))
+        return cell(collapsible(f"{getattr(self, 'name', type(self).__name__)}: equations as text", code(str(self), limit=None)))
 
 
 def cell(*blocks: str) -> str:
-    """Blocks, one below the other."""
+    """Return blocks, one below the other, as one cell."""
     return f'<div class="screwbond">{"".join(blocks)}</div>'
 
 
 def plural(count: int, word: str) -> str:
-    """A count and what is counted.
+    """Return a count and the counted noun.
 
     >>> plural(1, "state"), plural(0, "input")
     ('1 state', '0 inputs')
@@ -49,51 +49,51 @@ def plural(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def line(title: str, words: str = "") -> str:
-    """A title in bold, and what is said of it."""
-    return f"<p><b>{escape(title)}</b>{': ' if words else ''}{escape(words)}</p>"
+def line(title: str, text: str = "") -> str:
+    """Return a title in bold, followed by a text."""
+    return f"<p><b>{escape(title)}</b>{': ' if text else ''}{escape(text)}</p>"
 
 
-def folded(title: str, *blocks: str, opened: bool = False) -> str:
-    """Blocks behind a title that opens and closes them."""
-    return f"<details{' open' if opened else ''}><summary>{escape(title)}</summary>{''.join(blocks)}</details>"
+def collapsible(title: str, *blocks: str, is_open: bool = False) -> str:
+    """Return blocks behind a title that opens and closes them."""
+    return f"<details{' open' if is_open else ''}><summary>{escape(title)}</summary>{''.join(blocks)}</details>"
 
 
-def items(entries: Sequence[str], most: int | None = ROWS) -> str:
-    """A list."""
-    shown = entries if most is None or len(entries) <= most + 1 else entries[:most]
+def items(entries: Sequence[str], limit: int | None = MAX_ROWS) -> str:
+    """Return a list of entries."""
+    shown = entries if limit is None or len(entries) <= limit + 1 else entries[:limit]
     more = f"<li>and {len(entries) - len(shown)} more</li>" if len(shown) < len(entries) else ""
     return f"<ul>{''.join(f'<li>{escape(entry)}</li>' for entry in shown)}{more}</ul>"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Any]], most: int | None = ROWS) -> str:
-    """A table: numbers to the right with five digits, words to the left."""
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], limit: int | None = MAX_ROWS) -> str:
+    """Return a table: numbers to the right with five digits, text to the left."""
     rows = list(rows)
-    shown = rows if most is None or len(rows) <= most + 1 else rows[:most]
+    shown = rows if limit is None or len(rows) <= limit + 1 else rows[:limit]
     sides = ["left" if isinstance(entry, str) else "right" for entry in (rows[0] if rows else head)]
     top = "".join(f'<th style="text-align:{side}">{escape(name)}</th>' for side, name in zip(sides, head, strict=True))
-    body = "".join(f"<tr>{''.join(map(_place, row))}</tr>" for row in shown)
+    body = "".join(f"<tr>{''.join(map(_table_cell, row))}</tr>" for row in shown)
     if len(shown) < len(rows):
         body += f'<tr><td colspan="{len(head)}" style="text-align:left">and {len(rows) - len(shown)} more</td></tr>'
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def code(text: str, most: int | None = _CODE) -> str:
-    """Text as it is, its first lines."""
+def code(text: str, limit: int | None = _CODE_LINES) -> str:
+    """Return the first lines of a text, unformatted."""
     lines = text.rstrip("\n").split("\n")
-    shown = lines if most is None or len(lines) <= most else [*lines[:most], f"... and {len(lines) - most} lines more"]
+    shown = lines if limit is None or len(lines) <= limit else [*lines[:limit], f"... and {len(lines) - limit} lines more"]
     return f'<pre style="overflow-x:auto">{escape(chr(10).join(shown))}</pre>'
 
 
 def files(name: str, texts: Mapping[str, str]) -> str:
-    """The first lines of every file, each behind its name."""
-    most = max(_CODE // len(texts), 8)
-    shown = (folded(f"{file} ({text.count(chr(10))} lines)", code(text, most)) for file, text in texts.items())
+    """Return the first lines of each file, behind its name."""
+    limit = max(_CODE_LINES // len(texts), 8)
+    shown = (collapsible(f"{file} ({text.count(chr(10))} lines)", code(text, limit)) for file, text in texts.items())
     return cell(line(name, "write(folder) writes the files"), *shown)
 
 
 def number(value: Any) -> str:
-    """A number with five digits, with a minus sign where there is one; an array by its entries, or its shape where they are many.
+    """Return a number with five digits and a typographic minus sign; an array by its entries, or by its shape if it is large.
 
     >>> number(-0.25), number(3 - 2j), number([1.0, 2.0]), number([[1, 0], [0, 1]])
     ('−0.25', '3 − 2j', '1, 2', '2 × 2')
@@ -111,26 +111,26 @@ def number(value: Any) -> str:
 
 
 def typeset(latex: str) -> str | None:
-    r"""LaTeX of an `align*` or `gather*` environment as one displayed formula that MathJax and KaTeX accept; None if it is long.
+    r"""Return an `align*` or `gather*` environment as one displayed formula for MathJax and KaTeX; None if it is long.
 
     >>> typeset(r"\begin{align*}x &= 1\end{align*}")
     '$$\\begin{aligned}x &= 1\\end{aligned}$$'
     """
-    if len(latex) > LONGEST or len(_MOVES.findall(latex)) > _MOST_MOVES:
+    if len(latex) > MAX_LATEX_LENGTH or len(_SPACING.findall(latex)) > _MAX_SPACING:
         return None
     body = latex.strip().replace("{align*}", "{aligned}").replace("{gather*}", "{gathered}").replace("\\allowbreak", "")
-    return f"$${_TEXT.sub(_apart, body)}$$"
+    return f"$${_TEXT_WITH_UNDERSCORE.sub(_split_text, body)}$$"
 
 
-_TEXT = re.compile(r"\\(text|textrm|mathrm|textbf)\{([^{}]*\\_[^{}]*)\}")
+_TEXT_WITH_UNDERSCORE = re.compile(r"\\(text|textrm|mathrm|textbf)\{([^{}]*\\_[^{}]*)\}")
 
 
-def _apart(found: re.Match[str]) -> str:
-    """Underscores outside of words: MathJax would print their backslash, KaTeX refuses them without."""
-    return r"\_".join(rf"\{found[1]}{{{word}}}" if word else "" for word in found[2].split(r"\_"))
+def _split_text(match: re.Match[str]) -> str:
+    """Move underscores out of text commands: MathJax would print their backslash, KaTeX refuses them without it."""
+    return r"\_".join(rf"\{match[1]}{{{word}}}" if word else "" for word in match[2].split(r"\_"))
 
 
-def _place(value: Any) -> str:
+def _table_cell(value: Any) -> str:
     if isinstance(value, str):
         return f'<td style="text-align:left">{escape(value)}</td>'
     return f'<td style="text-align:right">{escape(number(value))}</td>'

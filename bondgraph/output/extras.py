@@ -1,4 +1,4 @@
-"""Extras: packages that only some results need -> whether they are there, and the line that installs them."""
+"""Optional packages: find out whether they are installed, and name the extra that installs them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ EXTRAS = {
     "trimesh": "urdf",
     "coal": "collision",
 }
-"""The extra of setup.cfg that brings a package, by the name of its import."""
+"""Extra of setup.cfg that installs a package, by the package's import name."""
 
 
-def lacking(*packages: str) -> str:
-    """What to do about the first of some packages that is not installed, in a few words; "" where all are.
+def missing_package(*packages: str) -> str:
+    """Return a message with the cure for the first package that is not installed; "" if all are.
 
     >>> lacking("numpy")
     ''
@@ -48,9 +48,9 @@ def _installed(package: str) -> bool:
         return False
 
 
-def required(purpose: str, *packages: str) -> None:
-    """Raise `ExtraError` (E416) where one of some packages is not installed; `purpose` says what needs it."""
-    found = lacking(*packages)
-    if found:
-        missing, _, cure = found.partition(": ")
+def require_package(purpose: str, *packages: str) -> None:
+    """Raise `ExtraError` (E416) if a package is not installed; `purpose` says what needs it."""
+    message = missing_package(*packages)
+    if message:
+        missing, _, cure = message.partition(": ")
         raise ExtraError(Problem("E416", f"{purpose} cannot be made", (missing,), (), (cure,)))

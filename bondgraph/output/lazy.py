@@ -1,4 +1,4 @@
-"""Late tables: what makes a table in; the table, made when it is first read, out. Large models have many that nobody reads."""
+"""Lazy tables and rows, computed when they are first read: large models have many that nobody reads."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, TypeVar, overload
 T = TypeVar("T")
 
 
-class LateTable(Mapping[str, T]):
-    """A mapping that is made when it is first read, but for what is known `at_once`; copies and pickles hold what it is by then.
+class LazyTable(Mapping[str, T]):
+    """Mapping computed when it is first read, except for the `eager` entries; copies and pickles hold the computed values.
 
-    >>> table = LateTable(lambda: {"speed": 1.0})
+    >>> table = LazyTable(lambda: {"speed": 1.0})
     >>> table["speed"], len(table)
     (1.0, 1)
     """
 
-    def __init__(self, make: Callable[[], Mapping[str, T]], at_once: Mapping[str, T] | None = None):
+    def __init__(self, make: Callable[[], Mapping[str, T]], eager: Mapping[str, T] | None = None):
         self._make = make
-        self._at_once = at_once or {}
+        self._at_once = eager or {}
 
     @cached_property
     def _table(self) -> Mapping[str, T]:
@@ -38,16 +38,16 @@ class LateTable(Mapping[str, T]):
         return len(self._table)
 
     def __repr__(self) -> str:
-        return f"LateTable({len(self)})"
+        return f"LazyTable({len(self)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (self._table,)
 
 
-class LateRow(Sequence[T]):
-    """A row that is made when it is first read; copies and pickles hold what it is by then.
+class LazyRow(Sequence[T]):
+    """Sequence computed when it is first read; copies and pickles hold the computed values.
 
-    >>> LateRow(lambda: (1.0, 2.0))[1]
+    >>> LazyRow(lambda: (1.0, 2.0))[1]
     2.0
     """
 
@@ -59,11 +59,11 @@ class LateRow(Sequence[T]):
         return tuple(self._make())
 
     @overload
-    def __getitem__(self, place: int) -> T: ...
+    def __getitem__(self, index: int) -> T: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[T]: ...
-    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
-        return self._row[place]
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        return self._row[index]
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._row)
@@ -72,7 +72,7 @@ class LateRow(Sequence[T]):
         return len(self._row)
 
     def __repr__(self) -> str:
-        return f"LateRow({len(self)})"
+        return f"LazyRow({len(self)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (self._row,)

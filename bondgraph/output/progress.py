@@ -1,7 +1,7 @@
-"""Progress: work of a known amount -> one line on the terminal with a bar and the time left; silent where there is no terminal.
+"""Progress bar: one line on the terminal with a bar and the remaining time; silent without a terminal.
 
-The line appears after two seconds, is drawn anew while the work goes on, and is wiped at the end. Work inside of other work (a
-movie among pictures) has the line for itself until it ends.
+The line appears after two seconds, is redrawn during the work, and is wiped at the end. Nested work (a movie among pictures) owns
+the line until it ends.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from collections.abc import Generator, Iterable, Sized
 from types import TracebackType
 from typing import Self, TypeVar
 
-__all__ = ["Progress", "counted", "duration"]
+__all__ = ["Progress", "track", "duration_text"]
 
 _DELAY, _EVERY, _WIDTH = 2.0, 0.5, 30
 Item = TypeVar("Item")
 
 
 class Progress:
-    """The bar of some work, to be used in a `with` block.
+    """Progress bar, to be used in a `with` block.
 
     Parameters
     ----------
-    name : what is done.
-    total : how much of it there is: seconds of a run, pictures, frames.
-    wanted : False draws nothing anywhere; True draws where standard error is a terminal.
-    already : how much of it was done before: it says nothing of how fast the rest goes.
+    name : of the work.
+    total : amount of work: seconds of a run, pictures, frames.
+    enabled : False never draws; True draws if standard error is a terminal.
+    initial : amount done before; it does not count for the speed.
     """
 
     _innermost: Progress | None = None
-    """Whose line it is."""
+    """Bar that owns the line."""
 
-    def __init__(self, name: str, total: float, wanted: bool = True, already: float = 0.0):
-        self.name, self.total, self.already, self.done, self.note = name, total, already, already, ""
-        self._active = wanted and sys.stderr is not None and sys.stderr.isatty()
+    def __init__(self, name: str, total: float, enabled: bool = True, initial: float = 0.0):
+        self.name, self.total, self.initial, self.done, self.note = name, total, initial, initial, ""
+        self._active = enabled and sys.stderr is not None and sys.stderr.isatty()
         self._drawn = False
-        self._begin = self._said = time.perf_counter()
+        self._begin = self._updated = time.perf_counter()
         self._outer: Progress | None = None
         if self._active:
             self._ended, self._clock = threading.Event(), threading.Thread(target=self._tick, daemon=True)
@@ -58,25 +58,25 @@ class Progress:
                 sys.stderr.flush()
 
     def show(self, done: float, note: str = "") -> None:
-        """So much is done; `note` stands behind the bar."""
-        self.done, self.note, self._said = done, note, time.perf_counter()
+        """Report the amount done; `note` stands behind the bar."""
+        self.done, self.note, self._updated = done, note, time.perf_counter()
 
     def line(self, now: float) -> str:
-        """What stands in the terminal at a time of `time.perf_counter()`, s; the bar goes on as fast as it came there."""
+        """Return the terminal line at a time of `time.perf_counter()`, s; the bar advances at the average speed so far."""
         share, spent = self.done / self.total if self.total > 0.0 else 0.0, now - self._begin
-        fresh, rest = self.done - self.already, self.total - self.already
-        if fresh > 0.0:
-            whole = (self._said - self._begin) * rest / fresh
-            ahead = (self.already + rest * spent / whole) / self.total if whole > 0.0 else share
-            share, left = max(share, min(ahead, 0.99)), f"{duration(max(whole - spent, 0.0))} left"
+        progress, remaining = self.done - self.initial, self.total - self.initial
+        if progress > 0.0:
+            expected = (self._updated - self._begin) * remaining / progress
+            ahead = (self.initial + remaining * spent / expected) / self.total if expected > 0.0 else share
+            share, remark = max(share, min(ahead, 0.99)), f"{duration_text(max(expected - spent, 0.0))} left"
         else:
-            left = f"since {duration(spent)}"
+            remark = f"since {duration_text(spent)}"
         share = min(share, 1.0)
         bar = "#" * int(_WIDTH * share)
-        return f"{self.name} [{bar:<{_WIDTH}}] {100 * share:3.0f} %, {left}{', ' if self.note else ''}{self.note}"
+        return f"{self.name} [{bar:<{_WIDTH}}] {100 * share:3.0f} %, {remark}{', ' if self.note else ''}{self.note}"
 
     def _tick(self) -> None:
-        """Draw the line while the work goes on, whether or not it says how far it is."""
+        """Redraw the line periodically, even without reports."""
         wait = _DELAY
         while not self._ended.wait(wait):
             wait = _EVERY
@@ -86,8 +86,8 @@ class Progress:
                 sys.stderr.flush()
 
 
-def counted(items: Iterable[Item], name: str, *, total: int | None = None, progress: bool = True) -> Generator[Item]:
-    """The same items, with a bar that says how many of `total` are done; by default, as many as there are.
+def track(items: Iterable[Item], name: str, *, total: int | None = None, progress: bool = True) -> Generator[Item]:
+    """Yield the items, with a progress bar of `total` items; by default, their number.
 
     >>> list(counted("ab", "letters"))
     ['a', 'b']
@@ -100,13 +100,13 @@ def counted(items: Iterable[Item], name: str, *, total: int | None = None, progr
             yield item
 
 
-def duration(seconds: float) -> str:
-    """A time as it is said.
+def duration_text(seconds: float) -> str:
+    """Return a duration in words.
 
     >>> duration(4.2), duration(75.0), duration(7300.0)
     ('4 s', '1 min 15 s', '2 h 1 min')
     """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    return f"{rounded // 60} min {rounded % 60} s" if rounded < 3600 else f"{rounded // 3600} h {rounded % 3600 // 60} min"

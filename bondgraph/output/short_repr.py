@@ -1,4 +1,4 @@
-"""Short words for large records: a record in; one line of less than 500 characters, the same in every process, out."""
+"""Short `repr` of large records: one line of less than 500 characters, identical in every process."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
-MOST = 400
-"""Characters of all fields together; what is beyond is an ellipsis."""
-_WORD, _ENTRIES = 60, 4
+MAX_LENGTH = 400
+"""Maximum number of characters of all fields together; an ellipsis replaces the others."""
+_MAX_VALUE_LENGTH, _MAX_ENTRIES = 60, 4
 
 
-def brief(record: type[T]) -> type[T]:
-    """Class decorator: a dataclass or named tuple whose `repr` names its fields and tells long ones by their size.
+def short_repr(record: type[T]) -> type[T]:
+    """Decorate a dataclass or named tuple: its `repr` names the fields and gives long ones by their size.
 
-    >>> @brief
+    >>> @short_repr
     ... @dataclasses.dataclass(frozen=True)
     ... class Heap:
     ...     name: str
@@ -26,66 +26,66 @@ def brief(record: type[T]) -> type[T]:
     >>> Heap("west", (1.0,) * 500)
     Heap(name='west', stones=(500 entries))
     """
-    record.__repr__ = brief_text  # type: ignore[method-assign]
+    record.__repr__ = short_text  # type: ignore[method-assign]
     return record
 
 
-def brief_text(record: Any) -> str:
-    """Name of the class and the fields of a record that are meant to be shown; see `brief`."""
+def short_text(record: Any) -> str:
+    """Return the name of the class and the fields of a record with `repr=True`; see `short_repr`."""
     if isinstance(record, tuple):
         shown = [*getattr(record, "_fields", ())]
     else:
         shown = [field.name for field in dataclasses.fields(record) if field.repr]
-    said = _joined((f"{name}={_told(getattr(record, name))}" for name in shown), len(_kind(record)))
-    return f"{_kind(record)}({said})"
+    text = _joined_fields((f"{name}={_value_text(getattr(record, name))}" for name in shown), len(_class_name(record)))
+    return f"{_class_name(record)}({text})"
 
 
-def _kind(thing: Any) -> str:
+def _class_name(thing: Any) -> str:
     return str(type(thing).__qualname__.rpartition(".")[2])
 
 
-def _joined(parts: Iterable[str], used: int = 0) -> str:
+def _joined_fields(parts: Iterable[str], used: int = 0) -> str:
     kept: list[str] = []
     for part in parts:
         used += len(part) + 2
-        if used > MOST:
+        if used > MAX_LENGTH:
             return ", ".join([*kept, "..."])
         kept.append(part)
     return ", ".join(kept)
 
 
-def _told(value: Any, depth: int = 0) -> str:
-    """A field in a few words."""
+def _value_text(value: Any, depth: int = 0) -> str:
+    """Return a field in a few words."""
     if value is None or isinstance(value, (bool, int, str)):
-        return _cut(repr(value))
+        return _truncated(repr(value))
     if isinstance(value, (float, np.number)):
-        return f"{value:.6g}" if np.isrealobj(value) else _cut(str(value))
-    if isinstance(value, np.ndarray) and value.size <= _ENTRIES:
+        return f"{value:.6g}" if np.isrealobj(value) else _truncated(str(value))
+    if isinstance(value, np.ndarray) and value.size <= _MAX_ENTRIES:
         return np.array2string(value, precision=6, separator=", ")
     if isinstance(value, np.ndarray) or hasattr(value, "dtype") or getattr(value, "is_Matrix", False):
         return f"{'array' if hasattr(value, 'dtype') else 'Matrix'}({' x '.join(map(str, value.shape))})"
     if isinstance(value, Collection) and not hasattr(value, "_fields"):
-        return _collected(value, depth)
+        return _collection_text(value, depth)
     if isinstance(value, partial):
-        return f"partial({_told(value.func, depth)})"
+        return f"partial({_value_text(value.func, depth)})"
     if callable(value) and hasattr(value, "__qualname__"):
-        return _cut(str(value.__qualname__).rpartition("<locals>.")[2])
+        return _truncated(str(value.__qualname__).rpartition("<locals>.")[2])
     name = getattr(value, "name", None)
-    return f'{_kind(value)}("{name}")' if isinstance(name, str) and name else f"{_kind(value)}(...)"
+    return f'{_class_name(value)}("{name}")' if isinstance(name, str) and name else f"{_class_name(value)}(...)"
 
 
-def _collected(value: Collection[Any], depth: int) -> str:
+def _collection_text(value: Collection[Any], depth: int) -> str:
     left, right = "{}" if isinstance(value, (Mapping, Set)) else "[]" if isinstance(value, list) else "()"
     size = f"{left}{len(value)} entries{right}"
-    if depth or len(value) > _ENTRIES or not hasattr(value, "__iter__"):
+    if depth or len(value) > _MAX_ENTRIES or not hasattr(value, "__iter__"):
         return size if value else left + right
     if isinstance(value, Mapping):
-        parts = [f"{key!r}: {_told(entry, depth + 1)}" for key, entry in value.items()]
+        parts = [f"{key!r}: {_value_text(entry, depth + 1)}" for key, entry in value.items()]
     else:
-        parts = [_told(entry, depth + 1) for entry in (sorted(map(repr, value)) if isinstance(value, Set) else value)]
+        parts = [_value_text(entry, depth + 1) for entry in (sorted(map(repr, value)) if isinstance(value, Set) else value)]
     text = left + ", ".join(parts) + ("," if isinstance(value, tuple) and len(parts) == 1 else "") + right
-    return text if len(text) <= 2 * _WORD else size
+    return text if len(text) <= 2 * _MAX_VALUE_LENGTH else size
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _WORD else text[: _WORD - 4] + "..."
+def _truncated(text: str) -> str:
+    return text if len(text) <= _MAX_VALUE_LENGTH else text[: _MAX_VALUE_LENGTH - 4] + "..."

@@ -1,20 +1,38 @@
-"""Tables of quantities: values with units by name in; the same for looking up and for reading out."""
+"""Tables of quantities by name, with units; printed as text or as a notebook cell."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import difflib
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bondgraph.output.cells import cell, line, plural, table
-from bondgraph.output.lookup import unknown
+
+MAX_LISTED = 8
+"""Maximum number of names listed if none is near."""
+
+
+class UnknownName(KeyError):
+    """Unknown name. Its message is shown without the quotation marks that Python puts round a key."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def unknown_name(kind: str, name: object, names: Collection[str]) -> UnknownName:
+    """Return the error to raise: `no quantity "m.flw"; did you mean "m.flow"?`"""
+    near = difflib.get_close_matches(str(name), names, n=4, cutoff=0.5)
+    some = ", ".join(f'"{candidate}"' for candidate in near or list(names)[:MAX_LISTED])
+    more = f" and {len(names) - MAX_LISTED} more" if not near and len(names) > MAX_LISTED else ""
+    return UnknownName(f'no {kind} "{name}"; ' + (f"did you mean {some}?" if near else f"there are {some or 'none'}{more}"))
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A value with its unit ("" where nobody gave one)."""
+    """Value with its unit ("" if none was given)."""
 
     value: Any
     unit: str = ""
@@ -24,46 +42,55 @@ class Quantity:
 
 
 class Quantities(Mapping[str, Quantity]):
-    """Values and units by name; printed, a table."""
+    """Values and units by name; printed as a table."""
 
-    def __init__(self, what: str, known: Mapping[str, Quantity]):
-        self._what, self._known = what, known
+    def __init__(self, kind: str, quantities: Mapping[str, Quantity]):
+        self._kind, self._quantities = kind, quantities
 
     def __getitem__(self, name: str) -> Quantity:
-        """One by name; an unknown name is a KeyError that lists similar ones."""
-        if name in self._known:
-            return self._known[name]
-        raise unknown(self._what, name, self._known)
+        """Return the quantity of a name; an unknown name raises a KeyError that lists similar ones."""
+        if name in self._quantities:
+            return self._quantities[name]
+        raise unknown_name(self._kind, name, self._quantities)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
+        return iter(self._quantities)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._quantities)
 
     def __str__(self) -> str:
-        width = max(map(len, self._known), default=0)
-        return "\n".join(f"{name:{width}}  {quantity}" for name, quantity in self._known.items())
+        width = max(map(len, self._quantities), default=0)
+        return "\n".join(f"{name:{width}}  {quantity}" for name, quantity in self._quantities.items())
 
     def _repr_html_(self) -> str:
-        rows = [(name, quantity.value, quantity.unit) for name, quantity in self._known.items()]
-        return cell(line(plural(len(self), self._what)), table((self._what, "value", "unit"), rows))
+        rows = [(name, quantity.value, quantity.unit) for name, quantity in self._quantities.items()]
+        return cell(line(plural(len(self), self._kind)), table((self._kind, "value", "unit"), rows))
 
     def __repr__(self) -> str:
-        some = ", ".join(list(self._known)[:6])
-        return f"<{len(self)} {self._what}s: {some}{', ...' if len(self) > 6 else ''}>"
+        some = ", ".join(list(self._quantities)[:6])
+        return f"<{len(self)} {self._kind}s: {some}{', ...' if len(self) > 6 else ''}>"
 
 
 class Parameters(Quantities):
-    """Parameters with their units by name; called with changes by name, the vector of the kernels."""
+    """Parameters with their units by name; a call with changes by name returns the parameter vector of the kernels."""
 
-    def __init__(self, known: Mapping[str, Quantity], vector: Callable[[Mapping[str, Any] | None], np.ndarray]):
-        super().__init__("parameter", known)
+    def __init__(self, quantities: Mapping[str, Quantity], vector: Callable[[Mapping[str, Any] | None], np.ndarray]):
+        super().__init__("parameter", quantities)
         self._vector = vector
 
     def __call__(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
-        """Parameter vector of the kernels, with the named parameters changed.
+        """Return the parameter vector of the kernels, with the named parameters changed.
 
-        Raises `ModelError` E321 no dictionary; E121 an unknown name; E124 numbers that do not fit.
+        Raises `ModelError` E321 for no dictionary; E121 for an unknown name; E124 for numbers that do not fit.
         """
         return self._vector(changes)
+
+
+def component_names(name: str, shape: tuple[int, ...]) -> list[str]:
+    """Return a name for each number of a quantity, in their order.
+
+    >>> component_names("body.v", (2,)), component_names("rotor.flow", ())
+    (['body.v[0]', 'body.v[1]'], ['rotor.flow'])
+    """
+    return [f"{name}[{', '.join(map(str, index))}]" for index in np.ndindex(*shape)] if shape else [name]

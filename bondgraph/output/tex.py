@@ -1,4 +1,4 @@
-"""Words for LaTeX: plain words, of any language, in; text that every LaTeX sets, out."""
+"""LaTeX escaping: turn plain text, in any language, into text that every LaTeX typesets."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ _CAPITALS = ("gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "p
 """Capital Greek letters that LaTeX has; the others look like Latin ones."""
 
 
-def escaped(words: str) -> str:
-    """Plain words with every sign that LaTeX would read as a command written out; Greek letters too, and what is in no Latin
-    font is told by its number."""
-    return "".join(_SPECIAL.get(sign) or (sign if sign.isascii() else _foreign(sign)) for sign in words)
+def escape_latex(text: str) -> str:
+    """Escape every character that LaTeX reads as a command; one outside of Latin and Greek becomes its number."""
+    return "".join(_SPECIAL.get(character) or (character if character.isascii() else _non_ascii(character)) for character in text)
 
 
-def _foreign(sign: str) -> str:
-    """A sign beyond ASCII, for text in any LaTeX."""
-    kind, _, rest = unicodedata.name(sign, "").partition(" ")
-    if kind == "SUBSCRIPT" and sign.isdigit():
-        return f"$_{{{unicodedata.digit(sign)}}}$"
-    if kind == "LATIN" and unicodedata.category(sign)[0] == "L" and ord(sign) < 0x180:
-        return sign
-    if kind == "LATIN" and rest.endswith("WITH DOT ABOVE"):
-        return rf"$\dot{{\mathrm{{{unicodedata.normalize('NFKD', sign)[0]}}}}}$"
-    if kind == "GREEK":
+def _non_ascii(character: str) -> str:
+    """Return a character beyond ASCII as text for any LaTeX."""
+    category, _, rest = unicodedata.name(character, "").partition(" ")
+    if category == "SUBSCRIPT" and character.isdigit():
+        return f"$_{{{unicodedata.digit(character)}}}$"
+    if category == "LATIN" and unicodedata.category(character)[0] == "L" and ord(character) < 0x180:
+        return character
+    if category == "LATIN" and rest.endswith("WITH DOT ABOVE"):
+        return rf"$\dot{{\mathrm{{{unicodedata.normalize('NFKD', character)[0]}}}}}$"
+    if category == "GREEK":
         size, _, name = rest.partition(" LETTER ")
         word = {"lamda": "lambda", "final sigma": "varsigma"}.get(name.lower(), name.lower())
         if word == "omicron":
@@ -50,5 +49,5 @@ def _foreign(sign: str) -> str:
     letter = rest.partition(" LETTER ")[2]
     if letter.isalpha() and len(letter) <= 3:
         return letter.lower()
-    plain_sign = unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode()
-    return "".join(_SPECIAL.get(each, each) for each in plain_sign) or f"({ord(sign):X})"
+    plain_sign = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return "".join(_SPECIAL.get(each, each) for each in plain_sign) or f"({ord(character):X})"

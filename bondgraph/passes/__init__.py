@@ -1,1 +1,1 @@
-"""Passes: a `System` in; the same with one name for each value, in order of evaluation, with all shapes known, out."""
+"""Compiler passes over a `System`: remove aliases, sort the statements, tear algebraic loops, infer shapes."""

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.compile.changes import checked_changes, mapping_of
+from bondgraph.compile.changes import checked_changes, mapping_of, unusable_parameters
 from bondgraph.compile.compiled import Compiled
-from bondgraph.compile.consistency import foreign_velocities
+from bondgraph.compile.consistency import misfit_problems
 from bondgraph.compile.starts import contradicting_switches
-from bondgraph.compile.unusable import unusable_parameters
 from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.model.laws import Storing
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.quantities import real
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.results import BatchResult, RunOutcome
@@ -107,7 +106,7 @@ def need_no_check(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m:
     held, kernel = compiled.held_in(m[0]), compiled.program.closing_flows
     if held is None or kernel is None:
         return finite
-    return finite & ~np.any(kernel.many(t, x, p, m[0])[:, held.chosen], axis=1)
+    return finite & ~np.any(kernel.many(t, x, p, m[0])[:, held.flow_indices], axis=1)
 
 
 _MAX_CACHED = 5000
@@ -118,7 +117,7 @@ _EACH = '"spring.stiffness": [20.0, 50.0]'
 
 
 @answer_old_names
-@brief
+@short_repr
 @dataclass(frozen=True)
 class PreparedRun:
     """Runs of a model from the same start time to the same end with the same settings: `compiled.prepare_run(5.0, rtol=1e-9)`.
@@ -142,7 +141,7 @@ class PreparedRun:
         model, system = compiled.model, compiled.system
         x, m, p = compiled.starting_point(initial, parameters)
         if not np.isfinite(p).all():
-            changes = compiled.with_found(initial, parameters)
+            changes = compiled.with_start_parameters(initial, parameters)
             numbers = {**system.parameters, **checked_changes(model, system, changes)}
             raise_if_any(model.name, unusable_parameters(model, system, numbers, compiled.prepare, compiled.evaluate(t, x, p, m)))
         if compiled.switches is not None or program.closing is not None:
@@ -161,7 +160,7 @@ class PreparedRun:
         held, kernel = compiled.held_in(m), program.closing_flows
         if held is not None and kernel is not None:
             motion = held.motion(program, kernel, t, p, m)
-            raise_if_any(model.name, foreign_velocities(model, motion, held.places, x))
+            raise_if_any(model.name, misfit_problems(model, motion, held.slices, x))
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
         """Run from numbers in the order of the kernels, as `start_values` returns them, without checks: contiguous arrays of
@@ -264,5 +263,5 @@ def ode_of(
     compiled: Compiled, t: float, initial: Initial | None, parameters: Mapping[str, Any] | None, sparse: bool
 ) -> OdeFunctions:
     """The model as functions of arrays from a start at the time t, s; `Compiled.ode`."""
-    x, p, m = prepared_run(compiled, t + 1.0, KeepOptions(), {"t_start": t, "progress": False}).start(parameters, initial)
+    x, p, m = prepared_run(compiled, t + 1.0, KeepOptions(), {"t_start": t, "progress": False}).start_values(parameters, initial)
     return ode_functions(compiled.program, t, x, p, m, sparse)

@@ -1,1 +1,1 @@
-"""Pictures of bond graphs: a graph, frozen or compiled, in; its diagram as SVG out."""
+"""Pictures of bond graphs: the diagram of a graph, frozen or compiled, as SVG."""

@@ -1,4 +1,4 @@
-"""Diagram: Model and Causality -> the bond graph as SVG, PDF, PNG or TikZ, laid out by itself or where the user wants it."""
+"""Diagram of a bond graph as SVG, PDF, PNG or TikZ, with automatic layout or the user's positions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.errors import ModelError, no_model
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
-from bondgraph.output.files import known_ending, whole_file, write_text
+from bondgraph.output.files import atomic_file, known_ending, write_text
 from bondgraph.render import glyphs
-from bondgraph.render.captions import Rectangle, captions, title_place
+from bondgraph.render.captions import Rectangle, captions, title_rectangle
 from bondgraph.render.labels import SIZE as LABEL
 from bondgraph.render.labels import Label
 from bondgraph.render.labels import labels as bond_labels
@@ -36,27 +36,27 @@ MARGIN = 24.0
 
 @dataclass(frozen=True)
 class Diagram:
-    """A drawn bond graph; notebooks show it by themselves."""
+    """Drawn bond graph; notebooks show it."""
 
     svg: str
     positions: Mapping[str, tuple[float, float]]
-    """Element -> centre (x, y) in px, y downwards: change some and give them to `diagram` again."""
+    """Element -> centre (x, y) in px, y downwards: change some and pass them to `diagram` again."""
     width: float
     height: float
     title: str = ""
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture as SVG, PDF, PNG or, as .tex, TikZ, as the ending says, and return its path.
+        """Write the picture as SVG, PDF, PNG or, as .tex, TikZ, by the ending, and return its path.
 
-        Raises `FileError` E415 for another ending, E414 where the file cannot be written; `ExtraError` E416 for a PDF or PNG
-        where Matplotlib is not installed.
+        Raises `FileError` E415 for another ending, E414 if the file cannot be written; `ExtraError` E416 for a PDF or PNG if
+        Matplotlib is not installed.
         """
         ending = known_ending(path, ".svg", ".pdf", ".png", ".tex")
         if ending in (".svg", ".tex"):
             return write_text(path, self.svg if ending == ".svg" else tikz(self.svg))
         from bondgraph.render.paint import paint
 
-        with whole_file(path) as part:
+        with atomic_file(path) as part:
             paint(self.svg, part, self.title)
         return Path(path)
 
@@ -66,19 +66,19 @@ class Diagram:
 
 @runtime_checkable
 class Analysed(Protocol):
-    """What knows its model and the causality of that: a compiled model."""
+    """Object that knows its model and the causality of that: a compiled model."""
 
     @property
     def model(self) -> Model:
-        """The graph."""
+        """Return the model."""
 
     @property
     def causality(self) -> Causality:
-        """Its strokes."""
+        """Return its causality."""
 
 
 Drawable = Graph | Model | Analysed
-"""What can be drawn."""
+"""Objects that can be drawn."""
 
 
 def diagram(
@@ -95,22 +95,22 @@ def diagram(
 ) -> Diagram:
     """Draw a model: half arrows, causal strokes, vector bonds as double lines, switches, signals.
 
-    A graph need not be compiled; one whose bonds ask for conflicting strokes is drawn without any.
-    `positions` maps paths of elements to centres in px, x to the right and y downwards; elements that it leaves out are
-    placed near their neighbours. `folded` names nested graphs (or is "all") that are drawn as one box each, to which their
-    outer bonds and signals attach; where only elements inside have positions, it stands in their middle. Unless it is given,
-    nested graphs of a model of more than 60 nodes are folded, the innermost first. Those that `unfolded` names stay open.
+    A graph need not be compiled; one with a causality conflict is drawn without strokes.
+    `positions` maps paths of elements to centres in px, x to the right and y downwards; other elements are placed near their
+    neighbours. `folded` names nested graphs (or is "all") that are drawn as one box each, to which their outer bonds and
+    signals attach; if only elements inside have positions, the box stands in their middle. By default, nested graphs of a
+    model of more than 60 nodes are folded, the innermost first. Those in `unfolded` stay open.
 
     | option | what it does |
     |---|---|
-    | `title` | words above the picture; None: the name of the graph, "": none |
-    | `legend` | whether the signs are explained beneath |
-    | `values` | whether elements tell their parameters, with units |
-    | `labels` | whether bonds bear letters of effort and flow with their number, counted from 1 in the order of the model |
+    | `title` | text above the picture; None: the name of the graph, "": none |
+    | `legend` | explain the signs beneath |
+    | `values` | show parameters of elements, with units |
+    | `labels` | show letters of effort and flow at bonds with their number, counted from 1 in the order of the model |
     | `colours` | "colour", "black" (to print in one), or some colours by the fields of `Palette`: {"stroke": "#c8374b"} |
 
-    Raises `ModelError` (E100, E131, E132, E134, E585, E586) for what is no model, an unknown element, a position that is none, an
-    unknown nested graph, colours that are none, a nested graph that is to be folded and unfolded.
+    Raises `ModelError` (E100, E131, E132, E134, E585, E586) for no model, an unknown element, an invalid position, an unknown
+    nested graph, invalid colours, a nested graph that is both folded and unfolded.
     Convention: the barb of a half arrow is on the side of the flow, beneath a level bond and right of a plumb one
     (Karnopp, Margolis and Rosenberg, 2012).
 
@@ -121,7 +121,7 @@ def diagram(
     >>> sorted(drawing.positions)
     ['leak', 'loop', 'store']
     """
-    model, causality = _with_strokes(model)
+    model, causality = _with_causality(model)
     palette = palette_of(colours, model.name)
     drawn = canonical(sketch(model, folded, unfolded, values))
     where = placed(drawn, positions) if positions else automatic(drawn)
@@ -158,8 +158,8 @@ def diagram(
     return Diagram(svg, centres, width, height, head or model.name)
 
 
-def _with_strokes(model: Drawable) -> tuple[Model, Causality | None]:
-    """The model and its causality, None where there is a conflict: a picture without strokes still shows the bonds."""
+def _with_causality(model: Drawable) -> tuple[Model, Causality | None]:
+    """Return the model and its causality, None if there is a conflict: a picture without strokes still shows the bonds."""
     if isinstance(model, Analysed):
         return model.model, model.causality
     frozen = model.freeze() if isinstance(model, Graph) else model
@@ -179,7 +179,7 @@ def _extent(
     names: dict[int, tuple[float, float]],
     title: str,
 ) -> tuple[np.ndarray, float, float, float]:
-    """Shift of the drawing, width and height of the picture without its legend, and the legend's top."""
+    """Return the shift of the drawing, width and height of the picture without its legend, and the legend's top."""
     corners = [(0.0, 0.0)] if not len(where) else []
     for node, (x, y) in zip(drawn.nodes, where, strict=True):
         corners += [(x - node.half_width, y - node.half_height), (x + node.half_width, y + node.half_height)]
@@ -203,7 +203,7 @@ def _boxes(drawn: Sketch, frames: list[Rectangle], lines: tuple[Route, ...], pal
     for i in order:
         box, (left, top, right, bottom) = drawn.boxes[i], frames[i]
         style = f'fill="{palette.of_box(box.path.count("."))}" stroke="{palette.box_edge}" stroke-width="1"'
-        room = title_place(box.title, frames[i], lines)
+        room = title_rectangle(box.title, frames[i], lines)
         title = glyphs.text(room[0] + 6, top + 12, box.title, 11.5, palette.muted, "start", 'font-weight="600"')
         outline = glyphs.rounded(left, top, right, bottom, 10, style)
         parts.append(f'<g class="box" {glyphs.attributes(box.path)}>{outline}{title}</g>')

@@ -19,23 +19,23 @@ BARB_BACK, BARB_OUT, STROKE_HALF = 12.0, 7.0, 8.0
 
 
 def flow_side(along: np.ndarray) -> np.ndarray:
-    """The normal on which a bond shows its flow: beneath a level bond, to the right of a plumb one."""
+    """Return the normal on which a bond shows its flow: beneath a level bond, to the right of a plumb one."""
     normal = np.array([-along[1], along[0]])
     return normal if dot(normal, np.array([0.45, 1.0])) > 0 else -normal
 
 
 def drawable(text: str) -> str:
-    """A text without the characters that XML does not allow."""
+    """Replace the characters that XML does not allow."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
 
 def attributes(name: str, attribute: str = "data-name") -> str:
-    """A user's name as an attribute of an SVG group; that of a bond is `data-bond`."""
+    """Return a user's name as an attribute of an SVG group; that of a bond is `data-bond`."""
     return f'{attribute}="{escape(drawable(name), quote=True)}"'
 
 
 def text(x: float, y: float, content: str, size: float, fill: str, anchor: str = "middle", extra: str = "") -> str:
-    """One line of text whose middle is at height y."""
+    """Return one line of text whose middle is at height y."""
     return (
         f'<text x="{x:.1f}" y="{y + 0.35 * size:.1f}" font-size="{size:g}" fill="{fill}" text-anchor="{anchor}"'
         f"{' ' + extra if extra else ''}>{escape(drawable(content), quote=False)}</text>"
@@ -56,25 +56,25 @@ def _curve(route: Route) -> str:
 
 
 def flow_hand(route: Route) -> float:
-    """1 where the flow of a bond is to the right of one who goes along it, -1 to the left; the same at all of its places."""
+    """Return 1 if the flow of a bond is to the right along its direction, -1 to the left; it is constant along the bond."""
     along = route.direction(route.middle)
     return 1.0 if dot(flow_side(along), np.array([-along[1], along[0]])) > 0 else -1.0
 
 
 def bond_lines(route: Route, dimension: int, palette: Palette) -> str:
-    """Half arrow: the line, doubled for a vector bond, and the barb on the flow side."""
+    """Return a half arrow: the line, doubled for a vector bond, and the barb on the flow side."""
     along, hand = route.direction(1.0), flow_hand(route)
     side = hand * np.array([-along[1], along[0]])
     apart = DOUBLE * hand if dimension > 1 else 0.0
     tip = route.end + abs(apart) * side
     barb = tip - BARB_BACK * along + BARB_OUT * side
-    each = [route.beside(distance) for distance in ((apart, -apart) if dimension > 1 else (0.0,))]
+    each = [route.offset(distance) for distance in ((apart, -apart) if dimension > 1 else (0.0,))]
     lines = [f'<path class="line" d="{_curve(line)}" stroke="{palette.ink}" stroke-width="1.5"/>' for line in each]
     return "".join([*lines, _path([tip, barb], palette.ink, 1.7)])
 
 
 def causal_stroke(route: Route, at_head: bool, palette: Palette) -> str:
-    """The bar across the end of a bond where the effort is imposed."""
+    """Return the bar across the end of a bond where the effort is imposed."""
     along = route.direction(1.0 if at_head else 0.0)
     across = np.array([-along[1], along[0]])
     end = route.end + 1.2 * along if at_head else route.start - 1.2 * along
@@ -83,7 +83,7 @@ def causal_stroke(route: Route, at_head: bool, palette: Palette) -> str:
 
 
 def signal_line(route: Route, palette: Palette) -> str:
-    """A thin dashed line with a full arrow head."""
+    """Return a thin dashed line with a full arrow head."""
     along = route.direction(1.0)
     across = np.array([-along[1], along[0]])
     base = route.end - 8.0 * along
@@ -95,12 +95,12 @@ def signal_line(route: Route, palette: Palette) -> str:
 
 
 def rounded(left: float, top: float, right: float, bottom: float, radius: float, style: str) -> str:
-    """A rectangle with round corners."""
+    """Return a rectangle with round corners."""
     return f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" rx="{radius:g}" {style}/>'
 
 
 def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | None, derivative: bool, palette: Palette) -> str:
-    """An element's kind and name, or a junction's digit with its name near it."""
+    """Return an element's kind and name, or a junction's digit with its name near it."""
     bold = 'font-weight="700"'
     parts = []
     if node.shape in ("junction", "switch"):
@@ -135,7 +135,7 @@ def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | Non
             text(x, core + 8, node.label, NAME_SIZE, palette.ink),
         ]
     else:
-        # Both hang on the colon, so that they fit each other whatever font the reader has.
+        # Both are anchored at the colon, so that they fit in any font of the reader.
         middle = x + (text_width(node.kind, KIND_SIZE) - text_width(node.label, NAME_SIZE)) / 2
         parts = [
             text(middle - 4.5, core, node.kind, KIND_SIZE, colour, "end", bold),
@@ -151,7 +151,7 @@ def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | Non
 
 
 def _folded(node: Mark, x: float, y: float, palette: Palette) -> str:
-    """A nested graph in one box: its title, and how much is inside."""
+    """Return a nested graph in one box: its title, and its number of elements."""
     style = f'fill="{palette.box_inside}" stroke="{palette.muted}" stroke-width="1.3"'
     outline = rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 8, style)
     title = text(x, y - 7, node.label, NAME_SIZE, palette.ink, extra='font-weight="600"')

@@ -1,4 +1,4 @@
-"""Legend: one line, wrapped where it must be, that explains what occurs in a diagram and nothing else."""
+"""Legend: one line, wrapped if needed, that explains the signs of a diagram."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
 
 @dataclass(frozen=True)
 class Sign:
-    """What a sign means, and the sign itself, drawn at the left end (x, y) px of a short route."""
+    """Sign of a diagram: its meaning, and its drawing at the left end (x, y) px of a short route."""
 
     words: str
     drawn: Callable[[Route, float, float, Palette], str]
@@ -66,11 +66,11 @@ SIGNS = {
     "signal": Sign("signal", lambda route, x, y, palette: glyphs.signal_line(route, palette)),
     "folded": Sign("nested graph, folded", _folded),
 }
-"""All signs of a diagram, in the order in which they are told."""
+"""All signs of a diagram, in the order of the legend."""
 
 
 def legend(kinds: set[str], left: float, top: float, width: float, palette: Palette) -> tuple[str, float]:
-    """SVG text and its height; `kinds` says which of `SIGNS` occur."""
+    """Return SVG text and its height; `kinds` are the `SIGNS` that occur."""
     if unknown := kinds - SIGNS.keys():
         raise ValueError(f"signs without an entry in the legend: {', '.join(sorted(unknown))}")
     parts, x, y = [], left, top + LINE / 2

@@ -1,4 +1,4 @@
-"""Paint: the SVG text of a diagram -> the same picture as a PDF or a PNG, drawn by Matplotlib."""
+"""PDF and PNG of a diagram: its SVG drawn by Matplotlib."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from bondgraph.output.extras import required
+from bondgraph.output.extras import require_package
 from bondgraph.render.primitives import Lettering, Outline, primitives
 
 POINTS = 0.75
-"""Points of a px, of which 96 are an inch."""
+"""Points per px, of which 96 are an inch."""
 SHARPNESS = 2.0
-"""Pixels of a PNG for a px."""
+"""Pixels of a PNG per px."""
 FONT = "DejaVu Sans"
-"""The last of the fonts that the SVG names; Matplotlib brings it, so that the picture is the same everywhere."""
+"""Last of the fonts that the SVG names; Matplotlib includes it, so that the picture is the same everywhere."""
 NARROWER = {"normal": 0.90, "bold": 0.84}
-"""Its letters are that much wider than Helvetica's, for which the picture was laid out."""
+"""Scale of its letters, which are wider than Helvetica's, for which the picture was laid out."""
 
 
 def paint(svg: str, path: Path, title: str) -> None:
-    """Write the picture of `svg` to a path that ends in .pdf or .png; E416 where Matplotlib is not installed."""
-    required("a PDF or PNG of a diagram", "matplotlib")
+    """Write the picture of `svg` to a path that ends in .pdf or .png; E416 if Matplotlib is not installed."""
+    require_package("a PDF or PNG of a diagram", "matplotlib")
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -30,7 +30,7 @@ def paint(svg: str, path: Path, title: str) -> None:
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     pdf = path.suffix.lower() == ".pdf"
     # No dates: the same model gives the same file.
-    about = {"Title": title, "CreationDate": None} if pdf else {"Title": title, "Software": None}
+    metadata = {"Title": title, "CreationDate": None} if pdf else {"Title": title, "Software": None}
     with matplotlib.rc_context({"pdf.fonttype": 42, "font.family": FONT, "path.simplify": False}):
         figure = Figure(figsize=(width * POINTS / 72.0, height * POINTS / 72.0))
         FigureCanvasAgg(figure)
@@ -42,24 +42,24 @@ def paint(svg: str, path: Path, title: str) -> None:
                 _draw(axes, primitive, order)
             else:
                 _write(axes, primitive, order)
-        figure.savefig(path, dpi=72.0 / POINTS * SHARPNESS, metadata=about)
+        figure.savefig(path, dpi=72.0 / POINTS * SHARPNESS, metadata=metadata)
 
 
 def _draw(axes: Any, outline: Outline, order: int) -> None:
-    """An outline in axes whose units are px."""
+    """Draw an outline in axes whose units are px."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Line
 
     codes = {"M": Line.MOVETO, "L": Line.LINETO, "Q": Line.CURVE3, "Z": Line.CLOSEPOLY}
     start = outline.steps[0][1]
-    points = [place for _, places in outline.steps for place in places or start]
-    kinds = [int(codes[letter]) for letter, places in outline.steps for _ in places or start]
+    vertices = [point for _, points in outline.steps for point in points or start]
+    kinds = [int(codes[letter]) for letter, points in outline.steps for _ in points or start]
     style = outline.style
     width = float(style.get("stroke-width", 1.0)) * POINTS
     dashes = [float(part) * POINTS for part in style.get("stroke-dasharray", "").split()]
     axes.add_patch(
         PathPatch(
-            Line(points, kinds),
+            Line(vertices, kinds),
             facecolor=style.get("fill", "none"),
             edgecolor=style.get("stroke", "none"),
             zorder=order,
@@ -73,7 +73,7 @@ def _draw(axes: Any, outline: Outline, order: int) -> None:
 
 
 def _write(axes: Any, text: Lettering, order: int) -> None:
-    """One line of text."""
+    """Draw one line of text."""
     weight, style = "bold" if text.bold else "normal", text.style
     axes.text(
         *text.at,

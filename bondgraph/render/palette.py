@@ -1,4 +1,4 @@
-"""Palettes: the name of one, or colours by what they are for, in; the `Palette` that a whole diagram is drawn with, out."""
+"""Palettes: the colours of a diagram, by name or by role."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Palette:
     """Causal strokes, and the mark of derivative causality."""
     signal: str = "#8a97a8"
     switch: str = "#c77d0a"
-    """Automata and what they switch."""
+    """Automata and switched junctions."""
     storage: str = "#12668c"
     loss: str = "#a8501c"
     source: str = "#2f7a43"
@@ -38,13 +38,13 @@ class Palette:
     box_edge: str = "#cfd8e3"
 
     def of_kind(self, kind: str) -> str:
-        """The colour of an element's kind."""
+        """Return the colour of an element's kind."""
         return {"C": self.storage, "I": self.storage, "IC": self.storage, "R": self.loss}.get(
             kind, self.source if kind in ("Se", "Sf") else self.ink
         )
 
     def of_box(self, depth: int) -> str:
-        """The colour inside a nested graph, 0 for the outermost."""
+        """Return the colour inside a nested graph, 0 for the outermost."""
         return (self.box, self.box_inside, self.box_deep)[min(depth, 2)]
 
 
@@ -59,7 +59,7 @@ PALETTES: Mapping[str, Palette] = {"colour": COLOURED, "black": BLACK}
 
 
 def palette_of(colours: str | Mapping[str, str], model: str) -> Palette:
-    """The palette of that name, or that in colour with some colours exchanged; E585 for what is none."""
+    """Return the palette of that name, or the coloured one with some colours replaced; raise E585 for invalid ones."""
     if isinstance(colours, str):
         if colours in PALETTES:
             return PALETTES[colours]

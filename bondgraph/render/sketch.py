@@ -1,16 +1,103 @@
-"""Sketch: Model -> nodes, edges and group boxes with the sizes of their texts, before anything has a place."""
+"""Sketch of a diagram: nodes, edges and group boxes of a model with the sizes of their texts, before the layout."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+import numpy as np
+
+from bondgraph.assembly.units import parameter_unit
+from bondgraph.errors import Problem, raise_if_any
 from bondgraph.model.element import Element
-from bondgraph.model.laws import Junction, SignalBlock
+from bondgraph.model.laws import ByMode, Junction, SignalBlock
 from bondgraph.model.model import Bond, Model
-from bondgraph.render.folding import folds, outer
-from bondgraph.render.values import values_of
+from bondgraph.model.names import names_of
+
+MAX_NODES = 60
+"""Number of nodes of a diagram above which nested graphs are folded by default."""
+
+
+def folded_graphs(model: Model, folded: Collection[str] | None, unfolded: Collection[str]) -> tuple[str, ...]:
+    """Return paths of the nested graphs that are folded: those named, "all", or, for None, the innermost ones, level by level,
+    until at most `MAX_NODES` nodes remain; `unfolded` ones and those around them stay open.
+
+    Raises `ModelError`: E134 for a path that is no nested graph, E586 for one that is both folded and unfolded.
+    """
+    open_graphs = names_of(unfolded, "unfolded")
+    named = () if folded is None else model.groups if folded == "all" else names_of(folded, "folded")
+    groups_text = ", ".join(model.groups[:8]) or "there is none"
+    problems = [
+        Problem(
+            "E134", f'"{path}" cannot be {done}: it is no nested graph', cures=(f"the path of a nested graph: {groups_text}",)
+        )
+        for paths, done in ((named, "folded"), (open_graphs, "unfolded"))
+        for path in paths
+        if path not in model.groups
+    ]
+    around = {path for inner in open_graphs for path in enclosing(inner)}
+    if folded != "all":
+        problems += [
+            Problem("E586", f'"{path}" is to be folded, and it or what is in it unfolded', cures=("one of the two",))
+            for path in named
+            if path in around
+        ]
+    raise_if_any(model.name, problems)
+    if folded is not None:
+        return tuple(path for path in named if path not in around)
+    deepest = max((path.count(".") for path in model.groups), default=-1)
+    folded_groups: tuple[str, ...] = ()
+    for depth in range(deepest, -1, -1):
+        if _node_count(model, folded_groups) <= MAX_NODES:
+            break
+        folded_groups = tuple(path for path in model.groups if path.count(".") >= depth and path not in around)
+    return folded_groups
+
+
+def _node_count(model: Model, folded: Collection[str]) -> int:
+    """Return the number of nodes of a diagram: elements, automata that no element shows, and folded graphs."""
+    shown = {law.automaton for element in model.elements.values() if isinstance(law := element.law, Junction)} | {*model.elements}
+    paths = [*model.elements, *(path for path in model.automata if path not in shown)]
+    groups = [path.rpartition(".")[0] for path in paths]
+    homes = [next((parent for parent in enclosing(group) if parent in folded), None) for group in groups]
+    return len({home for home in homes if home}) + sum(home is None for home in homes)
+
+
+def enclosing(path: str) -> Iterator[str]:
+    """Return the paths of the graphs around the content of a nested graph, outermost first, its own last; none at the top."""
+    return itertools.accumulate(path.split("."), "{}.{}".format) if path else iter(())
+
+
+TIMES = " \N{MULTIPLICATION SIGN} "
+MAX_VALUES = 4
+"""Maximum number of lines; the number of omitted ones is stated."""
+
+
+def values_of(model: Model, path: str) -> tuple[str, ...]:
+    """Return name, value and unit of each parameter of an element; for an array that is no short vector, its shape."""
+    lines = []
+    for name, parameter in model.elements[path].parameters.items():
+        unit = parameter.unit or parameter_unit(model, path, name, parameter.value)
+        lines.append(
+            f"{name} = {_value_text(parameter.value)}{' ' if unit not in ('', '1') else ''}{unit if unit != '1' else ''}"
+        )
+    rest = len(lines) - MAX_VALUES
+    return tuple(lines if rest <= 0 else [*lines[: MAX_VALUES - 1], f"and {rest + 1} more"])
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, ByMode):
+        return f"({', '.join(f'{state}: {_value_text(each)}' for state, each in value.values.items())})"
+    array = np.asarray(value, dtype=float)
+    if array.ndim == 0:
+        return f"{float(array):.4g}"
+    if array.ndim == 1 and len(array) <= 3:
+        return f"({', '.join(f'{entry:.4g}' for entry in array)})"
+    return f"[{TIMES.join(map(str, array.shape))}]"
+
 
 KIND_SIZE, NAME_SIZE, LABEL_SIZE, DIGIT_SIZE, VALUE_SIZE = 15.0, 13.0, 11.5, 25.0, 10.5
 """Font sizes, px: an element's kind, its name, a junction's name, a junction's digit, values of parameters."""
@@ -20,7 +107,7 @@ VALUE_LINE = 13.0
 
 @dataclass(frozen=True)
 class Mark:
-    """What is drawn at one place: half sizes in px; `below` is the width of a name that stands beneath."""
+    """Drawn node: half sizes in px; `below` is the width of a name beneath."""
 
     name: str
     shape: str
@@ -32,27 +119,27 @@ class Mark:
     half_height: float
     below: float = 0.0
     note: str = ""
-    """Name of the automaton of a switch; what a folded graph holds."""
+    """Name of the automaton of a switch; content of a folded graph."""
     stacked: bool = False
-    """Whether the name stands under the kind because it is long."""
+    """True if the name stands under the kind because it is long."""
     values: tuple[str, ...] = ()
-    """Values of its parameters, a line each, under all else."""
+    """Values of its parameters, a line each, at the bottom."""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A bond, or the signals that one node reads from another (`bond` is None)."""
+    """Bond, or the signals that one node reads from another (`bond` is None)."""
 
     tail: int
     head: int
     bond: Bond | None
     number: int = 0
-    """Of the bond, counted from 1 in the order of the model."""
+    """Number of the bond, counted from 1 in the order of the model."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """A nested graph: its path, title, the box around it (""), and the nodes inside, at any depth."""
+    """Nested graph: its path, title, the box around it (""), and the nodes inside, at any depth."""
 
     path: str
     title: str
@@ -62,22 +149,22 @@ class Box:
 
 @dataclass(frozen=True)
 class Sketch:
-    """Everything that is to be drawn."""
+    """Nodes, edges and boxes of a diagram."""
 
     name: str
     nodes: tuple[Mark, ...]
     edges: tuple[Edge, ...]
     boxes: tuple[Box, ...]
     inside: Mapping[str, str] = field(default_factory=dict)
-    """Element or automaton that is not drawn -> the folded graph around it, which is."""
+    """Hidden element or automaton -> the drawn folded graph around it."""
 
     def chain(self, node: int) -> tuple[str, ...]:
-        """Paths of the boxes around a node, outermost first."""
-        return tuple(outer(self.nodes[node].group))
+        """Return paths of the boxes around a node, outermost first."""
+        return tuple(enclosing(self.nodes[node].group))
 
 
 def text_width(text: str, size: float) -> float:
-    """Width in px of a line in a sans-serif font, rather too wide than too narrow."""
+    """Return the width in px of a line in a sans-serif font, rather too wide than too narrow."""
     return size * sum(_advance(letter) for letter in text)
 
 
@@ -92,18 +179,18 @@ def _advance(letter: str) -> float:
 
 
 def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collection[str] = (), values: bool = False) -> Sketch:
-    """Nodes and edges of a model; signals between the same two nodes become one arrow.
+    """Return nodes and edges of a model; signals between the same two nodes become one arrow.
 
-    Every nested graph that `folds` finds is one node. With `values`, elements tell their parameters.
+    Every nested graph of `folded_graphs` is one node. With `values`, elements show their parameters.
     """
-    around = _around(model, folds(model, folded, unfolded))
+    around = _around(model, folded_graphs(model, folded, unfolded))
     nodes = [_node(path, element, values_of(model, path) if values else ()) for path, element in model.elements.items()]
     switches: dict[str, int] = {}
     for index, (path, element) in enumerate(model.elements.items()):
         if isinstance(element.law, Junction) and element.law.automaton:
             switches.setdefault(element.law.automaton, index)
         elif path in model.automata:
-            # Friction, diodes: their automaton has their name.
+            # Automata of friction and diodes have the element's name.
             switches.setdefault(path, index)
     for path in model.automata:
         if path not in switches:
@@ -111,10 +198,12 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
             group, _, label = path.rpartition(".")
             half = text_width(label, LABEL_SIZE) / 2 + 8
             nodes.append(Mark(path, "automaton", "", label, group, half, 12.0))
-    place = {node.name: index for index, node in reversed(list(enumerate(nodes)))}
+    index_of = {node.name: index for index, node in reversed(list(enumerate(nodes)))}
     within = {node.name: group for node in nodes for group in (around.get(node.group),) if group is not None}
-    edges = [Edge(place[bond.tail.element], place[bond.head.element], bond, k) for k, bond in enumerate(model.bonds, start=1)]
-    edges += [Edge(tail, head, None) for tail, head in dict.fromkeys(_signals(model, place, switches, frozenset(within)))]
+    edges = [
+        Edge(index_of[bond.tail.element], index_of[bond.head.element], bond, k) for k, bond in enumerate(model.bonds, start=1)
+    ]
+    edges += [Edge(tail, head, None) for tail, head in dict.fromkeys(_signals(model, index_of, switches, frozenset(within)))]
     count = Counter(within[path] for path in model.elements if path in within)
     drawn, edges = _fold(nodes, edges, within, count)
     boxes = []
@@ -127,15 +216,15 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
 
 
 def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
-    """Nested graph -> the outermost folded graph that it is or lies in."""
-    found = {path: [whole for whole in outer(path) if whole in folded] for path in model.groups}
-    return {path: around[0] for path, around in found.items() if around}
+    """Return nested graph -> the outermost folded graph that it is or lies in."""
+    enclosing_folded = {path: [parent for parent in enclosing(path) if parent in folded] for path in model.groups}
+    return {path: around[0] for path, around in enclosing_folded.items() if around}
 
 
 def _fold(
     nodes: list[Mark], edges: list[Edge], within: Mapping[str, str], count: Mapping[str, int]
 ) -> tuple[list[Mark], list[Edge]]:
-    """One node for each folded graph, in the place of its first element; edges inside it go."""
+    """Replace each folded graph by one node, at the index of its first element; edges inside it are dropped."""
     drawn: list[Mark] = []
     new: dict[str, int] = {}
     for node in nodes:
@@ -143,8 +232,8 @@ def _fold(
         if name not in new or name == node.name:
             new[name] = len(drawn)
             drawn.append(node if name == node.name else _folded(name, count[name]))
-    place = [new[within.get(node.name, node.name)] for node in nodes]
-    moved = [replace(edge, tail=place[edge.tail], head=place[edge.head]) for edge in edges]
+    new_index = [new[within.get(node.name, node.name)] for node in nodes]
+    moved = [replace(edge, tail=new_index[edge.tail], head=new_index[edge.head]) for edge in edges]
     kept = [edge for edge, old in zip(moved, edges, strict=True) if edge.tail != edge.head or old.tail == old.head]
     return drawn, list(dict.fromkeys(kept))
 
@@ -156,21 +245,23 @@ def _folded(path: str, count: int) -> Mark:
     return Mark(path, "folded", "", label, group, half, 23.0, note=note)
 
 
-def _signals(model: Model, place: dict[str, int], switches: dict[str, int], hidden: Collection[str]) -> Iterator[tuple[int, int]]:
-    """(source, reader) of every signal; a guard's signals go to the switch that its automaton moves.
+def _signals(
+    model: Model, index_of: dict[str, int], switches: dict[str, int], hidden: Collection[str]
+) -> Iterator[tuple[int, int]]:
+    """Yield (source, reader) of every signal; a guard's signals go to the switch that its automaton moves.
 
-    Junctions that are drawn carry their automaton's name, and need no arrow from it.
+    Drawn junctions show their automaton's name, and need no arrow from it.
     """
     switched = {
-        place[path] for path, element in model.elements.items() if isinstance(element.law, Junction) and path not in hidden
+        index_of[path] for path, element in model.elements.items() if isinstance(element.law, Junction) and path not in hidden
     }
-    readers: list[tuple[Sequence[str], int]] = [(element.reads, place[path]) for path, element in model.elements.items()]
+    readers: list[tuple[Sequence[str], int]] = [(element.reads, index_of[path]) for path, element in model.elements.items()]
     readers += [(each.signals, switches[path]) for path, automaton in model.automata.items() for each in automaton.transitions]
     for signal, reader in ((signal, reader) for signals, reader in readers for signal in signals):
         path = model.aliases.get(signal, signal)
         while path and path not in model.elements and path not in switches:
             path = path.rpartition(".")[0]
-        source = switches[path] if path in switches else place.get(path, reader)
+        source = switches[path] if path in switches else index_of.get(path, reader)
         if source != reader and not (path in switches and reader in switched):
             yield source, reader
 
@@ -185,14 +276,14 @@ def _node(path: str, element: Element, values: tuple[str, ...]) -> Mark:
             half = max(25.0, text_width(note, LABEL_SIZE) / 2 + 6)
             return Mark(path, "switch", element.kind, label, group, half, 24.0, below, note)
         return Mark(path, "junction", element.kind, label, group, 11.0, 13.0, below)
-    told = max((text_width(line, VALUE_SIZE) for line in values), default=0.0) / 2
+    value_width = max((text_width(line, VALUE_SIZE) for line in values), default=0.0) / 2
     more = VALUE_LINE / 2 * len(values)
     if isinstance(law, SignalBlock):
-        half = max(text_width(label, LABEL_SIZE) / 2, told) + 9
+        half = max(text_width(label, LABEL_SIZE) / 2, value_width) + 9
         return Mark(path, "block", element.kind, label, group, half, 13.0 + more, values=values)
     kind, name = text_width(element.kind, KIND_SIZE), text_width(label, NAME_SIZE)
     if name > 62:
-        half = max(kind / 2, name / 2, told) + 2
+        half = max(kind / 2, name / 2, value_width) + 2
         return Mark(path, "element", element.kind, label, group, half, 16.0 + more, stacked=True, values=values)
-    half = max((kind + 9 + name) / 2, told) + 2
+    half = max((kind + 9 + name) / 2, value_width) + 2
     return Mark(path, "element", element.kind, label, group, half, 10.0 + more, values=values)

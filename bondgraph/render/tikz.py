@@ -1,25 +1,25 @@
-"""TikZ: the SVG text of a diagram in; the same picture as a document of LaTeX, which stands alone or in another, out."""
+"""TikZ of a diagram: a LaTeX document that stands alone or is included in another."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from xml.etree import ElementTree
 
-from bondgraph.output.tex import escaped
-from bondgraph.render.primitives import Lettering, Outline, Place, primitives
+from bondgraph.output.tex import escape_latex
+from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 
 POINT = 0.75
-"""Points (bp) of a px, of which 96 are an inch."""
+"""Points (bp) per px, of which 96 are an inch."""
 NARROWER = {"normal": 0.95, "bold": 0.90}
-"""Computer Modern's sans serif is that much wider than Helvetica, for which the picture was laid out."""
+"""Scale of the letters: Computer Modern's sans serif is wider than Helvetica, for which the picture was laid out."""
 
 
 def tikz(svg: str) -> str:
-    """A document of the class `standalone`: pdflatex makes a page of the size of the picture, and `\\input` a figure of it where
-    the package of that name is used; the environment `tikzpicture` can be copied as it stands."""
+    """Return a document of the class `standalone`: pdflatex makes a page of the size of the picture, and `\\input` a figure
+    with the package of that name; the environment `tikzpicture` can be copied as it stands."""
     root = ElementTree.fromstring(svg)
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
-    seen = [each for each in primitives(root) if each.style.get("width") != "100%"]  # the page is the ground
+    seen = [each for each in primitives(root) if each.style.get("width") != "100%"]  # the page is the background
     used = {each.style.get(key, "none") for each in seen for key in ("fill", "stroke")} - {"none"}
     lines = [
         r"\documentclass[tikz]{standalone}",
@@ -40,16 +40,16 @@ def _name(colour: str) -> str:
     return f"c{colour[1:].lower()}"
 
 
-def _at(place: Place) -> str:
-    return f"({place[0]:.1f},{place[1]:.1f})"
+def _at(point: Point) -> str:
+    return f"({point[0]:.1f},{point[1]:.1f})"
 
 
 _STEPS = {"M": "{}", "L": "-- {}", "C": ".. controls {} and {} .. {}", "Z": "-- cycle"}
-"""Step of an outline -> TikZ, with its places."""
+"""Step of an outline -> TikZ, with its points."""
 
 
 def _outline(outline: Outline) -> str:
-    steps = [_STEPS[letter].format(*map(_at, places)) for letter, places in outline.cubics()]
+    steps = [_STEPS[letter].format(*map(_at, points)) for letter, points in outline.cubics()]
     return rf"\path[{', '.join(_style(outline.style))}] {' '.join(steps)};"
 
 
@@ -70,9 +70,10 @@ def _style(style: Mapping[str, str]) -> list[str]:
 
 
 def _lettering(text: Lettering) -> str:
-    """One line of text."""
+    """Return one line of text."""
     size = float(text.style["font-size"]) * POINT * NARROWER["bold" if text.bold else "normal"]
     anchor = {"start": "base west", "middle": "base", "end": "base east"}[text.style["text-anchor"]]
     face = (r"\bfseries" if text.bold else "") + (r"\itshape" if text.style.get("font-style") == "italic" else "")
     font = rf"\sffamily{face}\fontsize{{{size:.1f}bp}}{{{size:.1f}bp}}\selectfont"
-    return rf"\node[anchor={anchor}, text={_name(text.style['fill'])}, font={font}] at {_at(text.at)} {{{escaped(text.words)}}};"
+    style = f"anchor={anchor}, text={_name(text.style['fill'])}, font={font}"
+    return rf"\node[{style}] at {_at(text.at)} {{{escape_latex(text.words)}}};"

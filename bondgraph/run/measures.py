@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.model.units import per_second
-from bondgraph.output.lookup import unknown
+from bondgraph.output.tables import unknown_name
 from bondgraph.run.program import Program, RunTransition
 from bondgraph.run.results.result import Sampled, extreme
 from bondgraph.run_arguments import KeptQuantity
@@ -138,7 +138,7 @@ class MeasureKind:
 
 
 def is_meant(event: str, edge: RunTransition) -> bool:
-    """Whether a transition is an event of this kind, or of this switch; any where none is named."""
+    """Tell whether a transition is an event of this kind, or of this switch; any where none is named."""
     return not edge.internal and (not event or event in (edge.name, edge.kind))
 
 
@@ -243,7 +243,7 @@ def why_not(measure: object, program: Program) -> tuple[str, ...]:
     if kind.of_event:
         edges = [edge for edge in program.transitions if not edge.internal]
         names = sorted({word for edge in edges for word in (edge.name, edge.kind)})
-        return () if measure.of in names or not measure.of else (str(unknown("event", measure.of, names)),)
+        return () if measure.of in names or not measure.of else (str(unknown_name("event", measure.of, names)),)
     try:
         slot = program.layout[measure.of]
     except KeyError as error:
@@ -251,9 +251,9 @@ def why_not(measure: object, program: Program) -> tuple[str, ...]:
     if slot.block == "p":
         return (f'"{measure.of}" is a parameter: its value is the one that is given',)
     if kind.scalar and slot.shape:
-        place = ", ".join("0" for _ in slot.shape)
+        index = ", ".join("0" for _ in slot.shape)
         return (
             f'"{measure.of}" is no scalar: its shape is {slot.shape}',
-            f'a component: {measure.what}("{measure.of}[{place}]")',
+            f'a component: {measure.what}("{measure.of}[{index}]")',
         )
     return ()

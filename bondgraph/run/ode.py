@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, RunError
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import Program
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class OdeFunctions:
     """x' = rates(t, x) of a model in fixed modes: what `scipy.integrate.solve_ivp`, scikit-sundae or diffrax integrate.

@@ -1,1 +1,1 @@
-"""Large models: sorted statements in; loops of shared kernels, with the signatures of straight-line code, out."""
+"""Large models: compile sorted statements to loops over shared kernels, with the signatures of straight-line code."""

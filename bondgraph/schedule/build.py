@@ -1,4 +1,4 @@
-"""System -> kernels by schedules: what a large model is given in place of straight-line code."""
+"""Kernels of a large model: build schedules of loops for all routines, in place of straight-line code."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import numpy as np
 
 from bondgraph.assembly.system import Statement, System
 from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.kernel import InterpretedKernel, Kernel
 from bondgraph.model.ops import Op
-from bondgraph.schedule.calls import GIVEN, Plan
-from bondgraph.schedule.interpret import numpy_kernel
-from bondgraph.schedule.jumps import jumps
-from bondgraph.schedule.loops import Schedule, in_row, schedule
-from bondgraph.schedule.plans import Workshop, derivatives, find
+from bondgraph.schedule.calls import GIVEN, NUMBERS, Plan
+from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, in_row, schedule
+from bondgraph.schedule.plans import GroupedValues, KernelCache, derivatives, group_rows, group_values
 from bondgraph.schedule.statements import StatementTable, numbered
-from bondgraph.tape.collection import paused_collection
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.garbage_collection import paused_collection
+from bondgraph.tape.interpret import interpreter
 from bondgraph.tracing.routines import Pattern, output_names
 from screws.scalars import equal, where
 
@@ -28,32 +29,93 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
 
+def numpy_kernel(schedule: Schedule) -> Kernel:
+    """Return a kernel that evaluates every loop with NumPy over all its instances, without a compiler."""
+    names = [name for name, _ in schedule.blocks]
+
+    def evaluate(blocks: list[np.ndarray], out: np.ndarray) -> None:
+        local = {"out": out, "w": np.empty(schedule.workspace), NUMBERS: schedule.numbers}
+        memory = {**dict(zip(names, blocks, strict=True)), **local}
+        if schedule.copied_block is not None:
+            out[:] = memory[schedule.copied_block]
+        for loop in schedule.loops:
+            for instances in (np.arange(loop.count),) if loop.parallel else np.arange(loop.count)[:, None]:
+                _evaluate_loop(schedule, loop, memory, instances)
+
+    def function(*arrays: np.ndarray) -> None:
+        *blocks, out = arrays
+        if out.ndim == 1:
+            evaluate(blocks, out)
+            return
+        for k in range(len(out)):
+            evaluate([block[k] if block.ndim == 2 else block for block in blocks], out[k])
+
+    return InterpretedKernel(schedule.name, schedule.sizes, schedule.n_out, function)
+
+
+def _evaluate_loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.ndarray], instances: np.ndarray) -> None:
+    def addresses(access: Access, size: int) -> np.ndarray:
+        if access.table < 0:
+            first = access.start + access.stride * instances
+        else:
+            first = schedule.tables[access.table + instances]
+        return np.asarray(first[:, None] + np.arange(size))
+
+    reach = [1] * len(loop.ins)
+    for code, *operands in loop.kind.program.steps:
+        if code == op.INPUT:
+            reach[operands[0]] = max(reach[operands[0]], 1 + operands[1])
+    blocks = tuple(memory[a.block][addresses(a, n)] for a, n in zip(loop.ins, reach, strict=True))
+    results = np.empty((len(instances), sum(loop.kind.sizes)))
+    interpreter(loop.kind.program)(blocks, results)
+    start = 0
+    for access, size in zip(loop.outs, loop.kind.sizes, strict=True):
+        memory[access.block][addresses(access, size)] = results[:, start : start + size]
+        start += size
+
+
+def jumps(cache: KernelCache, changes: Mapping[str, Mapping[int, int]], states: int) -> list[Plan]:
+    """Return the plan of each jump, which gives all `states` scalars; `changes` holds, by jump, state -> its new value."""
+    parts = group_rows(cache, [list(changed.values()) for changed in changes.values()])
+    return [_plan(cache, name, part, changes[name], states) for name, part in zip(changes, parts, strict=True)]
+
+
+def _plan(cache: KernelCache, name: str, part: GroupedValues, changed: Mapping[int, int], states: int) -> Plan:
+    """Place the row of new values at the positions of the states that they replace."""
+    locations, row = dict[int, int](), 0
+    for state in changed:
+        locations[row] = cache.book.locations[state][1]
+        row += cache.book.sizes[state]
+    results = {value: locations[position] for value, position in part.results.items()}
+    return Plan(name, part.calls, states, results, copied_block="x")
+
+
 @dataclass(frozen=True)
 class Scheduled:
-    """Functions that make the schedule of each routine, by name."""
+    """Functions that build the schedules of the routines, by name."""
 
     schedules: Mapping[str, Callable[[], Schedule]]
     blocks: tuple[tuple[str, int], ...]
     width: Callable[[str], int]
-    """Count of results of a routine."""
-    choose: Callable[[Sequence[int]], tuple[Schedule, tuple[int, ...]]]
-    """Makes the schedule of some outputs alone, by their places in the row of all, and where each of them lies in its own row."""
+    """Number of results of a routine."""
+    select: Callable[[Sequence[int]], tuple[Schedule, tuple[int, ...]]]
+    """Builds the schedule of outputs with these indices, and the positions of these outputs in its results."""
     jumps: tuple[str, ...]
     """Routines of transitions, each of which gives all states and changes a few of them."""
-    jumping: Callable[[], list[Schedule]]
-    """Makes the schedules of these, which are compiled together."""
+    build_jumps: Callable[[], list[Schedule]]
+    """Builds the schedules of these, which are compiled together."""
     autonomous: bool
-    """Whether nothing depends on the time."""
+    """True if no value depends on the time."""
 
 
 @functools.cache
 def _masked(source: float) -> Op:
-    """A guard where its automaton is in state `source`, else -1."""
+    """Return the operation that gives a guard if its automaton is in state `source`, else -1."""
     return Op("guard", lambda mode, guard: where(equal(mode, source), guard, -1.0))
 
 
 def _guards(system: System) -> list[Statement]:
-    """One statement for each transition's guard, masked by its mode."""
+    """Return a statement for the guard of each transition, masked by its mode."""
     modes = list(system.modes)
     return [
         Statement((f":guard {k}",), _masked(float(event.source)), (modes[event.slot], event.guard), event.automaton)
@@ -61,41 +123,41 @@ def _guards(system: System) -> list[Statement]:
     ]
 
 
-def wanted_values(system: System) -> dict[str, list[str]]:
-    """Names of the values of every routine but the outputs, in the order of its results.
+def values_of_routines(system: System) -> dict[str, list[str]]:
+    """Return the names of the values of every routine but the outputs, in the order of its results.
 
-    `rates_and_powers` is left out: with thousands of states the call that it saves counts for nothing.
+    There is no `rates_and_powers`: with thousands of states the call that it saves is negligible.
     """
-    found = {
+    routines = {
         "rates": [state.rate for state in system.states],
         "guards": [f":guard {k}" for k in range(len(system.events))],
         "powers": [power.value for power in system.powers],
         "energies": [value for _, value in system.energies],
     }
     ticks = {f"tick_{index}": dict(clock.updates) for index, clock in enumerate(system.clocks)}
-    found |= {name: [new.get(state.name, state.name) for state in system.states] for name, new in ticks.items() if new}
-    return {name: names for name, names in found.items() if names or name == "rates"}
+    routines |= {name: [new.get(state.name, state.name) for state in system.states] for name, new in ticks.items() if new}
+    return {name: names for name, names in routines.items() if names or name == "rates"}
 
 
 @paused_collection()
 def scheduled(
     system: System, table: StatementTable | None = None
 ) -> tuple[Scheduled, System, Callable[[], tuple[Schedule | None, Pattern]]]:
-    """Schedules of all routines, with the blocks t, x, p, m (`prepare` has p alone); the system; and what makes the schedule of
-    its Jacobian (None without nonzeros), with the sparsity.
+    """Schedule all routines of a large model, with the blocks t, x, p, m (`prepare` has p alone).
 
-    What `bondgraph.tracing.routines.trace_for_runs` is for small models; the system is explicit and all its shapes are known. Its
-    statements by numbers are taken from `table`, where there is one.
+    Returns the schedules, the system, and a function that builds the schedule of the Jacobian (None without nonzeros) and its
+    sparsity pattern. The counterpart for small models is `bondgraph.tracing.routines.trace_for_runs`. The system is explicit and
+    all its shapes are known; `table` holds its numbered statements, if they exist already.
     """
     table = table or numbered(system, _guards(system))
-    shop, book, number = Workshop(table), table.book, table.numbers
-    wanted = {name: [number[value] for value in names] for name, names in wanted_values(system).items()}
-    found = {name: find(shop, wanted[name]) for name in PREPARED if name in wanted}
-    plans = [Plan(name, part.calls, part.width, part.results) for name, part in found.items()]
+    cache, book, number = KernelCache(table), table.book, table.numbers
+    targets = {name: [number[value] for value in names] for name, names in values_of_routines(system).items()}
+    prepared = {name: group_values(cache, targets[name]) for name in PREPARED if name in targets}
+    plans = [Plan(name, part.calls, part.width, part.results) for name, part in prepared.items()]
     n_p = sum(value.size for value in system.parameters.values())
-    calls = tuple(shop.prepared.values())
+    calls = tuple(cache.prepared.values())
     before, order = in_row("prepare", calls, book)
-    homes = book.homes | {value: ("p", n_p + place) for value, place in before.results.items()}
+    locations = book.locations | {value: ("p", n_p + offset) for value, offset in before.results.items()}
     blocks = (
         ("t", 1),
         ("x", sum(state.initial.size for state in system.states)),
@@ -105,23 +167,23 @@ def scheduled(
 
     lock = threading.Lock()
 
-    def complete(plan: Plan) -> Schedule:
-        """With what it needs of parameters and `prepare` does not give."""
-        homes.update({value: book.homes[value] for value in book.numbers.values()})
-        here = shop.preparing(plan.calls, homes)
-        return schedule(replace(plan, calls=(*here, *plan.calls)), book, blocks, homes)
+    def schedule_unprepared(plan: Plan) -> Schedule:
+        """Schedule a plan with the calls on parameters that `prepare` does not contain."""
+        locations.update({value: book.locations[value] for value in book.numbers.values()})
+        on_parameters = cache.preparing(plan.calls, locations)
+        return schedule(replace(plan, calls=(*on_parameters, *plan.calls)), book, blocks, locations)
 
-    def late(name: str, values: Sequence[int]) -> Schedule:
+    def build(name: str, values: Sequence[int]) -> Schedule:
         with lock:
-            part = find(shop, values)
-            return complete(Plan(name, part.calls, part.width, part.results))
+            part = group_values(cache, values)
+            return schedule_unprepared(Plan(name, part.calls, part.width, part.results))
 
     resets = {f"reset_{index}": dict(event.resets) for index, event in enumerate(system.events) if event.resets}
 
-    def jumping() -> list[Schedule]:
-        changes = {name: {number[state]: number[new] for state, new in own.items()} for name, own in resets.items()}
+    def build_jumps() -> list[Schedule]:
+        changes = {name: {number[state]: number[new] for state, new in reset.items()} for name, reset in resets.items()}
         with lock:
-            return list(map(complete, jumps(shop, changes, blocks[1][1])))
+            return list(map(schedule_unprepared, jumps(cache, changes, blocks[1][1])))
 
     @build_once
     def outputs() -> list[int]:
@@ -129,54 +191,53 @@ def scheduled(
 
     def differentiate() -> tuple[Schedule | None, Pattern]:
         with lock:
-            inner = find(shop, wanted["rates"], for_derivatives=True)
-            plan, pattern = derivatives(shop, "jacobian", inner, [number[state.name] for state in system.states])
-            return complete(plan) if plan.n_out else None, pattern
+            rates = group_values(cache, targets["rates"], for_derivatives=True)
+            plan, pattern = derivatives(cache, "jacobian", rates, [number[state.name] for state in system.states])
+            return schedule_unprepared(plan) if plan.n_out else None, pattern
 
     makers: dict[str, Callable[[], Schedule]] = {
-        plan.name: functools.partial(schedule, plan, book, blocks, homes) for plan in plans
+        plan.name: functools.partial(schedule, plan, book, blocks, locations) for plan in plans
     }
-    makers["prepare"] = functools.partial(schedule, before, book, (("p", n_p),), book.homes, order)
-    makers |= {name: functools.partial(late, name, values) for name, values in wanted.items() if name not in makers}
-    makers["outputs"] = lambda: late("outputs", outputs())
+    makers["prepare"] = functools.partial(schedule, before, book, (("p", n_p),), book.locations, order)
+    makers |= {name: functools.partial(build, name, values) for name, values in targets.items() if name not in makers}
+    makers["outputs"] = lambda: build("outputs", outputs())
 
     def width(name: str) -> int:
-        return sum(book.sizes[value] for value in (outputs() if name == "outputs" else wanted[name]))
+        return sum(book.sizes[value] for value in (outputs() if name == "outputs" else targets[name]))
 
-    def choose(places: Sequence[int]) -> tuple[Schedule, tuple[int, ...]]:
+    def select(indices: Sequence[int]) -> tuple[Schedule, tuple[int, ...]]:
         values = [value for value in outputs() if book.sizes[value]]
         starts = np.cumsum([0, *(book.sizes[value] for value in values)])
-        owners = np.searchsorted(starts, places, side="right") - 1
-        chosen, own = np.unique(owners, return_inverse=True)
-        here = np.cumsum([0, *(starts[chosen + 1] - starts[chosen])])[own] + np.asarray(places) - starts[owners]
-        return late("chosen", [values[k] for k in chosen]), tuple(here.tolist())
+        owners = np.searchsorted(starts, indices, side="right") - 1
+        chosen, inverse = np.unique(owners, return_inverse=True)
+        positions = np.cumsum([0, *(starts[chosen + 1] - starts[chosen])])[inverse] + np.asarray(indices) - starts[owners]
+        return build("chosen", [values[k] for k in chosen]), tuple(positions.tolist())
 
     autonomous = number["time"] not in itertools.chain.from_iterable(table.args)
-    return Scheduled(makers, blocks, width, choose, tuple(resets), jumping, autonomous), system, differentiate
+    return Scheduled(makers, blocks, width, select, tuple(resets), build_jumps, autonomous), system, differentiate
 
 
 PREPARED = ("rates", "powers", "guards")
-"""Routines whose work on parameters alone is done in `prepare`: those of every step of a run. Others do their own."""
+"""Routines whose expressions of parameters are computed in `prepare`: those of every step of a run."""
 
-NOW = ("prepare", "rates", "powers", "energies")
-"""Routines that are compiled at once: every model is tried with them at its start; the others at their first use."""
+EAGER = ("prepare", "rates", "powers", "energies")
+"""Routines that are compiled at once, because every model is evaluated at its start; the others at their first use."""
 
 _STATES = GIVEN.index("x")
 
-HASTY = ("outputs",)
-"""Large routines that a run needs few times: they are compiled without an optimiser."""
+UNOPTIMISED = ("outputs",)
+"""Large routines that a run calls a few times: they are compiled without an optimiser."""
 
 
-def chosen_in_loops(made: Scheduled, places: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
-    """A kernel that gives the outputs at some places, and where it gives each."""
+def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
+    """Return a kernel of the outputs with these indices, and the positions of these outputs in its results."""
     with paused_collection():
-        own, here = made.choose(places)
-        return kernel_in_loops(own, machine_code), here
+        selection, positions = routines.select(indices)
+        return kernel_in_loops(selection, machine_code), positions
 
 
 def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
-    """The kernel of a large routine that a run needs few times: half as fast without an optimiser, and compiled in a fortieth of
-    the time."""
+    """Compile a large routine that a run calls a few times without an optimiser: half as fast, in a fortieth of the time."""
     if not machine_code:
         return numpy_kernel(schedule)
     from bondgraph.schedule.machine_code.kernels import machine_kernels
@@ -185,7 +246,7 @@ def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
 
 
 def jacobian_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
-    """The kernel of the Jacobian of a large model."""
+    """Compile the Jacobian of a large model."""
     if not machine_code:
         return numpy_kernel(schedule)
     from bondgraph.schedule.machine_code.kernels import jacobian_kernel
@@ -193,38 +254,38 @@ def jacobian_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
     return jacobian_kernel(schedule)
 
 
-def kernels_in_loops(made: Scheduled, machine_code: bool) -> dict[str, Kernel]:
-    """Kernels of all routines by name, as machine code or interpreted."""
+def kernels_in_loops(routines: Scheduled, machine_code: bool) -> dict[str, Kernel]:
+    """Return the kernels of all routines by name, as machine code or interpreted."""
     from bondgraph.emit.kernel import DeferredKernel, deferred_together
 
-    def together(names: Sequence[str], quick: bool) -> dict[str, Kernel]:
-        schedules = [made.schedules[name]() for name in names]
+    def compile_all(names: Sequence[str], quick: bool) -> dict[str, Kernel]:
+        schedules = [routines.schedules[name]() for name in names]
         if not machine_code:
-            return {own.name: numpy_kernel(own) for own in schedules}
+            return {schedule.name: numpy_kernel(schedule) for schedule in schedules}
         from bondgraph.schedule.machine_code.kernels import machine_kernels
 
         return machine_kernels(schedules, quick)
 
-    def alone(name: str) -> Kernel:
+    def compile_one(name: str) -> Kernel:
         with paused_collection():
-            return together([name], name in HASTY)[name]
+            return compile_all([name], name in UNOPTIMISED)[name]
 
     @paused_collection()
-    def jumping() -> dict[str, Kernel]:
-        return _jump_kernels(made.jumping(), machine_code)
+    def compile_jumps() -> dict[str, Kernel]:
+        return _jump_kernels(routines.build_jumps(), machine_code)
 
-    found = together([name for name in NOW if name in made.schedules], False)
-    sizes = tuple(n for _, n in made.blocks)
-    for name in made.schedules.keys() - found.keys():
-        make, width = functools.partial(alone, name), functools.partial(made.width, name)
-        found[name] = DeferredKernel(name, sizes, width, make, machine_code)
-    return found | deferred_together(made.jumps, sizes, sizes[_STATES], jumping, machine_code)
+    kernels = compile_all([name for name in EAGER if name in routines.schedules], False)
+    sizes = tuple(n for _, n in routines.blocks)
+    for name in routines.schedules.keys() - kernels.keys():
+        make, width = functools.partial(compile_one, name), functools.partial(routines.width, name)
+        kernels[name] = DeferredKernel(name, sizes, width, make, machine_code)
+    return kernels | deferred_together(routines.jumps, sizes, sizes[_STATES], compile_jumps, machine_code)
 
 
 def _jump_kernels(schedules: Sequence[Schedule], machine_code: bool) -> dict[str, Kernel]:
-    """Kernels by name, of schedules of which many differ in places alone."""
+    """Compile schedules, many of which differ only in addresses; return kernels by name."""
     if not machine_code:
-        return {own.name: numpy_kernel(own) for own in schedules}
-    from bondgraph.schedule.machine_code.shared_schedules import kernels_alike
+        return {schedule.name: numpy_kernel(schedule) for schedule in schedules}
+    from bondgraph.schedule.machine_code.shared_schedules import shared_kernels
 
-    return kernels_alike(schedules)
+    return shared_kernels(schedules)

@@ -1,4 +1,4 @@
-"""Calls of kinds of kernels on values: what is scheduled, placed in memory and emitted."""
+"""Calls of kernels on numbered values, which are scheduled, placed in memory and emitted; and plans of routines."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import NamedTuple
 from bondgraph.tape.routine import Listing
 
 GIVEN = ("t", "x", "p", "m")
-"""Blocks that are given to every routine; results lie in `out`, what is between in the workspace `w`."""
+"""Input blocks of every routine; results lie in `out`, intermediate values in the workspace `w`."""
 
 NUMBERS = "c"
-"""The block of numbers that are known now, which a routine has of its own."""
+"""The block of constants of a routine."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """A kernel that was traced once: input `k` of its steps is `(INPUT, k, place)`, its results are cut into `sizes`."""
+    """A kernel: its inputs are `(INPUT, argument, component)`, its results are cut into `sizes`."""
 
     program: Listing
     sizes: tuple[int, ...]
 
 
 class Call(NamedTuple):
-    """One instance: a kind, the values that it reads and the values that it gives."""
+    """Instance of a kernel: its kind, the values that it reads and the values that it gives."""
 
     kind: Kind
     ins: tuple[int, ...]
@@ -32,35 +32,34 @@ class Call(NamedTuple):
 
 
 @dataclass
-class Book:
-    """All values of a model, by number: how many scalars each has, where the given ones lie, and which follow from
-    parameters alone."""
+class ValueTable:
+    """All values of a model by number: their sizes in scalars, and the locations (block, offset) of inputs."""
 
     sizes: list[int] = field(default_factory=list)
-    homes: dict[int, tuple[str, int]] = field(default_factory=dict)
+    locations: dict[int, tuple[str, int]] = field(default_factory=dict)
     fixed: list[bool] = field(default_factory=list)
-    """Whether a value depends on parameters only."""
+    """True for a value that depends on parameters only."""
     numbers: dict[float, int] = field(default_factory=dict)
-    """Number -> the value that it is."""
+    """Constant -> its value number."""
 
     def value(self, size: int, fixed: bool = False, home: tuple[str, int] | None = None) -> int:
-        """A new value."""
+        """Append a value and return its number."""
         number = len(self.sizes)
         self.sizes.append(size)
         self.fixed.append(fixed)
         if home is not None:
-            self.homes[number] = home
+            self.locations[number] = home
         return number
 
     def number(self, number: float) -> int:
-        """The value that is a number known now."""
+        """Return the value number of a constant."""
         value = self.numbers.get(number)
         if value is None:
             value = self.numbers[number] = self.value(1, True, (NUMBERS, len(self.numbers)))
         return value
 
     def results(self, kind: Kind, fixed: bool = False) -> tuple[int, ...]:
-        """New values for the results of a call."""
+        """Append values for the results of a call and return their numbers."""
         first, count = len(self.sizes), len(kind.sizes)
         self.sizes += kind.sizes
         self.fixed += [fixed] * count
@@ -69,14 +68,14 @@ class Book:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A routine before it is scheduled: calls in any order, and what goes where in `out`."""
+    """A routine before it is scheduled: calls in any order, and the layout of `out`."""
 
     name: str
     calls: tuple[Call, ...]
     n_out: int
     results: Mapping[int, int]
-    """Value that a call gives -> its first place in `out`."""
+    """Value that a call gives -> its offset in `out`."""
     numbers: Mapping[float, Sequence[int]] = field(default_factory=dict)
-    """Number -> its places in `out`."""
-    kept: str | None = None
-    """The block whose numbers `out` keeps where it is given no others."""
+    """Constant -> its positions in `out`."""
+    copied_block: str | None = None
+    """The block that is copied to `out` first, if any."""

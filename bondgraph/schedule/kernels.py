@@ -1,12 +1,13 @@
-"""Groups of statements -> kernels: traced once, split into what parameters alone decide and the rest, differentiated once."""
+"""Kernels of groups of statements: trace once, split off the part of parameters alone, differentiate once, merge kernels that
+differ only in constants."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import hoist
 
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+
 CONSTANT, FIXED, VARYING = 0, 1, 2
 
 
@@ -25,7 +30,7 @@ class Split:
     """A kernel in two parts.
 
     `prepare` reads the arguments of parameters and gives scalars; `main` reads the varying arguments `reads` and then
-    those scalars. `results[i]` says what output `i` is: `(CONSTANT, number)`, `(FIXED, scalar of prepare)` or
+    those scalars. `results[i]` is the source of output `i`: `(CONSTANT, number)`, `(FIXED, scalar of prepare)` or
     `(VARYING, result of main)`.
     """
 
@@ -45,41 +50,43 @@ class TracedGroup:
     fixed: tuple[int, ...]
     outputs: tuple[TapeScalar | float, ...]
     sizes: tuple[int, ...]
-    """How outputs are cut into results."""
+    """Sizes of the results into which the outputs are cut."""
     slopes: dict[tuple[bool, ...], tuple[tuple[tuple[int, int, int], ...], Split]] = field(default_factory=dict)
 
     @cached_property
     def value(self) -> Split:
-        """The kernel of the values themselves."""
+        """Kernel of the values."""
         return split(self, self.outputs, self.sizes)
 
     def derivative(self, active: tuple[bool, ...]) -> tuple[tuple[tuple[int, int, int], ...], Split]:
-        """Local derivatives by the active varying arguments: (output, argument, its component) of each, and the kernel."""
+        """Return (output, argument, its component) of the local derivatives by the active varying arguments, and their kernel."""
         if active not in self.slopes:
             inputs = self.tape.inputs("v", sum(self.varying))
-            places = [(k, j) for k, size in enumerate(self.varying) for j in range(size)]
-            chosen = [number for number, (k, _) in enumerate(places) if active[k]]
-            found = jacobian(self.outputs, [inputs[number] for number in chosen])
-            where = tuple((row, *places[chosen[column]]) for row, column in zip(found.rows, found.columns, strict=True))
-            self.slopes[active] = where, split(self, found.values, None)
+            components = _components(self.varying)
+            chosen = [number for number, (k, _) in enumerate(components) if active[k]]
+            J = jacobian(self.outputs, [inputs[number] for number in chosen])
+            entries = tuple((row, *components[chosen[column]]) for row, column in zip(J.rows, J.columns, strict=True))
+            self.slopes[active] = entries, split(self, J.values, None)
         return self.slopes[active]
 
 
 def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tuple[int, ...] | None) -> Split:
-    """Separate what parameters alone decide. With `sizes` all outputs are results of `main`, cut so; without, only
-    those that vary are, one by one."""
+    """Split off the expressions of parameters alone.
+
+    With `sizes` all outputs are results of `main`, cut into these sizes; without, only those that vary are, one by one.
+    """
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
     hoisted = hoist(tape, outputs)
     block = list(tape.blocks).index("p")
     results: list[tuple[int, float]] = []
     kept: list[TapeScalar] = []
-    wanted: dict[int, int] = {}
+    prepared: dict[int, int] = {}
     for output in hoisted.outputs:
         node = hoisted.tape.nodes[output.index]
         if sizes is None and node[0] == op.CONSTANT:
             results.append((CONSTANT, node[1]))
         elif sizes is None and node[:2] == (op.INPUT, block):
-            results.append((FIXED, wanted.setdefault(node[2], len(wanted))))
+            results.append((FIXED, prepared.setdefault(node[2], len(prepared))))
         else:
             results.append((VARYING, len(kept)))
             kept.append(output)
@@ -88,32 +95,33 @@ def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tup
     inputs = [step for step in straight.steps if step[0] == op.INPUT]
     for step in inputs:
         if step[1] == 1:
-            wanted.setdefault(step[2], len(wanted))
-    places = _places(traced.varying)
-    reads = tuple(sorted({places[step[2]][0] for step in inputs if step[1] == 0}))
+            prepared.setdefault(step[2], len(prepared))
+    components = _components(traced.varying)
+    reads = tuple(sorted({components[step[2]][0] for step in inputs if step[1] == 0}))
     position = {argument: k for k, argument in enumerate(reads)}
     main = prepare = None
     if kept:
 
-        def place(block: int, k: int) -> tuple[int, int]:
-            return (len(reads) + wanted[k], 0) if block else (position[places[k][0]], places[k][1])
+        def component_of(block: int, k: int) -> tuple[int, int]:
+            return (len(reads) + prepared[k], 0) if block else (position[components[k][0]], components[k][1])
 
-        main = readdressed(straight, place, sizes or (1,) * len(kept))
-    if wanted:
-        given = tape.inputs("p", n_p)
-        scalars = tuple(given[k] if k < n_p else hoisted.prepared[k - n_p] for k in wanted)
-        before, where = listing(Routine("prepare", tape, (("p", n_p),), scalars)), _places(traced.fixed)
-        prepare = readdressed(before, lambda _, k: where[k], (1,) * len(wanted))
+        main = readdress(straight, component_of, sizes or (1,) * len(kept))
+    if prepared:
+        parameters = tape.inputs("p", n_p)
+        scalars = tuple(parameters[k] if k < n_p else hoisted.prepared[k - n_p] for k in prepared)
+        program, of_parameters = listing(Routine("prepare", tape, (("p", n_p),), scalars)), _components(traced.fixed)
+        prepare = readdress(program, lambda _, k: of_parameters[k], (1,) * len(prepared))
     return Split(prepare, main, reads, tuple(results))
 
 
-def readdressed(program: Listing, place: Callable[[int, int], tuple[int, int]], sizes: tuple[int, ...]) -> Kind:
-    """A kernel of the same steps, whose input (block, k) is the component of an argument that `place` says."""
-    steps = tuple((op.INPUT, *place(*step[1:])) if step[0] == op.INPUT else step for step in program.steps)
+def readdress(program: Listing, component_of: Callable[[int, int], tuple[int, int]], sizes: tuple[int, ...]) -> Kind:
+    """Return a kernel with the steps of a program, whose input (block, k) becomes (argument, component) by `component_of`."""
+    steps = tuple((op.INPUT, *component_of(*step[1:])) if step[0] == op.INPUT else step for step in program.steps)
     return Kind(Listing(steps, program.outputs), sizes)
 
 
-def _places(sizes: tuple[int, ...]) -> list[tuple[int, int]]:
+def _components(sizes: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Return (argument, component) of each scalar of arguments of these sizes."""
     return [(k, j) for k, size in enumerate(sizes) for j in range(size)]
 
 
@@ -122,13 +130,13 @@ def traced(
     arguments: Sequence[tuple[bool, tuple[int, ...]]],
     stores: Sequence[tuple[int, int]],
 ) -> TracedGroup:
-    """Run a group of statements on a tape.
+    """Trace a group of statements on a tape.
 
     Parameters
     ----------
     steps : (operation, arguments, count of results); an argument is (-1, k), the group's argument k, or (step, result).
-    arguments : whether it is of parameters alone, and its shape.
-    stores : (step, result) of what the group gives.
+    arguments : (True if it is of parameters alone, its shape).
+    stores : (step, result) of the group's results.
     """
     tape = Tape()
     sizes = {kind: tuple(int(np.prod(s)) for fixed, s in arguments if fixed is kind) for kind in (False, True)}
@@ -139,9 +147,9 @@ def traced(
         start = next(starts[fixed])
         flat = blocks[fixed][start : start + int(np.prod(shape))]
         values[-1, k] = flat.reshape(shape) if shape else flat[0]
-    for number, (operation, given, count) in enumerate(steps):
-        found = operation(*[values[argument] for argument in given])
-        for k, result in enumerate((found,) if count == 1 else found):
+    for number, (operation, operands, count) in enumerate(steps):
+        results = operation(*[values[operand] for operand in operands])
+        for k, result in enumerate((results,) if count == 1 else results):
             values[number, k] = result
     outputs: list[Any] = []
     cut = []
@@ -151,3 +159,60 @@ def traced(
         outputs += flat_value
         cut.append(len(flat_value))
     return TracedGroup(tape, sizes[False], sizes[True], tuple(outputs), tuple(cut))
+
+
+MIN_MERGED_KERNELS = 8
+"""Kernels from which one in their place pays."""
+
+
+class Substitute(NamedTuple):
+    """A kernel in place of another one, and the constants that it takes behind the parameters of that."""
+
+    traced: TracedGroup
+    numbers: tuple[float, ...]
+
+
+def merge_kernels(kernels: Iterable[TracedGroup]) -> dict[TracedGroup, Substitute]:
+    """Return substitutes of kernels of which many differ only in constants, which become arguments like parameters.
+
+    A formula may hold a constant of its own, as `lambda t, w=w: sin(w * t)` does in a loop over sections. Each of them is traced
+    by itself, to the same steps with other constants.
+    """
+    by_form: dict[Hashable, list[TracedGroup]] = {}
+    for kernel in dict.fromkeys(kernels):
+        by_form.setdefault(_form(kernel), []).append(kernel)
+    substitutes: dict[TracedGroup, Substitute] = {}
+    for members in by_form.values():
+        if len(members) >= MIN_MERGED_KERNELS:
+            positions = _differing([kernel.tape.nodes for kernel in members])
+            merged = _with_arguments(members[0], positions)
+            for kernel in members:
+                substitutes[kernel] = Substitute(merged, tuple([kernel.tape.nodes[position][1] for position in positions]))
+    return substitutes
+
+
+def _form(kernel: TracedGroup) -> Hashable:
+    """Return the key of all of a kernel but its constants."""
+    outputs = tuple([kernel.tape.scalar(output).index for output in kernel.outputs])
+    nodes = tuple([node if node[0] != op.CONSTANT else op.CONSTANT for node in kernel.tape.nodes])
+    return kernel.varying, kernel.fixed, kernel.sizes, outputs, nodes
+
+
+def _differing(tapes: Sequence[Sequence[tuple[float, ...]]]) -> list[int]:
+    """Return positions of the constants that are not equal on all tapes of one form."""
+    numbers = [position for position, node in enumerate(tapes[0]) if node[0] == op.CONSTANT]
+    return [position for position in numbers if len({nodes[position][1] for nodes in tapes}) > 1]
+
+
+def _with_arguments(kernel: TracedGroup, positions: Sequence[int]) -> TracedGroup:
+    """Return the kernel with further arguments in place of the constants at these positions."""
+    tape, count = Tape(), sum(kernel.fixed)
+    for name, length in kernel.tape.blocks.items():
+        tape.inputs(name, length + len(positions) if name == "p" else length)
+    block = list(tape.blocks).index("p")
+    new = {position: tape.intern((op.INPUT, block, count + k)) for k, position in enumerate(positions)}
+    for position, node in enumerate(kernel.tape.nodes):
+        if position not in new:
+            new[position] = tape.intern((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node)
+    outputs = tuple([TapeScalar(tape, new[kernel.tape.scalar(output).index]) for output in kernel.outputs])
+    return TracedGroup(tape, kernel.varying, (*kernel.fixed, *[1] * len(positions)), outputs, kernel.sizes)

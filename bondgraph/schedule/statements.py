@@ -1,4 +1,4 @@
-"""The statements of a system by numbers: operations by formula, values by place, and what depends on parameters only."""
+"""Numbering of the statements of a system: formulas and values by number, and which values depend on parameters only."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bondgraph.assembly.identity import formula_key
+from bondgraph.assembly.formula_keys import formula_key
 from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import IDENTITY, Op
-from bondgraph.schedule.calls import Book
+from bondgraph.schedule.calls import ValueTable
 
-DEEPEST = 24
-"""Statements in a row that are computed in `prepare`: each group that reads their result traces them again."""
+MAX_PREPARED_DEPTH = 24
+"""Most statements in a row that are computed in `prepare`: each group that reads their result traces them again."""
 
 
 @dataclass(frozen=True, eq=False)
 class StatementTable:
     """Statements as tuples of numbers.
 
-    `args[k]` and `outs[k]` are values, `formulas[k]` is equal for equal formulas, `ops[f]` is one of those of formula `f`.
+    `args[k]` and `outs[k]` are values, `formulas[k]` is equal for equal formulas, `ops[f]` is an operation of formula `f`.
     """
 
     numbers: Mapping[str, int]
@@ -29,15 +29,14 @@ class StatementTable:
     formulas: list[int]
     ops: list[Op]
     producer: dict[int, int]
-    book: Book
+    book: ValueTable
     copies: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def copy_of(self, name: int, place: int) -> int:
-        """The number of a copy of a value, made by one more statement. Routines share those of the same `place` among the copies
-        of the value: each routine looks through all statements."""
-        if (name, place) in self.copies:
-            return self.copies[name, place]
-        copy = self.copies[name, place] = self.book.value(self.book.sizes[name])
+    def copy_of(self, name: int, index: int) -> int:
+        """Return the number of the copy `index` of a value, which a further statement makes; all routines share it."""
+        if (name, index) in self.copies:
+            return self.copies[name, index]
+        copy = self.copies[name, index] = self.book.value(self.book.sizes[name])
         self.shapes[copy] = self.shapes[name]
         self.args.append((name,))
         self.outs.append((copy,))
@@ -47,8 +46,8 @@ class StatementTable:
 
 
 def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
-    """The statements of a system, and `extra` ones with scalar results."""
-    book = Book()
+    """Number the statements of a system, and `extra` ones with scalar results."""
+    book = ValueTable()
     numbers: dict[str, int] = {}
     shapes: dict[int, tuple[int, ...]] = {}
 
@@ -66,30 +65,30 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
     for name, value in system.parameters.items():
         declare(name, value.shape, True, ("p", start))
         start += value.size
-    for index, name in enumerate(system.modes):
-        declare(name, (), False, ("m", index))
+    for slot, name in enumerate(system.modes):
+        declare(name, (), False, ("m", slot))
 
     keys: dict[object, int] = {formula_key(IDENTITY): 0}
     ops = [IDENTITY]
-    known: dict[int, int] = {id(IDENTITY): 0}
+    by_identity: dict[int, int] = {id(IDENTITY): 0}
     args: list[tuple[int, ...]] = []
     outs: list[tuple[int, ...]] = []
     formulas: list[int] = []
     producer: dict[int, int] = {}
     depth: dict[int, int] = {}  # of values that depend on parameters only
     varies, values = {value for value, fixed in enumerate(book.fixed) if not fixed}, system.values
-    for place, statement in enumerate((*system.statements, *extra)):
-        formula = known.get(id(statement.op))
+    for index, statement in enumerate((*system.statements, *extra)):
+        formula = by_identity.get(id(statement.op))
         if formula is None:
             formula = keys.setdefault(formula_key(statement.op), len(keys))
-            known[id(statement.op)] = formula
+            by_identity[id(statement.op)] = formula
             if formula == len(ops):
                 ops.append(statement.op)
-        given = tuple([numbers[arg] for arg in statement.args])
+        arguments = tuple([numbers[arg] for arg in statement.args])
         level = 0
-        if varies.isdisjoint(given):
-            level = 1 + max([depth.get(value, 0) for value in given], default=0)
-        fixed = 0 < level < DEEPEST
+        if varies.isdisjoint(arguments):
+            level = 1 + max([depth.get(value, 0) for value in arguments], default=0)
+        fixed = 0 < level < MAX_PREPARED_DEPTH
         results = []
         for out in statement.outs:
             value = values.get(out)
@@ -98,13 +97,13 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
             shapes[number] = shape
             book.sizes.append(math.prod(shape) if shape else 1)
             book.fixed.append(fixed)
-            producer[number] = place
+            producer[number] = index
             if fixed:
                 depth[number] = level
             else:
                 varies.add(number)
             results.append(number)
-        args.append(given)
+        args.append(arguments)
         outs.append(tuple(results))
         formulas.append(formula)
     return StatementTable(numbers, shapes, args, outs, formulas, ops, producer, book)

@@ -1,8 +1,8 @@
-"""Signal blocks: numbers and names of signals in; an `Element` whose result is the signal `<name>.y` out.
+"""Signal blocks: each is an `Element` whose result is the signal `<name>.y`.
 
-Inputs are paths of signals (`motor.flow`, `time`, another block's `<name>.y`), read without delay and without power. Numbers
-such as gains and time constants are run-time parameters, and may be given as `Parameter(value, unit)`. Every block takes
-`unit` and `symbol` (LaTeX) of its result; with states also `nominal`, the size its input usually has (a hint).
+Inputs are paths of signals (`motor.flow`, `time`, another block's `<name>.y`), read without delay and without power. Numbers such
+as gains and time constants are run-time parameters, and may be given as `Parameter(value, unit)`. Every block takes `unit` and
+`symbol` (LaTeX) of its result; with states also `nominal`, the size its input usually has (a hint).
 """
 
 from bondgraph.signals.algebra import comparator, dead_zone, gain, limiter, logic, product, summation, table

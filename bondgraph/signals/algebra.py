@@ -1,4 +1,4 @@
-"""Signals of signals at the same instant: sums, products, limits, tables, and logic, whose signals are 0 or 1."""
+"""Algebraic signal blocks: sums, products, limits, tables, and logic, whose signals are 0 or 1."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from bondgraph.model.arguments import spelled_out
 from bondgraph.model.names import names_of
 from bondgraph.model.ops import APPLY, combine
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import Shown, need_inputs, need_order, numbers_of, result_of, shape_text, static_block
+from bondgraph.signals.arguments import Format, need_inputs, need_order, numbers_of, result_of, shape_message, static_block
 
 
 @spelled_out
-def gain(name: str, input: str, k: Any, **shown: Unpack[Shown]) -> Element:
-    """y = k u; `k` is a number, a row (n,) or a matrix (m, n)."""
+def gain(name: str, input: str, k: Any, **shown: Unpack[Format]) -> Element:
+    """Gain y = k u; `k` is a number, a row (n,) or a matrix (m, n)."""
     return Block(name, [("y", APPLY, ["k", "u"])], inputs={"u": input}, parameters={"k": k}, **result_of(**shown))
 
 
 @spelled_out
-def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[Shown]) -> Element:
-    """y = sum of the signals, each with its sign: `summation("error", {"goal.y": 1, "shaft.flow": -1})`.
+def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[Format]) -> Element:
+    """Sum y of the signals, each with its sign: `summation("error", {"goal.y": 1, "shaft.flow": -1})`.
 
     Raises `ModelError` E140 without inputs, E141 for a sign that is not 1 or -1.
     """
@@ -37,50 +37,50 @@ def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[Shown]) -> E
 
 
 @spelled_out
-def product(name: str, inputs: Sequence[str], **shown: Unpack[Shown]) -> Element:
-    """y = product of the signals, entry by entry. Raises `ModelError` E140 without inputs."""
+def product(name: str, inputs: Sequence[str], **shown: Unpack[Format]) -> Element:
+    """Product y of the signals, entry by entry. Raises `ModelError` E140 without inputs."""
     need_inputs("product", name, inputs)
     return static_block(name, formulas.product(len(inputs)), inputs, {}, **shown)
 
 
 @spelled_out
-def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Shown]) -> Element:
-    """y = u held between `lowest` and `highest`. Raises `ModelError` E148 where these are in the wrong order."""
+def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Format]) -> Element:
+    """Limiter: y = u held between `lowest` and `highest`. Raises `ModelError` E148 if these are in the wrong order."""
     need_order("limiter", name, lowest=lowest, highest=highest)
     return static_block(name, formulas.LIMITER, [input], {"lowest": lowest, "highest": highest}, **shown)
 
 
 @spelled_out
-def dead_zone(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Shown]) -> Element:
-    """y = u - lowest below `lowest`, 0 between, u - highest above `highest`. Raises `ModelError` E148 as `limiter`."""
+def dead_zone(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Format]) -> Element:
+    """Dead zone: y = u - lowest below `lowest`, 0 between, u - highest above `highest`. Raises `ModelError` E148 as `limiter`."""
     need_order("dead zone", name, lowest=lowest, highest=highest)
     return static_block(name, formulas.DEAD_ZONE, [input], {"lowest": lowest, "highest": highest}, **shown)
 
 
 @spelled_out
-def table(name: str, input: str, points: Sequence[float], values: Sequence[float], **shown: Unpack[Shown]) -> Element:
-    """Piecewise linear y(u) through (points, values), both (n,), n > 1; the end values hold outside.
+def table(name: str, input: str, points: Sequence[float], values: Sequence[float], **shown: Unpack[Format]) -> Element:
+    """Lookup table: piecewise linear y(u) through (points, values), both (n,), n > 1; the end values hold outside.
 
     `values` is a run-time parameter; the points belong to the equations.
 
-    Raises `ModelError` E146 for points that are not finite and ascending, E147 where the lengths do not fit.
+    Raises `ModelError` E146 for points that are not finite and ascending, E147 for lengths that differ.
     """
-    at, given = numbers_of(points), numbers_of(values)
-    if at is None or given is None or at.ndim != 1 or at.shape != given.shape or len(at) < 2:
+    knots, ordinates = numbers_of(points), numbers_of(values)
+    if knots is None or ordinates is None or knots.ndim != 1 or knots.shape != ordinates.shape or len(knots) < 2:
         title, cure = f'table "{name}": points and values do not fit together', "two lists of one length, two or more"
-        raise refusal("E147", title, cure, about=name, why=f"points {shape_text(at)}, values {shape_text(given)}")
-    bad = np.flatnonzero(~(np.isfinite(at[:-1]) & np.isfinite(at[1:]) & (np.diff(at) > 0)))
+        raise refusal("E147", title, cure, about=name, why=f"points {shape_message(knots)}, values {shape_message(ordinates)}")
+    bad = np.flatnonzero(~(np.isfinite(knots[:-1]) & np.isfinite(knots[1:]) & (np.diff(knots) > 0)))
     if bad.size:
         first = int(bad[0])
         title = f'table "{name}": points must be finite and ascending'
-        why = f"{at[first]:g} is followed by {at[first + 1]:g}, at index {first + 1}"
+        why = f"{knots[first]:g} is followed by {knots[first + 1]:g}, at index {first + 1}"
         cure = "sort the points, each with its value; for a jump, two points close together"
         raise refusal("E146", title, cure, about=name, why=why)
-    return static_block(name, formulas.lookup(tuple(at.tolist())), [input], {"values": values}, **shown)
+    return static_block(name, formulas.lookup(tuple(knots.tolist())), [input], {"values": values}, **shown)
 
 
 def comparator(name: str, input: str, threshold: Any = 0.0, *, symbol: str = "") -> Element:
-    """y = 1 where u > threshold, else 0; `threshold` is a number or the path of a second signal.
+    """Comparator: y = 1 where u > threshold, else 0; `threshold` is a number or the path of a second signal.
 
     The jump is no event: where the motion depends on its exact instant, use an `Automaton`.
     """
@@ -90,7 +90,7 @@ def comparator(name: str, input: str, threshold: Any = 0.0, *, symbol: str = "")
 
 
 def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") -> Element:
-    """y = 0 or 1: "and" and "or" of any number of signals, "not" of one; a signal above 1/2 counts as true.
+    """Logic, y = 0 or 1: "and" and "or" of any number of signals, "not" of one; a signal above 1/2 counts as true.
 
     Raises `ModelError` E140 for a wrong number of inputs, E149 for another relation.
     """

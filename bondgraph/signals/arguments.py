@@ -1,4 +1,4 @@
-"""What signal blocks share: a block without states, and arguments with their usual errors."""
+"""Shared parts of signal blocks: a block without states, and argument checks with their errors."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from bondgraph.model.ops import Op
 from bondgraph.quantities import real
 
 
-class Shown(TypedDict, total=False):
-    """How the result of a block is shown."""
+class Format(TypedDict, total=False):
+    """Format of the result of a block: unit and symbol."""
 
     unit: str
     symbol: str
     """LaTeX."""
 
 
-class Held(Shown, total=False):
-    """Of a block with states also their usual size, a hint."""
+class Scaled(Format, total=False):
+    """Format of the result of a block with states: also their nominal size, a hint."""
 
     nominal: Any
 
 
 def need_inputs(kind: str, name: str, inputs: Sequence[str] | Mapping[str, Any]) -> None:
-    """Raises `ModelError` E140 unless there is a list of inputs."""
+    """Raise `ModelError` E140 unless there is a list of inputs."""
     if isinstance(inputs, str) or not inputs:
         title, why = f'{kind} "{name}" needs a list of inputs', f"given: {inputs!r}" if inputs else "given: none"
         raise refusal("E140", title, "paths of signals, one or more", about=name, why=why)
 
 
 def numbers_of(value: Any) -> np.ndarray | None:
-    """A value as an array of floats; None where it is no number (`checks.check_numbers` tells of parameters)."""
+    """Return a value as an array of floats; None if it is no number (`checks.check_numbers` reports parameters)."""
     return real(value_of(value))
 
 
-def shape_text(numbers: np.ndarray | None) -> str:
-    """What a message says about the shape of numbers."""
+def shape_message(numbers: np.ndarray | None) -> str:
+    """Return the part of a message on the shape of numbers."""
     return "are no numbers" if numbers is None else f"have shape {numbers.shape}"
 
 
 def start_values(initial: Any, dimension: int | None) -> Any:
-    """Start value, a scalar spread over `dimension`; what is no number is left for the checks."""
+    """Return the start value, a scalar spread over `dimension`; anything but numbers is left to the checks."""
     start = numbers_of(initial)
     if start is None:
         return initial
@@ -55,7 +55,7 @@ def start_values(initial: Any, dimension: int | None) -> Any:
 
 
 def need_positive(kind: str, name: str, **values: Any) -> None:
-    """Raises `ModelError` E142 for a time that is not positive."""
+    """Raise `ModelError` E142 for a time that is not positive."""
     for key, value in values.items():
         number = numbers_of(value)
         if number is not None and not np.all(number > 0.0):
@@ -64,51 +64,51 @@ def need_positive(kind: str, name: str, **values: Any) -> None:
 
 
 def need_order(kind: str, name: str, **values: Any) -> None:
-    """Raises `ModelError` E148 where the first of two values is above the second."""
+    """Raise `ModelError` E148 if the first of two values is above the second."""
     (low, low_value), (high, high_value) = values.items()
-    one, two = numbers_of(low_value), numbers_of(high_value)
-    if one is not None and two is not None and np.any(one > two):
+    lower, upper = numbers_of(low_value), numbers_of(high_value)
+    if lower is not None and upper is not None and np.any(lower > upper):
         title, cure = f'{kind} "{name}": {low} is above {high}', f"{low} and {high} the other way round"
-        raise refusal("E148", title, cure, about=name, why=f"{low} {one[()]}, {high} {two[()]}")
+        raise refusal("E148", title, cure, about=name, why=f"{low} {lower[()]}, {high} {upper[()]}")
 
 
-def coefficients(name: str, which: str, given: Any) -> np.ndarray:
-    """Coefficients without leading zeros; only den must not vanish."""
-    numbers = numbers_of(given)
+def coefficients(name: str, which: str, value: Any) -> np.ndarray:
+    """Return coefficients without leading zeros; only den must not vanish."""
+    numbers = numbers_of(value)
     if numbers is None or numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.size:
         title = f'transfer function "{name}": {which} is no list of coefficients'
-        raise refusal("E145", title, "finite numbers, the highest power of s first", about=name, why=f"given: {given!r}")
+        raise refusal("E145", title, "finite numbers, the highest power of s first", about=name, why=f"given: {value!r}")
     trimmed = np.trim_zeros(numbers, "f")
     if which == "den" and not trimmed.size:
         title, cure = f'transfer function "{name}": den is zero', "a polynomial with at least one coefficient that is not zero"
-        raise refusal("E145", title, cure, about=name, why=f"given: {given!r}")
+        raise refusal("E145", title, cure, about=name, why=f"given: {value!r}")
     return trimmed if trimmed.size else np.zeros(1)
 
 
 def in_seconds(**times: Any) -> dict[str, Parameter]:
-    """Parameters that are times, s."""
+    """Return parameters that are times, s."""
     return parameters_of(times, dict.fromkeys(times, "s"))
 
 
-def same_unit(given: Any, value: Any) -> Any:
-    """A value with the unit of what was given."""
-    return Parameter(value, given.unit) if isinstance(given, Parameter) else value
+def same_unit(source: Any, value: Any) -> Any:
+    """Return a value with the unit of `source`."""
+    return Parameter(value, source.unit) if isinstance(source, Parameter) else value
 
 
 def inputs_of(paths: Sequence[str]) -> dict[str, str]:
-    """Local name -> path: u of one input, else u1, u2 ..."""
+    """Return local name -> path: u for one input, else u1, u2 ..."""
     return {"u" if len(paths) == 1 else f"u{k}": path for k, path in enumerate(paths, start=1)}
 
 
 def result_of(unit: str = "", symbol: str = "") -> dict[str, Any]:
-    """What a `Block` is told of its result."""
+    """Return the arguments of a `Block` for its result."""
     return {"units": {"y": unit}, "symbols": {"y": symbol}}
 
 
 def static_block(
-    name: str, op: Op, inputs: Sequence[str], parameters: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Shown]
+    name: str, op: Op, inputs: Sequence[str], parameters: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Format]
 ) -> Element:
-    """A block without states, y = op(inputs, parameters)."""
+    """Return a block without states, y = op(inputs, parameters)."""
     local = inputs_of(inputs)
     equations = [("y", op, [*local, *parameters])]
     return Block(name, equations, inputs=local, parameters=parameters, breaks=breaks, **result_of(**shown))

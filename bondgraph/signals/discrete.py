@@ -1,8 +1,8 @@
-"""Sampled signal blocks: states that take new values at the ticks of a clock of fixed period and are held between them.
+"""Sampled signal blocks: states that change at the ticks of a clock of fixed period and are held between them.
 
-The ticks are at `offset` + n `period`, n = 0, 1, ...; both are run-time parameters of the block, in s. A tick sees all
-signals as they are at that instant; blocks that tick together do so in the order in which they were added, so that the
-later ones see the new values of the earlier ones.
+The ticks are at `offset` + n `period`, n = 0, 1, ...; both are run-time parameters of the block, in s. A tick sees all signals as
+they are at that instant; blocks that tick at the same instant do so in the order in which they were added, so that later ones see
+the new values of earlier ones.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from bondgraph.model.arguments import spelled_out
 from bondgraph.model.laws import StateSpec
 from bondgraph.model.ops import Op, as_op
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import Held, Shown, in_seconds, inputs_of, need_order, need_positive, numbers_of, start_values
-from bondgraph.signals.wiring import PID_LETTERS, Wiring
+from bondgraph.signals.arguments import Format, Scaled, in_seconds, inputs_of, need_order, need_positive, numbers_of, start_values
+from bondgraph.signals.block_builder import PID_LETTERS, BlockBuilder
 
 
 @spelled_out
@@ -34,9 +34,9 @@ def sampled(
     parameters: Mapping[str, Any] | None = None,
     signals: Signals = (),
     nominal: Any = None,
-    **shown: Unpack[Shown],
+    **shown: Unpack[Format],
 ) -> Element:
-    """A discrete-time block of your own: at every tick state = `update`(state, *parameters, *signals).
+    """Discrete-time block of your own: at every tick state = `update`(state, *parameters, *signals).
 
     Its result `y` is `output`(state, *parameters), with the state called `x`, or without `output` the state itself, () or
     (dimension,). Before the first tick the state is `initial`.
@@ -45,19 +45,19 @@ def sampled(
     """
     need_positive("sampled block", name, period=period)
     start, local = start_values(initial, dimension), inputs_of(paths_of(signals))
-    wiring = Wiring(name, inputs=local, parameters=dict(parameters or {}), period=period, offset=offset)
+    builder = BlockBuilder(name, inputs=local, parameters=dict(parameters or {}), period=period, offset=offset)
     update, output = bound(name, update, 1, parameters, signals), bound(name, output, 1, parameters)
     if output is None:
         state, spec = "y", StateSpec(start, nominal, **shown)
     else:
         state, spec = "x", StateSpec(start, nominal)
-        wiring.units["y"], wiring.symbols["y"] = shown.get("unit", ""), shown.get("symbol", "")
-    read = [state, *wiring.parameters]
-    wiring.states[state], wiring.updates[state] = spec, "next"
-    wiring.add("next", as_op(update), *read, *local)
+        builder.units["y"], builder.symbols["y"] = shown.get("unit", ""), shown.get("symbol", "")
+    read = [state, *builder.parameters]
+    builder.states[state], builder.updates[state] = spec, "next"
+    builder.add("next", as_op(update), *read, *local)
     if output is not None:
-        wiring.add("y", as_op(output), *read)
-    return wiring.block()
+        builder.add("y", as_op(output), *read)
+    return builder.block()
 
 
 @spelled_out
@@ -69,7 +69,7 @@ def hold(
     offset: Any = 0.0,
     initial: Any = 0.0,
     dimension: int | None = None,
-    **result: Unpack[Held],
+    **result: Unpack[Scaled],
 ) -> Element:
     """Sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first one.
 
@@ -89,7 +89,7 @@ def sampled_derivative(
     *,
     offset: Any = 0.0,
     dimension: int | None = None,
-    **result: Unpack[Held],
+    **result: Unpack[Scaled],
 ) -> Element:
     """Filtered difference: y[n] = (T y[n-1] + u[n] - u[n-1]) / (T + period), T = `time_constant` in s; y[0] = 0.
 
@@ -98,11 +98,11 @@ def sampled_derivative(
     Raises `ModelError` E142 unless the period is positive.
     """
     need_positive("sampled derivative", name, period=period)
-    own = in_seconds(time_constant=time_constant)
+    parameters = in_seconds(time_constant=time_constant)
     letters = {"time_constant": r"T_{\mathrm{f}}", "y_next": "y^{+}"}
-    wiring = Wiring(name, inputs={"u": input}, parameters=own, period=period, offset=offset, symbols=letters)
-    wiring.add_difference("u", "y", StateSpec(start_values(0.0, dimension), **result), "y_next", "time_constant")
-    return wiring.block()
+    builder = BlockBuilder(name, inputs={"u": input}, parameters=parameters, period=period, offset=offset, symbols=letters)
+    builder.add_difference("u", "y", StateSpec(start_values(0.0, dimension), **result), "y_next", "time_constant")
+    return builder.block()
 
 
 def sampled_pid(
@@ -134,39 +134,41 @@ def sampled_pid(
     E148 for limits in the wrong order, E331 for a filter period that is no multiple of the period.
     """
     need_positive("sampled pid", name, period=period)
-    wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, period=period, offset=offset, symbols=dict(PID_LETTERS))
-    zero, own = start_values(0.0, dimension), wiring.parameters
+    builder = BlockBuilder(
+        name, inputs={"u": error}, parameters={"kp": kp}, period=period, offset=offset, symbols=dict(PID_LETTERS)
+    )
+    zero, parameters = start_values(0.0, dimension), builder.parameters
     arguments, results = ["u", "period", "kp"], ["y_next"]
-    wiring.states["y"], wiring.updates["y"] = StateSpec(zero, nominal, unit, symbol), "y_next"
+    builder.states["y"], builder.updates["y"] = StateSpec(zero, nominal, unit, symbol), "y_next"
     if ki is not None:
-        own["ki"] = ki
-        wiring.states["integral"], wiring.updates["integral"] = StateSpec(zero, nominal, "", "z"), "integral_next"
+        parameters["ki"] = ki
+        builder.states["integral"], builder.updates["integral"] = StateSpec(zero, nominal, "", "z"), "integral_next"
         arguments += ["ki", "integral"]
         results.append("integral_next")
     if kd is not None:
-        own |= {"kd": kd, **in_seconds(time_constant=time_constant)}
+        parameters |= {"kd": kd, **in_seconds(time_constant=time_constant)}
         if filter_period is not None:
             need_multiple(name, period, filter_period)
-            own |= in_seconds(filter_period=filter_period)
+            parameters |= in_seconds(filter_period=filter_period)
         if measurement is not None:
-            wiring.inputs["measured"] = measurement
+            builder.inputs["measured"] = measurement
         of, every = "u" if measurement is None else "measured", "period" if filter_period is None else "filter_period"
-        wiring.add_difference(of, "slope", StateSpec(zero, nominal, "", "v"), "slope_next", "time_constant", every)
+        builder.add_difference(of, "slope", StateSpec(zero, nominal, "", "v"), "slope_next", "time_constant", every)
         arguments += ["kd", "slope_next"]
     elif measurement is not None or filter_period is not None:
         title, why = f'sampled pid "{name}" has no kd', "measurement and filter_period belong to the slope"
         raise refusal("E143", title, "kd=...", about=name, why=why)
     if limits is not None:
         need_order("sampled pid", name, lowest=limits[0], highest=limits[1])
-        own |= {"lowest": limits[0], "highest": limits[1]}
+        parameters |= {"lowest": limits[0], "highest": limits[1]}
         arguments += ["lowest", "highest"]
     kind = (ki is not None, 0 if kd is None else 1 if measurement is None else -1, limits is not None)
-    wiring.equations.append((results, formulas.sampled_pid(*kind), arguments))
-    return wiring.block()
+    builder.equations.append((results, formulas.sampled_pid(*kind), arguments))
+    return builder.block()
 
 
 def need_multiple(name: str, period: Any, longer: Any) -> None:
-    """Raises `ModelError` E331 unless a period is a whole multiple (1, 2, ...) of a shorter one, up to rounding."""
+    """Raise `ModelError` E331 unless a period is a whole multiple (1, 2, ...) of a shorter one, up to rounding."""
     short, long = numbers_of(period), numbers_of(longer)
     if short is None or long is None or short.shape or long.shape or not short > 0.0:
         return

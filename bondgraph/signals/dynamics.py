@@ -1,4 +1,4 @@
-"""Signals with states: integrals, filters, the PID controller and transfer functions."""
+"""Signal blocks with states: integrators, filters, the PID controller and transfer functions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bondgraph.model.arguments import spelled_out
 from bondgraph.model.laws import StateSpec
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import (
-    Held,
-    Shown,
+    Format,
+    Scaled,
     coefficients,
     in_seconds,
     need_positive,
@@ -23,26 +23,29 @@ from bondgraph.signals.arguments import (
     start_values,
     static_block,
 )
-from bondgraph.signals.wiring import PID_LETTERS, Wiring
+from bondgraph.signals.block_builder import PID_LETTERS, BlockBuilder
 
 
 @spelled_out
-def integrator(name: str, input: str, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Held]) -> Element:
-    """y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
+def integrator(name: str, input: str, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Scaled]) -> Element:
+    """Integrator y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
     spec = StateSpec(start_values(initial, dimension), **result)
     return Block(name, [], inputs={"u": input}, states={"y": spec}, rates={"y": "u"})
 
 
 @spelled_out
 def lowpass(
-    name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Held]
+    name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Scaled]
 ) -> Element:
-    """y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state. Raises `ModelError` E142 unless T > 0."""
+    """Low-pass filter y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state.
+
+    Raises `ModelError` E142 unless T > 0.
+    """
     need_positive("lowpass", name, time_constant=time_constant)
-    wiring = Wiring(name, inputs={"u": input}, parameters=in_seconds(time_constant=time_constant))
-    wiring.add("rate", formulas.LAG, "u", "y", "time_constant")
-    wiring.add_state("y", StateSpec(start_values(initial, dimension), **result), "rate")
-    return wiring.block()
+    builder = BlockBuilder(name, inputs={"u": input}, parameters=in_seconds(time_constant=time_constant))
+    builder.add("rate", formulas.LAG, "u", "y", "time_constant")
+    builder.add_state("y", StateSpec(start_values(initial, dimension), **result), "rate")
+    return builder.block()
 
 
 @spelled_out
@@ -54,17 +57,17 @@ def derivative_filter(
     dimension: int | None = None,
     *,
     nominal: Any = None,
-    **shown: Unpack[Shown],
+    **shown: Unpack[Format],
 ) -> Element:
-    """y = (u - filtered) / T, filtered' = y: the derivative s / (T s + 1) of u; the state `filtered` starts at `initial`.
+    """Derivative filter y = (u - filtered) / T, filtered' = y, which is s / (T s + 1); the state `filtered` starts at `initial`.
 
     Give u's own start value there for a derivative that starts at zero. Raises `ModelError` E142 unless T > 0.
     """
     need_positive("derivative filter", name, time_constant=time_constant)
-    wiring = Wiring(name, inputs={"u": input}, parameters=in_seconds(time_constant=time_constant), **result_of(**shown))
-    wiring.add("y", formulas.LAG, "u", "filtered", "time_constant")
-    wiring.add_state("filtered", StateSpec(start_values(initial, dimension), nominal), "y")
-    return wiring.block()
+    builder = BlockBuilder(name, inputs={"u": input}, parameters=in_seconds(time_constant=time_constant), **result_of(**shown))
+    builder.add("y", formulas.LAG, "u", "filtered", "time_constant")
+    builder.add_state("filtered", StateSpec(start_values(initial, dimension), nominal), "y")
+    return builder.block()
 
 
 def pid(
@@ -80,37 +83,41 @@ def pid(
     unit: str = "",
     symbol: str = "",
 ) -> Element:
-    """y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e - filtered) / T.
+    """PID controller y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e -
+    filtered) / T.
 
     Without `ki` there is no state `integral`, without `kd` no state `filtered`; T = `filter_time` in s. `initial` gives start
     values of these states by name (zero else).
 
-    Raises `ModelError` E142 unless T > 0, E143 where only one of `kd` and `filter_time` is given.
+    Raises `ModelError` E142 unless T > 0, E143 if only one of `kd` and `filter_time` is given.
     """
     if (kd is None) != (filter_time is None):
-        given, missing = ("filter_time", "kd") if kd is None else ("kd", "filter_time")
-        title, why = f'pid "{name}" has {given} but no {missing}', "a pure derivative of a signal does not exist: it is filtered"
+        present, missing = ("filter_time", "kd") if kd is None else ("kd", "filter_time")
+        title, why = (
+            f'pid "{name}" has {present} but no {missing}',
+            "a pure derivative of a signal does not exist: it is filtered",
+        )
         raise refusal("E143", title, f"{missing}=...", about=name, why=why)
-    wiring = Wiring(name, inputs={"u": error}, parameters={"kp": kp}, **result_of(unit, symbol))
-    wiring.symbols |= PID_LETTERS
+    builder = BlockBuilder(name, inputs={"u": error}, parameters={"kp": kp}, **result_of(unit, symbol))
+    builder.symbols |= PID_LETTERS
     arguments, start = ["u"], dict(initial or {})
     if ki is not None:
-        wiring.parameters["ki"] = ki
+        builder.parameters["ki"] = ki
         arguments.append("integral")
-        wiring.add_state("integral", StateSpec(start_values(start.pop("integral", 0.0), None), nominal, "", "z"), "u")
-    gains = list(wiring.parameters)
+        builder.add_state("integral", StateSpec(start_values(start.pop("integral", 0.0), None), nominal, "", "z"), "u")
+    gains = list(builder.parameters)
     if kd is not None:
         need_positive("pid", name, filter_time=filter_time)
-        wiring.parameters |= {"kd": kd, **in_seconds(filter_time=filter_time)}
+        builder.parameters |= {"kd": kd, **in_seconds(filter_time=filter_time)}
         gains.append("kd")
         arguments.append("slope")
-        wiring.add("slope", formulas.LAG, "u", "filtered", "filter_time")
-        wiring.add_state("filtered", StateSpec(start_values(start.pop("filtered", 0.0), None), nominal), "slope")
+        builder.add("slope", formulas.LAG, "u", "filtered", "filter_time")
+        builder.add_state("filtered", StateSpec(start_values(start.pop("filtered", 0.0), None), nominal), "slope")
     if start:
-        title, why = f'pid "{name}" has no state {", ".join(start)}', f"its states: {', '.join(wiring.states) or 'none'}"
+        title, why = f'pid "{name}" has no state {", ".join(start)}', f"its states: {', '.join(builder.states) or 'none'}"
         raise refusal("E143", title, "ki for the integral, kd for the filter", about=name, why=why)
-    wiring.add("y", formulas.weighted(len(gains)), *gains, *arguments)
-    return wiring.block()
+    builder.add("y", formulas.weighted(len(gains)), *gains, *arguments)
+    return builder.block()
 
 
 @spelled_out
@@ -122,14 +129,14 @@ def transfer_function(
     *,
     initial: Any = 0.0,
     nominal: float | None = None,
-    **shown: Unpack[Shown],
+    **shown: Unpack[Format],
 ) -> Element:
-    """y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form.
+    """Transfer function y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form.
 
     The state `x` (n,) holds x and its derivatives with den(d/dt) x = u, so that y = num(d/dt) x; n is the degree of den.
     `num` and `den` are run-time parameters, without leading zeros.
 
-    Raises `ModelError` E144 where num has a higher degree than den, E145 for what are no coefficients or no start values.
+    Raises `ModelError` E144 if num has a higher degree than den, E145 for invalid coefficients or start values.
     """
     above, below = coefficients(name, "num", num), coefficients(name, "den", den)
     order, scale = len(below) - 1, np.abs(below)
@@ -148,9 +155,9 @@ def transfer_function(
     last = int(np.flatnonzero(scale)[-1])
     pole = (scale[last] / scale[0]) ** (1.0 / last) if last else 1.0
     spec = StateSpec(start, None if nominal is None else nominal * pole ** np.arange(-order, 0.0) / scale[0])
-    wiring = Wiring(name, inputs={"u": input}, parameters=values, **result_of(**shown))
-    wiring.symbols |= {"num": "b", "den": "a"}
-    wiring.add("rate", formulas.CANONICAL_RATE, "x", "u", "den")
-    wiring.add("y", formulas.CANONICAL_RESULT, "x", "rate", "num")
-    wiring.add_state("x", spec, "rate")
-    return wiring.block()
+    builder = BlockBuilder(name, inputs={"u": input}, parameters=values, **result_of(**shown))
+    builder.symbols |= {"num": "b", "den": "a"}
+    builder.add("rate", formulas.CANONICAL_RATE, "x", "u", "den")
+    builder.add("y", formulas.CANONICAL_RESULT, "x", "rate", "num")
+    builder.add_state("x", spec, "rate")
+    return builder.block()

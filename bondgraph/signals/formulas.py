@@ -13,7 +13,7 @@ from bondgraph.model.ops import Op
 from screws.scalars import array, floor, less, maximum, minimum, sin, where
 
 SMOOTH = (0.0, 0.0, 0.0, 10.0, -15.0, 6.0)
-"""s^3 (10 - 15 s + 6 s^2), lowest power first: rest to rest with no acceleration at either end."""
+"""Coefficients of s^3 (10 - 15 s + 6 s^2), lowest power first: it starts and ends at rest without acceleration."""
 
 
 def _clipped(u: Any, lowest: Any, highest: Any) -> Any:
@@ -38,21 +38,21 @@ def _canonical_result(x: Any, rate: Any, num: Any) -> Any:
 
 @cache
 def product(count: int) -> Op:
-    """(u1, u2 ...) -> u1 u2 ..."""
+    """Return (u1, u2 ...) -> u1 u2 ..."""
 
     return Op("product", lambda *factors: reduce(operator.mul, factors), r"\,".join(f"#{k + 1}" for k in range(count)))
 
 
 @cache
 def weighted(count: int) -> Op:
-    """(k1, k2 ..., u1, u2 ...) -> k1 u1 + k2 u2 ..."""
+    """Return (k1, k2 ..., u1, u2 ...) -> k1 u1 + k2 u2 ..."""
     latex = " + ".join(rf"#{k + 1}\,#{k + 1 + count}" for k in range(count))
     return Op("weighted sum", lambda *a: sum(k * u for k, u in zip(a[:count], a[count:], strict=True)), latex)
 
 
 @cache
 def logic(relation: str, count: int) -> Op:
-    """(u1, u2 ...) -> 1 where all ("and") or any ("or") of them are above 1/2, else 0."""
+    """Return (u1, u2 ...) -> 1 if all ("and") or any ("or") of them are above 1/2, else 0."""
     choose, sign = (minimum, r" \land ") if relation == "and" else (maximum, r" \lor ")
     latex = sign.join(f"#{k + 1}" for k in range(count))
     return Op(relation, lambda *signals: where(less(0.5, reduce(choose, signals)), 1.0, 0.0), latex)
@@ -60,7 +60,7 @@ def logic(relation: str, count: int) -> Op:
 
 @cache
 def lookup(points: tuple[float, ...]) -> Op:
-    """(u, values) -> the piecewise linear function through them, the end values outside."""
+    """Return (u, values) -> the piecewise linear function through them; the end values hold outside."""
 
     def formula(u: Any, values: Any) -> Any:
         at = maximum(u, points[0])
@@ -113,8 +113,8 @@ RAMP_TO = Op(
 )
 
 
-def _turns(t: Any, start: Any, period: Any) -> Any:
-    """Periods since the start, and the part of the present one that has gone by."""
+def _period_fraction(t: Any, start: Any, period: Any) -> Any:
+    """Return the elapsed fraction of the current period."""
     count = (t - start) / period
     return count - floor(count)
 
@@ -124,7 +124,7 @@ def _pulse(t: Any, start: Any, width: Any, before: Any, after: Any) -> Any:
 
 
 def _square(t: Any, period: Any, start: Any, duty: Any, low: Any, high: Any) -> Any:
-    return where(less(_turns(t, start, period), duty), high, low)
+    return where(less(_period_fraction(t, start, period), duty), high, low)
 
 
 PULSE = Op("pulse", _pulse, r"\begin{cases} #5 & #2 \le #1 < #2 + #3 \\ #4 & \text{else} \end{cases}")
@@ -136,7 +136,7 @@ SQUARE = Op(
 )
 SAWTOOTH = Op(
     "sawtooth",
-    lambda t, period, start, low, high: low + (high - low) * _turns(t, start, period),
+    lambda t, period, start, low, high: low + (high - low) * _period_fraction(t, start, period),
     r"#4 + \left(#5 - (#4)\right) \left(\tau - \lfloor \tau \rfloor\right),\quad \tau = \tfrac{#1 - (#3)}{#2}",
 )
 SMOOTH_STEP = Op(
@@ -167,17 +167,17 @@ count is that of ticks since the last difference, -1 before the first tick."""
 
 @cache
 def sampled_pid(integral: bool, slope: int, limited: bool) -> Op:
-    """(e, period, kp[, ki, integral][, kd, slope][, lowest, highest]) -> y[, integral]; `slope` is its sign, 0 without."""
+    """Return (e, period, kp[, ki, integral][, kd, slope][, lowest, highest]) -> y[, integral]; `slope` is its sign or 0."""
 
-    def formula(e: Any, period: Any, kp: Any, *rest: Any) -> Any:
-        given = iter(rest)
-        ki, total = (next(given), next(given)) if integral else (0.0, 0.0)
-        others = kp * e + (next(given) * next(given) * float(slope) if slope else 0.0)
+    def formula(e: Any, period: Any, kp: Any, *arguments: Any) -> Any:
+        values = iter(arguments)
+        ki, total = (next(values), next(values)) if integral else (0.0, 0.0)
+        others = kp * e + (next(values) * next(values) * float(slope) if slope else 0.0)
         more = total + period * e
         y = others + ki * more if integral else others
         if not limited:
             return (y, more) if integral else y
-        lowest, highest = next(given), next(given)
+        lowest, highest = next(values), next(values)
         if not integral:
             return _clipped(y, lowest, highest)
         beyond = y - _clipped(y, lowest, highest)

@@ -1,4 +1,4 @@
-"""Signals of time, each one frozen `Element` of the signal `time`; what they begin and end at are run-time parameters, in s."""
+"""Waveforms: blocks of the signal `time`; their start and end times are run-time parameters, in s."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from bondgraph.model.arguments import parameters_of, spelled_out
 from bondgraph.model.ops import Op
 from bondgraph.model.units import per_second
 from bondgraph.signals import formulas
-from bondgraph.signals.arguments import Shown, need_order, need_positive, static_block
+from bondgraph.signals.arguments import Format, need_order, need_positive, static_block
 
 _UNITS = dict.fromkeys(("start", "end", "width", "period", "duration"), "s") | {"omega": "rad/s", "phase": "rad", "duty": "1"}
 
 
-def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Shown]) -> Element:
-    """A block of the time; its numbers are times, or have the unit of the result."""
+def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Format]) -> Element:
+    """Return a block of the time; its numbers are times, or have the unit of the result."""
     unit = shown.get("unit", "")
-    own = {key: _UNITS.get(key, per_second(unit) if key == "slope" else unit) for key in values}
-    return static_block(name, op, ["time"], parameters_of(values, own), breaks, **shown)
+    units = {key: _UNITS.get(key, per_second(unit) if key == "slope" else unit) for key in values}
+    return static_block(name, op, ["time"], parameters_of(values, units), breaks, **shown)
 
 
 @spelled_out
 def sine(
-    name: str, amplitude: Any = 1.0, omega: Any = 1.0, phase: Any = 0.0, offset: Any = 0.0, **shown: Unpack[Shown]
+    name: str, amplitude: Any = 1.0, omega: Any = 1.0, phase: Any = 0.0, offset: Any = 0.0, **shown: Unpack[Format]
 ) -> Element:
-    """y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
+    """Sine wave y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
     values = {"amplitude": amplitude, "omega": omega, "phase": phase, "offset": offset}
     return _wave(name, formulas.SINE, values, **shown)
 
 
 @spelled_out
-def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Shown]) -> Element:
-    """y = `before` until t = start (s), `after` from then on; integration stops at the jump and begins anew."""
+def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Format]) -> Element:
+    """Step: y = `before` until t = start (s), `after` from then on; integration restarts at the jump."""
     values = {"start": start, "before": before, "after": after}
     return _wave(name, formulas.STEP, values, ["start"], **shown)
 
 
 @spelled_out
-def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Shown]) -> Element:
-    """y = `after` from t = start (s) for `width` seconds, `before` before and from then on; no step leads across an edge.
+def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Format]) -> Element:
+    """Pulse: y = `after` from t = start (s) for `width` seconds, `before` before and from then on; no step leads across an edge.
 
     Raises `ModelError` E142 unless the width is positive.
     """
@@ -51,9 +51,9 @@ def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, afte
 
 @spelled_out
 def square(
-    name: str, period: Any = 1.0, start: Any = 0.0, duty: Any = 0.5, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Shown]
+    name: str, period: Any = 1.0, start: Any = 0.0, duty: Any = 0.5, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Format]
 ) -> Element:
-    """y = `high` for the part `duty` (0 to 1) of each `period` (s), `low` for the rest; one of them begins at t = start.
+    """Square wave: y = `high` for the part `duty` (0 to 1) of each `period` (s), else `low`; a period begins at t = start.
 
     The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
     """
@@ -63,8 +63,8 @@ def square(
 
 
 @spelled_out
-def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Shown]) -> Element:
-    """y grows from `low` to `high` in each `period` (s) and falls back at once; one period begins at t = start.
+def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Format]) -> Element:
+    """Sawtooth wave: y grows from `low` to `high` in each `period` (s) and falls back at once; one period begins at t = start.
 
     The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
     """
@@ -74,10 +74,10 @@ def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, hig
 
 
 @spelled_out
-def ramp(name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, **shown: Unpack[Shown]) -> Element:
-    """y = offset until t = start (s), then it grows by `slope` per second, until t = end where that is given.
+def ramp(name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, **shown: Unpack[Format]) -> Element:
+    """Ramp: y = offset until t = start (s), then it grows by `slope` per second, until t = end if that is given.
 
-    Raises `ModelError` E148 where the end comes before the start.
+    Raises `ModelError` E148 if the end comes before the start.
     """
     values = {"slope": slope, "start": start, "offset": offset}
     if end is None:
@@ -88,9 +88,9 @@ def ramp(name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset:
 
 @spelled_out
 def smooth_step(
-    name: str, start: Any = 0.0, duration: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Shown]
+    name: str, start: Any = 0.0, duration: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Format]
 ) -> Element:
-    """From `before` to `after` in `duration` (s), with two continuous derivatives: s^3 (10 - 15 s + 6 s^2), s = 0 ... 1.
+    """Smooth step from `before` to `after` in `duration` (s), with continuous acceleration: s^3 (10 - 15 s + 6 s^2), s = 0 ... 1.
 
     Raises `ModelError` E142 unless the duration is positive.
     """

@@ -1,4 +1,4 @@
-"""Sinks: samples of a run in, chunk by chunk while it goes on; a file of them out, whole or not at all.
+"""Sinks: write the samples of a run to a file, chunk by chunk during the run, and atomically.
 
 `simulate(..., keep=["rotor.flow"], sink="run.parquet")` takes the format from the ending; a `Sink` of your own, or any function
 of times and values, may stand there too.

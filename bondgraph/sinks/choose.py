@@ -1,4 +1,4 @@
-"""Which sink: a path, a sink or a function in; what takes the samples of a run out."""
+"""Choice of a sink: from a path, by its ending, from a sink or from a function."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SINKS: Mapping[str, Callable[[str | os.PathLike[str]], Sink]] = {
     ".parquet": ParquetSink,
     ".zarr": ZarrSink,
 }
-"""The sink of each ending."""
+"""Sink of each file ending."""
 
 
 class Observer(Sink):
-    """A function that is called with times (k,) and values by name (k, *shape), and has no end."""
+    """Sink that calls a function with times (k,) and values by name (k, *shape)."""
 
     def __init__(self, function: Callable[[np.ndarray, Mapping[str, np.ndarray]], object]):
         self._function = function
@@ -40,16 +40,16 @@ class Observer(Sink):
     def abandon(self) -> None: ...
 
 
-def sink_for(given: object) -> Sink:
-    """The sink that is meant: itself, that of a path by its ending, or one that calls a function of times and values.
+def sink_for(target: object) -> Sink:
+    """Return the sink for a target: the target itself, that of a path by its ending, or an observer for a function.
 
-    Raises `RunError` E348 for what is none of these, `FileError` E415 for an ending that no format has.
+    Raises `RunError` E348 for anything else, `FileError` E415 for an unknown ending.
     """
-    if isinstance(given, str | os.PathLike):
-        return SINKS[known_ending(given, *SINKS)](given)
-    if isinstance(given, Sink):
-        return given
-    if callable(given):
-        return Observer(given)
+    if isinstance(target, str | os.PathLike):
+        return SINKS[known_ending(target, *SINKS)](target)
+    if isinstance(target, Sink):
+        return target
+    if callable(target):
+        return Observer(target)
     cures = (f'a path, "run.parquet"; endings: {", ".join(SINKS)}', "a function of times and values by name", "an own `Sink`")
-    raise RunError(Problem("E348", f"{type(given).__name__} is no sink", ("samples cannot go there",), cures=cures))
+    raise RunError(Problem("E348", f"{type(target).__name__} is no sink", ("samples cannot go there",), cures=cures))

@@ -26,10 +26,9 @@ from bondgraph.model.mechanics import Mechanics, on_bond
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op, combine, zeros
 from bondgraph.model.units import per_second
-from bondgraph.passes.alias import remove_aliases
-from bondgraph.passes.rings import refuse_rings
+from bondgraph.passes.aliases import remove_aliases
 from bondgraph.passes.shapes import find_shapes
-from bondgraph.passes.sort import sort_statements
+from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 
 VELOCITY = "v"
 """Name of the velocity state of an inertia."""
@@ -63,7 +62,7 @@ def system_with_velocities(model: Model, causality: Causality, moving: bool, ign
         laws.InertialField: field,
         laws.IdealConstraint: _constraint,
     }
-    named = refuse_rings(remove_aliases(assemble(model, causality, writers)), model)
+    named = refuse_undefined_values(remove_aliases(assemble(model, causality, writers)), model)
     return find_shapes(sort_statements(named), model)
 
 

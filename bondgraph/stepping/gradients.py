@@ -69,7 +69,7 @@ class StepDerivatives:
 @functools.lru_cache(maxsize=8)
 def step_derivatives(steps: Steps, inputs: tuple[int, ...]) -> StepDerivatives:
     """Differentiate once, for evaluation at many steps; `inputs` are indices of parameters."""
-    ground, values = steps.traced.ground, steps.traced.values
+    ground, values = steps.traced.context, steps.traced.values
     tape, blocks_in = ground.tape, ground.inputs
     variables = [*blocks_in["x"], *(blocks_in["p"][k] for k in inputs)]
     blocks = (*((name, len(blocks_in[name])) for name in ("t", "x", "p", "m")), ("h", 1))

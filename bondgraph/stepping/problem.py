@@ -26,7 +26,7 @@ from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, system_with
 from bondgraph.stepping.quadratic.layout import StepLayout, StepOptions
 from bondgraph.stepping.quadratic.matrices import step_routine
 from bondgraph.stepping.supported_elements import unsupported_elements, unsupported_sources
-from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Routine
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import Untraceable, scalars_of
@@ -182,7 +182,7 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
 
 def _works(traced: Traced, model: Model, options: StepOptions) -> Routine:
     """Return the routine of `Steps.works`: quantities of the energy account besides the powers of the system."""
-    ground, values, system = traced.ground, traced.values, traced.ground.system
+    ground, values, system = traced.context, traced.values, traced.context.system
     velocities = [ground.inputs["x"][k] for name in velocities_of(system, model) for k in system.places[name]]
 
     def at(name: str) -> list[Any]:

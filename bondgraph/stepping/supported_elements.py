@@ -48,7 +48,7 @@ def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> l
     inertia."""
     if options.full:
         return []
-    ground, system, problems = traced.ground, traced.ground.system, list[Problem]()
+    ground, system, problems = traced.context, traced.context.system, list[Problem]()
     velocities = velocities_of(system, model)
     names = {ground.inputs["x"][k].index: state for state in system.states for k in system.places[state.name]}
     for path, element in model.elements.items():
@@ -70,7 +70,7 @@ def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> l
 
 def _has_dynamics(name: str, traced: Traced, model: Model) -> bool:
     """Return True if a state of a block changes, with a rate that depends on other states, while all velocities vanish."""
-    ground, system = traced.ground, traced.ground.system
+    ground, system = traced.context, traced.context.system
     path = name.rpartition(".")[0]
     if path not in model.elements or not isinstance(model.elements[path].law, laws.SignalBlock):
         return False

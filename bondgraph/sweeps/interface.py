@@ -114,7 +114,7 @@ def _fill(store: Store, model: SentModel, points: Points, plan: SweepPlan, execu
         note = f"{before + done} of {len(points)}, {speed(begin, done)}"
         bar.show(before + done, note + (f", {failed} failed" if failed else ""))
 
-    bar = Progress(f'sweep of "{model.compiled.model.name}"', len(points), progress, already=before)
+    bar = Progress(f'sweep of "{model.compiled.model.name}"', len(points), progress, initial=before)
     try:
         with bar, executor_or_threads(executor) as chosen:
             run_chunks(chosen, remaining, submit, take)

@@ -12,9 +12,8 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.output.cells import plural
-from bondgraph.output.lookup import unknown
-from bondgraph.output.panels import MANY, labelled, legend_beside, panels
-from bondgraph.output.sheet import CYCLE, calm
+from bondgraph.output.plot_style import CYCLE, MAX_PANELS, axis_label, legend_beside, panels, widen_flat_range
+from bondgraph.output.tables import unknown_name
 from bondgraph.sweeps.columns import Column, Tabled
 from bondgraph.sweeps.points import RUN
 from bondgraph.sweeps.tasks import RunIssue
@@ -57,13 +56,13 @@ class _ReadColumns:
 def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: Any) -> np.ndarray:
     """Return axes (panels,), one for each name; see `Runs.plot`."""
     drawn = names or [column.name for column in runs.columns.values() if column.what == "kept"]
-    if not names and len(drawn) > MANY:
+    if not names and len(drawn) > MAX_PANELS:
         title = f"what is to be plotted? {len(drawn)} columns are kept"
         raise refusal("E560", title, f'names of some: runs.plot("{drawn[0]}")', about=runs.name)
     for name in drawn:
         _ensure_drawable(runs, name)
     if against not in (None, RUN, *runs.columns):
-        raise unknown("column", against, (RUN, *runs.columns))
+        raise unknown_name("column", against, (RUN, *runs.columns))
     needed = {*drawn, *(each.name for each in runs.columns.values() if each.what == "varied"), against or RUN}
     read = _ReadColumns(runs.name, runs.axes, runs.columns, runs.times, runs.arrays(*needed))
     abscissa = None if against is None else _chosen_abscissa(read, against)
@@ -82,10 +81,10 @@ def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: A
 def _ensure_drawable(runs: Drawable, name: str) -> None:
     """Raise KeyError for an unknown column; E560 for one that holds words, or too many entries for a legend."""
     if name not in runs.columns:
-        raise unknown("column", name, tuple(runs.columns))
+        raise unknown_name("column", name, tuple(runs.columns))
     column = runs.columns[name]
     size = math.prod((column.shape or ())[column.over_time :])
-    if column.text or size > MANY:
+    if column.text or size > MAX_PANELS:
         why = "it holds words" if column.text else f"it has {size} entries in each run"
         raise refusal("E560", f'"{name}" cannot be plotted', "runs.to_xarray(), and some of it", about=runs.name, why=why)
 
@@ -116,7 +115,7 @@ def _abscissa(runs: _ReadColumns, name: str) -> _Abscissa:
         words, numbers = np.unique(values, return_inverse=True)
         return _Abscissa(numbers.reshape(-1).astype(float), name, tuple(words.tolist()))
     if values.ndim == 1:
-        return _Abscissa(values, labelled(name, column.unit, " "))
+        return _Abscissa(values, axis_label(name, column.unit, " "))
     names, counts = zip(*runs.axes, strict=True)
     return _Abscissa(np.unravel_index(runs[RUN], counts)[names.index(name)].astype(float), f"{name}, by number")
 
@@ -151,7 +150,7 @@ def _entries(runs: _ReadColumns, column: Column) -> dict[str, np.ndarray]:
 def _plot_series(runs: _ReadColumns, column: Column, axes: Any) -> None:
     """Plot time series: one by one where a legend has room for them, else their median between percentiles."""
     entries = _entries(runs, column)
-    if len(entries) == 1 and 0 < len(runs) <= MANY:
+    if len(entries) == 1 and 0 < len(runs) <= MAX_PANELS:
         along = [_abscissa(runs, name) for name in (_crossed(runs) if _is_grid(runs) else [RUN])]
         (series,), order = entries.values(), np.lexsort([each.at for each in reversed(along)])
         for run, color in zip(order, _in_order(len(runs)), strict=True):
@@ -163,8 +162,8 @@ def _plot_series(runs: _ReadColumns, column: Column, axes: Any) -> None:
             _band(axes, runs.times, series[~np.isnan(series).all(axis=1)], color, name if len(entries) > 1 else "")
         legend_beside(axes)
     axes.set_xlabel("time (s)")
-    axes.set_ylabel(labelled(column.name, column.unit))
-    calm(axes)
+    axes.set_ylabel(axis_label(column.name, column.unit))
+    widen_flat_range(axes)
 
 
 def _band(axes: Any, t: np.ndarray, series: np.ndarray, color: str, name: str) -> None:
@@ -190,13 +189,13 @@ def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None,
     if along is None:
         for name, values in entries.items():
             axes.hist(values[np.isfinite(values)], bins="auto", alpha=0.8 / len(entries) ** 0.5, label=name)
-        axes.set_xlabel(labelled(column.name, column.unit, " "))
+        axes.set_xlabel(axis_label(column.name, column.unit, " "))
         axes.set_ylabel("runs")
     else:
         for name, values in entries.items():
             axes.plot(along.at, values, ".", markersize=4.0, label=name)
         along.label_x(axes)
-        axes.set_ylabel(labelled(column.name, column.unit))
+        axes.set_ylabel(axis_label(column.name, column.unit))
     if len(entries) > 1:
         legend_beside(axes)
 
@@ -207,7 +206,7 @@ def _over_grid(
     """Plot over one or two axes: a line for each value of the shorter one, or a map where these are too many for a legend."""
     x, by = along[0], along[1] if len(along) > 1 else None
     groups = np.unique(by.at) if by is not None else np.zeros(1)
-    if by is not None and len(groups) * len(entries) > MANY:
+    if by is not None and len(groups) * len(entries) > MAX_PANELS:
         if len(entries) > 1:
             title = f'"{column.name}" has {len(entries)} entries, too many over two axes'
             raise refusal("E560", title, f'runs.plot("{column.name}", against=...) of one of them', about=runs.name)
@@ -222,7 +221,7 @@ def _over_grid(
             label += [by.text(group)] if by is not None else []
             axes.plot(x.at[members], values[members], ".-", color=next(colors), label=", ".join(label))
     x.label_x(axes)
-    axes.set_ylabel(labelled(column.name, column.unit))
+    axes.set_ylabel(axis_label(column.name, column.unit))
     if by is not None or len(entries) > 1:
         legend_beside(axes, title=None if by is None else by.label)
 
@@ -234,7 +233,7 @@ def _map(column: Column, values: np.ndarray, x: _Abscissa, y: _Abscissa, axes: A
     grid[j.reshape(-1), i.reshape(-1)] = values
     axes.grid(False)
     drawn = axes.pcolormesh(columns, rows, grid, shading="nearest", cmap=ORDERED)
-    axes.figure.colorbar(drawn, ax=axes, label=labelled(column.name, column.unit, " "))
+    axes.figure.colorbar(drawn, ax=axes, label=axis_label(column.name, column.unit, " "))
     x.label_x(axes)
     axes.set_ylabel(y.label)
     if y.words:

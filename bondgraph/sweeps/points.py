@@ -13,7 +13,7 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import Problem, raise_if_any, refusal
 from bondgraph.model.laws import Storing
-from bondgraph.output.lookup import unknown
+from bondgraph.output.tables import unknown_name
 from bondgraph.quantities import real
 from bondgraph.sweeps.distributions import Distribution, Draws
 
@@ -252,7 +252,7 @@ class _PointReader:
             cures = ("another name for the automaton", "of a table of runs, the columns of what was varied")
             self._report(f'"{name}" cannot be varied: a column of runs is called so', *cures)
         elif role is None:
-            self._report(str(unknown("parameter, state or automaton", name, self.roles)))
+            self._report(str(unknown_name("parameter, state or automaton", name, self.roles)))
         else:
             return role
         return None

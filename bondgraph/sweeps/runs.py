@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.output.cells import cell, folded, line, plural, table
-from bondgraph.output.extras import required
-from bondgraph.output.lookup import unknown
+from bondgraph.output.cells import cell, collapsible, line, plural, table
+from bondgraph.output.extras import require_package
+from bondgraph.output.tables import unknown_name
 from bondgraph.sweeps.columns import Column, over_axes
 from bondgraph.sweeps.plots import plot_runs
 from bondgraph.sweeps.points import ARGUMENTS, FAILURE, RUN
@@ -104,7 +104,7 @@ class Runs:
         chosen = [name for name in names or self.names() if name != RUN]
         for name in chosen:
             if name not in self.columns:
-                raise unknown("column", name, self.names())
+                raise unknown_name("column", name, self.names())
         selected = ", ".join([RUN, *(quoted(self.columns[name].column) for name in chosen)])
         rows = self._read(f"SELECT {selected} FROM runs ORDER BY run")
         arrays = {RUN: np.array([row[0] for row in rows], dtype=int)}
@@ -158,7 +158,7 @@ class Runs:
     def _repr_html_(self) -> str:
         rows = [(name, column.what, column.unit, *self._ends(column)) for name, column in self.columns.items()]
         failed = [(str(fault.run), fault.kind, fault.reason) for fault in self.failures]
-        more = [folded(f"failures ({len(failed)})", table(("run", "kind", "reason"), failed))] if failed else []
+        more = [collapsible(f"failures ({len(failed)})", table(("run", "kind", "reason"), failed))] if failed else []
         title = line(self.name, repr(self).partition(", ")[2].removesuffix(")"))
         return cell(title, table(("", "", "unit", "least", "mean", "most"), rows), *more)
 
@@ -182,7 +182,7 @@ class Runs:
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return the table, indexed by the number of the run. E416, an ImportError too, where pandas is not installed."""
-        required("a data frame", "pandas")
+        require_package("a data frame", "pandas")
         import pandas
 
         return pandas.DataFrame(self.table()).set_index(RUN)
@@ -190,7 +190,7 @@ class Runs:
     def to_xarray(self) -> xarray.Dataset:
         """Return kept columns over the axes of the sweep, with units (`attrs["units"]`): of crossed values, an axis for each
         name; else "run". Time series also have "t". Failed or missing runs are nan. E416 where xarray is not installed."""
-        required("a data set", "xarray")
+        require_package("a data set", "xarray")
         import xarray
 
         return xarray.Dataset(*over_axes(self), {"model": self.name})

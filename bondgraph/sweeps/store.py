@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import FileError, Problem, refusal
-from bondgraph.output.files import check_name, shown
+from bondgraph.output.files import check_name, printable_path
 from bondgraph.sweeps.tasks import Row, RunIssue
 from screws.renamed import current_settings
 
@@ -203,10 +203,10 @@ class Store:
 
     def _no_store(self, why: str) -> FileError:
         if self.path is not None and not self.path.absolute().parent.is_dir():
-            why = f"there is no folder {shown(self.path.absolute().parent)}"
+            why = f"there is no folder {printable_path(self.path.absolute().parent)}"
         elif self.path is not None and not self._write and not self.path.exists():
             why = "there is no such file"
-        file = "memory" if self.path is None else shown(self.path)
+        file = "memory" if self.path is None else printable_path(self.path)
         if not self._write:
             return FileError(Problem("E364", f"{file} holds no runs that can be read", (why,), (), (_WRITTEN,)))
         cures = ("another file", "the same file, once it can be written, there is room for it, and no other program holds it")
@@ -275,4 +275,4 @@ def _of_another_plan(stored: Mapping[str, Any], plan: Mapping[str, Any], about: 
     ]
     cures = ("another file for this plan", "the plan that the file was begun with, which then goes on")
     why = ["the file was begun with", *differences]
-    return refusal("E363", f"{shown(str(path))} holds runs of another plan", *cures, about=about, why=why)
+    return refusal("E363", f"{printable_path(str(path))} holds runs of another plan", *cures, about=about, why=why)

@@ -1,1 +1,1 @@
-"""Scalar straight-line code: formulas in, every distinct operation once; routines, derivatives and values out."""
+"""Scalar straight-line code (a tape): record formulas with every distinct operation once, differentiate and interpret them."""

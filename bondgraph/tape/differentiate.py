@@ -1,10 +1,8 @@
-"""Outputs and inputs on a tape -> the structurally nonzero derivatives, or those along directions, or their pattern alone.
+"""Automatic differentiation of a tape: sparse Jacobian, its sparsity pattern, directional derivatives.
 
 Forward accumulation carries with every node its derivatives by the inputs that it depends on; it is safe in formulas
 that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes
-through the tape once per output; it is taken where it needs fewer operations and nothing is selected.
-
-In the literature: automatic differentiation.
+through the tape once per output; it is used if it needs fewer operations and there is no select.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ class SparseJacobian:
     shape: tuple[int, int]
 
     def dense(self) -> np.ndarray:
-        """Object array (outputs, inputs), with 0.0 where nothing is stored."""
+        """Return an object array (outputs, inputs), with 0.0 for entries that are not stored."""
         out = np.full(self.shape, 0.0, dtype=object)
         for row, column, value in zip(self.rows, self.columns, self.values, strict=True):
             out[row, column] = value
@@ -39,7 +37,7 @@ class SparseJacobian:
 
 
 def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> SparseJacobian:
-    """Derivatives of `outputs` by `inputs`, which may be any nodes of the tape, not only its inputs.
+    """Differentiate `outputs` by `inputs`, which may be any nodes of the tape, not only its inputs.
 
     At a kink (`absolute`, `minimum`, `maximum`, `where`) the derivative is the one of the branch that is taken;
     conditions and `sign` have derivative zero.
@@ -70,15 +68,15 @@ def derivatives_along(
     directions: Sequence[Mapping[int, TapeScalar | float]],
     count: int,
 ) -> np.ndarray:
-    """Derivatives of `outputs` along `count` directions at once, an object array (outputs, count): J V without J.
+    """Return directional derivatives of `outputs` along `count` directions, an object array (outputs, count): J V without J.
 
-    `directions` holds, for each of the variables, its components in V by the number of the direction; what is left out is
+    `directions` holds, for each of the variables, its components in V by the number of the direction; absent ones are
     zero. At a kink as in `jacobian`. The steps are about those of the outputs, times twice the count of directions, however
     many variables there are.
     """
-    found = np.full((len(outputs), count), 0.0, dtype=object)
+    products = np.full((len(outputs), count), 0.0, dtype=object)
     if not len(variables) or not len(outputs):
-        return found
+        return products
     tape = variables[0].tape
     roots = [tape.scalar(output).index for output in outputs]
     seeded = {
@@ -87,18 +85,18 @@ def derivatives_along(
     }
     order = active_nodes(tape, roots, seeded)
     for (row, column), value in _forward(tape, order, roots, seeded).items():
-        found[row, column] = TapeScalar(tape, value)
-    return found
+        products[row, column] = TapeScalar(tape, value)
+    return products
 
 
 def compressed_columns(jacobian: SparseJacobian) -> tuple[np.ndarray, np.ndarray]:
-    """`indptr` (columns + 1,) and row `indices` (nonzeros,) of a Jacobian; int32."""
+    """Return `indptr` (columns + 1,) and row `indices` (nonzeros,) of a Jacobian as int32."""
     indptr = np.searchsorted(jacobian.columns, range(jacobian.shape[1] + 1)).astype(np.int32)
     return indptr, np.array(jacobian.rows, dtype=np.int32)
 
 
-def dependence(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> tuple[np.ndarray, np.ndarray]:
-    """The pattern of `jacobian(outputs, inputs)` without writing derivatives: `indptr`, row `indices`; int32.
+def sparsity_pattern(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sparsity pattern of `jacobian(outputs, inputs)` without writing derivatives: `indptr`, row `indices`; int32.
 
     It contains the Jacobian's pattern; entries that vanish identically may be in it too.
     """
@@ -124,7 +122,7 @@ def dependence(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScala
 
 
 def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> list[int]:
-    """Nodes between `seeds` and `roots`: those that the roots need and that vary with a seed, ascending."""
+    """Return the nodes that the roots need and that vary with a seed, ascending."""
     active: set[int] = set()
     order = []
     for position in reachable(tape, roots):
@@ -136,7 +134,7 @@ def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> li
 
 
 def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
-    """Arguments of a node with its partial derivatives by them."""
+    """Return the arguments of a node with its partial derivatives by them."""
     node = tape.nodes[position]
     code, a = node[0], node[1]
     b = node[2] if len(node) > 2 else a
@@ -161,7 +159,7 @@ def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def slopes(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
-    """`partials`; of a select 1 for the argument that it passes on and 0 for the other."""
+    """Return `partials`, for a select 1 for the argument that it passes on and 0 for the other."""
     node = tape.nodes[position]
     if node[0] not in op.SELECTS:
         return partials(tape, position)
@@ -173,7 +171,7 @@ def slopes(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:
-    """Of a select other than `absolute`: condition, the argument taken if it holds, the other one, their sign."""
+    """Return condition, argument if it holds, other argument and sign (of the first, -1 for `absolute`) of a select."""
     if node[0] == op.WHERE:
         return node[1], node[2], node[3], 1
     if node[0] == op.MINIMUM:
@@ -184,7 +182,7 @@ def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:
 
 
 def _forward(tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[int, dict[int, int]]) -> dict[tuple[int, int], int]:
-    """Derivatives (row, column) of the roots, where those of the nodes that are `seeded` are given by column."""
+    """Return derivatives (row, column) of the roots by forward accumulation; `seeded` nodes have derivatives by column."""
     zero, none = tape.constant(0.0), dict[int, int]()
     derivatives: dict[int, dict[int, int]] = {}
     for position in order:
@@ -212,7 +210,7 @@ def _forward(tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[in
 
 
 def _varying(tape: Nodes, position: int, active: Container[int]) -> list[tuple[int, int]]:
-    """Partial derivatives by the arguments that vary; those of the others are not even written down for `power`."""
+    """Return partial derivatives by the arguments that vary; for `power` those by the others are not even written."""
     node = tape.nodes[position]
     if node[0] == op.POWER and node[2] not in active:
         slope = tape.power(node[1], tape.subtract(node[2], tape.constant(1.0)))
@@ -227,10 +225,10 @@ def _reverse(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, i
     for row, root in enumerate(roots):
         if root not in active:
             continue
-        # Only what an output needs is met, the last step first: many parts side by side are not gone through for each of them.
-        adjoint, waiting = {root: tape.constant(1.0)}, [-root]
-        while waiting:
-            position = -heappop(waiting)
+        # Visit only the nodes that an output needs, the last first: of many independent parts each output visits its own.
+        adjoint, heap = {root: tape.constant(1.0)}, [-root]
+        while heap:
+            position = -heappop(heap)
             weight = adjoint.pop(position)
             if position in seeds:
                 entries[row, seeds[position]] = weight
@@ -241,12 +239,12 @@ def _reverse(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, i
                     adjoint[argument] = tape.add(adjoint[argument], term)
                 else:
                     adjoint[argument] = term
-                    heappush(waiting, -argument)
+                    heappush(heap, -argument)
     return entries
 
 
 def _reverse_is_shorter(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, int]) -> bool:
-    """Compare the counts of multiplications, node by node: inputs it depends on against outputs that depend on it."""
+    """Return True if reverse accumulation needs fewer multiplications: per node, inputs below it against outputs above it."""
     nodes = tape.nodes
     if len(roots) >= len(seeds) or any(nodes[p][0] in op.SELECTS and p not in seeds for p in order):
         return False

@@ -1,6 +1,7 @@
-"""Steps of a long program -> islands that share nothing but inputs, those that are alike up to places and numbers together.
+"""Split a long program into connected components that share only inputs, and group those with the same steps.
 
-As pendulums side by side: each is solved by itself, by the same steps.
+Components of one form differ in the positions of their inputs and outputs and in constants. Example: pendulums side by side, each
+solved by itself, by the same steps.
 """
 
 from __future__ import annotations
@@ -19,81 +20,81 @@ from bondgraph.tape.routine import Listing
 
 @dataclass(frozen=True)
 class Form:
-    """Islands that are alike.
+    """Components with the same steps.
 
     Parameters
     ----------
-    program : the steps of one, from one block of inputs.
-    inputs : how many of these come from each block of the whole; what follows them are numbers.
-    results : how many go to each row of results.
-    places, numbers, goals : for each island, where its inputs lie, its numbers, and where its results go.
+    program : the steps of one component, from one block of inputs.
+    inputs : number of inputs from each block of the long program; numbers follow them.
+    results : number of results for each row of results.
+    input_positions, numbers, output_positions : for each component the positions of its inputs, its numbers, and of its results.
     """
 
     program: Listing
     inputs: tuple[int, ...]
     results: tuple[int, ...]
-    places: tuple[tuple[int, ...], ...]
+    input_positions: tuple[tuple[int, ...], ...]
     numbers: tuple[tuple[float, ...], ...]
-    goals: tuple[tuple[int, ...], ...]
+    output_positions: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
-class _Island:
-    """Steps, those that are given first in the order of their use, and the places of the results."""
+class _Component:
+    """Steps of a component, inputs and constants first in the order of their use, and the positions of its results."""
 
     steps: tuple[Node, ...]
     outputs: tuple[int, ...]
     results: tuple[int, ...]
-    goals: tuple[int, ...]
+    output_positions: tuple[int, ...]
 
     @property
     def form(self) -> Hashable:
-        """All but places and numbers; code of a power depends on an exponent that is a number."""
+        """Key of all but positions and numbers; the code of a power depends on a constant exponent."""
         steps, powers = self.steps, [step[2] for step in self.steps if step[0] == op.POWER]
-        given = {op.INPUT: 2, op.CONSTANT: 1}
-        bare = tuple([step[: given[step[0]]] if step[0] in given else step for step in steps])
+        kept_fields = {op.INPUT: 2, op.CONSTANT: 1}
+        bare = tuple([step[: kept_fields[step[0]]] if step[0] in kept_fields else step for step in steps])
         return bare, self.outputs, self.results, tuple([steps[a] for a in powers if steps[a][0] == op.CONSTANT])
 
 
 def forms(program: Listing, blocks: int, rows: Sequence[int]) -> list[Form]:
-    """The islands of a program of so many blocks by their form; its results are cut into rows of these lengths."""
-    groups: dict[Hashable, list[_Island]] = {}
-    for island in _islands(program, [0, *itertools.accumulate(rows)]):
-        groups.setdefault(island.form, []).append(island)
-    return [_form(alike, blocks) for alike in groups.values()]
+    """Group the components of a program with this number of blocks by form; its results are cut into rows of these lengths."""
+    groups: dict[Hashable, list[_Component]] = {}
+    for component in _components(program, [0, *itertools.accumulate(rows)]):
+        groups.setdefault(component.form, []).append(component)
+    return [_form(components, blocks) for components in groups.values()]
 
 
-def _islands(program: Listing, starts: Sequence[int]) -> Iterator[_Island]:
-    steps, home = program.steps, _homes(program)
+def _components(program: Listing, starts: Sequence[int]) -> Iterator[_Component]:
+    steps, labels = program.steps, _component_labels(program)
     members: dict[int, list[int]] = {}
-    for position, own in enumerate(home):
+    for position, label in enumerate(labels):
         if steps[position][0] > op.INPUT:
-            members.setdefault(own, []).append(position)
-    goals: dict[int, list[int]] = {}
-    for goal, position in enumerate(program.outputs):
-        goals.setdefault(home[position] if steps[position][0] > op.INPUT else -1, []).append(goal)
-    for own, wanted in goals.items():
-        given: list[Node] = []
+            members.setdefault(label, []).append(position)
+    outputs: dict[int, list[int]] = {}
+    for output, position in enumerate(program.outputs):
+        outputs.setdefault(labels[position] if steps[position][0] > op.INPUT else -1, []).append(output)
+    for label, indices in outputs.items():
+        leaves: list[Node] = []
         local: dict[int, int] = {}
-        order = members.get(own, [])
-        read = (a for position in order for a in steps[position][1:]) if order else (program.outputs[goal] for goal in wanted)
+        order = members.get(label, [])
+        read = (a for position in order for a in steps[position][1:]) if order else (program.outputs[k] for k in indices)
         for a in read:
             if a not in local and steps[a][0] <= op.INPUT:
-                local[a] = len(given)
-                given.append(steps[a])
-        local.update(zip(order, itertools.count(len(given)), strict=False))
+                local[a] = len(leaves)
+                leaves.append(steps[a])
+        local.update(zip(order, itertools.count(len(leaves)), strict=False))
         inner = [(steps[position][0], *[local[a] for a in steps[position][1:]]) for position in order]
-        row = [bisect.bisect_right(starts, goal) - 1 for goal in wanted]
-        yield _Island(
-            (*given, *inner),
-            tuple([local[program.outputs[goal]] for goal in wanted]),
+        row = [bisect.bisect_right(starts, output) - 1 for output in indices]
+        yield _Component(
+            (*leaves, *inner),
+            tuple([local[program.outputs[output]] for output in indices]),
             tuple([row.count(k) for k in range(len(starts) - 1)]),
-            tuple([goal - starts[k] for goal, k in zip(wanted, row, strict=True)]),
+            tuple([output - starts[k] for output, k in zip(indices, row, strict=True)]),
         )
 
 
-def _homes(program: Listing) -> list[int]:
-    """For each step the number of its island; what is given is one by itself."""
+def _component_labels(program: Listing) -> list[int]:
+    """Return the component number of each step; an input or constant is a component by itself."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -102,24 +103,24 @@ def _homes(program: Listing) -> list[int]:
     pairs = [(k, a) for k, step in enumerate(steps) if computed[k] for a in step[1:] if computed[a]]
     edges = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     graph = coo_array((np.ones(len(pairs)), (edges[0], edges[1])), shape=(count, count))
-    found: list[int] = connected_components(graph, directed=False)[1].tolist()
-    return found
+    labels: list[int] = connected_components(graph, directed=False)[1].tolist()
+    return labels
 
 
-def _form(alike: Sequence[_Island], blocks: int) -> Form:
-    """Inputs by block, then the numbers that are not the same for all."""
-    first = alike[0]
+def _form(components: Sequence[_Component], blocks: int) -> Form:
+    """Build the form of equal components; its inputs are those of each block, then the constants that differ."""
+    first = components[0]
     inputs = sorted((step[1], k) for k, step in enumerate(first.steps) if step[0] == op.INPUT)
     constants = [k for k, step in enumerate(first.steps) if step[0] == op.CONSTANT]
-    differing = [k for k in constants if len({repr(island.steps[k][1]) for island in alike}) > 1]
-    places = [k for _, k in inputs]
-    slots = {k: slot for slot, k in enumerate([*places, *differing])}
+    differing = [k for k in constants if len({repr(component.steps[k][1]) for component in components}) > 1]
+    input_steps = [k for _, k in inputs]
+    slots = {k: slot for slot, k in enumerate([*input_steps, *differing])}
     steps = tuple([(op.INPUT, 0, slots[k]) if k in slots else step for k, step in enumerate(first.steps)])
     return Form(
         Listing(steps, first.outputs),
         tuple([sum(block == b for block, _ in inputs) for b in range(blocks)]),
         first.results,
-        tuple([tuple([island.steps[k][2] for k in places]) for island in alike]),
-        tuple([tuple([island.steps[k][1] for k in differing]) for island in alike]),
-        tuple([island.goals for island in alike]),
+        tuple([tuple([component.steps[k][2] for k in input_steps]) for component in components]),
+        tuple([tuple([component.steps[k][1] for k in differing]) for component in components]),
+        tuple([component.output_positions for component in components]),
     )

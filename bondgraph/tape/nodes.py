@@ -1,4 +1,4 @@
-"""Hash-consed straight-line program: every distinct operation on earlier numbers is stored once.
+"""Hash-consed straight-line program: store every distinct operation on earlier numbers once (common subexpressions).
 
 Arithmetic here is on positions in the list of nodes. A node is a tuple `(code, *arguments)`: `(CONSTANT, value)`,
 `(INPUT, block, position)`, else the positions of its arguments. Rules keep one form of equal expressions:
@@ -36,8 +36,8 @@ class Nodes:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def place(self, node: Node) -> int:
-        """Position of `node`, appended if it is new."""
+    def intern(self, node: Node) -> int:
+        """Return the position of `node`, which is appended if it is new."""
         position = self._positions.get(node)
         if position is None:
             position = self._positions[node] = len(self.nodes)
@@ -45,11 +45,11 @@ class Nodes:
         return position
 
     def constant(self, value: float) -> int:
-        """A number known now; -0.0 counts as 0.0."""
-        return self.place((op.CONSTANT, float(value) + 0.0))
+        """Return the position of a constant; -0.0 counts as 0.0."""
+        return self.intern((op.CONSTANT, float(value) + 0.0))
 
     def value(self, a: int) -> float | None:
-        """The number at `a` if it is a constant."""
+        """Return the number at `a` if it is a constant, else None."""
         node = self.nodes[a]
         return node[1] if node[0] == op.CONSTANT else None
 
@@ -60,7 +60,7 @@ class Nodes:
             return int(node[1])
         if node[0] == op.CONSTANT:
             return self.constant(-node[1])
-        return self.place((op.NEGATIVE, a))
+        return self.intern((op.NEGATIVE, a))
 
     def add(self, a: int, b: int) -> int:
         """a + b."""
@@ -78,7 +78,7 @@ class Nodes:
                 return self.subtract(a, second[1])
             if first[1] < 0.0:
                 return self.subtract(b, self.constant(-first[1]))
-            return self.place((op.ADD, a, b))
+            return self.intern((op.ADD, a, b))
         if f == op.NEGATIVE:
             if s == op.NEGATIVE:
                 return self.negative(self.add(first[1], second[1]))
@@ -87,10 +87,10 @@ class Nodes:
             return self.subtract(a, second[1])
         if a == b:
             return self.multiply(self.constant(2.0), a)
-        return self.place((op.ADD, a, b) if a < b else (op.ADD, b, a))
+        return self.intern((op.ADD, a, b) if a < b else (op.ADD, b, a))
 
     def subtract(self, a: int, b: int) -> int:
-        """a - b; where b - a exists already, its negative."""
+        """a - b; if b - a exists already, its negative."""
         if a == b:
             return self.constant(0.0)
         first, second = self.nodes[a], self.nodes[b]
@@ -118,7 +118,7 @@ class Nodes:
         opposite = self._positions.get((op.SUBTRACT, b, a))
         if opposite is not None:
             return self.negative(opposite)
-        return self.place((op.SUBTRACT, a, b))
+        return self.intern((op.SUBTRACT, a, b))
 
     def multiply(self, a: int, b: int) -> int:
         """a b; a constant factor stands first."""
@@ -143,7 +143,7 @@ class Nodes:
                 inner = self.nodes[second[1]]
                 if inner[0] == op.CONSTANT:
                     return self.multiply(self.constant(factor * inner[1]), second[2])
-            return self.place((op.MULTIPLY, a, b))
+            return self.intern((op.MULTIPLY, a, b))
         if f == op.NEGATIVE:
             if s == op.NEGATIVE:
                 return self.multiply(first[1], second[1])
@@ -152,7 +152,7 @@ class Nodes:
             return self.negative(self.multiply(a, second[1]))
         if a == b and f == op.SQRT:
             return int(first[1])
-        return self.place((op.MULTIPLY, a, b) if a < b else (op.MULTIPLY, b, a))
+        return self.intern((op.MULTIPLY, a, b) if a < b else (op.MULTIPLY, b, a))
 
     def reciprocal(self, a: int) -> int:
         """1 / a."""
@@ -166,7 +166,7 @@ class Nodes:
             return int(node[1])
         if code == op.MULTIPLY and self.nodes[node[1]][0] == op.CONSTANT:
             return self.multiply(self.reciprocal(node[1]), self.reciprocal(node[2]))
-        return self.place((op.RECIPROCAL, a))
+        return self.intern((op.RECIPROCAL, a))
 
     def divide(self, a: int, b: int) -> int:
         """a / b, as a product with the reciprocal."""
@@ -182,38 +182,38 @@ class Nodes:
             base = self.value(a)
             if exponent is not None and base is not None:
                 return self.constant(_folded(np.power, base, exponent))
-            return self.place((op.POWER, a, b))
+            return self.intern((op.POWER, a, b))
         if exponent < 0.0:
             return self.reciprocal(self.power(a, self.constant(-exponent)))
-        whole = int(exponent)
+        integer = int(exponent)
         result = self.function("sqrt", a) if exponent % 1.0 else self.constant(1.0)
         square = a
-        while whole:
-            if whole & 1:
+        while integer:
+            if integer & 1:
                 result = self.multiply(result, square)
-            whole >>= 1
-            if whole:
+            integer >>= 1
+            if integer:
                 square = self.multiply(square, square)
         return result
 
     def _exponential(self, a: int) -> int:
-        """exp(a), as a product where a is a sum of logarithms."""
-        known = powers_of(self.nodes, a, list(self.blocks).index("p") if "p" in self.blocks else -1)
-        if known is None:
-            return self.place((op.EXP, a))
-        rest = self.constant(0.0)
-        for multiple, factors in known.terms:
-            rest = self.add(rest, self._product(multiple, factors))
-        return self.multiply(self.function("exp", rest), self._product(known.number, known.powers))
+        """exp(a), as a product if a is a sum of logarithms."""
+        product = powers_of(self.nodes, a, list(self.blocks).index("p") if "p" in self.blocks else -1)
+        if product is None:
+            return self.intern((op.EXP, a))
+        exponent = self.constant(0.0)
+        for multiple, factors in product.terms:
+            exponent = self.add(exponent, self._product(multiple, factors))
+        return self.multiply(self.function("exp", exponent), self._product(product.number, product.powers))
 
     def _product(self, number: float, powers: Mapping[int, int]) -> int:
         result = self.constant(number)
-        for place, power in powers.items():
-            result = self.multiply(result, self.power(place, self.constant(power)))
+        for base, power in powers.items():
+            result = self.multiply(result, self.power(base, self.constant(power)))
         return result
 
     def where(self, condition: int, a: int, b: int) -> int:
-        """A select: the branch that is not chosen may be anything, also not a number."""
+        """Select `a` if the condition holds, else `b`; the other branch may have any value, nan too."""
         if a == b:
             return a
         test = self.nodes[condition]
@@ -225,15 +225,15 @@ class Nodes:
             a = self.nodes[a][2]
         if self.nodes[b][:2] == (op.WHERE, condition):
             b = self.nodes[b][3]
-        return a if a == b else self.place((op.WHERE, condition, a, b))
+        return a if a == b else self.intern((op.WHERE, condition, a, b))
 
     def apply(self, code: int, *arguments: int) -> int:
-        """The instruction `code` of `opcodes`, folded like all others; those up to the power are methods of their names."""
+        """Apply the instruction `code` of `opcodes` with constant folding; those up to the power are methods of their names."""
         name = op.NAMES[code]
         return int(getattr(self, name)(*arguments)) if code <= op.POWER else self.function(name, *arguments)
 
     def function(self, name: str, *arguments: int) -> int:
-        """An elementary function of `screws.scalars`, or `both`, `either`, `opposite` of conditions."""
+        """Apply an elementary function of `screws.scalars`, or `both`, `either`, `opposite` of conditions."""
         if name == "where":
             return self.where(*arguments)
         code = op.CODES[name]
@@ -256,23 +256,27 @@ class Nodes:
                 return int(first[1])
             if code == op.EXP:
                 return self._exponential(a)
-            return self.place((code, a))
+            return self.intern((code, a))
         b = arguments[1]
-        if a == b and code in _SAME:
-            chosen = _SAME[code]
-            return a if chosen is None else self.constant(chosen)
+        if a == b and code in _OF_EQUAL_ARGUMENTS:
+            result = _OF_EQUAL_ARGUMENTS[code]
+            return a if result is None else self.constant(result)
         if code in (op.BOTH, op.EITHER):
-            for known, other in ((values[0], b), (values[1], a)):
-                if known is not None:
-                    absorbs = bool(known) == (code == op.EITHER)
-                    return self.constant(float(bool(known))) if absorbs else other
+            for value, other in ((values[0], b), (values[1], a)):
+                if value is not None:
+                    absorbs = bool(value) == (code == op.EITHER)
+                    return self.constant(float(bool(value))) if absorbs else other
         if code in op.COMMUTATIVE and a > b:
             a, b = b, a
-        return self.place((code, a, b))
+        return self.intern((code, a, b))
 
 
-_SAME = {op.MINIMUM: None, op.MAXIMUM: None, op.BOTH: None, op.EITHER: None, op.LESS: 0.0, op.LESS_EQUAL: 1.0, op.EQUAL: 1.0}
-"""Result of an operation whose arguments are the same node: None stands for the argument itself."""
+_OF_EQUAL_ARGUMENTS = dict.fromkeys((op.MINIMUM, op.MAXIMUM, op.BOTH, op.EITHER), None) | {
+    op.LESS: 0.0,
+    op.LESS_EQUAL: 1.0,
+    op.EQUAL: 1.0,
+}
+"""Result of an operation with twice the same argument; None stands for the argument itself."""
 
 
 def _folded(function: Callable[..., Any], *values: float | None) -> float:

@@ -1,7 +1,6 @@
-"""The instructions of a tape, one table: a record for each in; its code, and what NumPy, LLVM, C, Python, MATLAB and derivatives
-make of it, out.
+"""Table of the instructions of a tape: code, NumPy function, texts in LLVM, C, Python and MATLAB, and derivative of each.
 
-What follows from a formula is read from here only. A new elementary function is an entry of `screws.scalars.FUNCTIONS`, with its
+All properties of an instruction are read from here. A new elementary function is an entry of `screws.scalars.FUNCTIONS`, with its
 rule for jets, and a line here.
 """
 
@@ -17,7 +16,7 @@ import numpy as np
 from screws.scalars import FUNCTIONS
 
 Slope = Callable[[Any, int, int], int]
-"""(tape, argument, result) -> the derivative of a function of one argument, as places on the tape."""
+"""(tape, argument, result) -> the derivative of a function of one argument, as positions on the tape."""
 
 
 @dataclass(frozen=True)
@@ -27,17 +26,17 @@ class Operation:
     Parameters
     ----------
     name : elementary functions are named as in `screws.scalars`.
-    arguments : how many; of these the first `truths` are conditions.
+    arguments : their number; the first `truths` of them are conditions.
     numpy : the function of floats and arrays.
     llvm, c : expressions in {x}, {y}, {z}, the texts of the arguments; LLVM may need lines before, whose names end in {v}.
-    python, matlab : the same for NumPy's arrays, and for MATLAB and Octave; there a text with {v} is a whole statement, which
-        gives {v} its value. Functions that MATLAB continues into the complex plane are no number there, as everywhere else.
+    python, matlab : expressions for NumPy's arrays, and for MATLAB and Octave; there a text with {v} is a whole statement, which
+        assigns {v}. Functions that MATLAB continues into the complex plane give nan there, as everywhere else.
     slope : derivative of a function of one argument.
-    is_condition : its result is true or false; in arithmetic it counts as 1 or 0.
-    selects : it passes on one of several values; its derivatives select too.
-    flat : its derivatives are zero.
-    commutes : its two arguments may be exchanged.
-    parity : -1 where f(-x) = -f(x), 1 where f(-x) = f(x), else 0.
+    is_condition : the result is true or false; in arithmetic it counts as 1 or 0.
+    selects : the instruction passes on one of several values; its derivatives select too.
+    flat : the derivatives are zero.
+    commutes : the two arguments may be exchanged.
+    parity : -1 for f(-x) = -f(x), 1 for f(-x) = f(x), else 0.
     """
 
     name: str
@@ -61,40 +60,40 @@ OPERATIONS: list[Operation] = []
 
 
 def _operation(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, c: str, **facts: Any) -> int:
-    """The code of a new instruction."""
+    """Append an instruction and return its code."""
     OPERATIONS.append(Operation(name, arguments, numpy, llvm, c, **facts))
     return len(OPERATIONS) - 1
 
 
-def _written(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, text: str, **facts: Any) -> int:
-    """The code of a new instruction that C, Python and MATLAB write alike."""
+def _arithmetic(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, text: str, **facts: Any) -> int:
+    """Append an instruction with one text for C, Python and MATLAB and return its code."""
     return _operation(name, arguments, numpy, llvm, text, python=text, matlab=text, **facts)
 
 
 def _function(
     name: str, slope: Slope | None = None, c: str = "", matlab: str = "", arguments: int = 1, flags: str = "", **facts: Any
 ) -> int:
-    """The code of an elementary function that LLVM has by name, and C and MATLAB too unless they are given."""
+    """Append an elementary function, which LLVM, and C and MATLAB without a text of their own, call by name; return its code."""
     x = ("{x}", "{y}")[:arguments]
-    called, numpy = {"absolute": "fabs"}.get(name, name), FUNCTIONS[name][0]
-    llvm = f"call {flags}double @llvm.{called}.f64({', '.join(f'double {a}' for a in x)})"
-    c = c or f"{called}({', '.join(x)})"
+    intrinsic, numpy = {"absolute": "fabs"}.get(name, name), FUNCTIONS[name][0]
+    llvm = f"call {flags}double @llvm.{intrinsic}.f64({', '.join(f'double {a}' for a in x)})"
+    c = c or f"{intrinsic}({', '.join(x)})"
     texts = {"python": f"np.{numpy.__name__}({', '.join(x)})", "matlab": matlab or c}
     return _operation(name, arguments, numpy, llvm, c, slope=slope, **texts, **facts)
 
 
 def _comparison(name: str, llvm: str, sign: str, **facts: Any) -> int:
     llvm, text = f"fcmp {llvm} double {{x}}, {{y}}", f"{{x}} {sign} {{y}}"
-    return _written(name, 2, FUNCTIONS[name][0], llvm, text, is_condition=True, flat=True, **facts)
+    return _arithmetic(name, 2, FUNCTIONS[name][0], llvm, text, is_condition=True, flat=True, **facts)
 
 
 def _unless(outside: str, expression: str) -> str:
-    """A statement of MATLAB: no number where an argument is outside of what is real."""
+    """Return a MATLAB statement that gives nan outside of the real domain of a function."""
     return f"if {outside}, {{v}} = NaN; else, {{v}} = {expression}; end"
 
 
-def _first_where(first: str) -> str:
-    """A statement of MATLAB, whose own extremes pass over what is no number: the first argument where `first` holds."""
+def _select_first(first: str) -> str:
+    """Return a MATLAB statement that selects the first argument if `first` holds; MATLAB's own min and max ignore nan."""
     return f"if {first.replace('!=', '~=')}, {{v}} = {{x}}; else, {{v}} = {{y}}; end"
 
 
@@ -116,19 +115,19 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
     return a if condition else b  # a tenth of the time
 
 
-def _known(*_: Any) -> Any:
+def _not_computed(*_: Any) -> Any:
     raise TypeError("constants and inputs are not computed")
 
 
-CONSTANT = _operation("constant", 0, _known, "", "", flat=True)
-INPUT = _operation("input", 0, _known, "", "", flat=True)
+CONSTANT = _operation("constant", 0, _not_computed, "", "", flat=True)
+INPUT = _operation("input", 0, _not_computed, "", "", flat=True)
 # operators of NumPy's scalars give the same bits as `np.add`, in a third of the time
-ADD = _written("add", 2, operator.add, "fadd contract double {x}, {y}", "{x} + {y}", commutes=True)
-SUBTRACT = _written("subtract", 2, operator.sub, "fsub contract double {x}, {y}", "{x} - {y}")
-MULTIPLY = _written("multiply", 2, operator.mul, "fmul contract double {x}, {y}", "{x} * {y}", commutes=True)
-DIVIDE = _written("divide", 2, operator.truediv, "fdiv double {x}, {y}", "{x} / {y}")
-NEGATIVE = _written("negative", 1, operator.neg, "fneg double {x}", "-{x}", slope=lambda t, a, y: t.constant(-1.0))
-RECIPROCAL = _written(
+ADD = _arithmetic("add", 2, operator.add, "fadd contract double {x}, {y}", "{x} + {y}", commutes=True)
+SUBTRACT = _arithmetic("subtract", 2, operator.sub, "fsub contract double {x}, {y}", "{x} - {y}")
+MULTIPLY = _arithmetic("multiply", 2, operator.mul, "fmul contract double {x}, {y}", "{x} * {y}", commutes=True)
+DIVIDE = _arithmetic("divide", 2, operator.truediv, "fdiv double {x}, {y}", "{x} / {y}")
+NEGATIVE = _arithmetic("negative", 1, operator.neg, "fneg double {x}", "-{x}", slope=lambda t, a, y: t.constant(-1.0))
+RECIPROCAL = _arithmetic(
     "reciprocal",
     1,
     lambda a: np.float64(1.0) / a,
@@ -161,7 +160,7 @@ SIGN = _operation(
     "sign",
     1,
     np.sign,
-    # zero and what is no number pass through
+    # zero and nan pass through
     "%n{v} = fcmp olt double {x}, 0.0\n%g{v} = fcmp ogt double {x}, 0.0\n"
     "%s{v} = select i1 %n{v}, double -1.0, double {x}\nselect i1 %g{v}, double 1.0, double %s{v}",
     "{x} > 0.0 ? 1.0 : {x} < 0.0 ? -1.0 : {x}",
@@ -173,10 +172,10 @@ SIGN = _operation(
 FLOOR = _function("floor", flat=True)
 _EXTREME: dict[str, Any] = {"arguments": 2, "flags": "nsz ", "selects": True, "commutes": True}
 MINIMUM = _function(
-    "minimum", c="{x} < {y} || {x} != {x} ? {x} : {y}", matlab=_first_where("{x} < {y} || {x} ~= {x}"), **_EXTREME
+    "minimum", c="{x} < {y} || {x} != {x} ? {x} : {y}", matlab=_select_first("{x} < {y} || {x} ~= {x}"), **_EXTREME
 )
 MAXIMUM = _function(
-    "maximum", c="{x} > {y} || {x} != {x} ? {x} : {y}", matlab=_first_where("{x} > {y} || {x} ~= {x}"), **_EXTREME
+    "maximum", c="{x} > {y} || {x} != {x} ? {x} : {y}", matlab=_select_first("{x} > {y} || {x} ~= {x}"), **_EXTREME
 )
 LESS = _comparison("less", "olt", "<")
 LESS_EQUAL = _comparison("less_equal", "ole", "<=")

@@ -1,7 +1,7 @@
-"""Scalars that record what is done with them: a formula called with them leaves its operations on a tape.
+"""Traced scalars: a formula called with them records its operations on a tape.
 
-The functions of `screws.scalars`, `+ - * / **`, comparisons and NumPy's object arrays work on them. What is decided
-by `if` cannot be recorded: use `where`.
+The functions of `screws.scalars`, `+ - * / **`, comparisons and NumPy's object arrays work on them. A branch by `if` cannot be
+recorded: use `where`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NUMBERS = (int, float, np.number, np.bool_)
 
 
 class TraceError(ScrewbondError, TypeError):
-    """A formula does with a traced value what cannot be recorded."""
+    """A formula applies an operation to a traced value that cannot be recorded."""
 
 
 class Tape(Nodes):
@@ -28,7 +28,7 @@ class Tape(Nodes):
     __slots__ = ()
 
     def inputs(self, block: str, n: int) -> np.ndarray:
-        """The `n` scalars (n,) of an input block; a block asked for again is the same block.
+        """Return the `n` scalars (n,) of an input block, which is created on the first call.
 
         Raises `TraceError` if the block exists with another length.
         """
@@ -37,11 +37,11 @@ class Tape(Nodes):
         number = list(self.blocks).index(block)
         out = np.empty(n, dtype=object)
         for i in range(n):
-            out[i] = TapeScalar(self, self.place((op.INPUT, number, i)))
+            out[i] = TapeScalar(self, self.intern((op.INPUT, number, i)))
         return out
 
     def scalar(self, value: float | TapeScalar) -> TapeScalar:
-        """`value` as a scalar of this tape.
+        """Return `value` as a scalar of this tape.
 
         Raises `TraceError` if it belongs to another tape, or is no number.
         """
@@ -55,7 +55,7 @@ class Tape(Nodes):
 
 
 def _operator(operation: Callable[[Tape, int, int], int], swapped: bool = False) -> Callable[[TapeScalar, Any], TapeScalar]:
-    """The method of `TapeScalar` for an operation of its tape with a scalar or a number, which stands first if `swapped`."""
+    """Return the method of `TapeScalar` for an operation with a scalar or a number, which is the first operand if `swapped`."""
 
     def method(scalar: TapeScalar, other: Any) -> TapeScalar:
         tape, a, b = scalar.tape, scalar.index, scalar._other(other)
@@ -67,7 +67,7 @@ def _operator(operation: Callable[[Tape, int, int], int], swapped: bool = False)
 
 
 def _comparison(name: str, swapped: bool = False) -> Callable[[TapeScalar, Any], TapeScalar]:
-    """The method for a function of `screws.scalars` that gives a condition, or joins two."""
+    """Return the method of `TapeScalar` for a function of `screws.scalars` that gives a condition, or joins two."""
     return lambda scalar, other: scalar._function(name, *((other, scalar) if swapped else (scalar, other)))
 
 
@@ -82,7 +82,7 @@ class TapeScalar:
 
     @property
     def value(self) -> float | None:
-        """The number, if it is known already."""
+        """The number if it is a constant, else None."""
         return self.tape.value(self.index)
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class TapeScalar:
         return f"TapeScalar({value!r})" if value is not None else f"TapeScalar({self.index}: {name})"
 
     def _other(self, other: Any) -> int:
-        """Position of the other operand; -1 if it is of a kind that this class does not know."""
+        """Return the position of the other operand, -1 if its type is unknown here."""
         if other.__class__ is TapeScalar:
             if other.tape is self.tape:
                 return other.index
@@ -157,22 +157,22 @@ class TapeScalar:
             self._need_condition(name, argument, position)
         return TapeScalar(self.tape, self.tape.function(name, *positions))
 
-    def _need_condition(self, name: str, given: Any, position: int) -> None:
-        """A number is no condition: what it would mean (not zero? more than one half?) is for the formula to say."""
+    def _need_condition(self, name: str, argument: Any, position: int) -> None:
+        """Raise `TraceError` if an argument is a number, whose meaning as a condition (not zero? over one half?) is ambiguous."""
         node = self.tape.nodes[position]
-        folded = given.__class__ is TapeScalar and node[0] == op.CONSTANT and node[1] in (0.0, 1.0)
-        if node[0] in op.CONDITIONS or folded or isinstance(given, (bool, np.bool_)):
+        folded = argument.__class__ is TapeScalar and node[0] == op.CONSTANT and node[1] in (0.0, 1.0)
+        if node[0] in op.CONDITIONS or folded or isinstance(argument, (bool, np.bool_)):
             return
-        what = {"where": "the first argument of where", "opposite": "what `~` or `!=` turns round"}.get(
+        label = {"where": "the first argument of where", "opposite": "what `~` or `!=` turns round"}.get(
             name, "a side of `&` or `|`"
         )
         raise TraceError(
-            f"{what} is a number, and must be a comparison: x > 0, less(0.5, x) for a signal that is 0 or 1, "
+            f"{label} is a number, and must be a comparison: x > 0, less(0.5, x) for a signal that is 0 or 1, "
             "equal(mode, 2.0); `&`, `|` and `~` join comparisons"
         )
 
     def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> Any:
-        """An elementary function of `screws.scalars`, for scalars of this class and numbers."""
+        """Apply an elementary function of `screws.scalars` to scalars of this class and numbers."""
         result = self._function(name, *arguments)
         if result is NotImplemented:
             for argument in arguments:

@@ -1,27 +1,28 @@
-"""Specialisation: outputs with some nodes replaced by others or by numbers, folded as if they had been traced so; and hoisting:
-what depends on parameters only is computed once per set of parameters, not at every evaluation."""
+"""Specialisation of routines: replace nodes by others or by numbers with constant folding; and hoisting: compute expressions of
+parameters once per set of parameters, not at every evaluation."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.routine import reachable
+from bondgraph.tape.routine import Alternatives, Routine, reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 
 
 def specialise(
     tape: Tape, outputs: Sequence[TapeScalar | float], fixed: Mapping[tuple[str, int], float]
 ) -> tuple[TapeScalar, ...]:
-    """The same outputs, on the same tape, where the inputs `(block, position)` have the given values."""
+    """Return the outputs with the inputs `(block, position)` fixed at these values, on the same tape."""
     names = list(tape.blocks)
-    places = {tape.place((op.INPUT, names.index(block), position)): value for (block, position), value in fixed.items()}
-    return substitute(tape, outputs, {place: tape.constant(value) for place, value in places.items()})
+    values = {tape.intern((op.INPUT, names.index(block), index)): value for (block, index), value in fixed.items()}
+    return substitute(tape, outputs, {position: tape.constant(value) for position, value in values.items()})
 
 
 def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapping[int, int]) -> tuple[TapeScalar, ...]:
-    """The same outputs, on the same tape, with other nodes in place of some: `replaced` maps positions to positions."""
+    """Return the outputs with some nodes replaced, on the same tape; `replaced` maps positions to positions."""
     roots = [tape.scalar(output).index for output in outputs]
     new: dict[int, int] = {}
     for position in reachable(tape, roots, min(replaced, default=len(tape))):
@@ -38,7 +39,7 @@ def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapp
 def appended(
     tape: Tape, outputs: Sequence[TapeScalar | float], block: str, more: Sequence[str]
 ) -> tuple[Tape, tuple[TapeScalar, ...]]:
-    """The same outputs on a new tape whose input block `block` is followed, within it, by the inputs of the blocks `more`."""
+    """Copy the outputs to a new tape, with the inputs of the blocks `more` appended to the input block `block`."""
     target, names = Tape(), list(tape.blocks)
     starts = {names.index(block): 0}
     length = tape.blocks[block]
@@ -54,58 +55,105 @@ def appended(
     for position in reachable(tape, roots):
         code, *arguments = tape.nodes[position]
         if code > op.INPUT:
-            new[position] = target.place((code, *(new[a] for a in arguments)))
+            new[position] = target.intern((code, *(new[a] for a in arguments)))
         elif code == op.INPUT:
-            number, place = arguments
+            number, index = arguments
             name = block if number in starts else names[number]
-            new[position] = target.place((op.INPUT, numbers.index(name), starts.get(number, 0) + place))
+            new[position] = target.intern((op.INPUT, numbers.index(name), starts.get(number, 0) + index))
         else:
-            new[position] = target.place((code, *arguments))
+            new[position] = target.intern((code, *arguments))
     return target, tuple(TapeScalar(target, new[root]) for root in roots)
 
 
 @dataclass(frozen=True)
 class Hoisted:
-    """The same outputs on a new tape whose parameter block is longer by `prepared`."""
+    """Outputs on a new tape whose parameter block is longer by `prepared`."""
 
     tape: Tape
     outputs: tuple[TapeScalar, ...]
     prepared: tuple[TapeScalar, ...]
-    """On the old tape: scalars of the parameters alone; their values follow the parameters in the longer block."""
+    """Expressions of the parameters alone, on the old tape; their values follow the parameters in the longer block."""
 
 
 def hoist(tape: Tape, outputs: Sequence[TapeScalar | float]) -> Hoisted:
-    """Move every maximal expression of the parameters, block "p", alone out of `outputs`."""
+    """Move every maximal expression of the parameters alone, block "p", out of `outputs`."""
     roots = [tape.scalar(output).index for output in outputs]
     order = reachable(tape, roots)
     number, length = list(tape.blocks).index("p"), tape.blocks["p"]
-    alone: set[int] = set()
-    fixed: set[int] = set()
+    invariant: set[int] = set()
+    constants: set[int] = set()
     for position in order:
         node = tape.nodes[position]
         if node[0] == op.CONSTANT:
-            fixed.add(position)
+            constants.add(position)
         elif node[0] == op.INPUT:
             if node[1] == number:
-                alone.add(position)
-        elif node[0] not in op.CONDITIONS and all(a in alone or a in fixed for a in node[1:]):
-            alone.add(position)
-    work = {position for position in alone if tape.nodes[position][0] != op.INPUT}
-    wanted = {root for root in roots if root in work}
+                invariant.add(position)
+        elif node[0] not in op.CONDITIONS and all(a in invariant or a in constants for a in node[1:]):
+            invariant.add(position)
+    hoisted = {position for position in invariant if tape.nodes[position][0] != op.INPUT}
+    maximal = {root for root in roots if root in hoisted}
     for position in order:
         node = tape.nodes[position]
-        if position not in work and node[0] > op.INPUT:
-            wanted.update(a for a in node[1:] if a in work)
-    prepared = sorted(wanted)
+        if position not in hoisted and node[0] > op.INPUT:
+            maximal.update(a for a in node[1:] if a in hoisted)
+    prepared = sorted(maximal)
 
     target = Tape()
     for name, n in tape.blocks.items():
         target.inputs(name, n + len(prepared) if name == "p" else n)
-    new = {position: target.place((op.INPUT, number, length + i)) for i, position in enumerate(prepared)}
+    new = {position: target.intern((op.INPUT, number, length + i)) for i, position in enumerate(prepared)}
     for position in order:
-        if position in new or position in work:
+        if position in new or position in hoisted:
             continue
         node = tape.nodes[position]
-        new[position] = target.place((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node)
+        new[position] = target.intern((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node)
     moved = tuple(TapeScalar(target, new[root]) for root in roots)
     return Hoisted(target, moved, tuple(TapeScalar(tape, position) for position in prepared))
+
+
+@dataclass(frozen=True)
+class SpecialisedRoutine:
+    """Routine `name`: the code of a `shared` routine called with one input fixed and some outputs set to zero.
+
+    `fixed` is (position in `block`, number), `zeros` are indices of outputs. Many of these share one code.
+    """
+
+    name: str
+    shared: Routine
+    block: str
+    fixed: tuple[int, float]
+    zeros: tuple[int, ...] = ()
+
+    @property
+    def blocks(self) -> tuple[tuple[str, int], ...]:
+        """Blocks of inputs."""
+        return self.shared.blocks
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Length of each block."""
+        return self.shared.sizes
+
+    @property
+    def outputs(self) -> tuple[TapeScalar | float, ...]:
+        """Outputs of the shared routine, as many as here."""
+        return self.shared.outputs
+
+    @property
+    def block_index(self) -> int:
+        """Index of `block` among the blocks."""
+        return [name for name, _ in self.blocks].index(self.block)
+
+    @functools.cached_property
+    def reference(self) -> Routine:
+        """Equivalent routine with steps of its own and the fixed number folded in."""
+        fixed = {(self.block, self.fixed[0]): self.fixed[1]}
+        outputs: list[TapeScalar | float] = [*specialise(self.shared.tape, self.shared.outputs, fixed)]
+        for index in self.zeros:
+            outputs[index] = 0.0
+        return Routine(self.name, self.shared.tape, self.blocks, tuple(outputs))
+
+
+Code = Routine | Alternatives | SpecialisedRoutine
+"""All forms of a routine; each has a `reference`, a straight-line program."""

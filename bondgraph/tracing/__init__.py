@@ -1,1 +1,1 @@
-"""Tracing: sorted equations in; routines on a tape, implicit equations and impulses solved on the way, out."""
+"""Tracing: evaluate sorted equations on a tape, solve implicit equations and impulses symbolically, and build routines."""

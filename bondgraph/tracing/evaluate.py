@@ -1,140 +1,184 @@
-"""The walk through the statements: a ground -> every value on the tape, implicit equations solved on the way.
+"""Statement evaluation on a tape: compute every value of a system, and solve its implicit equations on the way.
 
 Most are linear systems A w = b whose entries come from the statements themselves: A by differentiating the residuals
-with respect to the unknowns, b from the statements run with the unknowns at zero. With the solution in place the statements run
-once more; what does not depend on the unknowns is shared, because equal operations are stored once. A nonlinear loop is
-solved by Newton's method, straight-line like all else (`newton`). Where a system needs to be `eased` first, the walk says so.
+with respect to the unknowns, b from the statements evaluated with the unknowns at zero. With the solution in place the statements
+are evaluated once more; values that do not depend on the unknowns are shared, because equal operations are stored once. A
+nonlinear loop is solved by a Newton iteration, straight-line code too (`newton`). Where a system has `TraceObstacles`, they are
+returned instead, and `break_loops` changes the system for the next trace.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from bondgraph.assembly.execute import environment
 from bondgraph.assembly.stages import Step
-from bondgraph.assembly.system import Loop, Unknown
+from bondgraph.assembly.system import Loop, State, System, Unknown
 from bondgraph.tape.scalar import TapeScalar
-from bondgraph.tracing.derivatives import decide_rates, tied, with_derivatives
+from bondgraph.tracing.derivatives import depending_on_unknowns, rates_need_derivatives, with_derivatives
 from bondgraph.tracing.linear.constraint_matrix import Closures, closures_of, positions_held
 from bondgraph.tracing.linear.equations import SparseEquations, equations_of
 from bondgraph.tracing.linear.modewise import SharedMode, solve_in_modes
 from bondgraph.tracing.linear.reactions import along_the_motion
-from bondgraph.tracing.loop_breaking import Snags
-from bondgraph.tracing.newton import Pursuit, pursue, rates_of_guesses
-from bondgraph.tracing.on_tape.context import Acting, Ground
+from bondgraph.tracing.newton import NewtonIteration, newton_iteration, rates_of_guesses
+from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext
 from bondgraph.tracing.on_tape.values import Values, carry_out, owners_of, placed, residuals_of, shapes_of
 from bondgraph.tracing.singular_messages import Unsolvable, refusing
+
+INITIAL_GUESS = 1e-3
+"""Start value of guesses: close to zero, yet where a curve that is flat at zero (a cube) has a slope."""
+
+
+@dataclass(frozen=True)
+class TraceObstacles:
+    """TraceObstacles that a trace found in a system, all at once."""
+
+    nonlinear: tuple[Loop, ...] = ()
+    """Nonlinear algebraic loops."""
+    algebraic: frozenset[str] = frozenset()
+    """Constraints and switches whose vanishing quantity depends on the unknowns themselves."""
+
+
+def break_loops(system: System, obstacles: TraceObstacles) -> System:
+    """Return the system without these obstacles.
+
+    Nonlinear loops get guesses, states from which the Newton iteration starts; a vanishing quantity that depends on the
+    unknowns themselves is not differentiated where one of them acts on it.
+    """
+    unknowns = tuple(replace(u, algebraic=u.algebraic or u.element in obstacles.algebraic) for u in system.unknowns)
+    return _with_guesses(replace(system, unknowns=unknowns), obstacles.nonlinear)
+
+
+def _with_guesses(system: System, loops: Iterable[Loop]) -> System:
+    """Return the system with a state for every unknown of these loops."""
+    values, states, guesses = dict(system.values), list(system.states), dict[int, tuple[str, ...]]()
+    for loop in loops:
+        for unknown in loop.unknowns:
+            value = system.values[unknown.value]
+            shape = value.shape or ()
+            name = f"{unknown.value}~"
+            values[name] = replace(value, symbol="")
+            values[f"{name}'"] = replace(value, symbol="", unit="")
+            near = np.broadcast_to(INITIAL_GUESS if value.near is None else value.near, shape).astype(float)
+            spread = np.ones(shape) if value.near is None else np.maximum(np.abs(near), np.abs(near).max() * INITIAL_GUESS)
+            states.append(State(name, near, np.zeros(shape), f"{name}'", spread))
+        guesses[loop.start] = tuple(f"{unknown.value}~" for unknown in loop.unknowns)
+    all_loops = tuple(replace(loop, guesses=guesses.get(loop.start, loop.guesses)) for loop in system.loops)
+    return replace(system, values=values, states=tuple(states), loops=all_loops)
 
 
 @dataclass(frozen=True)
 class Traced:
     """A system on a tape."""
 
-    ground: Ground
-    """Its system has all shapes known."""
+    context: TracingContext
+    """The system has all shapes known."""
     values: Values
-    """Every value by name."""
-    pursuits: tuple[Pursuit, ...] = ()
-    """Its nonlinear loops."""
-    acting: Acting | None = None
+    """All values by name."""
+    newton_iterations: tuple[NewtonIteration, ...] = ()
+    """Nonlinear loops."""
+    acting: ActingUnknowns | None = None
     """The unknowns whose residuals hold time derivatives, if there are any."""
     closures: Closures | None = None
-    """Constraints on positions, where there are any."""
+    """Constraints on positions, if there are any."""
     modes: tuple[SharedMode, ...] = ()
-    """Modes in which those unknowns are not decided by their equations alone."""
+    """Modes in which those unknowns are not determined by their equations alone."""
 
 
-def walked(ground: Ground) -> Traced | Snags:
-    """All statements on the tape, or what keeps them from being solved; `Unsolvable` where there is no cure."""
-    system, inputs = ground.system, ground.inputs
-    given = environment(system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
-    found = _with_late(ground, given) if system.unknowns else _early(ground, given)
-    if isinstance(found, Snags):
-        return found
-    return replace(found, values=found.values | rates_of_guesses(ground, found.values, found.pursuits))
+def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
+    """Evaluate all statements on the tape, or return the obstacles; raises `Unsolvable` where there is no cure."""
+    system, inputs = context.system, context.inputs
+    input_values = environment(system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
+    traced = _with_late(context, input_values) if system.unknowns else _early(context, input_values)
+    if isinstance(traced, TraceObstacles):
+        return traced
+    return replace(traced, values=traced.values | rates_of_guesses(context, traced.values, traced.newton_iterations))
 
 
-def _with_late(ground: Ground, given: Values) -> Traced | Snags:
-    """All statements, with the unknowns whose residuals hold time derivatives."""
-    system, unknowns = ground.system, ground.system.unknowns
-    if decide_rates(ground):
+def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
+    """Evaluate all statements, with the unknowns whose residuals hold time derivatives."""
+    system, unknowns = context.system, context.system.unknowns
+    if rates_need_derivatives(context):
         raise Unsolvable("index", unknowns, None)
 
-    def early(scalars: Sequence[Any]) -> Traced | Snags:
-        return _early(ground, {**given, **placed(unknowns, shapes_of(system, unknowns), scalars)})
+    def early(scalars: Sequence[Any]) -> Traced | TraceObstacles:
+        return _early(context, {**inputs, **placed(unknowns, shapes_of(system, unknowns), scalars)})
 
     owners = owners_of(system, unknowns)
-    w = ground.unknowns(len(owners))
+    w = context.unknowns(len(owners))
     first = early(w)
-    if isinstance(first, Snags):
+    if isinstance(first, TraceObstacles):
         return first
-    sought = {scalar.index: unknown for scalar, unknown in zip(w, owners, strict=True)}
-    if met := tied(ground, first.values, sought):
-        easy = {u.element for u in unknowns if u.held and not u.algebraic} & met.keys()
-        if not easy:
-            raise Unsolvable("index", list(dict.fromkeys(u for some in met.values() for u in some)), None, list(met))
-        return Snags(tied=frozenset(easy))
-    values, yielding = with_derivatives(ground, first.values, sought, {})
-    decided = {element: found.conditions for element, found in yielding.items() if found.still is not None}
-    acting = Acting(tuple(w), tuple(owners), values, decided)
-    equations = _linear(ground, residuals_of(values, unknowns), w)
+    unknown_at = {scalar.index: unknown for scalar, unknown in zip(w, owners, strict=True)}
+    if dependent := depending_on_unknowns(context, first.values, unknown_at):
+        curable = {u.element for u in unknowns if u.held and not u.algebraic} & dependent.keys()
+        if not curable:
+            involved = list(dict.fromkeys(u for of_element in dependent.values() for u in of_element))
+            raise Unsolvable("index", involved, None, list(dependent))
+        return TraceObstacles(algebraic=frozenset(curable))
+    values, yielding = with_derivatives(context, first.values, unknown_at, {})
+    decided = {element: part.conditions for element, part in yielding.items() if part.still is not None}
+    acting = ActingUnknowns(tuple(w), tuple(owners), values, decided)
+    equations = _linear(context, residuals_of(values, unknowns), w)
     if equations is None:
         raise Unsolvable("nonlinear", unknowns, None)
 
     def at(scalars: Sequence[Any]) -> Traced:
-        found = early(scalars)
-        assert isinstance(found, Traced)  # no loop is less linear where something is put in for other unknowns
-        return replace(found, values=with_derivatives(ground, found.values, {}, yielding)[0])
+        traced = early(scalars)
+        assert isinstance(traced, Traced)  # a linear loop stays linear with values in place of other unknowns
+        return replace(traced, values=with_derivatives(context, traced.values, {}, yielding)[0])
 
     right = [-r for r in residuals_of(at([0.0] * len(w)).values, unknowns)]
-    ideal, held = functools.cache(functools.partial(along_the_motion, ground, acting)), positions_held(system)
+    ideal, held = functools.cache(functools.partial(along_the_motion, context, acting)), positions_held(system)
     with refusing(system, unknowns):
-        solved = solve_in_modes(ground, equations, right, ideal, held)
-    found = at(solved.values)
-    closures = closures_of(system, found.values, equations, solved.repeating)
-    return replace(found, acting=acting, closures=closures, modes=solved.modes)
+        solved = solve_in_modes(context, equations, right, ideal, held)
+    traced = at(solved.values)
+    closures = closures_of(system, traced.values, equations, solved.repeating)
+    return replace(traced, acting=acting, closures=closures, modes=solved.modes)
 
 
-def _early(ground: Ground, given: Values) -> Traced | Snags:
-    """Statements that need no time derivative. Once a loop is found to be curved, those after it are only looked at."""
-    system, values, pursuits, curved = ground.system, dict(given), list[Pursuit](), list[Loop]()
+def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
+    """Evaluate the statements that need no time derivative; after a new nonlinear loop no further loop is solved."""
+    system, values, iterations, nonlinear = context.system, dict(inputs), list[NewtonIteration](), list[Loop]()
 
-    def carried_out(step: Step, scalars: Sequence[Any], unknowns: Sequence[Unknown]) -> Values:
-        found = {**values, **placed(unknowns, shapes_of(system, unknowns), scalars)}
+    def evaluated(step: Step, scalars: Sequence[Any], unknowns: Sequence[Unknown]) -> Values:
+        env = {**values, **placed(unknowns, shapes_of(system, unknowns), scalars)}
         for index in step.statements:
-            carry_out(system.statements[index], found)
-        return found
+            carry_out(system.statements[index], env)
+        return env
 
-    for step in ground.stages.early:
+    for step in context.stages.early:
         if step.loop is None:
             carry_out(system.statements[step.statements[0]], values)
             continue
         loop, unknowns = step.loop, step.loop.unknowns
-        w = ground.unknowns(len(owners_of(system, unknowns)))
-        inner = carried_out(step, w, unknowns)
+        w = context.unknowns(len(owners_of(system, unknowns)))
+        inner = evaluated(step, w, unknowns)
         solution: Sequence[Any] | None = None
         if not loop.guesses:
-            equations = _linear(ground, residuals_of(inner, unknowns), w)
-            curved += [loop] if equations is None else []
-            if equations is not None and not curved:
-                right = [-r for r in residuals_of(carried_out(step, [0.0] * len(w), unknowns), unknowns)]
+            equations = _linear(context, residuals_of(inner, unknowns), w)
+            nonlinear += [loop] if equations is None else []
+            if equations is not None and not nonlinear:
+                right = [-r for r in residuals_of(evaluated(step, [0.0] * len(w), unknowns), unknowns)]
                 with refusing(system, unknowns, loop):
-                    solution = solve_in_modes(ground, equations, right).values
-        elif not curved:
+                    solution = solve_in_modes(context, equations, right).values
+        elif not nonlinear:
             with refusing(system, unknowns, loop):
-                pursuits.append(pursue(ground, loop, w, residuals_of(inner, unknowns), values))
-            solution = pursuits[-1].solution
-        values = inner if solution is None else carried_out(step, solution, unknowns)
-    return Snags(curved=tuple(curved)) if curved else Traced(ground, values, tuple(pursuits))
+                iterations.append(newton_iteration(context, loop, w, residuals_of(inner, unknowns), values))
+            solution = iterations[-1].solution
+        values = inner if solution is None else evaluated(step, solution, unknowns)
+    return TraceObstacles(nonlinear=tuple(nonlinear)) if nonlinear else Traced(context, values, tuple(iterations))
 
 
-def _linear(ground: Ground, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> SparseEquations | None:
-    """The equations by which residuals vanish; None where their derivatives depend on the unknowns themselves."""
+def _linear(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> SparseEquations | None:
+    """Return the linear equations residuals = 0; None if their derivatives depend on the unknowns themselves."""
     unknown = {scalar.index for scalar in w}
-    found = equations_of(ground, residuals, w)
-    if found.steps is not None and unknown & ground.reached(found.scalars):
-        found = replace(found, steps=None)  # what is bent on the way may be straight in the end
-    return None if unknown & ground.reached(found.scalars) else found
+    equations = equations_of(context, residuals, w)
+    if equations.steps is not None and unknown & context.reached(equations.scalars):
+        equations = replace(equations, steps=None)  # nonlinear steps may cancel in the residuals
+    return None if unknown & context.reached(equations.scalars) else equations

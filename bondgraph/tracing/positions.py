@@ -1,7 +1,7 @@
-"""Positions of constraints against their flows: a traced system -> problems (E170) where a flow is no rate of its position.
+"""Check that the flow of each constraint is the rate of its position, at sample states (E170).
 
-A constraint is stabilised by its position h and moved by its flow h', which an MTF makes of other flows by a matrix of the user's
-own. Where the two do not fit, the constraint drives the model. Both are known on the tape, so they are compared at sample states.
+A constraint is stabilised by its position h and moved by its flow h', which an MTF may compute from other flows by the user's
+matrix. If the two do not fit, the constraint drives the model. Both are on the tape, so they are compared at sample states.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from bondgraph.tracing.on_tape.context import along
 from bondgraph.tracing.on_tape.sampling import Samples
 from bondgraph.tracing.on_tape.values import partials, scalars_of
 
-AGREES = 1e-6
-"""Difference of a flow from the rate of its position that may be, as a part of what they are made of."""
+FLOW_RTOL = 1e-6
+"""Largest difference of a flow from the rate of its position, as a part of their terms."""
 
 
 @dataclass(frozen=True)
 class _Difference:
-    """A constraint of whose position the rate is not its flow, at the sample state where they differ most."""
+    """A constraint whose flow is not the rate of its position, at the sample state where they differ most."""
 
     unknown: Unknown
     position: Sequence[Any]
@@ -39,68 +39,71 @@ class _Difference:
     """Position, its rate and the flow, on the tape."""
     row: int
     rate: np.ndarray
-    given: np.ndarray
+    flow: np.ndarray
     """Rate and flow there; in this row they differ most."""
     x: np.ndarray
     m: np.ndarray
 
 
 def foreign_positions(traced: Traced, model: Model) -> list[Problem]:
-    """Constraints whose flow is not the rate of their `position`, each with the entry of the MTF that is to blame (E170)."""
-    found = []
-    for unknown in traced.ground.system.unknowns if traced.ground.sampled.states else ():
+    """Report constraints whose flow is not the rate of their `position`, each with the wrong entry of its MTF (E170)."""
+    problems = []
+    for unknown in traced.context.system.unknowns if traced.context.sampled.states else ():
         law = model.elements[unknown.element].law
         if isinstance(law, IdealConstraint) and law.position is not None and not law.measured:
-            difference = _compared(traced, model, unknown, law)
-            found += [_problem(traced, model, difference)] if difference else []
-    return found
+            difference = _largest_difference(traced, model, unknown, law)
+            problems += [_problem(traced, model, difference)] if difference else []
+    return problems
 
 
-def _compared(traced: Traced, model: Model, unknown: Unknown, law: IdealConstraint) -> _Difference | None:
-    ground, values = traced.ground, traced.values
-    held = next(s for s in ground.system.statements if unknown.held in s.outs)
+def _largest_difference(traced: Traced, model: Model, unknown: Unknown, law: IdealConstraint) -> _Difference | None:
+    context, values = traced.context, traced.values
+    held = next(s for s in context.system.statements if unknown.held in s.outs)
     assert held.op is STABILISED
     moving, h = scalars_of(values[held.args[1]]), scalars_of(values[held.args[2]])
-    rates = [s for state in ground.system.states for s in scalars_of(values[state.rate])]
-    slopes = ground.slopes(h)
+    rates = [s for state in context.system.states for s in scalars_of(values[state.rate])]
+    slopes = context.slopes(h)
     sizes = replace(slopes, values=tuple(map(abs, slopes.values)))
     rate = along(slopes, rates, [0.0] * len(h))
     size = along(sizes, [abs(r) for r in rates], [abs(f) for f in moving])
-    found = Samples(ground.tape, ground.sampled.states).row([*rate, *moving, *size, *ground.inputs["m"], *ground.inputs["x"]])
-    table = np.stack(found, axis=1)
+    columns = Samples(context.tape, context.sampled.states).row(
+        [*rate, *moving, *size, *context.inputs["m"], *context.inputs["x"]]
+    )
+    table = np.stack(columns, axis=1)
     table = table[np.all(np.isfinite(table), axis=1)]
-    n, modes = len(h), len(ground.inputs["m"])
+    n, modes = len(h), len(context.inputs["m"])
     if law.automaton is not None:
-        slot = list(ground.system.modes).index(law.mode)
+        slot = list(context.system.modes).index(law.mode)
         states = model.automata[law.automaton].states
         active = [states.index(state) for state in law.active]
         table = table[np.isin(table[:, 3 * n + slot], active)]
     if not len(table):
         return None
-    by_position, by_flow, whole, m, x = np.split(table, np.cumsum([n, n, n, modes]), axis=1)
-    largest = whole.max(axis=0)  # over all samples: at one of them terms may cancel to rounding
+    by_position, by_flow, terms, m, x = np.split(table, np.cumsum([n, n, n, modes]), axis=1)
+    largest = terms.max(axis=0)  # over all samples: at one of them terms may cancel to rounding
     off = np.abs(by_position - by_flow) / np.where(largest > 0.0, largest, 1.0)
     at, row = np.unravel_index(int(off.argmax()), off.shape)
-    if off[at, row] <= AGREES:
+    if off[at, row] <= FLOW_RTOL:
         return None
     return _Difference(unknown, h, rate, moving, int(row), by_position[at], by_flow[at], x[at], m[at])
 
 
-def _problem(traced: Traced, model: Model, found: _Difference) -> Problem:
-    system, path, rate, given, row = traced.ground.system, found.unknown.element, found.rate, found.given, found.row
+def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
+    system, path, row = traced.context.system, difference.unknown.element, difference.row
+    rate, by_flow = difference.rate, difference.flow
     element = model.elements[path]
     elements, names = [element], element.signals
     details = [
-        f"h' is {given[row]:.6g} by its flow"
-        + (f" in row {row}" if len(given) > 1 else "")
+        f"h' is {by_flow[row]:.6g} by its flow"
+        + (f" in row {row}" if len(by_flow) > 1 else "")
         + f", and {rate[row]:.6g} by its position, of {', '.join(names) or 'nothing'}"
     ]
-    turned = np.allclose(rate, -given, rtol=AGREES)
-    cures = ["the half arrow of the constraint the other way round"] if turned else []
+    opposite = np.allclose(rate, -by_flow, rtol=FLOW_RTOL)
+    cures = ["the half arrow of the constraint the other way round"] if opposite else []
     before = _transformer(model, path)
     if before is not None:
         matrix, bond = before
-        entry = _entry(traced, matrix, bond, found)
+        entry = _entry(traced, matrix, bond, difference)
         elements = [model.elements[matrix], element]
         if entry is not None:
             (i, j), is_now, should = entry
@@ -110,7 +113,7 @@ def _problem(traced: Traced, model: Model, found: _Difference) -> Problem:
                 f"position {should:.6g}",
             )
             cures = [f'this entry of MTF "{matrix}"']
-    x = dict(zip(_state_labels(system), found.x, strict=False))  # after the states come unknowns of loops
+    x = dict(zip(_state_labels(system), difference.x, strict=False))  # after the states come unknowns of loops
     read = [f"{label} = {value:.4g}" for label, value in x.items() if label.partition("[")[0] in names]
     if read:
         details.append(f"for example at {', '.join(read[:8])}")
@@ -124,7 +127,7 @@ def _problem(traced: Traced, model: Model, found: _Difference) -> Problem:
 
 
 def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
-    """The matrix that makes the flow of a constraint of another flow, and the bond of that one."""
+    """Return the transformer at a constraint, and the bond on its other side, or None."""
     bonds = model.bonds_at(path)
     other = next(end.element for end in bonds[0].ends if end.element != path)
     if len(bonds) != 1 or not isinstance(model.elements[other].law, Transformer):
@@ -133,33 +136,35 @@ def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
     return (other, one) if two is bonds[0] else None
 
 
-def _entry(traced: Traced, path: str, bond: Bond, found: _Difference) -> tuple[tuple[int, int], float, float] | None:
-    """(row, column) of the entry of a matrix that is furthest off, what it is, and what it should be; None where states do not
-    tell. Rates of the position and the flow before the matrix are both linear in states that move neither."""
-    values, system = traced.values, traced.ground.system
-    before, count = scalars_of(values[system.resolve(flow(bond))]), len(found.position)
+def _entry(traced: Traced, path: str, bond: Bond, difference: _Difference) -> tuple[tuple[int, int], float, float] | None:
+    """Return (row, column) of the worst entry of a matrix, its value, and the right one; None if no states determine it.
+
+    Rates of the position and the flow before the matrix are both linear in states that change neither.
+    """
+    values, system = traced.values, traced.context.system
+    before, count = scalars_of(values[system.resolve(flow(bond))]), len(difference.position)
     numbers = np.reshape(np.asarray(values[system.resolve(f"{path}.N")], dtype=object), (count, len(before)))
-    still = traced.ground.reached([*found.position, *numbers.flat])
-    moved = [x for x in traced.ground.inputs["x"] if x.index not in still]
-    table = partials([*found.along, *found.moving, *before], moved)
-    at = _at(traced, [*numbers.flat, *table.values()], found)
+    still = traced.context.reached([*difference.position, *numbers.flat])
+    moved = [x for x in traced.context.inputs["x"] if x.index not in still]
+    table = partials([*difference.along, *difference.moving, *before], moved)
+    at = _at(traced, [*numbers.flat, *table.values()], difference)
     if at is None or not moved:
         return None
     N, slopes = at[: numbers.size].reshape(numbers.shape), np.zeros((2 * count + len(before), len(moved)))
-    for place, value in zip(table, at[numbers.size :], strict=True):
-        slopes[place] = value
-    needed, own, F = slopes[:count], slopes[count : 2 * count], slopes[2 * count :]
-    sign = 1.0 if np.abs(own - N @ F).sum() <= np.abs(own + N @ F).sum() else -1.0
-    change = (sign * needed - N @ F) @ np.linalg.pinv(F)
+    for entry, value in zip(table, at[numbers.size :], strict=True):
+        slopes[entry] = value
+    of_rate, of_flow, F = slopes[:count], slopes[count : 2 * count], slopes[2 * count :]
+    sign = 1.0 if np.abs(of_flow - N @ F).sum() <= np.abs(of_flow + N @ F).sum() else -1.0
+    change = (sign * of_rate - N @ F) @ np.linalg.pinv(F)
     i, j = divmod(int(np.abs(change).argmax()), change.shape[1])
     return (i, j), float(N[i, j]), float(N[i, j] + change[i, j])
 
 
-def _at(traced: Traced, scalars: Sequence[Any], found: _Difference) -> np.ndarray | None:
-    """Scalars at the sample state of a difference."""
-    for sample in traced.ground.sampled.states:
-        if np.array_equal(sample[1], found.x) and np.array_equal(sample[3], found.m):
-            row = np.concatenate(Samples(traced.ground.tape, [sample]).row(scalars))
+def _at(traced: Traced, scalars: Sequence[Any], difference: _Difference) -> np.ndarray | None:
+    """Return scalars at the sample state of a difference."""
+    for sample in traced.context.sampled.states:
+        if np.array_equal(sample[1], difference.x) and np.array_equal(sample[3], difference.m):
+            row = np.concatenate(Samples(traced.context.tape, [sample]).row(scalars))
             return row if np.all(np.isfinite(row)) else None
     return None
 

@@ -1,4 +1,5 @@
-"""Tracing: sorted System -> routines on one tape, parameter work hoisted, with the sparsity of the Jacobian."""
+"""Routines of a traced system: rates, guards, powers, outputs, resets and impulses on one tape, with parameter expressions
+hoisted; and the sparse Jacobian of the rates."""
 
 from __future__ import annotations
 
@@ -12,47 +13,47 @@ import numpy as np
 
 from bondgraph.assembly.system import Indeterminate, LoweredTransition, System, Value
 from bondgraph.tape.differentiate import compressed_columns, jacobian
-from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import Alternatives, Routine
-from bondgraph.tape.specialise import hoist, specialise
-from bondgraph.tracing.evaluate import Traced, walked
-from bondgraph.tracing.instants.collisions import colliding, collision_table
-from bondgraph.tracing.instants.impulses import alike, answers, impulse_of, impulsive
-from bondgraph.tracing.instants.painleve import paradoxes
-from bondgraph.tracing.linear.modewise import chosen
+from bondgraph.tape.specialise import Code, SpecialisedRoutine, hoist, specialise
+from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
+from bondgraph.tracing.events.collisions import colliding, collision_table
+from bondgraph.tracing.events.impulses import can_respond, impulse_of, impulsive, sharing_events
+from bondgraph.tracing.events.painleve import paradoxes
+from bondgraph.tracing.linear.modewise import in_modes
 from bondgraph.tracing.linear.reactions import reaction_names
-from bondgraph.tracing.loop_breaking import Snags, eased
-from bondgraph.tracing.on_tape.context import ground_of
+from bondgraph.tracing.on_tape.context import context_of
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.singular_messages import mode_in_words, refusing, suspects
 from screws.scalars import equal, where
 
 
 def values_on_tape(system: System) -> Traced:
-    """Run all statements on tape scalars; what is in the way of that is eased first. Ends of a run that an earlier trace has
-    found are found anew."""
+    """Evaluate all statements on tape scalars, after breaking loops as often as needed.
+
+    Ends of a run that an earlier trace added are removed and determined again.
+    """
     ends = {event.guard for event in system.events if event.found}
     events = tuple(event for event in system.events if not event.found)
     system = replace(system, events=events, values={name: value for name, value in system.values.items() if name not in ends})
-    found = walked(ground_of(system))
-    while isinstance(found, Snags):
-        system = eased(system, found)
-        found = walked(ground_of(system))
-    return _completed(found)
+    traced = evaluate_system(context_of(system))
+    while isinstance(traced, TraceObstacles):
+        system = break_loops(system, traced)
+        traced = evaluate_system(context_of(system))
+    return _completed(traced)
 
 
 def _completed(traced: Traced) -> Traced:
-    """With all shapes known, and the ends of a run in modes without a solution after all other events."""
-    ground, system = traced.ground, traced.ground.system
+    """Add all shapes, and ends of a run in modes without a solution after all other events."""
+    context, system = traced.context, traced.context.system
     values = {name: replace(value, shape=np.shape(traced.values[name])) for name, value in system.values.items()}
-    places, shrunk = system.places, ground.sampled.shrunk
-    states = tuple(replace(s, initial=s.initial * shrunk.get(next(iter(places[s.name]), -1), 1.0)) for s in system.states)
-    ends = [*([] if traced.acting is None else paradoxes(ground, traced.acting)), *_contradictions(traced)]
+    indices, shrunk = system.places, context.sampled.shrunk
+    states = tuple(replace(s, initial=s.initial * shrunk.get(next(iter(indices[s.name]), -1), 1.0)) for s in system.states)
+    ends = [*([] if traced.acting is None else paradoxes(context, traced.acting)), *_contradictions(traced)]
     shares = tuple(
         Indeterminate(
             mode.names,
-            mode.places,
-            reaction_names(ground, mode.shared.elements, mode.places),
+            mode.slots,
+            reaction_names(context, mode.shared.elements, mode.slots),
             mode.shared.decided,
             mode.shared.contradiction is not None,
         )
@@ -67,24 +68,24 @@ def _completed(traced: Traced) -> Traced:
         indeterminate=shares,
     )
     guards = {event.guard: guard for event, guard in ends}
-    return replace(traced, ground=replace(ground, system=system), values=traced.values | guards)
+    return replace(traced, context=replace(context, system=system), values=traced.values | guards)
 
 
 def _contradictions(traced: Traced) -> list[tuple[LoweredTransition, Any]]:
-    """Ends of a run in modes whose equations may have no solution, with their guards."""
-    found, modes = [], list(traced.ground.system.modes)
+    """Return ends of a run in modes whose equations may have no solution, with their guards."""
+    ends, modes = [], list(traced.context.system.modes)
     for k, mode in enumerate(traced.modes):
         shared = mode.shared
         if (shared.decided and shared.contradiction is None) or shared.singular is None or traced.acting is None:
             continue
-        slot, place = next(iter(mode.places.items()))
+        slot, state = next(iter(mode.slots.items()))
         wrong = 1.0 if not shared.decided else shared.contradiction
         elements = tuple(dict.fromkeys((*suspects(shared.singular, traced.acting.owners), *shared.elements)))
         event = LoweredTransition(
             modes[slot].removesuffix(".mode"),
             slot,
-            place,
-            place,
+            state,
+            state,
             f":contradiction {k}",
             (),
             "no solution",
@@ -92,16 +93,16 @@ def _contradictions(traced: Traced) -> list[tuple[LoweredTransition, Any]]:
             None,
             contradicting=(elements, mode_in_words(mode.names)),
         )
-        found.append((event, where(chosen(traced.ground.inputs["m"], mode.places), wrong, -1.0)))
-    return found
+        ends.append((event, where(in_modes(traced.context.inputs["m"], mode.slots), wrong, -1.0)))
+    return ends
 
 
 Pattern = tuple[np.ndarray, np.ndarray]
-"""Sparsity of a matrix in compressed columns: (indptr, indices)."""
+"""Sparsity pattern of a matrix in compressed columns: (indptr, indices)."""
 
 
 def trace(system: System) -> tuple[dict[str, Code], System, Pattern]:
-    """All routines of a system by name, the system with all shapes known, and the sparsity of the Jacobian."""
+    """Return all routines of a system by name, the system with all shapes, and the sparsity pattern of the Jacobian."""
     routines, system, differentiate = trace_for_runs(system)
     routines["jacobian"], pattern = differentiate()
     return routines, system, pattern
@@ -110,15 +111,15 @@ def trace(system: System) -> tuple[dict[str, Code], System, Pattern]:
 def trace_for_runs(
     system: System, inspect: Callable[[Traced], None] | None = None
 ) -> tuple[dict[str, Code], System, Callable[[], tuple[Routine, Pattern]]]:
-    """Routines of a system without its Jacobian, which not every run needs and which may take longer than all others.
+    """Trace the routines of a system without its Jacobian, which some runs do not need and which may take longer than all others.
 
-    Returns the routines by name (blocks t, x, p, m; `prepare` has p alone), the system with all shapes known, and what
-    makes the routine `jacobian` with its sparsity. `inspect` sees the traced values first, and may refuse them.
+    Returns the routines by name (blocks t, x, p, m; `prepare` has p alone), the system with all shapes, and a function that
+    builds the routine `jacobian` with its sparsity pattern. `inspect` gets the traced values first, and may refuse them.
     """
     traced = values_on_tape(system)
     if inspect is not None:
         inspect(traced)
-    system, tape, p = traced.ground.system, traced.ground.tape, traced.ground.inputs["p"]
+    system, tape, p = traced.context.system, traced.context.tape, traced.context.inputs["p"]
     outputs = outputs_of(traced)
     everything = [scalar for group in outputs.values() for scalar in group]
     hoisted = hoist(tape, everything)
@@ -128,17 +129,17 @@ def trace_for_runs(
     for name, group in outputs.items():
         routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
         start += len(group)
-    routines |= _presets(traced, routines)
-    plain = routines["rates"]
-    assert isinstance(plain, Routine)
+    routines |= _specialised_impulses(traced, routines)
+    rates = routines["rates"]
+    assert isinstance(rates, Routine)
     for name in ("rates", "rates_and_powers"):
         routines[name] = _by_chart(system, routines[name])
-    return routines, system, functools.partial(_differentiated, plain)
+    return routines, system, functools.partial(_differentiated, rates)
 
 
 def outputs_of(traced: Traced) -> dict[str, list[Any]]:
-    """The scalars of every routine by its name."""
-    ground, system, values, m = traced.ground, traced.ground.system, traced.values, traced.ground.inputs["m"]
+    """Return the scalars of every routine by its name."""
+    context, system, values, m = traced.context, traced.context.system, traced.values, traced.context.inputs["m"]
 
     def states(changed: Iterable[tuple[str, str]]) -> list[Any]:
         after = dict(changed)
@@ -151,8 +152,8 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
         "energies": [values[value] for _, value in system.energies],
         "outputs": [scalar for name in output_names(system) for scalar in scalars_of(values[name])],
     }
-    for index, pursuit in enumerate(traced.pursuits):
-        outputs[f"newton_{index}"] = [*pursuit.first_residuals, *pursuit.first_step]
+    for index, newton in enumerate(traced.newton_iterations):
+        outputs[f"newton_{index}"] = [*newton.first_residuals, *newton.first_step]
     if traced.closures is not None:
         outputs["closures"] = list(traced.closures.scalars)
         outputs["closing_flows"] = list(traced.closures.flows)
@@ -163,23 +164,23 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
     def impulse(event: LoweredTransition | None, before: list[Any], words: Sequence[str]) -> dict[str, list[Any]]:
         assert traced.acting is not None
         with refusing(system, system.unknowns):
-            found = impulse_of(ground, traced.acting, event, before)
-        parts = {words[0]: found.after}
-        if any(ground.tape.scalar(push).value != 0.0 for push in found.pushes):
-            parts[words[1]] = [*found.pushes, *before]
-        if any(ground.tape.scalar(energy).value != 0.0 for energy in found.supplied):
-            parts[words[2]] = found.supplied
+            result = impulse_of(context, traced.acting, event, before)
+        parts = {words[0]: result.after}
+        if any(context.tape.scalar(push).value != 0.0 for push in result.pushes):
+            parts[words[1]] = [*result.pushes, *before]
+        if any(context.tape.scalar(energy).value != 0.0 for energy in result.supplied):
+            parts[words[2]] = result.supplied
         return parts
 
-    outputs |= impulse(None, states(()), JUMPS) if shared else {}
+    outputs |= impulse(None, states(()), IMPULSE_ROUTINES) if shared else {}
     for index, event in enumerate(system.events):
         if index in jumping and index not in shared:
-            outputs |= impulse(event, states(event.resets), [f"{word}_{index}" for word in JUMPS])
+            outputs |= impulse(event, states(event.resets), [f"{word}_{index}" for word in IMPULSE_ROUTINES])
         elif event.resets:
             outputs[f"reset_{index}"] = states(event.resets)
-    together = colliding(system)
-    if together is not None and traced.acting is not None:
-        table = collision_table(ground, traced.acting, together)
+    simultaneous = colliding(system)
+    if simultaneous is not None and traced.acting is not None:
+        table = collision_table(context, traced.acting, simultaneous)
         outputs |= {"collisions": table} if table else {}
     for index, clock in enumerate(system.clocks):
         if clock.updates:
@@ -187,51 +188,51 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
     return outputs
 
 
-JUMPS = ("reset", "push", "supply")
-"""What the impulse of an event gives, by the first word of its routines."""
+IMPULSE_ROUTINES = ("reset", "push", "supply")
+"""Names of the routines of an event's impulse: states after it, pushes of guards, energies of sources."""
 
 
 def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:
-    """Events with an impulse, by number, and those of them that share one."""
+    """Return the events with an impulse, by number, and those of them that share one."""
     if traced.acting is None:
         return frozenset(), frozenset()
-    found = impulsive(traced.ground, traced.acting)
-    return frozenset(found), frozenset(alike(traced.ground, traced.acting, found))
+    events = impulsive(traced.context, traced.acting)
+    return frozenset(events), frozenset(sharing_events(traced.context, traced.acting, events))
 
 
-def _presets(traced: Traced, routines: Mapping[str, Code]) -> dict[str, Code]:
-    """Routines of the events that share an impulse: it, in the modes after the event."""
-    found, events = dict[str, Code](), traced.ground.system.events
+def _specialised_impulses(traced: Traced, routines: Mapping[str, Code]) -> dict[str, Code]:
+    """Return routines of the events that share an impulse: the shared one, specialised to the modes after the event."""
+    specialised, events = dict[str, Code](), traced.context.system.events
     for index in sorted(_jumping(traced)[1]):
         event = events[index]
-        own = tuple(k for k, other in enumerate(events) if answers(other, None) and not answers(other, event))
-        for word in JUMPS:
+        zeros = tuple(k for k, other in enumerate(events) if can_respond(other, None) and not can_respond(other, event))
+        for word in IMPULSE_ROUTINES:
             shared = routines.get(word)
             if isinstance(shared, Routine):
                 after, name = (event.slot, float(event.target)), f"{word}_{index}"
-                found[name] = Preset(name, shared, "m", after, own if word == "push" else ())
-    return found
+                specialised[name] = SpecialisedRoutine(name, shared, "m", after, zeros if word == "push" else ())
+    return specialised
 
 
 def _differentiated(rates: Routine) -> tuple[Routine, Pattern]:
-    """The Jacobian of the rates with respect to the states, nonzeros by columns."""
+    """Return the Jacobian of the rates by the states, nonzeros by columns."""
     derivatives = jacobian(rates.outputs, list(rates.tape.inputs("x", dict(rates.blocks)["x"])))
     return Routine("jacobian", rates.tape, rates.blocks, derivatives.values), compressed_columns(derivatives)
 
 
-CASES = 8
-"""At most so many combinations of internal modes get code of their own."""
+MAX_CHARTS = 8
+"""Most combinations of internal modes that get code of their own."""
 
 
 def _by_chart(system: System, routine: Code) -> Code:
-    """Code of its own for every combination of internal modes (charts), which then costs nothing at run time.
+    """Return separate code for every combination of internal modes (charts), which then cost nothing at run time.
 
     Two closed surfaces in contact have four combinations; measured, the two-egg model gains a sixth.
     """
     internal = {e.slot for e in system.events if e.internal}
     slots = tuple(sorted(internal - {e.slot for e in system.events if not e.internal}))
     counts = tuple(len(states) for slot, (states, _) in enumerate(system.modes.values()) if slot in slots)
-    if not slots or int(np.prod(counts)) > CASES or not isinstance(routine, Routine):
+    if not slots or int(np.prod(counts)) > MAX_CHARTS or not isinstance(routine, Routine):
         return routine
     cases = []
     for values in itertools.product(*(range(count) for count in counts)):
@@ -243,7 +244,7 @@ def _by_chart(system: System, routine: Code) -> Code:
 
 
 def output_names(system: System) -> list[str]:
-    """Values that are worth a place in the results: all but states, parameters, modes and what is only a sign turned round."""
-    given = {s.name for s in system.states} | set(system.parameters) | set(system.modes) | {"time"}
+    """Return the names of the outputs: all values but states, parameters, modes and negatives of others."""
+    inputs = {s.name for s in system.states} | set(system.parameters) | set(system.modes) | {"time"}
     torn = {unknown.value for loop in system.loops for unknown in loop.unknowns}
-    return [name for name in system.values if name not in given and (name in torn or not name.startswith("-"))]
+    return [name for name in system.values if name not in inputs and (name in torn or not name.startswith("-"))]

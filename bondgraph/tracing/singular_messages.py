@@ -1,4 +1,4 @@
-"""Implicit equations without a unique solution, in words: which elements, why, and what to try."""
+"""Messages of implicit equations without a unique solution: elements, causes and cures."""
 
 from __future__ import annotations
 
@@ -9,18 +9,43 @@ from typing import Any
 from bondgraph.assembly.system import Loop, System, Unknown
 from bondgraph.assembly.transitions import owner_of, transition_in_words
 from bondgraph.errors import Place, Problem
+from bondgraph.model import laws
 from bondgraph.model.automata import Automaton
 from bondgraph.model.domains import GENERIC, Domain
 from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, Junction, Resistor, SignalBlock, Storing
-from bondgraph.model.model import Model
+from bondgraph.model.model import Bond, Model
 from bondgraph.tracing.linear.modewise import SingularMode
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.values import Untraceable, owners_of
-from bondgraph.tracing.prescribed_flow import commanding
 
-MOST_MODES = 8
-"""Modes without a solution that a message lists at most."""
+
+def prescribing_sources(model: Model, path: str) -> tuple[str, ...]:
+    """Return the flow sources that prescribe the flow of a one-port through junctions and transformers alone, without those that
+    are zero by structure; none if the flow depends on other elements too."""
+    sources = _prescribing(model, model.bonds_at(path)[0], path, frozenset())
+    return tuple(s for s in sources or () if model.elements[s].law_as(laws.Source).value is not None)
+
+
+def _prescribing(model: Model, bond: Bond, asker: str, seen: frozenset[str]) -> tuple[str, ...] | None:
+    """Return the sources that prescribe the flow of a bond on the side away from `asker`; None if it depends on others."""
+    path = next((end.element for end in bond.ends if end.element != asker), asker)
+    if path in seen:
+        return None
+    law, others = model.elements[path].law, [b for b in model.bonds_at(path) if b is not bond]
+    if isinstance(law, laws.Source):
+        return (path,) if law.gives == "flow" else None
+    behind = [_prescribing(model, other, path, seen | {path}) for other in others]
+    if isinstance(law, laws.Junction) and law.automaton is None and law.type == 1:
+        return next((sources for sources in behind if sources is not None), None)
+    passes_flow = isinstance(law, laws.Transformer) or (isinstance(law, laws.Junction) and law.automaton is None)
+    if passes_flow and behind and all(sources is not None for sources in behind):
+        return tuple(dict.fromkeys(s for sources in behind for s in sources or ()))
+    return None
+
+
+MAX_LISTED_MODES = 8
+"""Most modes without a solution that a message lists."""
 
 
 class Unsolvable(Exception):
@@ -45,37 +70,40 @@ class Unsolvable(Exception):
 
 @contextmanager
 def refusing(system: System, unknowns: Sequence[Unknown], loop: Loop | None = None) -> Iterator[None]:
-    """Singular equations of these unknowns end as `Unsolvable`, with the elements to suspect."""
+    """Turn singular equations of these unknowns into `Unsolvable`, with the suspect elements."""
     owners = owners_of(system, unknowns)
     try:
         yield
-    except SingularSystem as stuck:
-        raise Unsolvable("singular", unknowns, loop, suspects(stuck, owners)) from None
-    except SingularMode as stuck:
-        modes = [(case, suspects(singular, owners)) for case, singular in stuck.cases]
-        raise Unsolvable("singular", unknowns, loop, list(dict.fromkeys(e for _, own in modes for e in own)), modes) from None
+    except SingularSystem as error:
+        raise Unsolvable("singular", unknowns, loop, suspects(error, owners)) from None
+    except SingularMode as error:
+        modes = [(case, suspects(singular, owners)) for case, singular in error.cases]
+        elements = list(dict.fromkeys(e for _, of_mode in modes for e in of_mode))
+        raise Unsolvable("singular", unknowns, loop, elements, modes) from None
 
 
 def suspects(singular: SingularSystem, owners: Sequence[Unknown]) -> list[str]:
-    """Elements of the equations and unknowns of a singular part, where each scalar has an owner."""
+    """Return the elements of the equations and unknowns of a singular part, by the owner of each scalar."""
     return list(dict.fromkeys(owners[k].element for k in (*singular.equations, *singular.unknowns)))
 
 
-def untraceable(stuck: Untraceable, model: Model) -> Problem:
-    """The problem of a formula that cannot be recorded (E129), with its element."""
-    owner = owner_of(stuck.statement, model)
+def untraceable(failure: Untraceable, model: Model) -> Problem:
+    """Return the problem of a formula that cannot be recorded (E129), with its element."""
+    owner = owner_of(failure.statement, model)
     kind = owner.kind if isinstance(owner, Element) else "automaton"
-    edge = transition_in_words(stuck.statement, model)
-    title = f'the formula of {kind} "{stuck.statement.element}" cannot be compiled'
-    details = (*((f"it is the {edge}",) if edge else ()), f"{type(stuck.error).__name__}: {stuck.error}")
+    edge = transition_in_words(failure.statement, model)
+    title = f'the formula of {kind} "{failure.statement.element}" cannot be compiled'
+    details = (*((f"it is the {edge}",) if edge else ()), f"{type(failure.error).__name__}: {failure.error}")
     cures = ("sin, exp, where, less ... of screws.scalars in place of math, NumPy's functions and `if`",)
     return Problem("E129", title, details, (owner.place if owner else None,), cures)
 
 
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
-    """The problem of an algebraic loop (E205 not linear, E206 singular), of a derivative of what depends on the unknowns
-    themselves (E207), of redundant constraints and dependent storages (E208), of the derivative of what jumps (E209), or of a
-    mode without a solution (E212)."""
+    """Return the problem of unknowns that their equations do not determine.
+
+    E205 a nonlinear algebraic loop, E206 a singular one, E207 a derivative of a value that depends on the unknowns themselves,
+    E208 redundant constraints or dependent storages, E209 the derivative of a value that jumps, E212 a mode without a solution.
+    """
     if stuck.modes:
         return _in_mode(stuck, model)
     if stuck.loop is not None:
@@ -98,7 +126,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         cures = ("an Sf of zero in place of a constraint that holds no inertia", "a small C or I between them")
         return Problem("E207", title, details, _places(dict.fromkeys([*elements, *owners])), cures)
     elements = model.elements_at(stuck.suspects)
-    if stuck.reason == "jump":  # what follows would need an infinite effort or flow
+    if stuck.reason == "jump":  # a dependent element would need an infinite effort or flow
         details = (f"{named(elements)} must follow a value with a sign, a comparison or a step in it",)
         cures = (
             "an R between the source and what follows it (a resistance, a compliance of the drive)",
@@ -107,7 +135,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         return Problem("E209", "a derivative is needed of what jumps", details, _places(elements), cures)
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint)]
     instead = f"leave one of them out, or put {part('C')}, a stiff one, in its place"
-    if commands := _commands(model, elements):
+    if commands := _prescribed_flows(model, elements):
         says, cure, sources = commands
         return Problem("E208", "a commanded motion meets a constraint", (says,), _places([*elements, *sources]), (cure, instead))
     return Problem(
@@ -120,42 +148,41 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
 
 
 def _places(created: Iterable[Element | Automaton]) -> tuple[Place | None, ...]:
-    return tuple(one.place for one in created)
+    return tuple(part.place for part in created)
 
 
 def domain_of(model: Model, elements: Sequence[Element]) -> Domain:
-    """The domain of the first of some elements that has a bond."""
+    """Return the domain of the first of these elements that has a bond."""
     paths = {id(element): path for path, element in model.elements.items()}
     bonds = [model.bonds_at(paths[id(e)]) for e in elements if id(e) in paths]
-    return next((found[0].domain for found in bonds if found), GENERIC)
+    return next((at_element[0].domain for at_element in bonds if at_element), GENERIC)
 
 
 def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
-    """What has a solution in some modes and none in others: those, and the elements that then contradict each other."""
+    """Return the problem of modes without a solution, with the elements that contradict each other in them."""
     elements = model.elements_at(stuck.suspects)
     automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
     says, count = "these contradict or repeat each other, or leave something undecided", len(stuck.modes)
-    shown = [(mode_in_words(mode), named(model.elements_at(own))) for mode, own in stuck.modes[:MOST_MODES]]
+    shown = [(mode_in_words(mode), named(model.elements_at(paths))) for mode, paths in stuck.modes[:MAX_LISTED_MODES]]
     title, details = f"the mode {shown[0][0]} has no valid causality", [f"then {says}: {shown[0][1]}"]
     if count > 1:
         title = f"{count} modes have no valid causality"
-        details = [f"in each, {says}:", *(f"{mode}: {own}" for mode, own in shown)]
-        details += [f"and {count - MOST_MODES} more"] if count > MOST_MODES else []
+        details = [f"in each, {says}:", *(f"{mode}: {names}" for mode, names in shown)]
+        details += [f"and {count - MAX_LISTED_MODES} more"] if count > MAX_LISTED_MODES else []
     cures = _in_mode_cures(model, elements)
-    if commands := _commands(model, elements):
+    if commands := _prescribed_flows(model, elements):
         details, cures = [*details, commands[0]], (commands[1],)
     return Problem("E212", title, tuple(details), _places([*elements, *automata]), cures)
 
 
-def _commands(model: Model, elements: Sequence[Element]) -> tuple[str, str, list[Element]] | None:
-    """Of constraints among elements that hold what flow sources command: that in words, what resolves it, and the sources."""
+def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, str, list[Element]] | None:
+    """Describe constraints on a flow that sources prescribe: a text, a cure, and the sources."""
     paths = {id(element): path for path, element in model.elements.items()}
-    held = [
-        e for e in elements if isinstance(e.law, IdealConstraint) and not e.law.coordinates and commanding(model, paths[id(e)])
-    ]
+    constraints = [e for e in elements if isinstance(e.law, IdealConstraint) and not e.law.coordinates]
+    held = [e for e in constraints if prescribing_sources(model, paths[id(e)])]
     if not held:
         return None
-    sources = model.elements_at([path for e in held for path in commanding(model, paths[id(e)])])
+    sources = model.elements_at([path for e in held for path in prescribing_sources(model, paths[id(e)])])
     says = f"{named(sources)} {'command' if len(sources) > 1 else 'commands'} what {named(held)} holds"
     spring = domain_of(model, held).part("C")
     cure = (
@@ -175,15 +202,15 @@ def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]
 
 
 def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
-    """The problem of a run that has entered a mode in which its equations contradict each other (E220)."""
-    found = model.elements_at(elements)
-    details = (f"then these contradict each other, or leave something undecided: {named(found)}",)
-    title, cures = f"the equations have no solution in the mode {mode}", _in_mode_cures(model, found)
-    return Problem("E220", title, details, _places(found), cures)
+    """Return the problem of a run that has entered a mode in which its equations contradict each other (E220)."""
+    suspects = model.elements_at(elements)
+    details = (f"then these contradict each other, or leave something undecided: {named(suspects)}",)
+    title, cures = f"the equations have no solution in the mode {mode}", _in_mode_cures(model, suspects)
+    return Problem("E220", title, details, _places(suspects), cures)
 
 
 def paradox(elements: Sequence[str], model: Model) -> Problem:
-    """The problem of a run that has come to where friction and the normal force that it follows have no or several solutions."""
+    """Return the problem of a run at which friction and its normal force have no or several solutions (Painlevé, E324)."""
     friction, *normals = model.elements_at(elements)
     title = f"{named([friction])} with {named(normals)}: no or several solutions while it slips (Painleve)"
     why = (
@@ -198,31 +225,31 @@ def paradox(elements: Sequence[str], model: Model) -> Problem:
 
 
 def _coefficient(friction: Element, model: Model) -> str:
-    """The parameters that make up a coefficient of friction, with their values: what its scale reads of them, where that does."""
+    """List the parameters of a coefficient of friction with their values."""
     scaling = [signal for signal in friction.signals if _parameter(signal, model) is not None]
     names = scaling or [f"{friction.name}.limit"]
     return " times ".join(f'the parameter "{name}", {_parameter(name, model)}' for name in names)
 
 
 def _parameter(name: str, model: Model) -> Any:
-    """Value of a parameter by its name, None for what is no parameter."""
-    path, _, own = name.rpartition(".")
+    """Return the value of a parameter by its name, None for another name."""
+    path, _, key = name.rpartition(".")
     element = model.elements.get(path)
-    return element.parameters[own].value if element is not None and own in element.parameters else None
+    return element.parameters[key].value if element is not None and key in element.parameters else None
 
 
 def _differentiated(element: Element) -> str:
-    """The variable of an element whose derivative decides the other one."""
+    """Return the variable of an element whose derivative is needed."""
     return element.law.gives if isinstance(element.law, Storing) else "flow"
 
 
 def mode_in_words(mode: Mapping[str, str]) -> str:
-    """Each automaton with its state, as messages name a mode."""
+    """Return the text of a mode: each automaton with its state."""
     return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in mode.items())
 
 
 def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
-    """The loop by the elements whose relations close it; junctions only pass values on."""
+    """Return the problem of an algebraic loop, with the elements whose relations close it."""
     assert stuck.loop is not None
     paths = dict.fromkeys(s.element for s in system.statements[stuck.loop.start : stuck.loop.stop])
     elements = model.elements_at(list(paths))
@@ -232,9 +259,9 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
     if junctions and closing is not elements:
         details.append(f"joined at {named(junctions)}")
     cures = []
-    for e, given, other in _against(stuck.loop, system, closing):
-        details.append(f"{named([e])} is known only as {given}({other}), and its {other} is asked for")
-        cures.append(f'R("{e.name}", {other}=...), the inverse of its {given} if there is one, alone or as well')
+    for e, output, argument in _against_relation(stuck.loop, system, closing):
+        details.append(f"{named([e])} is known only as {output}({argument}), and its {argument} is asked for")
+        cures.append(f'R("{e.name}", {argument}=...), the inverse of its {output} if there is one, alone or as well')
     cure = "a small storage (C or I) in the loop, which decides what now depends on itself"
     if all(isinstance(e.law, SignalBlock) for e in closing):
         cure = "a state in one of the blocks, or equations that do not need each other's result"
@@ -246,14 +273,14 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
     return Problem(code, title, tuple(details), _places(closing[:12]), (*cures, cure))
 
 
-def _against(loop: Loop, system: System, elements: Sequence[Element]) -> list[tuple[Element, str, str]]:
-    """Resistors whose only relation takes an unknown of the loop: each with what it gives, and what is sought for it."""
+def _against_relation(loop: Loop, system: System, elements: Sequence[Element]) -> list[tuple[Element, str, str]]:
+    """Return resistors that are used against their only relation in the loop, each with the output and argument of it."""
     unknown = {u.value for u in loop.unknowns}
     taking = [s for s in system.statements[loop.start : loop.stop] if s.args and s.args[0] in unknown]
-    found = []
+    resistors = []
     for e in elements:
         if isinstance(e.law, Resistor) and e.law.one_way:
-            given, other = ("effort", "flow") if e.law.flow is None else ("flow", "effort")
+            output, argument = ("effort", "flow") if e.law.flow is None else ("flow", "effort")
             relation = e.law.effort or e.law.flow
-            found += [(e, given, other) for s in taking if s.op is relation and s.element == e.name]
-    return found
+            resistors += [(e, output, argument) for s in taking if s.op is relation and s.element == e.name]
+    return resistors

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph import TF
-from bondgraph.checks.numbers import is_linear
+from bondgraph.checks.parameters import is_linear
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.draft import Link
 from bondgraph.graph.signal_names import signals_of

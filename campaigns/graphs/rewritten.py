@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bondgraph import Block, ModelError, assign_causality
-from bondgraph.checks.numbers import is_linear
+from bondgraph.checks.parameters import is_linear
 from bondgraph.graph.builder import Graph
 from bondgraph.graph.draft import Link
 from bondgraph.model.element import Element, PortRef

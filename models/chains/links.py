@@ -10,7 +10,7 @@ import numpy as np
 from screwbond.models.chains.inertias import BodyInertia, Vector
 from screwbond.models.visuals import Visual, visuals_of
 
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.joints import Joint
 from screws.surfaces import Surface
 
@@ -34,7 +34,7 @@ class Mimic:
     offset: float = 0.0
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Link:
     """One body of a tree and the joint that carries it.

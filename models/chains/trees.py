@@ -14,13 +14,13 @@ from screwbond.models.chains.links import BEFORE, Link
 from screwbond.models.chains.sections import Drive, Sections, sections_of
 
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.numeric_arguments import fixed_floats
 from screws.renamed import answer_old_names
 
 
 @answer_old_names
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Tree:
     """Mechanism without loops: links that carry each other, on a base that does not move.
@@ -131,7 +131,7 @@ class Tree:
         return found
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Chain(Tree):
     """Serial chain: a tree in which each link is carried by the one before.

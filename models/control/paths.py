@@ -14,8 +14,8 @@ from screwbond.models.motion.refusals import numbers, refuse
 from bondgraph import Element, Op, Parameter, StateSpec
 from bondgraph.model.ops import as_op
 from bondgraph.model.units import per_second
+from bondgraph.signals.block_builder import BlockBuilder
 from bondgraph.signals.formulas import LAG
-from bondgraph.signals.wiring import Wiring
 
 ModelTerm = Callable[..., Any] | Op | str
 """A function of signals, or the path of a signal that another block computes."""
@@ -25,11 +25,11 @@ SUM = Op("sum", lambda a, b: a + b, "#1 + #2")
 ZERO_LIKE = Op("zero", lambda value: 0.0 * value, "0")
 
 
-def wiring_of(name: str, period: float | None) -> Wiring:
+def wiring_of(name: str, period: float | None) -> BlockBuilder:
     """An empty wiring; refuses a period that is not positive (E478)."""
     if period is not None and not (np.isfinite(period) and period > 0.0):
         refuse("E478", f'the period of "{name}" is {period!r} s', "", "more than 0 s, or None for continuous control", name)
-    return Wiring(name, period=period)
+    return BlockBuilder(name, period=period)
 
 
 def count_of(name: str, dimension: int | None, gains: Sequence[Any]) -> tuple[int, ...]:
@@ -42,7 +42,7 @@ def count_of(name: str, dimension: int | None, gains: Sequence[Any]) -> tuple[in
     return next(iter(sizes), ())
 
 
-def add_reference(wiring: Wiring, reference: str | Mapping[str, str], needed: Sequence[str]) -> None:
+def add_reference(wiring: BlockBuilder, reference: str | Mapping[str, str], needed: Sequence[str]) -> None:
     """Inputs `reference`, `reference_velocity` ... of a reference block's name, or of the paths in a mapping.
 
     A mapping may leave out the velocity or the acceleration, which are then zero (a set point).
@@ -64,7 +64,7 @@ def add_reference(wiring: Wiring, reference: str | Mapping[str, str], needed: Se
 
 
 def add_rate(
-    wiring: Wiring, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
+    wiring: BlockBuilder, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
 ) -> None:
     """`y`, of this unit, and `dy`: measured, or y filtered, dy = filtered' = (y - filtered) / T; sampled, a filtered difference
     quotient."""
@@ -91,7 +91,7 @@ def add_rate(
     wiring.rates["filtered"] = "dy"
 
 
-def add_gain(wiring: Wiring, local: str, gain: Motion | ArrayLike, unit: str = "") -> None:
+def add_gain(wiring: BlockBuilder, local: str, gain: Motion | ArrayLike, unit: str = "") -> None:
     """A gain under a local name: a run-time parameter, or a function of time."""
     letter = f"K_{{{local[1:]}}}"
     wiring.symbols[local] = letter
@@ -106,7 +106,7 @@ def add_gain(wiring: Wiring, local: str, gain: Motion | ArrayLike, unit: str = "
     wiring.breaks.append(f"{local} breaks")
 
 
-def add_pd(wiring: Wiring, kp: Motion | ArrayLike, kd: ArrayLike, unit: str, gains: tuple[str, str]) -> list[str]:
+def add_pd(wiring: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: str, gains: tuple[str, str]) -> list[str]:
     """Gains, and the errors of the reference against `y`, of this unit, and of its velocity against `dy`; the local names of all
     four."""
     add_gain(wiring, "kp", kp, gains[0])
@@ -118,7 +118,7 @@ def add_pd(wiring: Wiring, kp: Motion | ArrayLike, kd: ArrayLike, unit: str, gai
     return ["kp", "kd", "error", "error_rate"]
 
 
-def add_term(wiring: Wiring, local: str, term: ModelTerm, arguments: Sequence[str]) -> None:
+def add_term(wiring: BlockBuilder, local: str, term: ModelTerm, arguments: Sequence[str]) -> None:
     """A term of the model under a local name: computed from local arguments, or the path of a signal."""
     if isinstance(term, str):
         wiring.inputs[local] = term
@@ -126,7 +126,7 @@ def add_term(wiring: Wiring, local: str, term: ModelTerm, arguments: Sequence[st
         wiring.add(local, as_op(term, local.replace("_", " ")), *arguments)
 
 
-def add_signals(wiring: Wiring, prefix: str, paths: Sequence[str]) -> list[str]:
+def add_signals(wiring: BlockBuilder, prefix: str, paths: Sequence[str]) -> list[str]:
     """Inputs for signals by number; their local names."""
     if isinstance(paths, str):
         paths = [paths]
@@ -135,7 +135,7 @@ def add_signals(wiring: Wiring, prefix: str, paths: Sequence[str]) -> list[str]:
     return local
 
 
-def finished(wiring: Wiring, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
+def finished(wiring: BlockBuilder, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
     """The block; of a sampled one, the result is a state that holds the local value `now` of the last tick."""
     if wiring.period is not None:
         wiring.states[result], wiring.updates[result] = StateSpec(start, None, unit, symbol), now

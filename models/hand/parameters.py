@@ -13,7 +13,7 @@ from screwbond.models.hand.shapes import SHAPES
 from screwbond.models.studies.fields import check_record, number, vector, word
 
 from bondgraph.errors import Problem, caller_place
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.errors import GeometryError
 from screws.surfaces import Surface
 
@@ -23,7 +23,7 @@ def _sizes(before: Mapping[str, Any]) -> int | None:
     return None if shape is None else len(shape.sizes)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class HandParameters:
     """A hand of equal fingers on a circle, the object between them, their contacts and the impedance controller.

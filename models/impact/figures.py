@@ -13,7 +13,7 @@ from screwbond.models.impact.viscoelastic import ViscoelasticImpact
 from screwbond.models.pictures.figures import legend_above, plain_numbers, plot_file
 from screwbond.models.pictures.style import blend
 
-from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL
+from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL
 
 Path = str | os.PathLike[str]
 LAWS = dict(zip(("viscoelastic", "virtual spring", "Maxwell"), zip(CYCLE, DASHES, strict=False), strict=True))

@@ -14,15 +14,15 @@ from screwbond.models.chains import Tree
 from screwbond.models.impact.mobility import KINDS, mass_at, striking_point
 
 from bondgraph.errors import refusal
-from bondgraph.output.progress import counted
-from bondgraph.output.short_repr import brief
+from bondgraph.output.progress import track
+from bondgraph.output.short_repr import short_repr
 from screws.renamed import answer_old_names
 
 Vector = Sequence[float] | np.ndarray
 
 
 @answer_old_names
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class PoseStudy:
     """Effective masses of one point along one normal.
@@ -84,7 +84,7 @@ def study_poses(
     lower, upper = _bounds(chain)
     q = np.random.default_rng(seed).uniform(lower, upper, size=(count, chain.freedoms))
     masses: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    for at in counted(q, "effective masses", progress=progress):
+    for at in track(q, "effective masses", progress=progress):
         where = striking_point(chain, at, point, link)
         for kind, found in masses.items():
             found.append(mass_at(where, normal, kind))

@@ -12,7 +12,7 @@ from screwbond.models.chains import Chain, Link, Tree, cylinder_inertia
 from screwbond.models.impact.mobility import StrikingPoint, striking_point
 from screwbond.models.urdf import LinkVisual, read_urdf
 
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.joints import revolute
 from screws.renamed import answer_old_names
 
@@ -29,7 +29,7 @@ LIMITS = (170.0, 120.0, 170.0, 150.0, 170.0, 120.0, 170.0)
 
 
 @answer_old_names
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Striker:
     """An arm, a configuration, and the point and direction of an impact.

@@ -15,7 +15,7 @@ from screwbond.models.impact.variants import MAKERS, ImpulseMeasurement, blow
 from screwbond.models.studies.fields import check_record, number, vector
 
 from bondgraph.errors import Problem, caller_place
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.renamed import answer_old_names
 
 
@@ -47,7 +47,7 @@ class MeasuredImpact:
 
 
 @answer_old_names
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class ImpactStudy:
     """All that is known of an arm that strikes.

@@ -11,7 +11,7 @@ from screwbond.models.motion.polynomials import QUANTITIES, Motion
 from screwbond.models.pictures.figures import HEADING, plot_file
 
 from bondgraph.model.units import per_second
-from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, SMALL
+from bondgraph.output.plot_style import CYCLE, DASHES, INK, MUTED, SMALL
 
 SYMBOLS = ("$r$", r"$\dot r$", r"$\ddot r$", r"$\dddot r$")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bondgraph.output.files import known_ending, whole_file
-from bondgraph.output.sheet import TITLE, styled
+from bondgraph.output.files import atomic_file, known_ending
+from bondgraph.output.plot_style import TITLE, styled
 
 PLOTS = (".png", ".svg", ".pdf")
 IMAGES = (".png", ".jpg", ".jpeg")
@@ -40,7 +40,7 @@ def plot_file(
             room, width = (size[0] - 2.0 * EDGE) * figure.dpi, heading.get_window_extent().width
             heading.set_fontsize(TITLE * room / max(room, width))
         yield figure
-        with whole_file(path) as part:
+        with atomic_file(path) as part:
             figure.savefig(part, dpi=dpi)
 
 
@@ -62,5 +62,5 @@ def plain_numbers(axis: Any) -> None:
 def save_image(image: Any, path: str | os.PathLike[str]) -> None:
     """Write a Pillow image as png or jpg; E415 for another ending, E414 if it cannot be written."""
     known_ending(path, *IMAGES)
-    with whole_file(path) as part:
+    with atomic_file(path) as part:
         image.save(part)

@@ -15,7 +15,7 @@ from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.scene import Scene
 from screwbond.models.pictures.timing import close_up
 
-from bondgraph.output.sheet import CYCLE, DASHES, MUTED, SHADE, calm, styled
+from bondgraph.output.plot_style import CYCLE, DASHES, MUTED, SHADE, styled, widen_flat_range
 from bondgraph.run.results.result import Result
 
 SMALLER_UNITS = {"m": ((1e-3, 1e6, "µm"), (0.3, 1e3, "mm")), "J": ((1.0, 1e3, "mJ"),)}
@@ -107,7 +107,7 @@ def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], leg
     if panel.log:
         axes.set_yscale("log")
     else:
-        calm(axes)
+        widen_flat_range(axes)
         axes.locator_params(axis="y", nbins=5)
     return title_with_unit(panel.title, unit)
 
@@ -196,7 +196,7 @@ def plot_signals(
                         linestyle=DASHES[k // colours % len(DASHES)],
                         label=component_label,
                     )
-                calm(panel)
+                widen_flat_range(panel)
                 if names and column == len(runs) - 1:
                     panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
                 for time in result.events.times[~result.events.internal]:

@@ -9,7 +9,7 @@ import sys
 from functools import cache
 
 from bondgraph.errors import ExtraError, Problem
-from bondgraph.output.extras import lacking
+from bondgraph.output.extras import missing_package
 
 _TRIAL = """
 import pyvista
@@ -63,7 +63,7 @@ def rendering() -> tuple[bool, str]:
 
     The test runs once per process (about 2 s).
     """
-    missing = lacking("pyvista", "matplotlib", "PIL")
+    missing = missing_package("pyvista", "matplotlib", "PIL")
     if missing:
         return False, missing
     try:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, PAPER, RULE
+from bondgraph.output.plot_style import CYCLE, DASHES, INK, MUTED, PAPER, RULE
 
 __all__ = [
     "AMBER",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from bondgraph.errors import refusal
-from bondgraph.output.extras import lacking
+from bondgraph.output.extras import missing_package
 from bondgraph.output.progress import Progress
 from screws.renamed import FILES
 
@@ -33,7 +33,7 @@ class Picture:
 
 def plot(draw: Callable[[Path], object], work: float = 1.0) -> Picture:
     """A picture for which Matplotlib is enough."""
-    return Picture(draw, lambda: lacking("matplotlib"), work)
+    return Picture(draw, lambda: missing_package("matplotlib"), work)
 
 
 def chosen(names: Sequence[str], only: Collection[str], about: str = "") -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from bondgraph.errors import Place, Problem
-from bondgraph.interchange.strict import DEEPEST, depth
+from bondgraph.interchange.strict_json import MAX_DEPTH, nesting_depth
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _ATOM = re.compile(r"[^,\]}\s]+")
@@ -72,8 +72,8 @@ class Document:
 
 def parse_json(text: str, document: Document) -> dict[str, Any] | None:
     """The object that a JSON text holds; None, and a problem E402, where the text is not one."""
-    if depth(text) > DEEPEST:
-        document.report("E402", "", f"its brackets are nested more than {DEEPEST} deep")
+    if nesting_depth(text) > MAX_DEPTH:
+        document.report("E402", "", f"its brackets are nested more than {MAX_DEPTH} deep")
         return None
     try:
         value = json.loads(text)

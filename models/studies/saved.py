@@ -17,9 +17,9 @@ from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph import Compiled, compile_model, load_model
 from bondgraph.errors import refusal
-from bondgraph.interchange.formulas import Unsound, number_of
-from bondgraph.interchange.strict import DEEPEST, depth
-from bondgraph.output.files import shown
+from bondgraph.interchange.formulas import InvalidFormula, number_from_json
+from bondgraph.interchange.strict_json import MAX_DEPTH, nesting_depth
+from bondgraph.output.files import printable_path
 from bondgraph.run.results.result import Result
 
 
@@ -36,9 +36,9 @@ def read_saved(options: Namespace) -> Asked:
     that are none."""
     path = Path(options.model)
     if path.suffix in (".py", ".ipynb"):
-        cures = (f"python {shown(path)}", 'save_model(graph, "model.json") in it, and the command with that file')
+        cures = (f"python {printable_path(path)}", 'save_model(graph, "model.json") in it, and the command with that file')
         why = "a file of a model is data, and nothing in it is executed"
-        raise refusal("E358", f"{shown(path)} is a script", *cures, about=shown(path), why=why, places=())
+        raise refusal("E358", f"{printable_path(path)} is a script", *cures, about=printable_path(path), why=why, places=())
     compiled = compile_model(load_model(path))
     return Asked(compiled, dict(_change(compiled, text) for text in getattr(options, "set", None) or ()))
 
@@ -49,17 +49,17 @@ def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
     if name in compiled.model.automata:
         return name, value
     try:
-        if depth(value) > DEEPEST:
-            raise Unsound("brackets without end")
+        if nesting_depth(value) > MAX_DEPTH:
+            raise InvalidFormula("brackets without end")
         return name, _numbers(json.loads(value))
-    except (ValueError, Unsound):
+    except (ValueError, InvalidFormula):
         cure = '--set winding.resistance=3, --set "body.p=[0, 1, 2]", --set contact=resting'
         raise refusal("E359", f"{text[:80]!r} changes nothing", cure, about=compiled.model.name, places=()) from None
 
 
 def _numbers(given: Any) -> Any:
     """A number, or lists of numbers as an array."""
-    return np.array([_numbers(entry) for entry in given]) if isinstance(given, list) else number_of(given)
+    return np.array([_numbers(entry) for entry in given]) if isinstance(given, list) else number_from_json(given)
 
 
 def run_saved(asked: Asked, options: Namespace) -> Outcome:

@@ -9,7 +9,7 @@ from pathlib import Path
 from screwbond.models.studies.commands import Command
 
 from bondgraph.errors import FileError, Problem
-from bondgraph.output.files import shown
+from bondgraph.output.files import printable_path
 from bondgraph.output.folders import write_all
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -22,7 +22,7 @@ def scripts(package: Path = PACKAGE) -> list[Path]:
         found = sorted(path for path in folder.glob("[!_.]*") if path.is_file())
         if found:
             return found
-    title = f"this installation has no examples: there is no folder {shown(package / 'examples')}"
+    title = f"this installation has no examples: there is no folder {printable_path(package / 'examples')}"
     raise FileError(Problem("E595", title, (), (), ("install screwbond anew", "the folder examples/ of its sources")))
 
 
@@ -35,7 +35,7 @@ def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:
     found = scripts(package)
     changed = [path.name for path in found if (out / path.name).is_file() and (out / path.name).read_bytes() != path.read_bytes()]
     if changed:
-        title = f"{shown(out)} holds {', '.join(changed)} with another content"
+        title = f"{printable_path(out)} holds {', '.join(changed)} with another content"
         raise FileError(Problem("E596", title, ("what you wrote there is not overwritten",), (), ("another folder",)))
 
     def write(folder: Path) -> None:

@@ -18,8 +18,8 @@ from screwbond.models.sweeping.plan import SweepPlan, read_plan
 
 from bondgraph.interchange import load_model
 from bondgraph.output.cells import plural
-from bondgraph.output.extras import required
-from bondgraph.output.files import known_ending, shown, whole_file
+from bondgraph.output.extras import require_package
+from bondgraph.output.files import atomic_file, known_ending, printable_path
 from bondgraph.sweeps import Runs, sweep
 
 
@@ -46,7 +46,7 @@ def _sweep(options: argparse.Namespace) -> int:
         known_ending(options.out, ".csv")
     if options.plot is not None:
         known_ending(options.plot, *PLOTS)
-        required("plots", "matplotlib")
+        require_package("plots", "matplotlib")
     plan, model = read_plan(options.plan), load_model(options.model)
     with _executor(options.processes) as executor:
         runs = made(
@@ -73,7 +73,7 @@ def _sweep(options: argparse.Namespace) -> int:
 def write_runs(runs: Runs, path: Path) -> None:
     """A table with a row for each run as CSV, numbers with all their digits; whole or not at all."""
     columns = runs.table()
-    with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+    with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
@@ -84,7 +84,7 @@ def write_plot(runs: Runs, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure = runs.plot()[0].figure
-    with whole_file(path) as part:
+    with atomic_file(path) as part:
         figure.savefig(part, dpi=160)
     plt.close(figure)
 
@@ -92,7 +92,7 @@ def write_plot(runs: Runs, path: Path) -> None:
 def _told(runs: Runs, store: Path) -> Iterator[str]:
     """The main figures, for reading."""
     failures = runs.failures
-    yield f"{runs.name}: {plural(len(runs), 'run')} in {shown(store)}, {len(failures)} failed"
+    yield f"{runs.name}: {plural(len(runs), 'run')} in {printable_path(store)}, {len(failures)} failed"
     for (kind, reason), count in Counter((fault.kind, fault.reason) for fault in failures).most_common(5):
         yield f"  {count} x {kind}: {reason}"
 

@@ -128,7 +128,7 @@ def _measure(keep: JsonSection, name: str) -> Keepable:
     if isinstance(given, Mapping) and len(given) == 1 and set(given) <= {*MEASURES, *STORED}:
         ((kind, of),) = given.items()
         if isinstance(of, str):
-            return Measure(STORED.get(kind, kind), of)
+            return Measure(STORED.get(str(kind), str(kind)), of)
         keep.document.report("E405", f"{keep.at(name)}.{kind}", f"{kind_of(of)} where the name of a quantity or event is needed")
     else:
         wanted = f'the name of a quantity, or {{"last": name}} or another of {", ".join(MEASURES)}'

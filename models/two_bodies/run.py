@@ -17,7 +17,7 @@ from screwbond.models.two_bodies.scenario import Scenario
 
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
 from screws.renamed import answer_old_names
 from screws.surfaces import Surface
@@ -27,7 +27,7 @@ FINE = 400
 
 
 @answer_old_names
-@brief
+@short_repr
 @dataclass(frozen=True)
 class ContactRun:
     """A run of two bodies in contact: what was simulated, its result and its trajectory."""

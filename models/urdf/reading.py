@@ -19,7 +19,7 @@ from screwbond.models.urdf.skeleton import Kept, between, mimic_problems, skelet
 from screwbond.models.urdf.skins import Packages, looks_of, skins_of
 
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
-from bondgraph.output.extras import required
+from bondgraph.output.extras import require_package
 
 KINDS = ("collision", "visual", False)
 
@@ -56,7 +56,7 @@ def read_urdf(
     """
     file, tips = Path(path), () if tip is None else (tip,) if isinstance(tip, str) else tip
     _check_options(file, base, tips, meshes, packages)
-    required("a robot from URDF", "yourdfpy")
+    require_package("a robot from URDF", "yourdfpy")
     checked = check(file, read_document(file))
     renamed = rename(checked.root) if checked.whole else ()
     bones = skeleton_of(file, checked.root) if checked.whole else None

@@ -14,13 +14,13 @@ from screwbond.models.urdf.joints import RobotJoint
 from screwbond.models.urdf.skins import LinkVisual
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.numeric_arguments import floats
 from screws.renamed import answer_old_names
 
 
 @answer_old_names
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Robot:
     """What a URDF file says.

@@ -17,7 +17,7 @@ from screwbond.models.urdf.document import place, refuse_document_types
 from screwbond.models.visuals import Visual
 
 from bondgraph.errors import ModelError, Problem, refusal
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws import quaternion
 
 FORMATS = ("stl", "obj", "ply", "dae")
@@ -29,7 +29,7 @@ MOST_BYTES = 256 * 2**20
 Packages = Mapping[str, str | os.PathLike[str]]
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class LinkVisual:
     """A shape on a link: its mesh in the frame of the link, and its colour "#rrggbb" where the file gives one."""

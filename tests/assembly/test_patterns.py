@@ -65,7 +65,7 @@ def assert_alike(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     causality = assign_causality(model)
     by_patterns = written(assemble(model, causality))
     with monkeypatch.context() as alone:
-        alone.setattr(patterns, "_ALIKE", ())
+        alone.setattr(patterns, "_PATTERN_LAWS", ())
         assert written(assemble(model, causality)) == by_patterns
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from campaigns.model_files import campaign, mutant, outcome, seed_text
 from campaigns.small_models import SMALL
 
@@ -16,6 +18,7 @@ def test_a_mutant_is_a_function_of_its_number() -> None:
     assert len({mutant("drive", 1, k) for k in range(50)}) > 45
 
 
+@pytest.mark.thorough
 def test_mutated_files_are_refused_with_a_code_or_are_models() -> None:
     outcomes, wrong = campaign(200, seed=1)
     assert not wrong and sum(outcomes.values()) == 200

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.front_end import calls_a_part, plate, uneven
 from bondgraph import Graph, compile_model
-from bondgraph.output.lazy import LateRow, LateTable
+from bondgraph.output.lazy import LazyRow, LazyTable
 from tests.schedule.graphs import chain
 
 MOST = {"chain": 600, "uneven": 650, "plate": 570}
@@ -33,7 +33,7 @@ def test_tables_are_made_when_they_are_read() -> None:
         made.append("row")
         return ("a", "b")
 
-    late, list_of = LateTable(table), LateRow(row)
+    late, list_of = LazyTable(table), LazyRow(row)
     assert not made
     assert late["a"] == 1.0 and "b" not in late and list(late) == ["a"] and len(late) == 1 and late == {"a": 1.0}
     assert list_of[1] == "b" and list(list_of) == ["a", "b"] and len(list_of) == 2 and list_of[:1] == ("a",)

@@ -57,6 +57,7 @@ def different(drawn: Path, kept: Path) -> float:
     return float(np.mean(np.abs(one - two).max(axis=2) > DIFFERENT))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [*PLOTS, *SCENES])
 def test_a_picture_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
     if find_spec("matplotlib") is None:

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from bondgraph import IC, J0, J1, TF, Automaton, Block, C, Constraint, Graph, I, ModelError, R, Se, Sf, Transition, compile_model
 from bondgraph.analysis import linearise
-from bondgraph.assembly.identity import formula_key
+from bondgraph.assembly.formula_keys import formula_key
 from bondgraph.export import c_source, lagrange_equations, latex, mechanical_equations, state_equations
 from bondgraph.render.diagram import diagram
 from screws.scalars import array, cos, sin

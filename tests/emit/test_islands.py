@@ -47,17 +47,17 @@ def long_from_five(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_parts_that_are_alike_have_one_form():
     (whole,) = parts(("both",))
     found = forms(listing(whole), 3, (2 * COUNT, COUNT + 2))
-    assert sorted(len(form.places) for form in found) == [1, 1, COUNT - 1]
-    alike = max(found, key=lambda form: len(form.places))
+    assert sorted(len(form.input_positions) for form in found) == [1, 1, COUNT - 1]
+    alike = max(found, key=lambda form: len(form.input_positions))
     assert (alike.inputs, alike.results) == ((0, 2, 2), (1, 1))
     others = [k for k in range(COUNT) if k != 3]
     assert alike.numbers == tuple((0.1 + k,) for k in others), "1.5 is the same in all, and stays in the text"
-    assert [goals[0] for goals in alike.goals] == [1 + 2 * k for k in others]
+    assert [goals[0] for goals in alike.output_positions] == [1 + 2 * k for k in others]
 
 
 def test_what_shares_a_step_is_one_island():
     (whole,) = parts(("rates",), joined=True)
-    assert [len(form.places) for form in forms(listing(whole), 3, (2 * COUNT,))].count(1) == 2
+    assert [len(form.input_positions) for form in forms(listing(whole), 3, (2 * COUNT,))].count(1) == 2
 
 
 @pytest.mark.parametrize("names", [("both",), ("rest",), ("rates", "both", "rest")])

@@ -19,7 +19,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.emit import numpy as reference
 from bondgraph.emit.kernel import address_of
 from bondgraph.export import CSource, c_source
-from bondgraph.export.code.c_functions import functions, number
+from bondgraph.export.code.c import c_functions, c_number
 from bondgraph.run.bound import Bound
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.interpret import OPERATIONS
@@ -278,7 +278,7 @@ def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     alone = [code for code in library_functions() if code not in (op.ATAN2, op.POWER)]
     outputs += [TapeScalar(tape, tape.function(op.NAMES[code], x[0].index)) for code in alone]
     routine = Routine("f", tape, (("x", 3),), tuple(outputs))
-    text = "#include <math.h>\n" + functions(
+    text = "#include <math.h>\n" + c_functions(
         "f", listing(routine), ("const double *restrict x", "double *restrict out"), lambda _, k: f"x[{k}]", lambda k: f"out[{k}]"
     )
     library = shared_library(CSource("f", "", text, ""), tmp_path)
@@ -379,16 +379,16 @@ def test_an_operation_without_a_form_in_c(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(op, "OPERATIONS", [*op.OPERATIONS, op.Operation("besselj", 1, np.sin, "", "")])
     strange = Listing(((op.INPUT, 0, 0), (len(op.OPERATIONS) - 1, 0)), (1,))
     with pytest.raises(ModelError, match='E271 the operation "besselj"'):
-        functions("f", strange, (), lambda b, k: f"x[{k}]", lambda k: f"out[{k}]")
+        c_functions("f", strange, (), lambda b, k: f"x[{k}]", lambda k: f"out[{k}]")
 
 
 @pytest.mark.parametrize("value", [0.1, -2.5e-308, 1e22, 5e-324, 123456789.123456789, -1.0])
 def test_constants_keep_their_bits(value: float) -> None:
-    assert float(number(value).strip("()")) == value
+    assert float(c_number(value).strip("()")) == value
 
 
 def test_numbers_that_are_none() -> None:
-    assert [number(v) for v in (np.inf, -np.inf, np.nan)] == ["INFINITY", "(-INFINITY)", "NAN"]
+    assert [c_number(v) for v in (np.inf, -np.inf, np.nan)] == ["INFINITY", "(-INFINITY)", "NAN"]
 
 
 @needs_compiler

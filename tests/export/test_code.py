@@ -19,12 +19,12 @@ from benchmarks.front_end import calls
 from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model
 from bondgraph.errors import FileError
 from bondgraph.export import OPERATIONS, SymPyRoutine, c_source, matlab_source, numpy_source, straight_lines, sympy_model
-from bondgraph.export.code import expressions as in_sympy
-from bondgraph.export.code.c_functions import C as C_DIALECT
+from bondgraph.export.code import sympy as in_sympy
+from bondgraph.export.code.c import C as C_DIALECT
+from bondgraph.export.code.identifiers import MAX_LENGTH, identifier, identifiers, model_identifier
 from bondgraph.export.code.matlab import MATLAB
-from bondgraph.export.code.names import LONGEST, identifier, identifiers, model_identifier
 from bondgraph.export.code.numpy import NUMPY
-from bondgraph.export.code.steps import Dialect, pieces
+from bondgraph.export.code.printer import Dialect, pieces
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing
 from tests.export.twin_models import case, clutch, every, expressions_of, rc, servo
@@ -65,7 +65,7 @@ def test_names_that_differ_in_signs_or_capitals_are_numbered() -> None:
 
 def test_long_names_stay_apart() -> None:
     found = identifiers(["a" * 80 + "1", "a" * 80 + "2"])
-    assert len(set(found)) == 2 and all(len(one) <= LONGEST for one in found)
+    assert len(set(found)) == 2 and all(len(one) <= MAX_LENGTH for one in found)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_every_instruction_has_a_form_in_every_target() -> None:
     computed = [one for one in OPERATIONS if one.name not in ("constant", "input")]
     for dialect in (C_DIALECT, NUMPY, MATLAB):
         assert not [one.name for one in computed if not dialect.form(one)], dialect.language
-    assert set(in_sympy.forms()) == {one.name for one in computed}
+    assert {OPERATIONS[code] for code in in_sympy.forms()} == set(computed)
 
 
 def test_every_instruction_is_compared_by_its_numbers() -> None:
@@ -154,7 +154,7 @@ def test_an_instruction_without_a_form_is_refused(dialect: Dialect, monkeypatch:
 
 def test_an_instruction_without_a_form_in_sympy_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     forms = in_sympy.forms()
-    monkeypatch.setattr(in_sympy, "forms", lambda: {name: form for name, form in forms.items() if name != "multiply"})
+    monkeypatch.setattr(in_sympy, "forms", lambda: {code: form for code, form in forms.items() if code != op.MULTIPLY})
     with pytest.raises(ModelError, match='E271 the operation "multiply" has no form in SymPy'):
         sympy_model(rc())
 

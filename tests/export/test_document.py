@@ -12,10 +12,10 @@ import pytest
 
 from bondgraph import Compiled, ModelError, compile_model
 from bondgraph.export import document
-from bondgraph.export.paper import figure, sections
+from bondgraph.export.paper import document as paper
 from bondgraph.export.paper.notation.formulas import FORMS
 from bondgraph.export.paper.notation.letters import split
-from bondgraph.export.paper.notation.told import told
+from bondgraph.export.paper.notation.operation_latex import latex_parts
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from tests.acceptance.suite import SUITE
@@ -158,6 +158,7 @@ def printed(model: Compiled, folder: Path) -> tuple[list[str], float, int]:
 MOST_PAGES = {"rolling eggs": 6, "two bodies": 6, "hand": 15}
 
 
+@pytest.mark.thorough
 @needs_tex
 @pytest.mark.parametrize("name", MODELS)
 def test_pdflatex_takes_it(name: str, tmp_path: Path) -> None:
@@ -165,6 +166,7 @@ def test_pdflatex_takes_it(name: str, tmp_path: Path) -> None:
     assert not errors and widest <= 5.0 and 1 <= pages <= MOST_PAGES.get(name, 15)
 
 
+@pytest.mark.thorough
 @needs_tex
 @pytest.mark.parametrize("name", SUITE)
 def test_pdflatex_takes_every_acceptance_model(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,8 +194,8 @@ def test_what_must_be_told_is_told() -> None:
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond a length only parts that occur several times are written, and the page says so."""
     whole = page("hand")
-    monkeypatch.setattr(sections, "HUGE", 100)
-    monkeypatch.setattr(figure, "HUGE", 3)
+    monkeypatch.setattr(paper, "MAX_EQUATIONS", 100)
+    monkeypatch.setattr(paper, "MAX_BOXES", 3)
     short = document(MODELS["hand"](), style="markdown")
     assert len(short) < len(whole) and "only parts that occur several times are written here, 2 of 5" in short
     assert "### i contact 0, contact 1, contact 2" in short and "### 4 controller" not in short
@@ -227,7 +229,7 @@ def test_each_instruction_can_be_written() -> None:
     ],
 )
 def test_what_needs_a_definition(latex: str, all_said: bool) -> None:
-    assert (told(Op("f", lambda x: x, latex), 1) is not None) is all_said
+    assert (latex_parts(Op("f", lambda x: x, latex), 1) is not None) is all_said
 
 
 @pytest.mark.parametrize(

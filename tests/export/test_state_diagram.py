@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondgraph.export import document
+from bondgraph.export.paper.automata import HALF_HEIGHT, NAME_SIZE, Arrows, in_order, lanes, state_diagram
 from bondgraph.export.paper.markup.content import Figure, Table
 from bondgraph.export.paper.markup.drawing import drawing
-from bondgraph.export.paper.state_diagram import HALF, NAME, Arrows, in_order, lanes, state_diagram
 from tests.export.documented import MODELS, compiled, paper
 
 NAMES = ("free", "contact", "a state of many words", "x", "Größe & <0>", "six", "seven")
@@ -34,14 +34,14 @@ def elements(figure: Figure, kind: str) -> list[ElementTree.Element]:
 
 def boxes(figure: Figure) -> dict[str, tuple[float, float, float, float]]:
     """Name -> left, top, right, bottom."""
-    found = [r for r in elements(figure, "rect") if r.get("height") == f"{2 * HALF:.1f}"]
-    names = [t.text or "" for t in elements(figure, "text") if t.get("font-size") == f"{NAME:g}"]
+    found = [r for r in elements(figure, "rect") if r.get("height") == f"{2 * HALF_HEIGHT:.1f}"]
+    names = [t.text or "" for t in elements(figure, "text") if t.get("font-size") == f"{NAME_SIZE:g}"]
     sides = [[float(r.attrib[key]) for key in ("x", "y", "width", "height")] for r in found]
     return {name: (x, y, x + w, y + h) for name, (x, y, w, h) in zip(names, sides, strict=True)}
 
 
 def labels(figure: Figure) -> list[ElementTree.Element]:
-    return [t for t in elements(figure, "text") if t.get("font-size") != f"{NAME:g}"]
+    return [t for t in elements(figure, "text") if t.get("font-size") != f"{NAME_SIZE:g}"]
 
 
 @given(machines())

@@ -36,7 +36,7 @@ from bondgraph import (
 )
 from bondgraph.analysis import linearise
 from bondgraph.export import c_source, document, latex, state_equations, sympy_statements
-from bondgraph.export.symbols import escaped
+from bondgraph.output.tex import escape_latex
 from bondgraph.render.diagram import diagram
 from bondgraph.signals import hold
 from examples.bouncing_ball import with_restitution
@@ -239,7 +239,7 @@ def test_a_graph_is_compiled_and_anything_else_refused(function) -> None:
 
 
 def test_every_sign_of_latex_can_be_in_a_name() -> None:
-    assert escaped(r"50 % of a_b & {c} #1 ^2 ~ \x $") == (
+    assert escape_latex(r"50 % of a_b & {c} #1 ^2 ~ \x $") == (
         r"50 \% of a\_b \& \{c\} \#1 \textasciicircum{}2 \textasciitilde{} \textbackslash{}x \$"
     )
 

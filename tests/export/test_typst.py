@@ -83,12 +83,14 @@ def test_no_letter_of_a_formula_is_lost(name: str) -> None:
         assert letters_of_typst(written) == letters_of_latex(latex), (latex, written)
 
 
+@pytest.mark.thorough
 @needs_typst
 @pytest.mark.parametrize("name", MODELS)
 def test_the_compiler_takes_it(name: str) -> None:
     assert not printed(as_typst(paper(name)))
 
 
+@pytest.mark.thorough
 @needs_typst
 @pytest.mark.parametrize("name", SUITE)
 def test_the_compiler_takes_every_acceptance_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from bondgraph.export import (
     port_hamiltonian,
     state_equations,
 )
-from bondgraph.output.cells import LONGEST, number, table, typeset
+from bondgraph.output.cells import MAX_LATEX_LENGTH, number, table, typeset
 from examples import bouncing_ball, rolling_eggs
 from tests.front_door.typesetters import unknown
 
@@ -228,6 +228,6 @@ def test_what_one_of_them_does_not_know_is_found():
 
 def test_what_is_too_long_to_set_is_text():
     found = state_equations(rolling_eggs.build()[0])
-    assert len(found.latex()) > LONGEST and found._repr_latex_() is None
+    assert len(found.latex()) > MAX_LATEX_LENGTH and found._repr_latex_() is None
     assert "rolling eggs" in "".join(Reader(found._repr_html_()).words)
-    assert typeset("x" * (LONGEST + 1)) is None
+    assert typeset("x" * (MAX_LATEX_LENGTH + 1)) is None

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondgraph.interchange.strict import depth
+from bondgraph.interchange.strict_json import nesting_depth
 
 TEXTS = st.text(st.sampled_from('[]{}"\\/ aé\ud800\n'))
 VALUES = st.recursive(
@@ -48,13 +48,17 @@ def counted(value: Any) -> int:
 
 @given(VALUES, st.booleans())
 def test_it_is_that_of_the_value(value: Any, ascii_only: bool) -> None:
-    assert depth(json.dumps(value, ensure_ascii=ascii_only, indent=1)) == counted(value)
+    assert nesting_depth(json.dumps(value, ensure_ascii=ascii_only, indent=1)) == counted(value)
 
 
 @given(st.text(st.sampled_from('[]{}"\\a')))
 def test_a_text_within_which_brackets_do_not_count_is_never_deeper(text: str) -> None:
     letters = [letter for letter in text if letter in "[{"]
-    assert 0 <= depth(text) <= len(letters) and depth(json.dumps(text)) == 0 and depth("[" + json.dumps(text) + "]") == 1
+    assert (
+        0 <= nesting_depth(text) <= len(letters)
+        and nesting_depth(json.dumps(text)) == 0
+        and nesting_depth("[" + json.dumps(text) + "]") == 1
+    )
 
 
 def test_no_reader_goes_as_deep_as_a_raised_limit_lets_it(tmp_path) -> None:

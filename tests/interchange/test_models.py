@@ -33,12 +33,11 @@ from bondgraph.assembly.assemble import ASSEMBLE
 from bondgraph.assembly.system import System
 from bondgraph.export import latex
 from bondgraph.interchange import digest
-from bondgraph.interchange.coherence import PORTS
-from bondgraph.interchange.formulas import formula_of
-from bondgraph.interchange.records import ANYTHING, MODEL, NUMBERS, OPERATIONS, RECORDS, fields_of
+from bondgraph.interchange.consistency import PORTS
+from bondgraph.interchange.formula_arguments import ARGUMENTS, FormulaOwner, argument_shapes
+from bondgraph.interchange.formulas import formula_from_json
+from bondgraph.interchange.records import ANYTHING, MODEL_RECORDS, NUMERIC_FIELDS, OPERATIONS, RECORDS, fields_of
 from bondgraph.interchange.replay import Replay
-from bondgraph.interchange.roles import ROLES
-from bondgraph.interchange.shapes import Owner, shapes_of
 from bondgraph.model import laws
 from bondgraph.model.domains import Domain
 from bondgraph.model.mechanics import Mechanics
@@ -169,7 +168,7 @@ def heap() -> Graph:
 
 
 def test_every_law_has_roles_and_ports() -> None:
-    assert set(ROLES) == set(PORTS) == set(ASSEMBLE)
+    assert set(ARGUMENTS) == set(PORTS) == set(ASSEMBLE)
 
 
 DRAWN_AS = {
@@ -194,7 +193,7 @@ def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
     """So that each has been written, read and run."""
     models = [parse_model(dump_model(build())) for build in (*SMALL.values(), rolling, heap)]
     found = set().union(*(held(model, set()) for model in models))
-    assert set(MODEL) <= found and set(ASSEMBLE) <= found
+    assert set(MODEL_RECORDS) <= found and set(ASSEMBLE) <= found
     made = {element.kind for model in models for element in model.elements.values()}
     functions = {name for name in elements.__all__ if name not in ("Element", "Port", "PortRef")}
     assert {DRAWN_AS.get(name, name) for name in functions} <= made
@@ -218,8 +217,8 @@ def reachable(record: type, found: dict[type, None]) -> dict[type, None]:
 
 def test_every_field_of_every_record_of_a_model_can_be_written_and_read() -> None:
     """A field whose annotation no file can hold is a TypeError here; so is a record that is not on the list."""
-    assert set(reachable(Model, {})) | {Domain} >= set(MODEL) - {laws.Action, Mechanics}
-    assert {name for record, name in NUMBERS | ANYTHING} <= {f.name for r in MODEL for f in dataclasses.fields(r)}
+    assert set(reachable(Model, {})) | {Domain} >= set(MODEL_RECORDS) - {laws.Action, Mechanics}
+    assert {name for record, name in NUMERIC_FIELDS | ANYTHING} <= {f.name for r in MODEL_RECORDS for f in dataclasses.fields(r)}
     assert set(OPERATIONS.values()) == {Op, *Op.__subclasses__()}
 
 
@@ -244,9 +243,9 @@ def test_the_energies_of_a_configuration_are_kept() -> None:
     law = model.elements["arm"].law_as(laws.InertialField)
     assert law.mechanics is not None and law.mechanics.potential is not None
     assert law.mechanics.potential(0.0, 2.0, 1.0, 9.81) == 0.0
-    assert Owner(model, "arm").arguments(law.mechanics, "kinetic") == ("arm.q", "arm.v", "arm.m", "arm.L", "arm.g")
-    assert shapes_of(pair("pendulum")[1].system, law.mechanics, "potential", ("arm.q",)) == [()]
-    assert formula_of(law.mechanics.potential.formula.as_json()) == law.mechanics.potential.formula  # type: ignore[attr-defined]
+    assert FormulaOwner(model, "arm").arguments(law.mechanics, "kinetic") == ("arm.q", "arm.v", "arm.m", "arm.L", "arm.g")
+    assert argument_shapes(pair("pendulum")[1].system, law.mechanics, "potential", ("arm.q",)) == [()]
+    assert formula_from_json(law.mechanics.potential.formula.to_json()) == law.mechanics.potential.formula  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -14,7 +14,7 @@ import pytest
 from bondgraph import J1, C, Graph, R, compile_model
 from bondgraph.errors import FileError
 from bondgraph.export import c_source
-from bondgraph.output.files import UNFINISHED, fresh_folder, whole_file, write_text
+from bondgraph.output.files import UNFINISHED, atomic_file, temporary_folder, write_text
 from bondgraph.output.folders import check_directory, write_all
 from bondgraph.render.diagram import diagram
 
@@ -228,8 +228,8 @@ def test_a_file_that_cannot_be_moved_undoes_the_others(tmp_path, monkeypatch):
 @posix
 def test_what_a_killed_run_left_is_deleted_and_what_is_in_use_is_not(tmp_path):
     script = (
-        "import os, sys; from pathlib import Path; from bondgraph.output.files import fresh_folder\n"
-        "with fresh_folder(Path(sys.argv[1])) as folder:\n"
+        "import os, sys; from pathlib import Path; from bondgraph.output.files import temporary_folder\n"
+        "with temporary_folder(Path(sys.argv[1])) as folder:\n"
         "    (folder / 'half').write_text('')\n"
         "    os._exit(9)"
     )
@@ -237,9 +237,9 @@ def test_what_a_killed_run_left_is_deleted_and_what_is_in_use_is_not(tmp_path):
     assert subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=root, check=False).returncode == 9
     (tmp_path / f"{UNFINISHED}notes.txt").write_text("mine")
     assert len(list(tmp_path.glob(f"{UNFINISHED}*"))) == 2
-    with fresh_folder(tmp_path) as used:
+    with temporary_folder(tmp_path) as used:
         write_all(tmp_path, filled(a_txt="1"))
-        with whole_file(tmp_path / "b.txt") as part:
+        with atomic_file(tmp_path / "b.txt") as part:
             part.write_text("1")
         assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "b.txt", f"{UNFINISHED}notes.txt", used.name}
     assert not used.exists()

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from screwbond.models.pictures.style import AXES, rgb
 
-from bondgraph.output.sheet import CYCLE, INK, PAPER, SHEET, calm, styled
+from bondgraph.output.plot_style import CYCLE, INK, PAPER, SHEET, styled, widen_flat_range
 
 ROOT = Path(__file__).parents[2]
-BESIDE = {"bondgraph/output/sheet.py", "bondgraph/render/paint.py", "models/pictures/style.py"}
+BESIDE = {"bondgraph/output/plot_style.py", "bondgraph/render/paint.py", "models/pictures/style.py"}
 """The sheet; what repeats a diagram of SVG, which has colours and typefaces of its own; colours of solids in scenes."""
-PLOTTING = ("matplotlib", "plot_file", "bondgraph.output.sheet", "figure.subplots")
+PLOTTING = ("matplotlib", "plot_file", "bondgraph.output.plot_style", "figure.subplots")
 SETTINGS = {"rcParams", "rc_context", "rcdefaults", "rc"}
 GIVEN = {"fontsize", "labelsize", "titlesize", "fontweight", "fontfamily", "color", "facecolor", "edgecolor"}
 SOURCES = [path for room in ("screws", "bondgraph", "models", "examples") for path in sorted((ROOT / room).rglob("*.py"))]
@@ -138,9 +138,9 @@ def test_rounding_is_not_drawn_large(size: float) -> None:
         still, moving, nought = figure.Figure().subplots(3)
         for axes, values in ((still, 1.0 + 1e-11 * np.sin(np.arange(50.0))), (moving, np.linspace(1.0, 1.001, 50))):
             axes.plot(size * values)
-            calm(axes)
+            widen_flat_range(axes)
         nought.plot(np.zeros(3))
-        calm(nought)
+        widen_flat_range(nought)
     assert np.ptp(still.get_ylim()) == pytest.approx(0.1 * abs(size), rel=1e-6) and np.mean(still.get_ylim()) == pytest.approx(
         size
     )

@@ -54,6 +54,7 @@ def fresh():
         yield pool
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_diagrams_of_scripts_can_be_read(script, fresh):
     assert fresh.submit(faults_of, script).result() == []
@@ -144,7 +145,7 @@ def test_the_order_in_which_a_model_was_built_does_not_count(name):
 def test_cells_are_searched_for_once(monkeypatch):
     """A graph that was drawn before is drawn as if it were new, without a search; what is remembered does not grow for ever."""
     model = hoist().freeze()
-    monkeypatch.setattr(search, "_known", known := {})
+    monkeypatch.setattr(search, "_cache", known := {})
     first = diagram(model).svg
     assert known
     with monkeypatch.context() as patch:
@@ -152,6 +153,6 @@ def test_cells_are_searched_for_once(monkeypatch):
         assert diagram(model).svg == first
         with pytest.raises(TypeError):
             diagram(chain(5).freeze())
-    monkeypatch.setattr(search, "MOST", 1)
+    monkeypatch.setattr(search, "MAX_CACHED", 1)
     diagram(chain(2).freeze())
     assert len(known) == 1 and diagram(model).svg == first and len(known) == 1

@@ -11,9 +11,8 @@ import pytest
 
 from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, Se
 from bondgraph.render.diagram import diagram
-from bondgraph.render.folding import MOST
 from bondgraph.render.palette import BLACK, COLOURED
-from bondgraph.render.sketch import sketch, text_width
+from bondgraph.render.sketch import MAX_NODES, sketch, text_width
 from tests.render.graphs import chain, hoist, touching_bodies
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -50,13 +49,13 @@ def machine(arms, fingers, springs):
 
 def test_small_models_are_drawn_open():
     model = machine(2, 2, 5)
-    assert len(model.elements) < MOST
+    assert len(model.elements) < MAX_NODES
     assert set(diagram(model).positions) == set(model.elements)
 
 
 def test_large_models_are_folded_from_the_inside_until_a_page_can_be_read():
     model = machine(4, 3, 5)
-    assert len(model.elements) == 1 + 4 * 6 + 12 * 6 > MOST
+    assert len(model.elements) == 1 + 4 * 6 + 12 * 6 > MAX_NODES
     shown = set(diagram(model).positions)
     fingers = {path for path in model.groups if "." in path}
     assert shown == {name for name in model.elements if "finger" not in name} | fingers
@@ -67,7 +66,7 @@ def test_large_models_are_folded_from_the_inside_until_a_page_can_be_read():
 
 def test_models_without_nested_graphs_stay_as_they_are():
     model = chain(20).freeze()
-    assert len(model.elements) > MOST
+    assert len(model.elements) > MAX_NODES
     assert set(sketch(model, None).nodes) == set(sketch(model).nodes)
 
 

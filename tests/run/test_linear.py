@@ -139,6 +139,20 @@ def test_sparse_matrices():
             assert x is not None and backward_error(full, x, b) < 20.0 * n * EPSILON
 
 
+@pytest.mark.parametrize("n", [1, 4, 5, 6, 13, 30])
+def test_blocks_of_supernodes_change_no_bit(n):
+    """Full matrices, whose columns are one supernode, and such with zeros, which have several; pivots on the diagonal."""
+    rng = np.random.default_rng(n)
+    for part in (0.15, 0.3, 1.0):
+        full = np.where(rng.random((n, n)) < part, rng.normal(size=(n, n)), 0.0)
+        full = np.where(full.T != 0.0, rng.normal(size=(n, n)), full) + 10.0 * n * np.eye(n)
+        full, b = np.eye(n) - (np.eye(n) - full), rng.normal(size=n)
+        layout = layout_of(n, *np.nonzero(full), "sparse")
+        assert layout.fill is not None and (part < 1.0 or layout.fill.nested[0] == n)
+        x, order = solved(layout, full, b), layout.order
+        assert x is not None and np.array_equal(x[order], eliminated(full[np.ix_(order, order)], b[order]))
+
+
 def test_sparse_factors_with_too_small_pivots_are_refused():
     """And the room to work in is left empty, so that the next matrix is solved."""
     rows, columns = np.indices((2, 2)).reshape(2, -1)

@@ -11,7 +11,7 @@ import pytest
 
 from bondgraph import J1, C, Graph, R, Se, compile_model
 from bondgraph.output import progress
-from bondgraph.output.progress import Progress, counted, duration
+from bondgraph.output.progress import Progress, duration_text, track
 
 
 class Terminal(io.StringIO):
@@ -65,9 +65,9 @@ def test_work_inside_of_work_has_the_line(terminal: Terminal) -> None:
 
 
 def test_nothing_is_written_where_nobody_wants_it_or_reads_it(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Progress("silent", 1.0, wanted=False):
+    with Progress("silent", 1.0, enabled=False):
         time.sleep(0.02)
-    assert list(counted(range(3), "silent", progress=False)) == [0, 1, 2]
+    assert list(track(range(3), "silent", progress=False)) == [0, 1, 2]
     assert not terminal.getvalue()
     pipe = io.StringIO()
     monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=pipe))
@@ -80,16 +80,16 @@ def test_time_left_follows_from_time_spent() -> None:
     """A quarter after 10 s: 30 s are left; 5 s later 25 s; and it never says that it is done before it is."""
     bar = Progress("run", 8.0)
     bar.show(2.0, "t = 2 s")
-    bar._begin = bar._said - 10.0
-    assert bar.line(bar._said).endswith(" 25 %, 30 s left, t = 2 s")
-    assert " 38 %, 25 s left" in bar.line(bar._said + 5.0)
-    assert " 99 %, 0 s left" in bar.line(bar._said + 500.0)
+    bar._begin = bar._updated - 10.0
+    assert bar.line(bar._updated).endswith(" 25 %, 30 s left, t = 2 s")
+    assert " 38 %, 25 s left" in bar.line(bar._updated + 5.0)
+    assert " 99 %, 0 s left" in bar.line(bar._updated + 500.0)
 
 
 def test_without_any_share_the_time_spent_is_told() -> None:
     bar = Progress("run", 8.0)
     assert bar.line(bar._begin + 61.0).endswith("  0 %, since 1 min 1 s")
-    assert duration(59.4) == "59 s"
+    assert duration_text(59.4) == "59 s"
 
 
 def test_the_line_goes_on_after_an_error(terminal: Terminal) -> None:
@@ -121,7 +121,7 @@ def test_what_was_done_before_says_nothing_of_the_speed(monkeypatch: pytest.Monk
     """Half was there already; a quarter of the rest took ten seconds."""
     clock = iter([100.0, 110.0])
     monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock))
-    bar = Progress("sweep", 1000.0, already=500.0)
+    bar = Progress("sweep", 1000.0, initial=500.0)
     bar.show(625.0, "625 of 1000")
     assert bar.line(110.0).endswith(" 62 %, 30 s left, 625 of 1000")
     assert bar.line(130.0).endswith(" 88 %, 10 s left, 625 of 1000") and " 99 %, 0 s" in bar.line(1000.0)

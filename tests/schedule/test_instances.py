@@ -15,8 +15,8 @@ from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.pipeline import equations
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import Model
-from bondgraph.schedule.instances import instances, late_system
-from bondgraph.schedule.instances.late_system import alike_parts
+from bondgraph.schedule.instances import instances, lazy_system
+from bondgraph.schedule.instances.lazy_system import system_of_instances
 from bondgraph.schedule.statements import numbered
 from bondgraph.tracing.routines import output_names
 from tests.schedule.graphs import chain
@@ -61,7 +61,7 @@ def assert_the_same(model: Model) -> bool:
     """Compare both ways; whether there are two."""
     causality = assign_causality(model)
     system = equations(model, causality)
-    found = alike_parts(model, causality)
+    found = system_of_instances(model, causality)
     if found is None:
         return False
     own, table, wanted = *found, numbered(system)
@@ -78,9 +78,9 @@ def assert_the_same(model: Model) -> bool:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models count as large, and elements as alike, whatever there are."""
-    for least in ("FEWEST", "ALIKE"):
+    for least in ("MIN_ELEMENTS", "MIN_REPETITION"):
         monkeypatch.setattr(instances, least, 0)
-    monkeypatch.setattr(late_system, "loops_are_better", lambda kinds: True)
+    monkeypatch.setattr(lazy_system, "loops_are_better", lambda kinds: True)
 
 
 @pytest.mark.usefixtures("small")
@@ -101,7 +101,7 @@ def test_names_are_made_when_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> N
         asked.append(model.name)
         return assemble(model, causality)
 
-    monkeypatch.setattr(late_system, "assemble", watched)
+    monkeypatch.setattr(lazy_system, "assemble", watched)
     compiled = compile_model(chain(200))
     x, m = compiled.initial()
     compiled.program.rates(0.0, x, compiled.parameters({"k3.stiffness": 7.0}), m)

@@ -9,9 +9,8 @@ from screwbond.models import attach_contact, contact, ground, rigid_body
 
 from bondgraph import Graph, compile_model, equations
 from bondgraph.emit.kernel import DeferredKernel
-from bondgraph.schedule.build import kernels_in_loops, scheduled
-from bondgraph.schedule.interpret import numpy_kernel
-from bondgraph.schedule.machine_code.shared_schedules import alike_text, kernels_alike
+from bondgraph.schedule.build import kernels_in_loops, numpy_kernel, scheduled
+from bondgraph.schedule.machine_code.shared_schedules import shared_kernels, shared_text
 from screws.surfaces import plane, sphere
 from tests.schedule.graphs import blocks, bouncing
 
@@ -31,9 +30,9 @@ def dropped(count: int) -> Graph:
 def test_resets_leave_all_other_states_and_have_the_bits_of_the_reference():
     system = equations(dropped(3).freeze())
     made, _, _ = scheduled(system)
-    schedules = made.jumping()
+    schedules = made.build_jumps()
     assert len(schedules) == 9, "of each contact: apart, and both ways between its charts"
-    kernels, random = kernels_alike(schedules), np.random.default_rng(1)
+    kernels, random = shared_kernels(schedules), np.random.default_rng(1)
     x, p = blocks(system)
     prepared = np.concatenate([p, numpy_kernel(made.schedules["prepare"]())(p)])
     samples = random.normal(size=(5, len(x)))
@@ -53,7 +52,7 @@ def test_resets_leave_all_other_states_and_have_the_bits_of_the_reference():
 def test_resets_that_are_alike_are_one_text():
     def forms(count: int) -> tuple[int, int]:
         made, _, _ = scheduled(equations(dropped(count).freeze()))
-        text, _, _ = alike_text(made.jumping())
+        text, _, _ = shared_text(made.build_jumps())
         return len(set(re.findall(r"define internal void @(alike\.form\d+)", text))), len(made.jumps)
 
     assert forms(8) == (3, 24) and forms(12) == (3, 36)

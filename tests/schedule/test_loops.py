@@ -17,7 +17,7 @@ from bondgraph.emit import text
 from bondgraph.emit.kernel import KernelError
 from bondgraph.schedule.build import scheduled
 from bondgraph.schedule.machine_code.kernels import kernels_text
-from bondgraph.schedule.plans import Workshop, find
+from bondgraph.schedule.plans import KernelCache, group_values
 from bondgraph.schedule.size import is_large
 from bondgraph.schedule.statements import numbered
 from campaigns.graphs.drawn import random_graph
@@ -121,7 +121,7 @@ def test_a_jacobian_has_the_same_bits_whether_or_not_its_code_is_optimised(monke
     """And those of the reference: nothing is fused."""
     found = []
     for longest in (10**9, 0):
-        monkeypatch.setattr("bondgraph.schedule.machine_code.kernels.SHORT", longest)
+        monkeypatch.setattr("bondgraph.schedule.machine_code.kernels.MAX_OPTIMISED_LENGTH", longest)
         for make in (functools.partial(chain, 150, cubic=True), functools.partial(uneven, 150)):
             compiled = compile_model(make())
             program, (x, m), p = compiled.program, compiled.initial(), compiled.parameters()
@@ -234,9 +234,9 @@ def test_routines_share_the_copies_of_what_they_pass_on():
     """As resets do with states that they leave alone: statements do not grow with the count of routines."""
     system = equations(chain(3).freeze())
     table = numbered(system)
-    states, shop = [table.numbers[state.name] for state in system.states], Workshop(table)
-    first = find(shop, [*states, states[0]])
+    states, shop = [table.numbers[state.name] for state in system.states], KernelCache(table)
+    first = group_values(shop, [*states, states[0]])
     count = len(table.args)
-    again = find(shop, [*states, states[0]])
+    again = group_values(shop, [*states, states[0]])
     assert len(table.args) == count and again.results == first.results
     assert len(first.results) == len(states) + 1

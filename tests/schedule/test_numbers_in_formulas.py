@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, C, Graph, I, Op, R, Se, Sf, compile_model
-from bondgraph.schedule import shared_constants
+from bondgraph.schedule import kernels
 from bondgraph.schedule.build import scheduled
-from bondgraph.schedule.size import MANY, REPEATED, loops_are_better
+from bondgraph.schedule.size import MIN_REPETITION, MIN_STATEMENTS, loops_are_better
 from screws.scalars import sin, tanh
 
 SECTIONS = 150
@@ -74,7 +74,7 @@ def test_a_stiff_run_has_the_jacobian_of_its_formulas():
 
 def test_a_few_formulas_keep_kernels_of_their_own(monkeypatch):
     """Each number on its own is worth an argument where many share it only."""
-    monkeypatch.setattr(shared_constants, "FEWEST", SECTIONS * 10)
+    monkeypatch.setattr(kernels, "MIN_MERGED_KERNELS", SECTIONS * 10)
     alone = compile_model(driven(SECTIONS))
     monkeypatch.undo()
     shared = compile_model(driven(SECTIONS))
@@ -85,7 +85,7 @@ def test_a_few_formulas_keep_kernels_of_their_own(monkeypatch):
 
 def test_formulas_that_differ_in_numbers_alone_do_not_keep_a_large_model_out_of_loops():
     """Formulas by the thousand, three statements each, that are one but for a number."""
-    kinds = {(Op("f", lambda x, w=w: sin(w * x)), ((),), 1): 3 for w in np.linspace(0.3, 0.7, MANY)}
-    assert len(kinds) * REPEATED > sum(kinds.values()) and loops_are_better(kinds)
+    kinds = {(Op("f", lambda x, w=w: sin(w * x)), ((),), 1): 3 for w in np.linspace(0.3, 0.7, MIN_STATEMENTS)}
+    assert len(kinds) * MIN_REPETITION > sum(kinds.values()) and loops_are_better(kinds)
     unlike = {(Op("f", lambda x, n=n: sum([sin(x + k) for k in range(n)], x)), ((),), 1): 1 for n in range(50)}
     assert not loops_are_better(unlike)

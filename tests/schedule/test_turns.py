@@ -10,14 +10,13 @@ import pytest
 from benchmarks.front_end import plate
 from bondgraph import Graph, equations
 from bondgraph.emit import machine
-from bondgraph.schedule.build import scheduled
+from bondgraph.schedule.build import numpy_kernel, scheduled
 from bondgraph.schedule.calls import Kind
-from bondgraph.schedule.interpret import numpy_kernel
-from bondgraph.schedule.loops import Access, KernelLoop, Schedule
-from bondgraph.schedule.machine_code import fusion, groups, loop_blocking
+from bondgraph.schedule.machine_code import fusion, loop_blocking, text
 from bondgraph.schedule.machine_code.fusion import fused
 from bondgraph.schedule.machine_code.kernels import kernels_text, machine_kernels
 from bondgraph.schedule.machine_code.loop_blocking import tiled
+from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule
 from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape
 from tests.schedule.graphs import chain
@@ -28,7 +27,7 @@ FEW = 8
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (loop_blocking, groups):
+    for module in (loop_blocking, text):
         monkeypatch.setattr(module, "TILE", FEW)
 
 
@@ -116,7 +115,7 @@ def test_a_chain_runs_in_one_loop_that_stores_its_results_alone(short: None) -> 
     group = max(tiled(rates.loops), key=lambda group: len(group.loops))
     found = fused(group, [])
     assert found is not None and len(group.loops) == 3 and list(group.lags) == sorted(group.lags, reverse=True)
-    assert len(found.dropped) == 2 and max(found.carried.values()) <= fusion.CARRIED
+    assert len(found.dropped) == 2 and max(found.carried.values()) <= fusion.MAX_CARRIED_ROUNDS
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="about processors of this family with AVX-512")

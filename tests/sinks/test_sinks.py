@@ -18,7 +18,7 @@ from bondgraph import J1, C, Compiled, Graph, I, R, RunEndedWarning, RunError, S
 from bondgraph.errors import ExtraError, FileError
 from bondgraph.run.streaming import run as kept_runs
 from bondgraph.run_arguments import KeptQuantity, Sink
-from bondgraph.sinks import CsvSink, NpzSink, gathered, sink_for
+from bondgraph.sinks import CsvSink, NpzSink, file_sinks, sink_for
 from bondgraph.sinks.choose import SINKS
 from screws import scalars as s
 from tests.run.test_trust import loop, loop_of_poles
@@ -46,7 +46,7 @@ def small_pages(monkeypatch):
     monkeypatch.setattr(kept_runs, "PAGE", 60)
     for sink in ("parquet_file", "zarr_folder"):
         __import__(f"bondgraph.sinks.{sink}")
-    monkeypatch.setattr(gathered, "MOST", 100)
+    monkeypatch.setattr(file_sinks, "BUFFER_SIZE", 100)
 
 
 def run(compiled, **given):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, Automaton, C, Graph, I, ModelError, R
-from bondgraph.output.panels import MANY
+from bondgraph.output.plot_style import MAX_PANELS
 from bondgraph.sweeps import last, load_runs, normal, peak, sweep
 from bondgraph.sweeps.store import Store
 
@@ -79,7 +79,7 @@ def test_few_courses_are_lines_and_many_are_bands(compiled):
     (axes,) = few.plot()
     assert texts(axes) == ["20, 1", "20, 2", "80, 1", "80, 2"] and axes.get_xlabel() == "time (s)"
     np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.column_stack([few.times, few["q"][2]]))
-    many = swept(compiled, {"spring.stiffness": normal(50.0, 5.0)}, keep={"q": "spring.q"}, runs=MANY + 1)
+    many = swept(compiled, {"spring.stiffness": normal(50.0, 5.0)}, keep={"q": "spring.q"}, runs=MAX_PANELS + 1)
     (axes,) = many.plot()
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), np.median(many["q"], axis=0))
     low, high = np.percentile(many["q"], [5.0, 95.0], axis=0)
@@ -105,7 +105,7 @@ def test_states_of_automata_are_words_at_the_axis():
 
 
 def test_own_axes_and_what_cannot_be_drawn(compiled):
-    keep = {**TOP, "wide": lambda result: np.zeros(MANY + 1), "q": "spring.q"}
+    keep = {**TOP, "wide": lambda result: np.zeros(MAX_PANELS + 1), "q": "spring.q"}
     runs = swept(compiled, {"spring.stiffness": [20.0, 50.0]}, keep=keep)
     own = pyplot.figure().subplots(1, 2)
     assert [*runs.plot("top", "q", axes=own)] == [*own]
@@ -114,7 +114,7 @@ def test_own_axes_and_what_cannot_be_drawn(compiled):
         lambda: runs.plot("top", "q", "top", axes=own),
         lambda: runs.plot("wide"),
         lambda: runs.plot("top", against="q"),
-        lambda: swept(compiled, {"spring.stiffness": [20.0]}, {f"q{k}": last("spring.q") for k in range(MANY + 1)}).plot(),
+        lambda: swept(compiled, {"spring.stiffness": [20.0]}, {f"q{k}": last("spring.q") for k in range(MAX_PANELS + 1)}).plot(),
     ):
         with pytest.raises(ModelError, match="E560"):
             ask()

@@ -5,7 +5,7 @@ import sympy
 import screws.scalars as s
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.tape import differentiate
-from bondgraph.tape.differentiate import compressed_columns, dependence, jacobian
+from bondgraph.tape.differentiate import compressed_columns, jacobian, sparsity_pattern
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape, TraceError
 from tests.emit.expressions import EXPRESSIONS
@@ -87,7 +87,7 @@ def test_sparse_by_columns():
     assert (sparse.rows, sparse.columns, sparse.shape) == ((0, 0, 2), (0, 2, 2), (4, 3))
     indptr, indices = compressed_columns(sparse)
     assert indptr.tolist() == [0, 1, 1, 3] and indices.tolist() == [0, 0, 2]
-    for mine, structural in zip((indptr, indices), dependence(outputs, x), strict=True):
+    for mine, structural in zip((indptr, indices), sparsity_pattern(outputs, x), strict=True):
         np.testing.assert_array_equal(mine, structural)
     assert sparse.dense()[0, 2].index == x[0].index
 

@@ -23,7 +23,7 @@ def forgotten() -> list[str]:
             given[k] = tape.function("less", tape.constant(0.0), given[k])
         if not one.flat and code != op.DIVIDE:  # a tape writes a / b as a (1 / b)
             try:
-                slopes(tape, tape.place((code, *given)))
+                slopes(tape, tape.intern((code, *given)))
             except TypeError:
                 found.append(f"{one.name}: derivative")
     return found

@@ -22,9 +22,9 @@ def traced():
     return tape, {(0, 0): common + t, (1, 0): s.where(s.equal(m, 1.0), common * x[1], 2.0), (1, 1): tape.scalar(4.0)}
 
 
-@pytest.mark.parametrize("kept", [sampling.KEPT, 0])
+@pytest.mark.parametrize("kept", [sampling.MAX_CACHED_BYTES, 0])
 def test_they_are_those_of_the_reference(kept, monkeypatch):
-    monkeypatch.setattr(sampling, "KEPT", kept)
+    monkeypatch.setattr(sampling, "MAX_CACHED_BYTES", kept)
     tape, entries = traced()
     samples = Samples(tape, STATES)
     expected = np.array(

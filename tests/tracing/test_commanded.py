@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bondgraph import J0, J1, TF, Automaton, C, Constraint, Element, Graph, I, ModelError, Sf, Transition, compile_model
-from bondgraph.tracing.prescribed_flow import commanding
+from bondgraph.tracing.singular_messages import prescribing_sources
 
 
 def arm(*held: Element, spring: bool = False, ratio: float = 1.0) -> Graph:
@@ -53,8 +53,8 @@ def test_a_command_against_a_contact_is_told_for_its_mode() -> None:
 
 def test_who_commands() -> None:
     model = arm(Constraint("wall")).freeze()
-    assert commanding(model, "wall") == ("command",)
-    assert commanding(arm(Constraint("wall"), spring=True).freeze(), "wall") == ()
+    assert prescribing_sources(model, "wall") == ("command",)
+    assert prescribing_sources(arm(Constraint("wall"), spring=True).freeze(), "wall") == ()
 
 
 def test_constraints_that_repeat_each_other_are_told_as_before() -> None:

@@ -1,4 +1,4 @@
-"""What keeps one run of the statements from solving a system is found in that run, returned, and eased."""
+"""TraceObstacles to solving a system are found in one trace, returned, and removed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import pytest
 from bondgraph import J0, J1, Automaton, Constraint, Graph, I, R, Se, Switch
 from bondgraph.assembly.system import System
 from bondgraph.compile.pipeline import equations
-from bondgraph.tracing.evaluate import Traced, walked
-from bondgraph.tracing.loop_breaking import Snags, eased
-from bondgraph.tracing.on_tape.context import ground_of
+from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
+from bondgraph.tracing.on_tape.context import context_of
 from bondgraph.tracing.singular_messages import Unsolvable
 
 
@@ -37,25 +36,25 @@ def system_of(graph: Graph) -> System:
 def test_loops_first_then_what_is_tied() -> None:
     """Whether unknowns decide what vanishes can be seen only where loops are solved."""
     system, found = system_of(curved(clamp(), 3)), []
-    while isinstance(outcome := walked(ground_of(system)), Snags):
+    while isinstance(outcome := evaluate_system(context_of(system)), TraceObstacles):
         found.append(outcome)
-        system = eased(system, outcome)
+        system = break_loops(system, outcome)
     first, *others = found
-    assert len(first.curved) == 3 and not first.tied
-    assert [other.curved for other in others] == [()] * len(others)
-    assert frozenset().union(*(other.tied for other in others)) == {"hold", "s"}
-    assert isinstance(outcome, Traced) and len(outcome.pursuits) == 3
+    assert len(first.nonlinear) == 3 and not first.algebraic
+    assert [other.nonlinear for other in others] == [()] * len(others)
+    assert frozenset().union(*(other.algebraic for other in others)) == {"hold", "s"}
+    assert isinstance(outcome, Traced) and len(outcome.newton_iterations) == 3
 
 
 def test_easing_changes_nothing_else() -> None:
     system = system_of(curved(Graph("many"), 3))
-    outcome = walked(ground_of(system))
-    assert isinstance(outcome, Snags) and outcome.curved == system.loops
-    easy = eased(system, outcome)
+    outcome = evaluate_system(context_of(system))
+    assert isinstance(outcome, TraceObstacles) and outcome.nonlinear == system.loops
+    easy = break_loops(system, outcome)
     assert easy.statements == system.statements and easy.unknowns == system.unknowns
     assert easy.states[: len(system.states)] == system.states
     assert [loop.guesses for loop in easy.loops] == [(f"{loop.unknowns[0].value}~",) for loop in system.loops]
-    assert eased(system, Snags()) == system
+    assert break_loops(system, TraceObstacles()) == system
 
 
 def test_what_no_easing_cures_ends_with_a_message() -> None:
@@ -63,5 +62,5 @@ def test_what_no_easing_cures_ends_with_a_message() -> None:
     graph, node = Graph("no cure"), J1("node")
     graph.connect(Se("u", 1.0), node).connect(node, Constraint("one")).connect(node, Constraint("two"))
     with pytest.raises(Unsolvable) as stuck:
-        walked(ground_of(system_of(graph.connect(node, I("m", 1.0)))))
+        evaluate_system(context_of(system_of(graph.connect(node, I("m", 1.0)))))
     assert stuck.value.reason == "singular" and {"one", "two"}.issuperset(stuck.value.suspects) and stuck.value.suspects

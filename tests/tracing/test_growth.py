@@ -12,9 +12,9 @@ from benchmarks.walls import clamped, ladder, levers, star, tree
 from bondgraph import J1, TF, C, Compiled, Graph, I, R, Se, compile_model
 from bondgraph.compile.pipeline import equations
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.tape.preset import Code, Preset
 from bondgraph.tape.routine import listing
-from bondgraph.tracing.instants import impulses
+from bondgraph.tape.specialise import Code, SpecialisedRoutine
+from bondgraph.tracing.events import impulses
 from bondgraph.tracing.linear import sizes
 from bondgraph.tracing.routines import trace_for_runs
 
@@ -24,7 +24,7 @@ ROWS = {"row": lambda k: k - 1, "tree": lambda k: (k - 1) // 2, "star": lambda _
 def steps(graph: Graph) -> dict[str, int]:
     """Steps of each routine; those that share the code of another count as none."""
     routines = trace_for_runs(equations(graph.freeze()))[0]
-    return {name: 0 if isinstance(r, Preset) else len(listing(r.reference).steps) for name, r in routines.items()}
+    return {name: 0 if isinstance(r, SpecialisedRoutine) else len(listing(r.reference).steps) for name, r in routines.items()}
 
 
 @pytest.mark.parametrize("build", [levers, tree, star, ladder, clamped])
@@ -106,14 +106,14 @@ def test_energy_of_levers_and_of_a_ladder_closes() -> None:
 
 def presets(graph: Graph) -> tuple[dict[str, Code], Compiled]:
     routines = trace_for_runs(equations(graph.freeze()))[0]
-    return {name: r for name, r in routines.items() if isinstance(r, Preset)}, compile_model(graph, progress=False)
+    return {name: r for name, r in routines.items() if isinstance(r, SpecialisedRoutine)}, compile_model(graph, progress=False)
 
 
 def test_events_that_share_an_impulse_do_what_each_would_do_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = ladder(10, 0.0)
     shared, compiled = presets(graph)
     assert {name.partition("_")[0] for name in shared} == {"reset", "push"}
-    monkeypatch.setattr(impulses, "MANY", 1000)
+    monkeypatch.setattr(impulses, "MIN_SHARING_EVENTS", 1000)
     alone, apart = presets(graph)
     assert not alone
     x, m = compiled.initial()
@@ -150,11 +150,11 @@ def test_code_for_others_has_steps_of_its_own_for_each_event() -> None:
     """The shared routine with the mode folded in: fewer steps, and no mode of its own among its inputs."""
     routines = presets(ladder(10, 0.0))[0]
     one = routines["reset_0"]
-    assert isinstance(one, Preset)
+    assert isinstance(one, SpecialisedRoutine)
     own = listing(one.reference).steps
     assert len(own) < len(listing(one.shared).steps)
     mode = [name for name, _ in one.blocks].index("m")
-    assert all(step[:3] != (1, mode, one.given[0]) for step in own)
+    assert all(step[:3] != (1, mode, one.fixed[0]) for step in own)
 
 
 def test_natural_sizes_do_not_depend_on_how_they_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_natural_sizes_do_not_depend_on_how_they_are_found(monkeypatch: pytest.M
     places = {(i, j) for i in range(n) for j in (i, rng.integers(n), rng.integers(n))}
     samples = {place: np.exp(3.0 * rng.normal(size=4)) * rng.choice([-1.0, 1.0]) for place in sorted(places)}
     dense = sizes.natural_sizes(samples, n, n)
-    monkeypatch.setattr(sizes, "DENSE", 0)
+    monkeypatch.setattr(sizes, "MAX_DENSE_ENTRIES", 0)
     for one, other in zip(dense, sizes.natural_sizes(samples, n, n), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6)
     turned = {(i, j): 1e9 * v if i == 3 else v for (i, j), v in samples.items()}

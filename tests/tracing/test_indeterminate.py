@@ -28,7 +28,7 @@ from bondgraph import (
     compile_model,
 )
 from bondgraph.run.bound import Bound
-from bondgraph.tracing.linear.one_mode import Alike
+from bondgraph.tracing.linear.modewise import SolutionCache
 from screws.scalars import sin
 from tests.causality.branches import branched, brute_force
 from tests.tracing.test_rigid_graphs import modes_of
@@ -327,7 +327,7 @@ def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
 def test_modes_that_are_alike_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four states of a gate only one brakes: the same states after an impulse, from about half of the solutions."""
     counts: list[int] = []
-    solve = Alike._solved
+    solve = SolutionCache._solve
 
     def counted(self, *given):
         counts[-1] += 1
@@ -340,9 +340,9 @@ def test_modes_that_are_alike_are_solved_once(monkeypatch: pytest.MonkeyPatch) -
         brake = Constraint("brake", automaton="gate", active=["on"], holds="velocity", domain="rotation")
         return compile_model(graph.connect(graph.parts["shaft0"], brake), backend="numpy")
 
-    monkeypatch.setattr(Alike, "_solved", counted)
+    monkeypatch.setattr(SolutionCache, "_solve", counted)
     one = compiled()
-    monkeypatch.setattr(Alike, "_meaning", lambda self, ideal: [object()])
+    monkeypatch.setattr(SolutionCache, "_ideal_key", lambda self, ideal: [object()])
     other = compiled()
     assert counts[0] < 0.6 * counts[1]
     bound, reference = (Bound(model.program, model.parameters()) for model in (one, other))

@@ -22,7 +22,7 @@ import numpy as np
 from bondgraph.emit.interpreter.code import ARGUMENTS, BLOCK, FIELDS, WORK, machine_code
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.tape import opcodes as op
-from bondgraph.tape.differentiate import active_nodes, dependence
+from bondgraph.tape.differentiate import active_nodes, sparsity_pattern
 from bondgraph.tape.nodes import Node
 from bondgraph.tape.routine import Routine, reachable
 
@@ -39,7 +39,7 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
     """
     tape = routine.tape
     variables = list(tape.inputs(block, dict(routine.blocks)[block]))
-    indptr, indices = dependence(routine.outputs, variables)
+    indptr, indices = sparsity_pattern(routine.outputs, variables)
     roots = [tape.scalar(output).index for output in routine.outputs]
     groups = _groups(indptr.tolist(), indices.tolist())
     seeds = {variable.index: group for variable, group in zip(variables, groups, strict=True)}

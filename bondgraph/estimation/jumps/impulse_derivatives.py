@@ -14,6 +14,7 @@ Source: Facchinei, Pang, Finite-Dimensional Variational Inequalities, 2003, chap
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -24,9 +25,18 @@ _RANK, _BALANCED, _NO_LIMIT = 1e-10, 1e-6, 1e-13
 """Singular values that count as zero, relative to the largest; share of the energy that counts as zero for impulses that were
 chosen to give none; a limit of friction that counts as zero, relative to the impact's flows."""
 
-PUSHES, STICKS, APPROACHES, GAINS, DEPENDS = "pushes", "sticks", "approaches", "gains", "depends"
-"""Kinds of edge: between pushing and not; between sticking and slipping; between approaching and not; of a restitution beyond
-which the impulses would gain energy; of impulses of which only some sums are determined."""
+
+class DegeneracyKind(Enum):
+    """Kinds of degeneracy of an impact, each with its message about a contact."""
+
+    PUSHES = '"{}" is on the edge between pushing and letting go'
+    STICKS = '"{}" is on the edge between sticking and slipping'
+    APPROACHES = '"{}" touches and does not approach, so that a little more or less decides whether it takes part'
+    GAINS = "the restitution is on the edge beyond which the impulses would gain energy, or there are none"
+    DEPENDS = "contacts hold more than there is to move, so that what each of them takes is not known"
+
+
+PUSHES, STICKS, APPROACHES, GAINS, DEPENDS = DegeneracyKind
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,7 @@ class InputDerivatives:
 class Degeneracy:
     """Edge where the derivatives from two sides differ: its kind, the scalar of the impact (-1 for none), and the directions."""
 
-    kind: str
+    kind: DegeneracyKind
     scalar: int
     directions: np.ndarray
 
@@ -109,7 +119,7 @@ class ImpulseDerivatives:
         left_vectors, values, right_vectors = np.linalg.svd(matrix)
         nonzero = values > _RANK * values.max(initial=0.0)
         dz = -right_vectors[nonzero].T @ ((left_vectors.T @ right)[nonzero] / values[nonzero, None])
-        self._check("depends", -1, matrix, right, dz)
+        self._check(DEPENDS, -1, matrix, right, dz)
         self._check_determined(right_vectors[~nonzero][:, :count])
         dz = dz[:count]
         for kind, scalar, row in others:
@@ -120,7 +130,7 @@ class ImpulseDerivatives:
             self._edges.append(Degeneracy(GAINS, -1, np.ones(self._da.shape[1], dtype=bool)))
         return dz
 
-    def _equations(self) -> tuple[list[_Equation], list[tuple[str, int, _Equation]]]:
+    def _equations(self) -> tuple[list[_Equation], list[tuple[DegeneracyKind, int, _Equation]]]:
         """Return the equations that hold, and at edges those of the other side: (kind, scalar, equation)."""
         n, groups, unit = len(self._z), len(self._b), np.eye(len(self._z))
         none, no_limit = np.zeros((1, n)), np.zeros((1, groups))
@@ -139,7 +149,7 @@ class ImpulseDerivatives:
         return chosen, others
 
     def _friction_equations(
-        self, g: int, scalars: slice, chosen: list[_Equation], others: list[tuple[str, int, _Equation]]
+        self, g: int, scalars: slice, chosen: list[_Equation], others: list[tuple[DegeneracyKind, int, _Equation]]
     ) -> None:
         z, a, b = self._z[scalars], self._a[scalars], max(float(self._b[g]), 0.0)
         n, size, unit = len(self._z), scalars.stop - scalars.start, np.eye(len(self._z))[scalars]
@@ -190,7 +200,7 @@ class ImpulseDerivatives:
         if off.any():
             self._edges.append(Degeneracy(APPROACHES, i, off))
 
-    def _check(self, kind: str, scalar: int, matrix: np.ndarray, right: np.ndarray, dz: np.ndarray) -> None:
+    def _check(self, kind: DegeneracyKind, scalar: int, matrix: np.ndarray, right: np.ndarray, dz: np.ndarray) -> None:
         """Note an edge where the derivatives violate an equation."""
         floor = np.maximum(self._floor, np.maximum(np.abs(self._da).max(axis=0), np.abs(dz[: len(self._z)]).max(axis=0)))
         terms = np.abs(matrix) @ np.abs(dz) + np.abs(right) + np.abs(matrix).max(axis=1, initial=0.0)[:, None] * floor

@@ -9,19 +9,12 @@ import numpy as np
 
 from bondgraph.errors import Problem, RunError
 from bondgraph.estimation.jumps.context import RunKernels, SensitivityState
-from bondgraph.estimation.jumps.impulse_derivatives import APPROACHES, DEPENDS, GAINS, PUSHES, STICKS, Degeneracy
+from bondgraph.estimation.jumps.impulse_derivatives import APPROACHES, PUSHES, Degeneracy
 from bondgraph.run.events.records import Event
 
 TOLERANCE = 100.0
 """Largest residual of an equation that derivatives obey, in units of the run's rtol."""
 
-_TEXTS = {
-    STICKS: '"{}" is on the edge between sticking and slipping',
-    PUSHES: '"{}" is on the edge between pushing and letting go',
-    APPROACHES: '"{}" touches and does not approach, so that a little more or less decides whether it takes part',
-    GAINS: "the restitution is on the edge beyond which the impulses would gain energy, or there are none",
-    DEPENDS: "contacts hold more than there is to move, so that what each of them takes is not known",
-}
 _DIFFER = "the derivatives from both sides differ"
 _CURES = ("start values or parameters off the edge", "the run without these numbers varied", "differences of runs to one side")
 
@@ -96,18 +89,18 @@ def coincidence_refusal(kernels: RunKernels, event: Event, transition: int, alon
 def edge_refusal(context: EventScales, edges: Sequence[Degeneracy], names: Sequence[str]) -> RunError:
     """Return the refusal of an impact at some edges; `names` are the elements of its scalars."""
     along = np.any([edge.directions for edge in edges], axis=0)
-    whys = dict.fromkeys(_TEXTS[edge.kind].format(names[edge.scalar] if edge.scalar >= 0 else "") for edge in edges)
+    whys = dict.fromkeys(edge.kind.value.format(names[edge.scalar] if edge.scalar >= 0 else "") for edge in edges)
     return _refusal(context.kernels, context.event, along, (*whys, _DIFFER))
 
 
 def touching_refusal(context: EventScales, name: str, along: np.ndarray) -> RunError:
     """Return the refusal of a contact that touches at zero speed, and approaches or separates along some directions."""
-    return _refusal(context.kernels, context.event, along, (_TEXTS[APPROACHES].format(name), _DIFFER))
+    return _refusal(context.kernels, context.event, along, (APPROACHES.value.format(name), _DIFFER))
 
 
 def held_refusal(context: EventScales, name: str, along: np.ndarray) -> RunError:
     """Return the refusal of a held contact without a force, which is drawn or pressed along some directions."""
-    return _refusal(context.kernels, context.event, along, (_TEXTS[PUSHES].format(name), _DIFFER))
+    return _refusal(context.kernels, context.event, along, (PUSHES.value.format(name), _DIFFER))
 
 
 def closed(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> bool:

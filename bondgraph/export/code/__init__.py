@@ -1,1 +1,1 @@
-"""Source code: a compiled model in; its routines as C, NumPy, MATLAB or SymPy, with the user's names, out."""
+"""Source code of a compiled model: its routines as C, NumPy, MATLAB or SymPy, with the user's names."""

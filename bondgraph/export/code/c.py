@@ -1,21 +1,242 @@
-"""C99 source of a compiled model: rates, outputs, Jacobian, events, ticks and the powers of the ledger, without dependencies."""
+"""C99 source of a compiled model: rates, outputs, Jacobian, events, ticks and powers, without dependencies."""
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bondgraph.compile.pipeline import Compilable
-from bondgraph.export.code.c_functions import functions, number, passed
-from bondgraph.export.code.c_header import KINDS, constants, header_of, places
 from bondgraph.export.code.content import Content, content_of
-from bondgraph.export.code.story import plain
+from bondgraph.export.code.event_notes import Phrases, comment_safe, event_notes
+from bondgraph.export.code.identifiers import Entry, count
+from bondgraph.export.code.printer import Dialect, InputText, constant, pieces
 from bondgraph.output.cells import files
 from bondgraph.output.folders import write_texts
 from bondgraph.tape.routine import Listing
+
+RESULT_TABLES = {
+    "rates": "states",
+    "jacobian": "",
+    "outputs": "outputs",
+    "guards": "guards",
+    "powers": "powers",
+    "energies": "energies",
+}
+"""Function -> table of its results."""
+
+_LETTERS = {"states": "X", "parameters": "P", "modes": "M", "outputs": "Y", "powers": "POWER", "energies": "ENERGY"}
+"""Table -> prefix of its constants, after the name of the model."""
+
+_TITLES = {
+    "states": "states x, and their rates",
+    "parameters": "parameters p that can be set",
+    "modes": "modes m: the state of each automaton, as a whole number",
+    "outputs": "outputs",
+    "powers": "powers: integrated along a run they are the energy account",
+    "energies": "energies of the storages",
+}
+_CALL = "(double t, const double *x, const double *p, const double *m, double *out);"
+
+
+def length_constants(content: Content) -> dict[str, str]:
+    """Return name of a length -> its constant."""
+    words = {word: word for word in (*_LETTERS, "transitions", "nonzeros", "clocks")} | {"prepared": "length_of_p"}
+    return {word: f"{content.name}_{text}".upper() for word, text in words.items()}
+
+
+def array_expressions(content: Content, array: str, table: str) -> list[str]:
+    """Return the C expression of every number of an array: `x[OSC_X_MASS_P]`, `x[OSC_X_POSE + 3]`."""
+    expressions = []
+    for entry in content.tables[table]:
+        first = _constant(content, table, entry) or str(entry.start)
+        expressions += [f"{array}[{first}{f' + {k}' if k else ''}]" for k in range(entry.size)]
+    return expressions
+
+
+def header_of(content: Content, build: str) -> str:
+    """Return declarations, constants, and instructions for use."""
+    guard, total = f"{content.name.upper()}_H", length_constants(content)
+    parts = ["\n".join(["/*", *(f" * {line}".rstrip() for line in _usage(content, build, total)), " */", ""])]
+    parts += [f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    parts += [_enumeration(content, table, total[table]) for table in _LETTERS]
+    lengths = {"transitions": len(content.system.events), "nonzeros": len(content.pattern[1])}
+    lengths |= {"clocks": len(content.ticks)} if content.ticks else {}
+    p_length = count(content.p) + content.added_count
+    parts += [
+        "/* further lengths */",
+        "enum {",
+        *(f"    {total[word]} = {length}," for word, length in lengths.items()),
+        f"    {total['prepared']} = {p_length} /* length of p: parameters, then what prepare adds */",
+        "};",
+        "",
+        _declarations(content, total),
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "",
+        f"#endif /* {guard} */",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def _constant(content: Content, table: str, entry: Entry) -> str:
+    """Return the constant of an index, "" if there is none."""
+    letter = _LETTERS.get(table)
+    return f"{content.name}_{letter}_{entry.identifier}".upper() if entry.identifier and letter else ""
+
+
+def _enumeration(content: Content, table: str, total: str) -> str:
+    """Return an enum of the entries' constants, and of the total length."""
+    entries = content.tables[table]
+    lines = [f"/* {_TITLES[table]} */", "enum {"]
+    named = [(constant, entry) for entry in entries if (constant := _constant(content, table, entry))]
+    lines += [f"    {constant} = {entry.start}, /* {comment_safe(entry.comment)} */" for constant, entry in named]
+    return "\n".join([*lines, f"    {total} = {count(entries)}", "};", ""])
+
+
+def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
+    """Return lines of the comment at the head: the content, and how to use it."""
+    n = content.name
+    lines = [
+        f'{n}: the model "{comment_safe(content.system.name)}", written by screwbond.',
+        "",
+        f"Build: {build}",
+        "",
+        "Every function reads its inputs and writes `out`, which must lie apart from them. Nothing is kept",
+        "between calls, so threads may share everything. Arrays:",
+        "    t    time, s",
+        f"    x    states, {total['states']} numbers",
+        f"    p    parameters, {total['prepared']} numbers: the first {total['parameters']} are yours,",
+        f"         then call {n}_prepare(p) once, which fills in what follows from them",
+        f"    m    modes, {total['modes']} numbers",
+        "",
+        f"Start: copy {n}_x0, {n}_p0 and {n}_m0, change what you like, call {n}_prepare(p).",
+        f"Jacobian: the nonzeros of d rates / d x by columns; those of column j are k = {n}_jacobian_columns[j] to",
+        f"{n}_jacobian_columns[j + 1] - 1, in the rows {n}_jacobian_rows[k].",
+    ]
+    phrases = Phrases(
+        first=0,
+        mode="m[slot[k]] becomes target[k]",
+        reset=f"what {n}_reset gives, where it returns 1",
+        push=f"Where {n}_push returns 1,",
+        parts=f"It gives {total['transitions']} numbers, what it adds to the guards, then {total['states']}: x without it.",
+        times=f"p[{n}_clock_offset[k]] + i p[{n}_clock_period[k]], i = 0, 1, ... (one only where the period has the place -1)",
+        tick=f"what {n}_tick gives",
+        loop=f"{n}_loop_k",
+    )
+    return lines + event_notes(content, phrases)
+
+
+def _declarations(content: Content, total: dict[str, str]) -> str:
+    """Return prototypes and tables."""
+    n = content.name
+    prototypes = (
+        ("rates", "out: dx/dt", "states"),
+        ("jacobian", "out: nonzeros of d rates / d x", "nonzeros"),
+        ("outputs", "out: all values, those named above and steps between them", "outputs"),
+        ("guards", "out: one number for each transition", "transitions"),
+        ("powers", "out: W", "powers"),
+        ("energies", "out: J", "energies"),
+    )
+    lines = [
+        f"/* Call after every change of parameters: p[{total['parameters']}] and what follows it. */",
+        f"void {n}_prepare(double *p);",
+        "",
+    ]
+    for word, remark, length in prototypes:
+        lines += [f"/* {remark}, {total[length]} numbers. */", f"void {n}_{word}{_CALL}"]
+    for k in range(len(content.loops)):
+        lines += ["/* out: residuals, then the Newton step. */", f"void {n}_loop_{k}{_CALL}"]
+    if content.system.events:
+        lines += [
+            "/* out: x after a transition; returns 1, or 0 where x stays as it is and `out` is left alone. */",
+            f"int {n}_reset(int transition, {_CALL[1:]}",
+        ]
+        if content.pushes:
+            lines += [
+                "/* out: what the impulse of a transition adds to the guards, then x without it; returns 1, or 0 without any. */",
+                f"int {n}_push(int transition, {_CALL[1:]}",
+            ]
+        lines += [*(f"extern const int {n}_transition_{word}[];" for word in ("slot", "source", "target"))]
+    if content.ticks:
+        lines += [
+            "/* out: x after a tick of a clock; returns 1, or 0 where there is no such clock. */",
+            f"int {n}_tick(int clock, {_CALL[1:]}",
+            "/* Where the times of a clock stand in p, s. */",
+            *(f"extern const int {n}_clock_{word}[]; /* {total['clocks']} */" for word in ("offset", "period")),
+        ]
+    lines += [
+        "",
+        f"extern const int {n}_jacobian_columns[]; /* {total['states']} + 1 */",
+        f"extern const int {n}_jacobian_rows[];    /* {total['nonzeros']} */",
+        *(f"extern const double {n}_{letter}0[];" for letter in "xpm"),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def c_number(value: float) -> str:
+    """Return a constant that a C compiler reads back to the same bits."""
+    return constant(value, "NAN", "INFINITY")
+
+
+C = Dialect(
+    language="C",
+    form=lambda operation: operation.c,
+    number=c_number,
+    value="const double {v} = {right};",
+    condition="const int {v} = {right};",
+    as_number="(double){c}",
+    as_condition="({v} != 0.0)",
+    store="{place} = {value};",
+    slot="w[{}]".format,
+    max_unsplit=500,
+    part_size=250,  # gcc -O2 takes a third of the time that it needs for parts of 2000
+)
+
+
+def c_functions(
+    name: str,
+    program: Listing,
+    signature: Sequence[str],
+    reading: InputText,
+    result: Callable[[int], str],
+    kind: str = "",
+    part_kind: str = "static ",
+) -> str:
+    """Return the function `name` with parameters `signature`, split into parts if it is long.
+
+    `kind` stands before it, `part_kind` before its parts; if the compiler inlined the parts again, the split would save no
+    compile time.
+
+    Raises `ModelError` E271 if an operation has no form in C.
+    """
+    header = f"{kind}void {name}({', '.join(signature)})"
+    bodies, size = pieces(C, program, reading, result)
+    if len(bodies) == 1:
+        return _function(header, signature, bodies[0])
+    inner = [*signature, "double *restrict w"]
+    texts = [_function(f"{part_kind}void {name}_part{k}({', '.join(inner)})", inner, body) for k, body in enumerate(bodies)]
+    calls = [f"{name}_part{k}({', '.join(argument_names(inner))});" for k in range(len(bodies))]
+    return "\n".join([*texts, _function(header, signature, [f"double w[{max(size, 1)}];", *calls])])
+
+
+def argument_names(signature: Sequence[str]) -> list[str]:
+    """Return the names of parameters, as a call passes them on."""
+    return [parameter.rpartition(" ")[2].lstrip("*") for parameter in signature]
+
+
+def _function(header: str, signature: Sequence[str], body: Sequence[str]) -> str:
+    words = {word for line in body for word in re.findall(r"[a-z]+", line)}
+    unused = [f"(void){name};" for name in argument_names(signature) if name not in words]
+    lines = "\n".join(f"    {line}" for line in [*unused, *body])
+    return f"{header}\n{{\n{lines}\n}}\n"
+
 
 _SIGNATURE = (
     "double t",
@@ -24,12 +245,12 @@ _SIGNATURE = (
     "const double *restrict m",
     "double *restrict out",
 )
-_PASSED = passed(_SIGNATURE)
+_ARGUMENT_NAMES = argument_names(_SIGNATURE)
 
 
 @dataclass(frozen=True)
 class CSource:
-    """A header and a source file of C99, and the line that builds a shared library of them."""
+    """Header and source file of C99, and the command that builds a shared library from them."""
 
     name: str
     header: str = field(repr=False)
@@ -37,7 +258,7 @@ class CSource:
     build_line: str
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write `name.h` and `name.c` to a folder, which is made if there is none; returns their paths. Both or none (E413)."""
+        """Write `name.h` and `name.c` to a folder, which is created if needed, and return their paths. Both or none (E413)."""
         header, source = write_texts(folder, {f"{self.name}.h": self.header, f"{self.name}.c": self.source})
         return header, source
 
@@ -46,17 +267,17 @@ class CSource:
 
 
 def c_source(model: Compilable, name: str | None = None) -> CSource:
-    """C source of a model: what compiles here, as text for any C99 compiler.
+    """Return C source of a model, for any C99 compiler.
 
     Every operation of the NumPy reference is one C statement in the same order, so a compiler that neither fuses nor
-    reorders (`-ffp-contract=off`, no `-ffast-math`) gives the same bits, up to the functions of its own <math.h>.
+    reorders (`-ffp-contract=off`, no `-ffast-math`) gives the same bits, up to its own <math.h>.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
     name : prefix of all names and name of the files, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 for what is no model, E270 if `name` is no identifier, E271 if an operation has no form in C, E262 if
+    Raises `ModelError` E100 for no model, E270 if `name` is no identifier, E271 if an operation has no form in C, E262 if
     an algebraic loop has no solution at the start.
     """
     content = content_of(model, name, "c_source")
@@ -66,23 +287,23 @@ def c_source(model: Compilable, name: str | None = None) -> CSource:
 
 
 def _source(content: Content, build: str) -> str:
-    """Definitions."""
-    n, total = content.name, constants(content)
-    apart = f"{n.upper()}_APART"
-    parts = [f'/*\n * {n}: the model "{plain(content.system.name)}"; see {n}.h.\n *\n * Build: {build}\n */\n']
+    """Return the source file."""
+    n, total = content.name, length_constants(content)
+    noinline = f"{n.upper()}_APART"
+    parts = [f'/*\n * {n}: the model "{comment_safe(content.system.name)}"; see {n}.h.\n *\n * Build: {build}\n */\n']
     parts += [f'#include "{n}.h"', "#include <math.h>", ""]
     parts += [
         "/* Parts of long functions stay apart: compile time grows faster than functions do. */",
         "#if defined(__GNUC__)",
-        f"#define {apart} __attribute__((noinline))",
+        f"#define {noinline} __attribute__((noinline))",
         "#else",
-        f"#define {apart}",
+        f"#define {noinline}",
         "#endif",
         "",
     ]
     start, (columns, rows), events = content.start, content.pattern, content.system.events
     for letter, numbers, word in (("x", start.x, "states"), ("p", start.p, "parameters"), ("m", start.m, "modes")):
-        parts.append(_array("double", f"{n}_{letter}0", total[word], [number(float(v)) for v in numbers]))
+        parts.append(_array("double", f"{n}_{letter}0", total[word], [c_number(float(v)) for v in numbers]))
     parts.append(_array("int", f"{n}_jacobian_columns", f"{total['states']} + 1", columns.tolist()))
     parts.append(_array("int", f"{n}_jacobian_rows", total["nonzeros"], rows.tolist()))
     for word in ("slot", "source", "target") if events else ():
@@ -91,26 +312,39 @@ def _source(content: Content, build: str) -> str:
         parts.append(_array("int", f"{n}_clock_offset", total["clocks"], [tick.offset for tick in content.ticks]))
         periods = [-1 if tick.period is None else tick.period for tick in content.ticks]
         parts.append(_array("int", f"{n}_clock_period", total["clocks"], periods))
-    own = places(content, "p", "parameters")
-    added = [f"p[{total['parameters']} + {k}]" for k in range(content.prepared)]
-    given = [["t"], places(content, "x", "states"), own + added, places(content, "m", "modes")]
+    parameter_places = array_expressions(content, "p", "parameters")
+    added = [f"p[{total['parameters']} + {k}]" for k in range(content.added_count)]
+    inputs = [
+        ["t"],
+        array_expressions(content, "x", "states"),
+        parameter_places + added,
+        array_expressions(content, "m", "modes"),
+    ]
 
     def routine(word: str, steps: Listing, table: str = "", kind: str = "") -> None:
-        results = places(content, "out", table) if table else [f"out[{k}]" for k in range(len(steps.outputs))]
-        text = functions(
-            f"{n}_{word}", steps, _SIGNATURE, lambda b, k: given[b][k], results.__getitem__, kind, f"static {apart} "
+        results = array_expressions(content, "out", table) if table else [f"out[{k}]" for k in range(len(steps.outputs))]
+        text = c_functions(
+            f"{n}_{word}", steps, _SIGNATURE, lambda b, k: inputs[b][k], results.__getitem__, kind, f"static {noinline} "
         )
         parts.append(text)
 
-    if content.prepared:
+    if content.added_count:
         signature = ("const double *restrict p", "double *restrict out")
         steps = content.routines["prepare"]
         parts.append(
-            functions(f"{n}_prepared", steps, signature, lambda _, k: own[k], "out[{}]".format, "static ", f"static {apart} ")
+            c_functions(
+                f"{n}_prepared",
+                steps,
+                signature,
+                lambda _, k: parameter_places[k],
+                "out[{}]".format,
+                "static ",
+                f"static {noinline} ",
+            )
         )
-    call = f"{n}_prepared(p, p + {total['parameters']})" if content.prepared else "(void)p"
+    call = f"{n}_prepared(p, p + {total['parameters']})" if content.added_count else "(void)p"
     parts.append(f"void {n}_prepare(double *p)\n{{\n    {call};\n}}\n")
-    for word, table in KINDS.items():
+    for word, table in RESULT_TABLES.items():
         routine(word, content.routines[word], table)
     for k, (_, steps) in enumerate(content.loops):
         routine(f"loop_{k}", steps)
@@ -121,26 +355,26 @@ def _source(content: Content, build: str) -> str:
     for k, tick in enumerate(content.ticks):
         routine(f"tick_{k}", tick.routine, "states", "static ")
     if events:
-        parts.append(_choice(n, "reset", "transition", content.resets))
+        parts.append(_dispatcher(n, "reset", "transition", content.resets))
     if content.pushes:
-        parts.append(_choice(n, "push", "transition", content.pushes))
+        parts.append(_dispatcher(n, "push", "transition", content.pushes))
     if content.ticks:
-        parts.append(_choice(n, "tick", "clock", range(len(content.ticks))))
+        parts.append(_dispatcher(n, "tick", "clock", range(len(content.ticks))))
     return "\n".join(parts)
 
 
-def _choice(n: str, word: str, number: str, among: Iterable[int]) -> str:
-    """The function that calls one of several by its number."""
+def _dispatcher(n: str, word: str, number: str, numbers: Iterable[int]) -> str:
+    """Return the function that calls one of several by its number."""
     lines = [f"int {n}_{word}(int {number}, {', '.join(_SIGNATURE)})", "{"]
-    lines += [f"    (void){name};" for name in _PASSED]
+    lines += [f"    (void){name};" for name in _ARGUMENT_NAMES]
     lines.append(f"    switch ({number}) {{")
-    for k in among:
-        lines += [f"    case {k}:", f"        {n}_{word}_{k}({', '.join(_PASSED)});", "        return 1;"]
+    for k in numbers:
+        lines += [f"    case {k}:", f"        {n}_{word}_{k}({', '.join(_ARGUMENT_NAMES)});", "        return 1;"]
     return "\n".join([*lines, "    default:", "        return 0;", "    }", "}", ""])
 
 
 def _array(kind: str, name: str, length: str, numbers: Sequence[Any]) -> str:
-    """The definition of a constant array; C has none of length zero, so an empty one holds one zero."""
+    """Return the definition of a constant array; C has none of length zero, so an empty one holds one zero."""
     body = ", ".join(map(str, numbers)) if len(numbers) else "0"
     lines = textwrap.wrap(body, 110, break_long_words=False, break_on_hyphens=False)
     bound = length if len(numbers) else "1"

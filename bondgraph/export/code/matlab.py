@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 from bondgraph.compile.pipeline import Compilable
 from bondgraph.export.code.content import BLOCKS, Content, content_of
-from bondgraph.export.code.names import count
-from bondgraph.export.code.steps import Dialect, constant, pieces
-from bondgraph.export.code.story import Voice, plain, story
+from bondgraph.export.code.event_notes import Phrases, comment_safe, event_notes
+from bondgraph.export.code.identifiers import count
+from bondgraph.export.code.printer import Dialect, constant, pieces
 from bondgraph.output.cells import files
 from bondgraph.output.folders import write_texts
 from bondgraph.tape.routine import Listing
@@ -23,12 +23,12 @@ MATLAB = Dialect(
     number=lambda value: constant(value, "NaN", "Inf"),
     value="{v} = {right};",
     condition="{v} = {right};",
-    counted="double({c})",
-    asked="({v} ~= 0)",
-    stored="{place} = {value};",
+    as_number="double({c})",
+    as_condition="({v} ~= 0)",
+    store="{place} = {value};",
     slot=lambda k: f"w({k + 1})",
-    whole=2000,
-    part=1000,
+    max_unsplit=2000,
+    part_size=1000,
 )
 
 _RESULTS = {
@@ -40,21 +40,21 @@ _RESULTS = {
 }
 
 
-_ALWAYS = ("Contents", "start", "names", "prepare", *_RESULTS, "jacobian", "resets")
-_SOMETIMES = ("transitions", "push", "tick", "clocks", "loop")
-_FILES = frozenset(f"{name}.m" for name in (*_ALWAYS, *_SOMETIMES))
-"""All files that a package may have: of an earlier one in the same place, none is left."""
+_ALWAYS_WRITTEN = ("Contents", "start", "names", "prepare", *_RESULTS, "jacobian", "resets")
+_OPTIONAL = ("transitions", "push", "tick", "clocks", "loop")
+_FILES = frozenset(f"{name}.m" for name in (*_ALWAYS_WRITTEN, *_OPTIONAL))
+"""All possible files of a package: old ones in the same folder are deleted."""
 
 
 @dataclass(frozen=True)
 class MatlabSource:
-    """A package of functions: the text of each file by its name."""
+    """Package of functions: the text of each file by its name."""
 
     name: str
     files: Mapping[str, str] = field(repr=False)
 
     def write(self, folder: str | Path) -> Path:
-        """Write the package `+name` into a folder, which is made if there is none; returns its path. All files or none (E413)."""
+        """Write the package `+name` into a folder, which is created if needed, and return its path. All files or none (E413)."""
         package = Path(folder) / f"+{self.name}"
         write_texts(package, self.files, _FILES)
         return package
@@ -64,18 +64,18 @@ class MatlabSource:
 
 
 def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
-    """MATLAB source of a model: the routines that are compiled here, the same operations in the same order; Octave runs it too.
+    """Return MATLAB source of a model: the compiled routines, the same operations in the same order; Octave runs it too.
 
     The package has `start` and `names`, `prepare`, `rates`, `jacobian` (sparse), `outputs`, `guards`, `powers` and `energies`,
     `resets` and `push` of `transitions`, `tick` of `clocks` and `loop` of nonlinear algebraic loops. Vectors are columns, and
-    what has a number is counted from 1: `ode45(@(t, x) servo.rates(t, x, p, m), ...)`.
+    transitions, clocks and loops are counted from 1: `ode45(@(t, x) servo.rates(t, x, p, m), ...)`.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
     name : of the package, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 for what is no model, E270 if `name` is no identifier or taken, E271 if an operation has no form in
+    Raises `ModelError` E100 for no model, E270 if `name` is no identifier or taken, E271 if an operation has no form in
     MATLAB, E262 if an algebraic loop has no solution at the start.
     """
     content = content_of(model, name, "matlab_source")
@@ -83,8 +83,8 @@ def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
 
 
 def _functions(content: Content) -> dict[str, str]:
-    """The text of each function of the package."""
-    lengths = {word: count(given) for word, given in content.tables.items()}
+    """Return the text of each function of the package."""
+    lengths = {word: count(entries) for word, entries in content.tables.items()}
     files = {"Contents": _contents(content), "start": _start(content), "names": _names(content), "prepare": _prepare(content)}
     for word, meaning in _RESULTS.items():
         files[word] = _routine(word, content.routines[word], meaning.format(**lengths))
@@ -100,19 +100,19 @@ def _functions(content: Content) -> dict[str, str]:
     if content.ticks:
         ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}
         files["tick"] = _numbered("tick", ticks, "x after a tick of clock k.", "error('there is no clock %d', k);")
-        places = [(tick.offset + 1, "NaN" if tick.period is None else tick.period + 1) for tick in content.ticks]
-        files["clocks"] = _matrix("clocks", "Rows (place of the offset in p, place of the period or NaN).", places)
+        clock_rows = [(tick.offset + 1, "NaN" if tick.period is None else tick.period + 1) for tick in content.ticks]
+        files["clocks"] = _matrix("clocks", "Rows (place of the offset in p, place of the period or NaN).", clock_rows)
     if content.loops:
         meaning = "Residuals of algebraic loop k, then a Newton step for the states that follow it."
-        found = {k: steps for k, (_, steps) in enumerate(content.loops)}
-        files["loop"] = _numbered("loop", found, meaning, "error('there is no loop %d', k);")
+        loops = {k: steps for k, (_, steps) in enumerate(content.loops)}
+        files["loop"] = _numbered("loop", loops, meaning, "error('there is no loop %d', k);")
     return files
 
 
 def _contents(content: Content) -> str:
-    """The help of the package: what there is, and how it is used."""
+    """Return the help of the package: its content, and how to use it."""
     n = content.name
-    voice = Voice(
+    phrases = Phrases(
         first=1,
         mode="m(slot) becomes target; row k of transitions() is [slot, source, target]",
         reset="resets(k, t, x, p, m)",
@@ -123,7 +123,7 @@ def _contents(content: Content) -> str:
         loop="loop(k, t, x, p, m)",
     )
     lines = [
-        f'{n}: the model "{plain(content.system.name)}", written by screwbond.',
+        f'{n}: the model "{comment_safe(content.system.name)}", written by screwbond.',
         "",
         f"    [x0, p0, m0] = {n}.start();",
         f"    p = {n}.prepare(p0);",
@@ -132,7 +132,7 @@ def _contents(content: Content) -> str:
         "t is the time, s; x are the states, m the modes as whole numbers from 0, p the parameters; vectors are columns.",
         "prepare puts what follows from your parameters behind them; all other functions want them so.",
         "names() says what the numbers are: names().states.<identifier>.places are those of one.",
-        *story(content, voice),
+        *event_notes(content, phrases),
     ]
     return _help(lines)
 
@@ -157,16 +157,16 @@ def _vector(name: str, numbers: Sequence[float]) -> str:
 def _names(content: Content) -> str:
     meaning = "What the numbers of each array are: name, places, shape (row by row), unit and remark by identifier."
     lines = []
-    for word, given in content.tables.items():
+    for word, entries in content.tables.items():
         lines.append(f"out.{word} = struct();")
-        for e in given:
+        for e in entries:
             if e.identifier:
                 name, unit, remark = map(_quoted, (e.name, e.unit, e.remark.lstrip(",;: ")))
-                place = f"{e.start + 1}:{e.start + e.size}, [{' '.join(map(str, e.shape))}]"
-                lines.append(f"out.{word}.{e.identifier} = one({name}, {place}, {unit}, {remark});")
+                range_text = f"{e.start + 1}:{e.start + e.size}, [{' '.join(map(str, e.shape))}]"
+                lines.append(f"out.{word}.{e.identifier} = one({name}, {range_text}, {unit}, {remark});")
     fields = "'name', name, 'places', places, 'shape', shape, 'unit', unit, 'remark', remark"
-    one = f"function out = one(name, places, shape, unit, remark)\n    out = struct({fields});\nend\n"
-    return _text("out = names()", meaning, lines) + "\n" + one
+    helper = f"function out = one(name, places, shape, unit, remark)\n    out = struct({fields});\nend\n"
+    return _text("out = names()", meaning, lines) + "\n" + helper
 
 
 def _quoted(words: str) -> str:
@@ -184,7 +184,7 @@ def _text(signature: str, meaning: str, lines: Iterable[str]) -> str:
 
 
 def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[list[str], list[str]]:
-    """Functions of a routine in parts, and the lines that fill `out`."""
+    """Return functions of a routine in parts, and the lines that fill `out`."""
     bodies, room = pieces(
         MATLAB, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}({k + 1})", lambda k: f"out({k + 1})"
     )
@@ -206,9 +206,17 @@ def _routine(name: str, steps: Listing, meaning: str, blocks: Sequence[str] = BL
 
 
 def _prepare(content: Content) -> str:
-    own = count(content.p)
-    meaning = f"{own} parameters of yours with what follows from them, {own + content.prepared} numbers."
-    return _routine("prepare", content.routines["prepare"], meaning, ("p",), [f"out = [reshape(p(1:{own}), {own}, 1); out];"])
+    parameter_count = count(content.p)
+    meaning = (
+        f"{parameter_count} parameters of yours with what follows from them, {parameter_count + content.added_count} numbers."
+    )
+    return _routine(
+        "prepare",
+        content.routines["prepare"],
+        meaning,
+        ("p",),
+        [f"out = [reshape(p(1:{parameter_count}), {parameter_count}, 1); out];"],
+    )
 
 
 def _jacobian(content: Content) -> str:
@@ -223,7 +231,7 @@ def _jacobian(content: Content) -> str:
 
 
 def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, otherwise: str) -> str:
-    """The function that runs one of several by its number k."""
+    """Return the function that runs one of several by its number k."""
     texts, lines = [], ["switch k"]
     for k, steps in routines.items():
         functions, calls = _parts(f"{name}_{k + 1}", steps)

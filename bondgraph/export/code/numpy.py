@@ -1,4 +1,4 @@
-"""NumPy source of a compiled model: one module that needs nothing but NumPy, for single points and for arrays of them."""
+"""NumPy source of a compiled model: one module that needs only NumPy, for single points and for arrays of them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from bondgraph.compile.pipeline import Compilable
 from bondgraph.export.code.content import BLOCKS, Content, content_of
-from bondgraph.export.code.names import Entry, count
-from bondgraph.export.code.steps import Dialect, constant, pieces
-from bondgraph.export.code.story import Voice, plain, story
+from bondgraph.export.code.event_notes import Phrases, comment_safe, event_notes
+from bondgraph.export.code.identifiers import Entry, count
+from bondgraph.export.code.printer import Dialect, constant, pieces
 from bondgraph.output.cells import files
 from bondgraph.output.folders import write_texts
 from bondgraph.tape.routine import Listing
@@ -22,12 +22,12 @@ NUMPY = Dialect(
     number=lambda value: constant(value, "np.nan", "np.inf"),
     value="{v} = {right}",
     condition="{v} = {right}",
-    counted="(1.0 * {c})",
-    asked="({v} != 0.0)",
-    stored="{place} = {value}",
+    as_number="(1.0 * {c})",
+    as_condition="({v} != 0.0)",
+    store="{place} = {value}",
     slot="w[{}]".format,
-    whole=4000,
-    part=2000,  # what a part does not hand on is freed at its end, which counts where every value is an array
+    max_unsplit=4000,
+    part_size=2000,  # local arrays are freed at the end of a part
 )
 
 _RESULTS = {
@@ -75,13 +75,13 @@ def _run(parts, count, room, t, x, p, m):
 
 @dataclass(frozen=True)
 class NumPySource:
-    """A module of Python that imports NumPy alone."""
+    """Module of Python that imports NumPy alone."""
 
     name: str
     source: str = field(repr=False)
 
     def write(self, folder: str | Path) -> Path:
-        """Write `name.py` to a folder, which is made if there is none; returns its path. Whole or not at all (E413)."""
+        """Write `name.py` to a folder, which is created if needed, and return its path. Atomic (E413)."""
         (path,) = write_texts(folder, {f"{self.name}.py": self.source})
         return path
 
@@ -89,7 +89,7 @@ class NumPySource:
         return files(self.name, {f"{self.name}.py": self.source})
 
 
-_VOICE = Voice(
+_PHRASES = Phrases(
     first=0,
     mode="m[slot] becomes target; TRANSITIONS[k] is (slot, source, target)",
     reset="reset(k, t, x, p, m)",
@@ -102,8 +102,7 @@ _VOICE = Voice(
 
 
 def numpy_source(model: Compilable, name: str | None = None) -> NumPySource:
-    """NumPy source of a model: the routines that are compiled here, as a module of plain Python, the same operations in the same
-    order.
+    """Return NumPy source of a model: the compiled routines as a module of plain Python, the same operations in the same order.
 
     It has `prepare`, `rates`, `jacobian`, `outputs`, `guards`, `powers` and `energies`, `reset` and `push` of transitions, `tick`
     of clocks and `loop` of nonlinear algebraic loops, the start `x0`, `p0`, `m0`, and tables of the user's names. Every function
@@ -114,7 +113,7 @@ def numpy_source(model: Compilable, name: str | None = None) -> NumPySource:
     model : compiled, or a graph, which is compiled first.
     name : of the module, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 for what is no model, E270 if `name` is no identifier or taken, E271 if an operation has no form in
+    Raises `ModelError` E100 for no model, E270 if `name` is no identifier or taken, E271 if an operation has no form in
     NumPy, E262 if an algebraic loop has no solution at the start.
     """
     content = content_of(model, name, "numpy_source")
@@ -122,13 +121,13 @@ def numpy_source(model: Compilable, name: str | None = None) -> NumPySource:
 
 
 def _source(content: Content) -> str:
-    start, lengths = content.start, {word: count(given) for word, given in content.tables.items()}
+    start, lengths = content.start, {word: count(entries) for word, entries in content.tables.items()}
     parts = [
-        '"""' + "\n".join(_story(content)) + '\n"""\n',
+        '"""' + "\n".join(_usage(content)) + '\n"""\n',
         "from typing import NamedTuple\n",
         f"import numpy as np\n\n{_HELPERS}\n",
     ]
-    parts += [_table(word.upper(), given) for word, given in content.tables.items()]
+    parts += [_table(word.upper(), entries) for word, entries in content.tables.items()]
     transitions = [f"({event.slot}, {event.source}, {event.target})" for event in content.system.events]
     parts.append(_tuple("TRANSITIONS", transitions))
     parts.append(_tuple("CLOCKS", [f"({tick.offset}, {tick.period})" for tick in content.ticks]))
@@ -152,11 +151,11 @@ def _source(content: Content) -> str:
     return "\n".join(parts)
 
 
-def _story(content: Content) -> list[str]:
-    """Lines of the module's docstring: what there is, and how it is used."""
+def _usage(content: Content) -> list[str]:
+    """Return lines of the module's docstring: its content, and how to use it."""
     n = content.name
     return [
-        f'{n}: the model "{plain(content.system.name)}", written by screwbond.',
+        f'{n}: the model "{comment_safe(content.system.name)}", written by screwbond.',
         "",
         f"    import {n}",
         "",
@@ -167,13 +166,13 @@ def _story(content: Content) -> list[str]:
         "PARAMETERS say. `prepare` puts what follows from your parameters behind them; all other functions want them so.",
         "They take one point, or many: arrays (..., length), and times (...), that broadcast. The tables lead from",
         'identifiers to the names of the model: `STATES["..."].of(x)` are the numbers of one.',
-        *story(content, _VOICE),
+        *event_notes(content, _PHRASES),
     ]
 
 
-def _table(name: str, given: Sequence[Entry]) -> str:
-    named = {e.identifier: (e.name, e.start, e.shape, e.unit, e.remark.lstrip(",;: ")) for e in given if e.identifier}
-    lines = [f"    {identifier!r}: Place{place!r}," for identifier, place in named.items()]
+def _table(name: str, entries: Sequence[Entry]) -> str:
+    named = {e.identifier: (e.name, e.start, e.shape, e.unit, e.remark.lstrip(",;: ")) for e in entries if e.identifier}
+    lines = [f"    {identifier!r}: Place{row!r}," for identifier, row in named.items()]
     return "\n".join([f"{name} = {{", *lines, "}"])
 
 
@@ -187,7 +186,7 @@ def _array(name: str, numbers: Sequence[float], kind: str = "float") -> str:
 
 
 def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[str, str]:
-    """Functions of a routine, and the arguments that `_run` wants of them."""
+    """Return functions of a routine, and the arguments that `_run` needs for them."""
     bodies, room = pieces(NUMPY, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}[{k}]", "out[{}]".format)
     texts = [
         "\n".join([f"def _{name}_{k}(t, x, p, m, out, w):", *(f"    {line}" for line in body or ["pass"]), "\n"])
@@ -203,11 +202,11 @@ def _function(name: str, steps: Listing, meaning: str) -> str:
 
 
 def _prepare(content: Content) -> str:
-    own = count(content.p)
+    length = count(content.p)
     texts, run = _parts("prepare", content.routines["prepare"], ("p",))
     lines = [
         "def prepare(p):",
-        f'    """Your parameters (..., {own}) with what follows from them, (..., {own + content.prepared})."""',
+        f'    """Your parameters (..., {length}) with what follows from them, (..., {length + content.added_count})."""',
         f"    added = _run({run}, 0.0, (), p, ())",
         "    return np.concatenate([np.asarray(p, dtype=float), added], axis=-1)\n\n",
     ]
@@ -233,10 +232,10 @@ def _jacobian(content: Content) -> str:
 
 
 def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, otherwise: str = "", *halves: str) -> str:
-    """The function that runs one of several by its number k; `halves` are what it gives apart."""
-    found = {k: _parts(f"{name}_{k}", steps) for k, steps in routines.items()}
-    table = [f"_{name.upper()} = {{", *(f"    {k}: ({how})," for k, (_, how) in found.items()), "}\n\n"]
+    """Return the function that runs one of several by its number k; `halves` are the slices of its results."""
+    parts = {k: _parts(f"{name}_{k}", steps) for k, steps in routines.items()}
+    table = [f"_{name.upper()} = {{", *(f"    {k}: ({how})," for k, (_, how) in parts.items()), "}\n\n"]
     head = [f"def {name}(k, t, x, p, m):", f'    """{meaning}"""', *filter(None, [otherwise])]
     run = f"_run(*_{name.upper()}[k], t, x, p, m)"
     tail = [f"    both = {run}", f"    return {', '.join(f'both{half}' for half in halves)}"] if halves else [f"    return {run}"]
-    return "\n".join([*(text for text, _ in found.values()), *table, *head, *tail, "\n"])
+    return "\n".join([*(text for text, _ in parts.values()), *table, *head, *tail, "\n"])

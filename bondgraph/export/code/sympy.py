@@ -1,8 +1,8 @@
-"""SymPy expressions of a compiled model: its routines with their common sub-expressions, which become callables in no time."""
+"""SymPy expressions of a compiled model: its routines with common sub-expressions, which `lambdify` makes callables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -13,18 +13,154 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import labels_of
 from bondgraph.errors import refusal
 from bondgraph.export.code.content import BLOCKS, Content, content_of
-from bondgraph.export.code.expressions import composed, expressions
-from bondgraph.export.code.names import Entry, count, identifiers
+from bondgraph.export.code.identifiers import Entry, count, identifiers
 from bondgraph.export.symbolic import inputs_of
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
+from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing
 from screws.renamed import answer_old_names
+from screws.scalars import FUNCTIONS
+
+MAX_INLINE_OPERATIONS = 24
+"""Maximum number of operations of a value that is written inline, if it is used once; larger ones get a symbol."""
 
 
-@brief
+def with_prepare(prepare: Listing, routine: Listing, parameter_count: int) -> Listing:
+    """Return one routine of t, x, the user's parameters and m: it begins with the steps that it needs of `prepare`."""
+    p = BLOCKS.index("p")
+    added = {
+        step[2] - parameter_count for step in routine.steps if step[0] == op.INPUT and step[1] == p and step[2] >= parameter_count
+    }
+    needed: set[int] = set()
+    stack = [prepare.outputs[index] for index in added]
+    while stack:
+        position = stack.pop()
+        if position not in needed:
+            needed.add(position)
+            stack += prepare.steps[position][1:] if prepare.steps[position][0] > op.INPUT else ()
+    steps: list[Any] = []
+    position_of: dict[int, int] = {}
+    for position in sorted(needed):
+        code, *arguments = prepare.steps[position]
+        position_of[position] = len(steps)
+        if code == op.INPUT:
+            steps.append((op.INPUT, p, arguments[1]))
+        else:
+            steps.append((code, *(arguments if code == op.CONSTANT else [position_of[a] for a in arguments])))
+    positions: list[int] = []
+    for code, *arguments in routine.steps:
+        if code == op.INPUT and arguments[0] == p and arguments[1] >= parameter_count:
+            positions.append(position_of[prepare.outputs[arguments[1] - parameter_count]])
+            continue
+        positions.append(len(steps))
+        steps.append((code, *(arguments if code <= op.INPUT else [positions[a] for a in arguments])))
+    return Listing(tuple(steps), tuple(positions[output] for output in routine.outputs))
+
+
+def forms() -> dict[int, Callable[..., Any]]:
+    """Return instruction -> its SymPy form. Evaluation that only costs time is disabled."""
+    import sympy
+
+    def unevaluated(function: Any) -> Callable[..., Any]:
+        return lambda *arguments: function(*arguments, evaluate=False)
+
+    elementary = {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items()}
+    slow = (op.MINIMUM, op.MAXIMUM, op.LESS, op.LESS_EQUAL, op.EQUAL)
+    return (
+        elementary
+        | {code: unevaluated(elementary[code]) for code in slow}
+        | {
+            op.ADD: lambda a, b: a + b,
+            op.SUBTRACT: lambda a, b: a - b,
+            op.MULTIPLY: lambda a, b: a * b,
+            op.DIVIDE: lambda a, b: a / b,
+            op.NEGATIVE: lambda a: -a,
+            op.RECIPROCAL: lambda a: 1 / a,
+            op.POWER: lambda a, b: a**b,
+            op.BOTH: unevaluated(sympy.And),
+            op.EITHER: unevaluated(sympy.Or),
+            op.OPPOSITE: unevaluated(sympy.Not),
+            op.WHERE: lambda condition, a, b: sympy.Piecewise((a, condition), (b, True), evaluate=False),
+        }
+    )
+
+
+def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
+    """Return common sub-expressions with symbols of their own, and results. Short values that are used once stay inline."""
+    import sympy
+
+    texts = forms()
+    uses = [0] * len(code.steps)
+    for step in code.steps:
+        for a in step[1:] if step[0] > op.INPUT else ():
+            uses[a] += 1
+    for output in code.outputs:
+        uses[output] += 1
+    values: list[Any] = []
+    sizes: list[int] = []
+    steps: list[tuple[Any, Any]] = []
+
+    def named(position: int) -> None:
+        """Give a step a symbol of its own."""
+        condition = code.steps[position][0] in op.CONDITIONS
+        symbol = sympy.Symbol(f"c{position}") if condition else sympy.Symbol(f"v{position}", real=True)
+        steps.append((symbol, values[position]))
+        values[position], sizes[position] = symbol, 0
+
+    def numeric(position: int) -> Any:
+        value = values[position]
+        return sympy.Piecewise((1, value), (0, True), evaluate=False) if code.steps[position][0] in op.CONDITIONS else value
+
+    def compared(position: int) -> Any:
+        """Return a number for a comparison, without cases: SymPy would fold them into the condition, not always correctly."""
+        if numeric(position).has(sympy.Piecewise):
+            if code.steps[position][0] in op.CONDITIONS:
+                symbol = sympy.Symbol(f"v{position}", real=True)
+                if (symbol, numeric(position)) not in steps:
+                    steps.append((symbol, numeric(position)))
+                return symbol
+            named(position)
+        return numeric(position)
+
+    def truth(position: int) -> Any:
+        is_condition = code.steps[position][0] in op.CONDITIONS
+        return values[position] if is_condition else sympy.Ne(compared(position), 0, evaluate=False)
+
+    for position, (kind, *arguments) in enumerate(code.steps):
+        if kind <= op.INPUT:
+            values.append(_number(arguments[0]) if kind == op.CONSTANT else symbols[arguments[0]][arguments[1]])
+            sizes.append(0)
+            continue
+        operation = op.OPERATIONS[kind]
+        if kind not in texts:
+            title = f'the operation "{operation.name}" has no form in SymPy'
+            raise refusal("E271", title, "run the compiled model instead", about="SymPy", places=())
+        if kind in (op.MULTIPLY, op.DIVIDE) and any(code.steps[a][0] == op.CONSTANT for a in arguments):
+            for a in arguments:
+                if getattr(values[a], "is_Add", False):
+                    named(a)  # else SymPy would expand the product, and terms of the sum would no longer cancel
+        number = compared if operation.is_condition else numeric
+        operands = [truth(a) if k < operation.truths else number(a) for k, a in enumerate(arguments)]
+        values.append(texts[kind](*operands))
+        sizes.append(1 + sum(sizes[a] for a in arguments))
+        if uses[position] > 1 or sizes[position] > MAX_INLINE_OPERATIONS:
+            named(position)
+    return tuple(steps), tuple(numeric(output) for output in code.outputs)
+
+
+def _number(value: float) -> Any:
+    """Return a whole number exactly, any other with all its bits."""
+    import sympy
+
+    if not np.isfinite(value):
+        return sympy.nan if np.isnan(value) else sympy.oo if value > 0 else -sympy.oo
+    return sympy.Integer(int(value)) if float(value).is_integer() and abs(value) < 2.0**53 else sympy.Float(value, 17)
+
+
+@short_repr
 @dataclass(frozen=True)
 class SymPyRoutine:
-    """One routine: results that depend on common sub-expressions, and these on the arguments and on each other.
+    """Routine: results that depend on common sub-expressions, and these on the arguments and on each other.
 
     Parameters
     ----------
@@ -38,21 +174,21 @@ class SymPyRoutine:
     results: tuple[Any, ...] = field(repr=False)
 
     def function(self, modules: Any = "numpy", **options: Any) -> Callable[..., list[Any]]:
-        """A callable of t and the sequences x, u, p, m that gives the results, made by `sympy.lambdify`, whose `options` these
-        are; the steps are handed over as its common sub-expressions."""
+        """Return a callable of t and the sequences x, u, p, m, by `sympy.lambdify` with these `options`, its `cse` being the
+        steps."""
         import sympy
 
-        def known(_: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
+        def common_steps(_: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
             return list(self.steps), list(self.results)
 
-        made: Callable[..., list[Any]] = sympy.lambdify(self.arguments, [], modules, cse=known, **options)
-        return made
+        compiled_function: Callable[..., list[Any]] = sympy.lambdify(self.arguments, [], modules, cse=common_steps, **options)
+        return compiled_function
 
     @answer_old_names
     def expanded(self, max_operations: int = 10_000) -> tuple[Any, ...]:
-        """The results in the arguments alone, every step put in where it is used; for small models.
+        """Return the results in the arguments alone, with all steps substituted; for small models.
 
-        Raises `ModelError` E272 where they would have more than `max_operations` operations.
+        Raises `ModelError` E272 if they would have more than `max_operations` operations.
         """
         sizes: dict[Any, int] = {}
 
@@ -69,30 +205,30 @@ class SymPyRoutine:
             sizes[symbol] = size_of(expression)
         for result in self.results:
             size_of(result)
-        whole: dict[Any, Any] = {}
+        expansions: dict[Any, Any] = {}
         for symbol, expression in self.steps:
-            whole[symbol] = expression.xreplace(whole)
-        return tuple(result.xreplace(whole) for result in self.results)
+            expansions[symbol] = expression.xreplace(expansions)
+        return tuple(result.xreplace(expansions) for result in self.results)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class SymPyModel:
-    """The routines of a model as expressions in its symbols.
+    """Routines of a model as expressions in its symbols.
 
     Parameters
     ----------
     t, x, u, p, m : symbols: time, states, parameters of sources (inputs), all other parameters, modes.
     names : symbol -> the user's name of it: "arm.pose[3]".
-    units : symbol -> its unit, where it has one.
+    units : symbol -> its unit, if it has one.
     start : (x, u, p, m) at the start: consistent states, and all parameters.
     rates, outputs, guards : dx/dt; values by name are `labels["outputs"]`; one number for each transition.
-    resets, pushes : number of a transition -> x after it; what its impulse adds to the guards, then x without it.
-    ticks : x after a tick of each clock, in the order in which those that are due together tick.
+    resets, pushes : number of a transition -> x after it; the impulse's addition to the guards, then x without it.
+    ticks : x after a tick of each clock, in the order of simultaneous ticks.
     clocks : (offset, period) of each, as symbols; no period (None) for one tick only.
-    loops : of each nonlinear algebraic loop the residuals, then a Newton step for the states that follow it, which are to be
-        found before a run, after events and ticks; and the places of these states in x.
-    transitions : (place in m, its number before, its number after).
+    loops : of each nonlinear algebraic loop the residuals, then a Newton step for the states that follow it, to be solved
+        before a run, after events and ticks; and the indices of these states in x.
+    transitions : (index in m, its number before, its number after).
     labels : the user's names of the results of `rates` ("states"), `outputs` and `guards`.
     """
 
@@ -117,21 +253,20 @@ class SymPyModel:
     labels: Mapping[str, tuple[str, ...]] = field(repr=False)
 
     def function(self, modules: Any = "numpy", **options: Any) -> Callable[..., list[Any]]:
-        """The rates as a callable of t and the sequences x, u, p, m; see `SymPyRoutine.function`."""
+        """Return the rates as a callable of t and the sequences x, u, p, m; see `SymPyRoutine.function`."""
         return self.rates.function(modules, **options)
 
 
 def sympy_model(model: Compilable) -> SymPyModel:
-    """A model in SymPy: the routines that are compiled here, as expressions with common sub-expressions.
+    """Return a model in SymPy: the compiled routines as expressions with common sub-expressions.
 
-    Time derivatives, algebraic loops, dependent storages and constraints are solved, as in machine code, so that there is
-    nothing left to differentiate or to solve.
+    Time derivatives, algebraic loops, dependent storages and constraints are solved, as in machine code.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
 
-    Raises `ModelError` E100 for what is no model, E271 if an operation has no form in SymPy, E262 if an algebraic loop has no
+    Raises `ModelError` E100 for no model, E271 if an operation has no form in SymPy, E262 if an algebraic loop has no
     solution at the start.
 
     >>> from bondgraph import J1, C, Graph, R, Se
@@ -145,18 +280,22 @@ def sympy_model(model: Compilable) -> SymPyModel:
     content = content_of(compiled, None, "sympy_model")
     symbols, names, units = _symbols(content)
     sources = set(inputs_of(compiled))
-    given = [place for entry in content.p if entry.name in sources for place in range(entry.start, entry.start + entry.size)]
-    others = sorted(set(range(count(content.p))) - set(given))
-    (t,), x, own, m = symbols
-    u, p = (tuple(own[place] for place in places) for places in (given, others))
+    source_indices = [
+        index for entry in content.p if entry.name in sources for index in range(entry.start, entry.start + entry.size)
+    ]
+    other_indices = sorted(set(range(count(content.p))) - set(source_indices))
+    (t,), x, symbols_of_p, m = symbols
+    u, p = (tuple(symbols_of_p[index] for index in state_indices) for state_indices in (source_indices, other_indices))
     arguments = (t, x, u, p, m)
     prepare = content.routines["prepare"]
 
     def routine(steps: Listing) -> SymPyRoutine:
-        return SymPyRoutine(arguments, *expressions(composed(prepare, steps, len(own)), symbols))
+        return SymPyRoutine(arguments, *expressions(with_prepare(prepare, steps, len(symbols_of_p)), symbols))
 
-    clocks = tuple((own[tick.offset], None if tick.period is None else own[tick.period]) for tick in content.ticks)
-    start, places = content.start, content.system.places
+    clocks = tuple(
+        (symbols_of_p[tick.offset], None if tick.period is None else symbols_of_p[tick.period]) for tick in content.ticks
+    )
+    start, state_indices = content.start, content.system.places
     return SymPyModel(
         name=content.system.name,
         t=t,
@@ -166,7 +305,7 @@ def sympy_model(model: Compilable) -> SymPyModel:
         m=m,
         names=MappingProxyType(names),
         units=MappingProxyType(units),
-        start=(start.x, start.p[given], start.p[others], start.m),
+        start=(start.x, start.p[source_indices], start.p[other_indices], start.m),
         rates=routine(content.routines["rates"]),
         outputs=routine(content.routines["outputs"]),
         guards=routine(content.routines["guards"]),
@@ -174,7 +313,9 @@ def sympy_model(model: Compilable) -> SymPyModel:
         pushes=MappingProxyType({k: routine(steps) for k, steps in content.pushes.items()}),
         ticks=tuple(routine(tick.routine) for tick in content.ticks),
         clocks=clocks,
-        loops=tuple((routine(steps), tuple(k for name in loop.guesses for k in places[name])) for loop, steps in content.loops),
+        loops=tuple(
+            (routine(steps), tuple(k for name in loop.guesses for k in state_indices[name])) for loop, steps in content.loops
+        ),
         transitions=tuple((event.slot, event.source, event.target) for event in content.system.events),
         labels=MappingProxyType({word: _labels(content.tables[word]) for word in ("states", "outputs", "guards")}),
     )
@@ -185,16 +326,16 @@ def _labels(entries: Iterable[Entry]) -> tuple[str, ...]:
 
 
 def _symbols(content: Content) -> tuple[list[tuple[Any, ...]], dict[Any, str], dict[Any, str]]:
-    """A symbol for every number of each block, the names and the units of all."""
+    """Return a symbol for every number of each block, and the names and units of all."""
     import sympy
 
     t = sympy.Symbol("t", real=True)
     blocks, names, units, taken = [(t,)], {t: "time"}, {t: "s"}, list(BLOCKS)
     for entries in (content.x, content.p, content.m):
         labels = _labels(entries)
-        found = identifiers(labels, taken)
-        taken += found
-        blocks.append(tuple(sympy.Symbol(one, real=True) for one in found))
+        words = identifiers(labels, taken)
+        taken += words
+        blocks.append(tuple(sympy.Symbol(word, real=True) for word in words))
         names |= dict(zip(blocks[-1], labels, strict=True))
-        units |= {blocks[-1][place]: e.unit for e in entries if e.unit for place in range(e.start, e.start + e.size)}
+        units |= {blocks[-1][index]: e.unit for e in entries if e.unit for index in range(e.start, e.start + e.size)}
     return blocks, names, units

@@ -1,9 +1,15 @@
-"""Forms of equations: a compiled model in; its equations in one of the forms of the literature, as SymPy records, out."""
+"""Forms of equations: those of a compiled model in the forms of the literature, as SymPy records."""
 
-from bondgraph.export.forms.closed_form import LinearSystem, StateEquations
 from bondgraph.export.forms.energy_forms import hamilton_equations, lagrange_equations, mechanical_equations, port_hamiltonian
 from bondgraph.export.forms.linear_form import LinearEquations, linear_equations
-from bondgraph.export.forms.records import HamiltonEquations, LagrangeEquations, MechanicalEquations, PortHamiltonian
+from bondgraph.export.forms.records import (
+    HamiltonEquations,
+    LagrangeEquations,
+    LinearSystem,
+    MechanicalEquations,
+    PortHamiltonian,
+    StateEquations,
+)
 from bondgraph.export.forms.state_form import state_equations
 
 __all__ = [

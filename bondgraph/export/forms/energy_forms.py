@@ -1,4 +1,4 @@
-"""Energy forms: a model -> its port-Hamiltonian, mechanical, Lagrange's or Hamilton's equations in SymPy."""
+"""Energy forms: port-Hamiltonian, mechanical, Lagrange's or Hamilton's equations of a model, in SymPy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bondgraph.export.forms.records import HamiltonEquations, LagrangeEquations,
 
 
 def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamiltonian:
-    """x' = (J - R) grad H + G u, y = G^T grad H, of a model of storages, junctions, two-ports, resistors and sources.
+    """Return x' = (J - R) grad H + G u, y = G^T grad H of a model of storages, junctions, two-ports, resistors and sources.
 
     Moduli of two-ports, and resistances, may depend on states. Storages in derivative causality are taken into H. Where sources
     meet resistors directly, terms P, M and S are there as well.
@@ -17,7 +17,7 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
     model : compiled, or a graph, which is compiled first.
     numbers : put in the numbers of all parameters but those of sources.
 
-    Raises `ModelError` E100 for what is no model; E277 for an element that has no place in this form; E273, E274 as
+    Raises `ModelError` E100 for no model; E277 for an element that has no place in this form; E273, E274 as
     `state_equations` does.
 
     Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.
@@ -38,13 +38,13 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
     G = [0]
         [1]
     """
-    from bondgraph.export.forms.derivation.energy_balance import balance_of
+    from bondgraph.export.forms.derivation.port_hamiltonian import balance_of
 
     return balance_of(compiled_form(model, "port_hamiltonian"), numbers)
 
 
 def mechanical_equations(model: Compilable, *, numbers: bool = False) -> MechanicalEquations:
-    """M(q) v' + C v + D v + grad V = H^T lambda + B u, of a model whose storages are inertias (I, IC) and potentials (C).
+    """Return M(q) v' + C v + D v + grad V = H^T lambda + B u of a model whose storages are inertias (I, IC) and potentials (C).
 
     Every other flow follows from the velocities v of the independent inertias; q are all other states. Constraints add
     H v' = gamma.
@@ -55,7 +55,7 @@ def mechanical_equations(model: Compilable, *, numbers: bool = False) -> Mechani
     model : compiled, or a graph, which is compiled first.
     numbers : put in the numbers of all parameters but those of sources.
 
-    Raises `ModelError` E100 for what is no model; E278 for an element that has no place in these equations; E273, E274 as
+    Raises `ModelError` E100 for no model; E278 for an element that has no place in these equations; E273, E274 as
     `state_equations` does.
 
     >>> from bondgraph import IC, J1, Graph, R
@@ -78,7 +78,7 @@ def mechanical_equations(model: Compilable, *, numbers: bool = False) -> Mechani
 
 
 def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeEquations:
-    """d/dt dL/dv = E^T dL/dq + Q, L = T - V, of a model whose independent inertias are IC fields, in either of their forms.
+    """Return d/dt dL/dv = E^T dL/dq + Q, L = T - V, of a model whose independent inertias are IC fields, in either form.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeE
 
     Raises `ModelError` as `mechanical_equations` does; E278 for velocities that are the rates of no coordinates, too.
     """
-    from bondgraph.export.forms.derivation.analytical import lagrange_of
+    from bondgraph.export.forms.derivation.lagrange_hamilton import lagrange_of
 
     return lagrange_of(compiled_form(model, "lagrange_equations"), numbers)
 
 
 def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonEquations:
-    """q' = E dH/dp, p' = -E^T dH/dq + Q, H = T + V, of a model whose independent inertias are IC fields, in either form.
+    """Return q' = E dH/dp, p' = -E^T dH/dq + Q, H = T + V, of a model whose independent inertias are IC fields, in either form.
 
     Parameters
     ----------
@@ -100,6 +100,6 @@ def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonE
 
     Raises `ModelError` as `lagrange_equations` does.
     """
-    from bondgraph.export.forms.derivation.analytical import hamilton_of
+    from bondgraph.export.forms.derivation.lagrange_hamilton import hamilton_of
 
     return hamilton_of(compiled_form(model, "hamilton_equations"), numbers)

@@ -1,4 +1,4 @@
-"""Linear form: a model that is linear -> x' = A x + B u, y = C x + D u in SymPy, in the letters of its parameters."""
+"""Linear form: x' = A x + B u, y = C x + D u of a linear model in SymPy, in the letters of its parameters."""
 
 from __future__ import annotations
 
@@ -12,22 +12,20 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import own_states
 from bondgraph.errors import ModelError, refusal
-from bondgraph.export.forms.closed_form import StateEquations
-from bondgraph.export.forms.letters import letter_of
-from bondgraph.export.forms.matrix_lines import latex_lines, plain_lines
-from bondgraph.export.forms.state_form import given_symbols, state_equations
-from bondgraph.export.forms.written import Writing
+from bondgraph.export.forms.expression_text import ExpressionWriter, latex_lines, letter_of, plain_lines
+from bondgraph.export.forms.records import StateEquations
+from bondgraph.export.forms.state_form import known_symbols, state_equations
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.model.laws import IdealConstraint
 from bondgraph.output.cells import Typeset
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.tracing.on_tape.values import scalars_of
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class LinearEquations(Typeset):
-    """x' = A x + B u, y = C x + D u, exactly, whatever the numbers of the parameters are."""
+    """Linear equations x' = A x + B u, y = C x + D u, exact for any numbers of the parameters."""
 
     name: str
     A: Any
@@ -40,7 +38,7 @@ class LinearEquations(Typeset):
     """(outputs, inputs)."""
     states: tuple[str, ...]
     inputs: tuple[str, ...]
-    """Parameters of sources that occur, and their time derivatives u' where they vary."""
+    """Parameters of sources that occur, and their time derivatives u' if they vary."""
     outputs: tuple[str, ...]
     parameters: Mapping[str, float]
     """Every other parameter that occurs -> its number."""
@@ -51,16 +49,16 @@ class LinearEquations(Typeset):
 
     def __str__(self) -> str:
         parts = {"A": self.A, "B": self.B} | ({"C": self.C, "D": self.D} if self.outputs else {})
-        said = [f"x = [{', '.join(self.states)}]", f"u = [{', '.join(self.inputs)}]"]
-        said += [f"y = [{', '.join(self.outputs)}]"] if self.outputs else []
+        vectors = [f"x = [{', '.join(self.states)}]", f"u = [{', '.join(self.inputs)}]"]
+        vectors += [f"y = [{', '.join(self.outputs)}]"] if self.outputs else []
         equation = "x' = A x + B u" + (", y = C x + D u" if self.outputs else "")
-        return plain_lines(Writing(self.letters, self.modes), "\n".join([equation, *said]), parts)
+        return plain_lines(ExpressionWriter(self.letters, self.modes), "\n".join([equation, *vectors]), parts)
 
     def latex(self) -> str:
-        """An `align*` environment with the equations and their matrices."""
+        """Return an `align*` environment with the equations and their matrices."""
         import sympy
 
-        writing = Writing(self.letters, self.modes)
+        writer = ExpressionWriter(self.letters, self.modes)
         x, u, y = (
             sympy.latex(sympy.Matrix([sympy.Symbol(letter_of(self.letters, name)) for name in names])) if names else "0"
             for names in (self.states, self.inputs, self.outputs)
@@ -68,7 +66,7 @@ class LinearEquations(Typeset):
         equation = rf"\dot{{x}} &= A\,x + B\,u, & x &= {x}, \quad u = {u}"
         if self.outputs:
             equation += rf" \\ y &= C\,x + D\,u, & y &= {y}"
-        return latex_lines(writing, equation, {"A": self.A, "B": self.B, "C": self.C, "D": self.D})
+        return latex_lines(writer, equation, {"A": self.A, "B": self.B, "C": self.C, "D": self.D})
 
 
 def linear_equations(
@@ -80,14 +78,14 @@ def linear_equations(
     modes: Mapping[str, str] | None = None,
     varying: Sequence[str] = (),
 ) -> LinearEquations:
-    """A, B, C and D of a linear model, as SymPy matrices in its parameters.
+    """Return A, B, C and D of a linear model, as SymPy matrices in its parameters.
 
     Parameters
     ----------
     model, part, numbers, outputs, modes, varying : as for `state_equations`.
 
-    Raises `ModelError` E276 where the equations are not linear in states and inputs, with the first statement that is not; with
-    all that `state_equations` finds.
+    Raises `ModelError` E276 if the equations are not linear in states and inputs, with the first nonlinear statement; and the
+    errors of `state_equations`.
 
     >>> from bondgraph import J1, C, Graph, I, Se, compile_model
     >>> graph = Graph("lc").connect(loop := J1("loop"), C("c", capacitance=2.0))
@@ -105,39 +103,39 @@ def linear_equations(
 
     compiled = compiled_form(model, "linear_equations")
     _refuse_directions(compiled, part, modes or {})
-    found = state_equations(compiled, part=part, numbers=numbers, outputs=outputs, modes=modes, varying=varying)
-    if found.ticks:
-        element = compiled.model.elements[next(iter(found.ticks)).rpartition(".")[0]]
-        why = (f'"{next(iter(found.ticks))}" changes at ticks alone, which no matrix A has',)
+    equations = state_equations(compiled, part=part, numbers=numbers, outputs=outputs, modes=modes, varying=varying)
+    if equations.ticks:
+        element = compiled.model.elements[next(iter(equations.ticks)).rpartition(".")[0]]
+        why = (f'"{next(iter(equations.ticks))}" changes at ticks alone, which no matrix A has',)
         cures = ("`state_equations`, for the equations as they are", "the continuous block in its place")
         raise refusal(
             "E276", f'"{element.name}" is sampled', *cures, about=compiled.system.name, why=why, places=(element.place,)
         )
-    x, u = ([sympy.Symbol(name, real=True) for name in names] for names in (found.states, found.inputs))
-    whole = _put_in(found, {*x, *u})
-    rows = [_row(expression, x, u) for expression in whole.values()]
-    if None in rows:  # a parameter that is zero, such as that of a cubic term, may be all that is in the way
-        none = {sympy.Symbol(name, real=True): sympy.S.Zero for name, number in found.parameters.items() if number == 0.0}
-        rows = [_row(expression.xreplace(none), x, u) for expression in whole.values()]
-    for name, row in zip(whole, rows, strict=True):
+    x, u = ([sympy.Symbol(name, real=True) for name in names] for names in (equations.states, equations.inputs))
+    expanded = _expanded(equations, {*x, *u})
+    rows = [_row(expression, x, u) for expression in expanded.values()]
+    if None in rows:  # a zero parameter, such as that of a cubic term, may be the only obstacle
+        zeros = {sympy.Symbol(name, real=True): sympy.S.Zero for name, number in equations.parameters.items() if number == 0.0}
+        rows = [_row(expression.xreplace(zeros), x, u) for expression in expanded.values()]
+    for name, row in zip(expanded, rows, strict=True):
         if row is None:
-            raise _not_linear(compiled, found, name)
+            raise _not_linear(compiled, equations, name)
     matrix = sympy.Matrix(len(rows), len(x) + len(u), [entry for row in rows for entry in row or ()])
-    n, k = len(found.equations), len(x)
+    n, k = len(equations.equations), len(x)
     return LinearEquations(
-        found.name,
+        equations.name,
         *(matrix[:n, :k], matrix[:n, k:], matrix[n:, :k], matrix[n:, k:]),
-        found.states,
-        found.inputs,
-        tuple(found.outputs),
-        MappingProxyType({p: v for p, v in found.parameters.items() if p in {s.name for s in matrix.free_symbols}}),
-        found.letters,
-        found.modes,
+        equations.states,
+        equations.inputs,
+        tuple(equations.outputs),
+        MappingProxyType({p: v for p, v in equations.parameters.items() if p in {s.name for s in matrix.free_symbols}}),
+        equations.letters,
+        equations.modes,
     )
 
 
 def _refuse_directions(compiled: Compiled, part: str | None, modes: Mapping[str, str]) -> None:
-    """E276 for friction in several directions that may slip, before anything is solved in symbols."""
+    """Raise E276 for friction in several directions that may slip, before anything is solved in symbols."""
     for path, element in compiled.model.elements.items():
         law = element.law
         if isinstance(law, IdealConstraint) and law.noted and modes.get(path) not in law.active and path.startswith(part or ""):
@@ -148,7 +146,7 @@ def _refuse_directions(compiled: Compiled, part: str | None, modes: Mapping[str,
 
 
 def _row(expression: Any, x: Sequence[Any], u: Sequence[Any]) -> list[Any] | None:
-    """Coefficients of states and inputs in an expression that is linear in them; None for another."""
+    """Return coefficients of states and inputs in an expression that is linear in them; None for another."""
     import sympy
 
     from bondgraph.export.forms.algebra.canonical import canonical
@@ -159,45 +157,45 @@ def _row(expression: Any, x: Sequence[Any], u: Sequence[Any]) -> list[Any] | Non
     return None if rest != 0 or any(entry.free_symbols & changing for entry in row) else row
 
 
-def _put_in(found: StateEquations, moving: set[Any]) -> dict[str, Any]:
-    """Rates and outputs with all definitions put in that depend on states or inputs, and unknowns solved for."""
+def _expanded(equations: StateEquations, moving: set[Any]) -> dict[str, Any]:
+    """Return rates and outputs with all definitions expanded that depend on states or inputs, and unknowns solved for."""
     import sympy
 
-    known: dict[Any, Any] = {}
-    for system in found.systems:
+    values: dict[Any, Any] = {}
+    for system in equations.systems:
         needed = {s.name for m in (system.A, system.b) for s in m.free_symbols}
-        _resolve(found, needed, known)
-        solution = system.A.xreplace(known).LUsolve(system.b.xreplace(known))
-        known |= {sympy.Symbol(n, real=True): sympy.cancel(w) for n, w in zip(system.unknowns, solution, strict=True)}
-    _resolve(found, set(found.definitions), known)
-    return {name: e.xreplace(known) for name, e in {**found.equations, **found.outputs}.items()}
+        _add_values(equations, needed, values)
+        solution = system.A.xreplace(values).LUsolve(system.b.xreplace(values))
+        values |= {sympy.Symbol(n, real=True): sympy.cancel(w) for n, w in zip(system.unknowns, solution, strict=True)}
+    _add_values(equations, set(equations.definitions), values)
+    return {name: e.xreplace(values) for name, e in {**equations.equations, **equations.outputs}.items()}
 
 
-def _resolve(found: StateEquations, names: set[str], known: dict[Any, Any]) -> None:
-    """Add what definitions of these names mean to what is known."""
+def _add_values(equations: StateEquations, names: set[str], values: dict[Any, Any]) -> None:
+    """Add the expressions of definitions of these names to the values."""
     import sympy
 
-    todo = {s.name for name in names for s in found.definitions.get(name, sympy.S.Zero).free_symbols}
+    todo = {s.name for name in names for s in equations.definitions.get(name, sympy.S.Zero).free_symbols}
     wanted = names | todo
-    while more := {s.name for n in wanted for s in found.definitions.get(n, sympy.S.Zero).free_symbols} - wanted:
+    while more := {s.name for n in wanted for s in equations.definitions.get(n, sympy.S.Zero).free_symbols} - wanted:
         wanted |= more
-    for name, meant in found.definitions.items():
+    for name, meant in equations.definitions.items():
         if name in wanted:
-            known[sympy.Symbol(name, real=True)] = meant.xreplace(known)
+            values[sympy.Symbol(name, real=True)] = meant.xreplace(values)
 
 
-def _not_linear(compiled: Compiled, found: StateEquations, name: str) -> ModelError:
-    """E276, with the first statement whose results are not linear in states and inputs."""
+def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> ModelError:
+    """Return E276, with the first statement whose results are not linear in states and inputs."""
     import sympy
 
-    from bondgraph.export.forms.algebra.elimination import IN_ONE_PIECE, eliminated
+    from bondgraph.export.forms.algebra.elimination import IN_ONE_PIECE, eliminate
 
     system = compiled.system
-    given, slopes = given_symbols(system, inputs_of(compiled), (), False)
-    given |= {mode: symbol_of(system, mode) for mode in system.modes}
-    moving = [sympy.Symbol(n, real=True) for n in (*found.states, *found.inputs)]
-    stages = stages_of(system, [state.rate for state in own_states(system)[0]] + [system.resolve(n) for n in found.outputs])
-    values = eliminated(system, stages, given, slopes, None, IN_ONE_PIECE)
+    known_values, slopes = known_symbols(system, inputs_of(compiled), (), False)
+    known_values |= {mode: symbol_of(system, mode) for mode in system.modes}
+    moving = [sympy.Symbol(n, real=True) for n in (*equations.states, *equations.inputs)]
+    stages = stages_of(system, [state.rate for state in own_states(system)[0]] + [system.resolve(n) for n in equations.outputs])
+    values = eliminate(system, stages, known_values, slopes, None, IN_ONE_PIECE)
     time = symbol_of(system, "time")
     needed = [s for index, s in enumerate(system.statements) if index in stages.statements]
     curved = (s for s in needed if any(_is_curved(sympy.S(e), moving, time) for out in s.outs for e in scalars_of(values[out])))
@@ -213,7 +211,7 @@ def _not_linear(compiled: Compiled, found: StateEquations, name: str) -> ModelEr
 
 
 def _is_curved(expression: Any, moving: Sequence[Any], time: Any) -> bool:
-    """Whether something that changes is more than a sum of states and inputs with constant coefficients."""
+    """Return True if an expression is more than a sum of states and inputs with constant coefficients."""
     import sympy
 
     met = [s for s in moving if s in expression.free_symbols]

@@ -1,4 +1,4 @@
-"""Records of the forms that energy gives: port-Hamiltonian, mechanical, Lagrange's and Hamilton's equations, and their text."""
+"""Records of the forms: state equations, port-Hamiltonian, mechanical, Lagrange's and Hamilton's equations, and their text."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bondgraph.export.forms.letters import letter_of
-from bondgraph.export.forms.matrix_lines import latex_lines, plain_lines
-from bondgraph.export.forms.written import Writing
-from bondgraph.export.symbols import dotted
+from bondgraph.export.forms.expression_text import ExpressionWriter, latex_lines, letter_of, plain_lines
+from bondgraph.export.symbols import dotted, text
 from bondgraph.output.cells import Typeset
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class PortHamiltonian(Typeset):
-    """x' = (J - R) grad H + (G - P) u, y = (G + P)^T grad H + (M + S) u, so that u^T y is the power that sources supply.
+    """Port-Hamiltonian form x' = (J - R) grad H + (G - P) u, y = (G + P)^T grad H + (M + S) u; u^T y is supplied power.
 
-    J and M are skew-symmetric; [[R, P], [P^T, S]] is symmetric, and positive semidefinite where the resistors are passive.
-    P, M and S are zero unless sources meet resistors directly.
+    J and M are skew-symmetric; [[R, P], [P^T, S]] is symmetric, and positive semidefinite if the resistors are passive. P, M and
+    S are zero unless sources meet resistors directly.
 
     Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.2.
     """
@@ -42,11 +40,11 @@ class PortHamiltonian(Typeset):
     """Stored energy, J."""
     states: tuple[str, ...]
     inputs: tuple[str, ...]
-    """What sources give, such as `motor.effort`."""
+    """Efforts or flows of sources, such as `motor.effort`."""
     values: Mapping[str, Any]
-    """Input -> what its source makes it, in parameters, signals and time."""
+    """Input -> its expression in parameters, signals and time."""
     outputs: tuple[str, ...]
-    """The conjugate variables y, positive where power is supplied."""
+    """Conjugate variables y, positive for supplied power."""
     parameters: Mapping[str, float]
     """Every parameter that occurs -> its number."""
     letters: Mapping[str, str] = field(repr=False)
@@ -56,17 +54,17 @@ class PortHamiltonian(Typeset):
 
     @property
     def gradient(self) -> Any:
-        """grad H, (n, 1)."""
+        """Return grad H, (n, 1)."""
         return _gradient(self.H, self.states)
 
     @property
     def rates(self) -> Any:
-        """(J - R) grad H + (G - P) u, (n, 1)."""
+        """Return (J - R) grad H + (G - P) u, (n, 1)."""
         return (self.J - self.R) * self.gradient + (self.G - self.P) * _column(self.inputs)
 
     @property
     def conjugates(self) -> Any:
-        """y, (inputs, 1)."""
+        """Return y, (inputs, 1)."""
         return (self.G + self.P).T * self.gradient + (self.M + self.S) * _column(self.inputs)
 
     @property
@@ -77,29 +75,30 @@ class PortHamiltonian(Typeset):
         equation = "x' = (J - R) grad H + G u, y = G^T grad H"
         if self._feeds_through:
             equation = "x' = (J - R) grad H + (G - P) u, y = (G + P)^T grad H + (M + S) u"
-        said = [f"x = [{', '.join(self.states)}]", f"u = [{', '.join(self.inputs)}]", f"y = [{', '.join(self.outputs)}]"]
+        vectors = [f"x = [{', '.join(self.states)}]", f"u = [{', '.join(self.inputs)}]", f"y = [{', '.join(self.outputs)}]"]
         parts = {"H": self.H, "J": self.J, "R": self.R, "G": self.G}
         parts |= {"P": self.P, "M": self.M, "S": self.S} if self._feeds_through else {}
-        return plain_lines(Writing(self.letters, self.modes), "\n".join([equation, *said]), parts)
+        return plain_lines(ExpressionWriter(self.letters, self.modes), "\n".join([equation, *vectors]), parts)
 
     def latex(self) -> str:
-        """An `align*` environment with the equations, H and the matrices."""
+        """Return an `align*` environment with the equations, H and the matrices."""
         equation = r"\dot{x} &= (J - R)\,\nabla H + G\,u, \quad y = G^T\,\nabla H"
         if self._feeds_through:
             equation = r"\dot{x} &= (J - R)\,\nabla H + (G - P)\,u, \quad y = (G + P)^T\,\nabla H + (M + S)\,u"
         vectors = _vectors(self.letters, {"x": self.states, "u": self.inputs, "y": self.outputs})
         parts = {"H": self.H, "J": self.J, "R": self.R, "G": self.G}
         parts |= {"P": self.P, "M": self.M, "S": self.S} if self._feeds_through else {}
-        return latex_lines(Writing(self.letters, self.modes), rf"{equation} \\ {vectors}", parts)
+        return latex_lines(ExpressionWriter(self.letters, self.modes), rf"{equation} \\ {vectors}", parts)
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class MechanicalEquations(Typeset):
-    """M(q) v' + C(q, v) v + D v + grad V = H^T lambda + B u, with q' = E(q) v and, of constraints, H v' = gamma.
+    """Mechanical equations M(q) v' + C(q, v) v + D v + grad V = H^T lambda + B u, with q' = E(q) v and, for constraints, H v' =
+    gamma.
 
     M is symmetric positive definite, M' - 2 C skew-symmetric, and gamma = -H' v - alpha1 H v - alpha0 h - alpha2 h^3, Baumgarte's
-    stabilisation of h(q) = 0. Velocities are those of the independent inertias; what others have follows from them.
+    stabilisation of h(q) = 0. Velocities are those of the independent inertias; all others follow from them.
 
     Sources: Featherstone, Rigid body dynamics algorithms (2008), section 2.2, 3; Baumgarte 1972.
     """
@@ -114,17 +113,17 @@ class MechanicalEquations(Typeset):
     grad_V: Any
     """generalised forces of potentials (n, 1),"""
     B: Any
-    """where sources act (n, inputs),"""
+    """input matrix (n, inputs),"""
     H: Any
     """constraint Jacobian (m, n), h' = H v,"""
     h: Any
-    """what the constraints hold at zero (m, 1); of one without a position its symbol,"""
+    """constraint functions, held at zero (m, 1); a symbol for one without a position,"""
     gamma: Any
     """(m, 1),"""
     E: Any
     """kinematics q' = E v + drift, (coordinates, n),"""
     drift: Any
-    """(coordinates, 1): zero, but for what keeps quaternions of poses at length 1."""
+    """(coordinates, 1): zero, except for the terms that keep quaternions of poses at length 1."""
     T: Any
     """Kinetic energy, J."""
     V: Any
@@ -132,9 +131,9 @@ class MechanicalEquations(Typeset):
     q: tuple[str, ...]
     v: tuple[str, ...]
     u: tuple[str, ...]
-    """What sources give, such as `motor.effort`."""
+    """Efforts of sources, such as `motor.effort`."""
     values: Mapping[str, Any]
-    """Input -> what its source makes it, in parameters, signals and time."""
+    """Input -> its expression in parameters, signals and time."""
     multipliers: tuple[str, ...]
     parameters: Mapping[str, float]
     """Every parameter that occurs -> its number."""
@@ -143,7 +142,7 @@ class MechanicalEquations(Typeset):
 
     @property
     def mass_matrix(self) -> Any:
-        """Of the unknowns (v', lambda): [[M, -H^T], [H, 0]]; M where there are no constraints."""
+        """Return the matrix of the unknowns (v', lambda): [[M, -H^T], [H, 0]]; M without constraints."""
         import sympy
 
         m = self.H.rows
@@ -153,7 +152,7 @@ class MechanicalEquations(Typeset):
 
     @property
     def forcing(self) -> Any:
-        """Right side for these unknowns: (B u - C v - D v - grad V, gamma)."""
+        """Return the right side for these unknowns: (B u - C v - D v - grad V, gamma)."""
         import sympy
 
         v = _column(self.v)
@@ -162,7 +161,7 @@ class MechanicalEquations(Typeset):
 
     @property
     def rates(self) -> Any:
-        """q', (coordinates, 1)."""
+        """Return q', (coordinates, 1)."""
         return self.E * _column(self.v) + self.drift
 
     @property
@@ -173,19 +172,19 @@ class MechanicalEquations(Typeset):
         held = ", H v' = gamma" if self.H.rows else ""
         right = " + ".join([*(["H^T lambda"] if self.H.rows else []), *(["B u"] if self.u else [])]) or "0"
         equation = f"M v' + C v + D v + grad V = {right}{held}, q' = E v" + (" + drift" if self._drifts else "")
-        said = [f"q = [{', '.join(self.q)}]", f"v = [{', '.join(self.v)}]"]
-        said += [f"u = [{', '.join(self.u)}]"] if self.u else []
-        said += [f"lambda = [{', '.join(self.multipliers)}]"] if self.multipliers else []
+        vectors = [f"q = [{', '.join(self.q)}]", f"v = [{', '.join(self.v)}]"]
+        vectors += [f"u = [{', '.join(self.u)}]"] if self.u else []
+        vectors += [f"lambda = [{', '.join(self.multipliers)}]"] if self.multipliers else []
         parts = {"M": self.M, "C": self.C, "D": self.D, "grad V": self.grad_V} | ({"B": self.B} if self.u else {})
         parts |= {"h": self.h, "H": self.H, "gamma": self.gamma} if self.H.rows else {}
         return plain_lines(
-            Writing(self.letters),
-            "\n".join([equation, *said]),
+            ExpressionWriter(self.letters),
+            "\n".join([equation, *vectors]),
             parts | {"E": self.E} | ({"drift": self.drift} if self._drifts else {}),
         )
 
     def latex(self) -> str:
-        """An `align*` environment with the equation and its matrices."""
+        """Return an `align*` environment with the equation and its matrices."""
         right = " + ".join([*([r"H^T \lambda"] if self.H.rows else []), *([r"B\,u"] if self.u else [])]) or "0"
         equation = rf"M \dot{{v}} + C\,v + D\,v + \nabla V &= {right}, \quad \dot{{q}} = E\,v"
         equation += r" + d" if self._drifts else ""
@@ -194,14 +193,14 @@ class MechanicalEquations(Typeset):
         parts = {"M": self.M, "C": self.C, "D": self.D, r"\nabla V": self.grad_V, "B": self.B, "h": self.h, "H": self.H}
         parts |= {r"\gamma": self.gamma, "E": self.E}
         return latex_lines(
-            Writing(self.letters), rf"{equation} \\ {vectors}", parts | ({"d": self.drift} if self._drifts else {})
+            ExpressionWriter(self.letters), rf"{equation} \\ {vectors}", parts | ({"d": self.drift} if self._drifts else {})
         )
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class LagrangeEquations(Typeset):
-    """d/dt(dL/dv) = E^T dL/dq + Q with L = T - V and q' = E v; Q are the forces of sources, dampers and constraints."""
+    """Lagrange's equations d/dt(dL/dv) = E^T dL/dq + Q with L = T - V; Q are forces of sources, dampers and constraints."""
 
     name: str
     L: Any
@@ -213,32 +212,32 @@ class LagrangeEquations(Typeset):
     Q: Any
     """Generalised forces B u - D v + H^T lambda, (n, 1)."""
     mechanics: MechanicalEquations
-    """The same in matrices."""
+    """Mechanical equations, in matrices."""
     letters: Mapping[str, str] = field(repr=False)
 
     def __str__(self) -> str:
-        writing = Writing(self.letters)
-        lines = ["d/dt (dL/dv) = E^T dL/dq + Q", f"L = {writing.plain(self.L)}"]
+        writer = ExpressionWriter(self.letters)
+        lines = ["d/dt (dL/dv) = E^T dL/dq + Q", f"L = {writer.plain(self.L)}"]
         for k, name in enumerate(self.mechanics.v):
-            right = writing.plain(self.slopes[k] + self.Q[k])
-            lines.append(f"{name}: d/dt ({writing.plain(self.p[k])}) = {right}")
-        return "\n".join([*lines, *_held(self.mechanics, writing)])
+            right = writer.plain(self.slopes[k] + self.Q[k])
+            lines.append(f"{name}: d/dt ({writer.plain(self.p[k])}) = {right}")
+        return "\n".join([*lines, *_constraint_lines(self.mechanics, writer)])
 
     def latex(self) -> str:
-        """An `align*` environment with L and one line for each velocity."""
-        writing = Writing(self.letters)
-        lines = [rf"L &= {writing.latex(self.L)}"]
+        """Return an `align*` environment with L and one line for each velocity."""
+        writer = ExpressionWriter(self.letters)
+        lines = [rf"L &= {writer.latex(self.L)}"]
         lines += [
-            rf"\tfrac{{d}}{{dt}}\left({writing.latex(p)}\right) &= {writing.latex(slope + force)}"
+            rf"\tfrac{{d}}{{dt}}\left({writer.latex(p)}\right) &= {writer.latex(slope + force)}"
             for p, slope, force in zip(self.p, self.slopes, self.Q, strict=True)
         ]
-        return "\\begin{align*}\n" + " \\\\\n".join([*lines, *_held_latex(self.mechanics, writing)]) + "\n\\end{align*}\n"
+        return "\\begin{align*}\n" + " \\\\\n".join([*lines, *_constraint_latex(self.mechanics, writer)]) + "\n\\end{align*}\n"
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class HamiltonEquations(Typeset):
-    """q' = E dH/dp, p' = -E^T dH/dq + Q; H = T + V in q and p, and Q are the forces of sources, dampers and constraints."""
+    """Hamilton's equations q' = E dH/dp, p' = -E^T dH/dq + Q; Q are forces of sources, dampers and constraints."""
 
     name: str
     H: Any
@@ -249,26 +248,26 @@ class HamiltonEquations(Typeset):
     """p', (n, 1), in q, p, inputs and multipliers."""
     p: tuple[str, ...]
     mechanics: MechanicalEquations
-    """The same in velocities and matrices."""
+    """Mechanical equations, in velocities and matrices."""
     letters: Mapping[str, str] = field(repr=False)
 
     def __str__(self) -> str:
-        writing = Writing(self.letters)
-        lines = [f"H = {writing.plain(self.H)}"]
-        lines += [f"{name}' = {writing.plain(rate)}" for name, rate in zip(self.mechanics.q, self.q_rates, strict=True)]
-        lines += [f"{name}' = {writing.plain(rate)}" for name, rate in zip(self.p, self.p_rates, strict=True)]
-        return "\n".join([*lines, *_held(self.mechanics, writing)])
+        writer = ExpressionWriter(self.letters)
+        lines = [f"H = {writer.plain(self.H)}"]
+        lines += [f"{name}' = {writer.plain(rate)}" for name, rate in zip(self.mechanics.q, self.q_rates, strict=True)]
+        lines += [f"{name}' = {writer.plain(rate)}" for name, rate in zip(self.p, self.p_rates, strict=True)]
+        return "\n".join([*lines, *_constraint_lines(self.mechanics, writer)])
 
     def latex(self) -> str:
-        """An `align*` environment with H and one line for each rate."""
-        writing = Writing(self.letters)
-        lines = [rf"\mathcal{{H}} &= {writing.latex(self.H)}"]
+        """Return an `align*` environment with H and one line for each rate."""
+        writer = ExpressionWriter(self.letters)
+        lines = [rf"\mathcal{{H}} &= {writer.latex(self.H)}"]
         for names, rates in ((self.mechanics.q, self.q_rates), (self.p, self.p_rates)):
             lines += [
-                rf"{dotted(letter_of(self.letters, name))} &= {writing.latex(rate)}"
+                rf"{dotted(letter_of(self.letters, name))} &= {writer.latex(rate)}"
                 for name, rate in zip(names, rates, strict=True)
             ]
-        return "\\begin{align*}\n" + " \\\\\n".join([*lines, *_held_latex(self.mechanics, writing)]) + "\n\\end{align*}\n"
+        return "\\begin{align*}\n" + " \\\\\n".join([*lines, *_constraint_latex(self.mechanics, writer)]) + "\n\\end{align*}\n"
 
 
 def _column(names: tuple[str, ...]) -> Any:
@@ -284,15 +283,113 @@ def _gradient(energy: Any, names: tuple[str, ...]) -> Any:
 
 
 def _vectors(letters: Mapping[str, str], vectors: Mapping[str, tuple[str, ...]]) -> str:
-    """What the entries of vectors are, in one line."""
+    """Return the entries of vectors, in one line."""
     shown = {letter: r",\, ".join(letter_of(letters, name) for name in names) for letter, names in vectors.items() if names}
     written = (rf"{letter} = \left[{entries}\right]" for letter, entries in shown.items())
     return "&" + r", \quad ".join(written)
 
 
-def _held(mechanics: MechanicalEquations, writing: Writing) -> list[str]:
-    return [f"0 = {writing.plain(h)}" for h in mechanics.h]
+def _constraint_lines(mechanics: MechanicalEquations, writer: ExpressionWriter) -> list[str]:
+    return [f"0 = {writer.plain(h)}" for h in mechanics.h]
 
 
-def _held_latex(mechanics: MechanicalEquations, writing: Writing) -> list[str]:
-    return [rf"0 &= {writing.latex(h)}" for h in mechanics.h]
+def _constraint_latex(mechanics: MechanicalEquations, writer: ExpressionWriter) -> list[str]:
+    return [rf"0 &= {writer.latex(h)}" for h in mechanics.h]
+
+
+Case = tuple[str, Any]
+"""Modes in which a case holds, in words, and the expression."""
+
+
+@short_repr
+@dataclass(frozen=True)
+class LinearSystem:
+    """Linear equations A w = b of unknowns w that are not eliminated, since their solution would be too long to read."""
+
+    unknowns: tuple[str, ...]
+    A: Any
+    """SymPy matrix (n, n) in states, parameters, inputs and definitions."""
+    b: Any
+    """SymPy matrix (n, 1)."""
+
+    @property
+    def rows(self) -> tuple[tuple[Any, Any], ...]:
+        """Return left and right side of every equation."""
+        import sympy
+
+        w = sympy.Matrix([sympy.Symbol(name, real=True) for name in self.unknowns])
+        return tuple(zip(self.A * w, self.b, strict=True))
+
+
+@short_repr
+@dataclass(frozen=True)
+class StateEquations(Typeset):
+    """State equations x' = f(x, u, p, t): one SymPy expression for each state; notebooks typeset them."""
+
+    name: str
+    equations: Mapping[str, Any]
+    """State, or component such as `body.p[2]` -> its rate, in symbols and `time`; for one in `ticks` its value after a tick."""
+    outputs: Mapping[str, Any]
+    """Further requested values."""
+    ticks: Mapping[str, tuple[str, str]]
+    """State that changes at ticks alone -> offset and period of its clock: it takes its value at offset + n period."""
+    definitions: Mapping[str, Any]
+    """Long expressions: name of a symbol -> its expression, in an order of evaluation. It is a value of the model by its name, a
+    time derivative with a dash, or a common part s1, s2 ... of several."""
+    systems: tuple[LinearSystem, ...]
+    """Unknowns that would be too long to solve for, with their linear equations."""
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    """Parameters of sources, which stay symbols; for a part, also the values from outside."""
+    parameters: Mapping[str, float]
+    """Every other parameter that occurs -> its number."""
+    letters: Mapping[str, str] = field(repr=False)
+    """Name of a symbol -> its LaTeX."""
+    cases: Mapping[str, tuple[Case, ...]] = field(repr=False)
+    """State or output -> its expressions by mode; one case if the modes make no difference."""
+    modes: Mapping[str, tuple[str, ...]] = field(repr=False)
+    """Mode signals -> names of their states; in expressions a mode is the number of its state."""
+
+    def latex(self) -> str:
+        """Return an `align*` environment with one line for each state and output, and then for each definition."""
+        writer = self._writer
+        lines = []
+        for name in (*self.equations, *self.outputs):
+            letter, right = self.letters[name], self._right(writer, name)
+            if name in self.ticks:
+                offset, period = (letter_of(self.letters, each) for each in self.ticks[name])
+                lines.append(rf"{letter} &:= {right} \quad \text{{at }} t = {offset} + n\,{period} \\")
+            else:
+                lines.append(rf"{dotted(letter) if name in self.equations else letter} &= {right} \\")
+        if self.definitions or self.systems:
+            lines.append(r"\intertext{where}")
+        lines += [
+            rf"{letter_of(self.letters, name)} &= {writer.latex(expression)} \\" for name, expression in self.definitions.items()
+        ]
+        for system in self.systems:
+            lines += [rf"{writer.latex(left)} &= {writer.latex(right)} \\" for left, right in system.rows]
+        return "\\begin{align*}\n" + "\n".join(lines).removesuffix(r" \\") + "\n\\end{align*}\n"
+
+    @property
+    def _writer(self) -> ExpressionWriter:
+        return ExpressionWriter(self.letters, self.modes, (*self.inputs, "time", *self.states))
+
+    def _right(self, writer: ExpressionWriter, name: str) -> str:
+        written = [(when, writer.latex(expression)) for when, expression in self.cases[name]]
+        if len(written) == 1:
+            return written[0][1]
+        rows = [rf"{right} & {text(when)}" for when, right in written]
+        return r"\begin{cases} " + r" \\ ".join(rows) + r" \end{cases}"
+
+    def __str__(self) -> str:
+        lines, writer = [], self._writer
+        for name, cases in self.cases.items():
+            left = f"{name} :=" if name in self.ticks else f"{name}' =" if name in self.equations else f"{name} ="
+            clock = " at time = {} + n*{}".format(*self.ticks[name]) if name in self.ticks else ""
+            for when, expression in cases:
+                lines.append(f"{left} {writer.plain(expression)}{clock}" + (f"   ({when})" if len(cases) > 1 else ""))
+        lines += ["where"] if self.definitions or self.systems else []
+        lines += [f"{name} = {writer.plain(expression)}" for name, expression in self.definitions.items()]
+        for system in self.systems:
+            lines += [f"{writer.plain(left)} = {writer.plain(right)}" for left, right in system.rows]
+        return "\n".join(lines)

@@ -1,7 +1,8 @@
-"""State equations: a compiled model -> x' = f(x, u, p, t) in SymPy, with every other variable eliminated or defined."""
+"""State equations x' = f(x, u, p, t) of a compiled model in SymPy, with every other variable eliminated or defined."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.assembly.stages import Stages, stages_of
-from bondgraph.assembly.system import System
+from bondgraph.assembly.system import State, System
+from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import labels_of, own_states, unknown_name
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
-from bondgraph.export.forms.cases import CASES, Modes, combinations, count_of, grouped, in_words, piecewise
-from bondgraph.export.forms.closed_form import LinearSystem, StateEquations
-from bondgraph.export.forms.letters import letters_of
-from bondgraph.export.forms.parts import part_of
-from bondgraph.export.roles import updates_of
+from bondgraph.export.forms.expression_text import letters_of
+from bondgraph.export.forms.records import Case, LinearSystem, StateEquations
 from bondgraph.export.symbolic import inputs_of, symbol_of
+from bondgraph.export.value_roles import updates_of
 from bondgraph.model.names import names_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
@@ -28,9 +28,112 @@ if TYPE_CHECKING:
     from bondgraph.export.forms.algebra.definitions import Definitions
     from bondgraph.export.forms.algebra.elimination import Limits
 
-STATEMENTS, SCALARS = 60, 240
-"""Most statements, and most scalars that they compute, of a model whose equations are written in one piece where that can be
-read; what only serves the energy ledger does not count."""
+
+@dataclass(frozen=True)
+class PartSelection:
+    """States of the selected part, and the values from outside."""
+
+    states: tuple[State, ...]
+    outside: frozenset[str]
+    """Values that statements of other elements give."""
+
+
+def part_of(compiled: Compiled, path: str | None) -> PartSelection:
+    """Return the states of the elements at a path or below it; None is the whole model. Raises E275 for an unknown path."""
+    system, elements = compiled.system, compiled.model.elements
+    states = own_states(system)[0]
+    if path is None:
+        return PartSelection(states, frozenset())
+    if not any(_is_inside(element, path) for element in elements):
+        paths = [*compiled.model.groups, *elements]
+        raise ModelError(system.name, [unknown_name("E275", path, "part of the model", paths)])
+    outside = {out for s in system.statements if not _is_inside(s.element, path) for out in s.outs}
+    unknowns = (*system.unknowns, *(u for loop in system.loops for u in loop.unknowns))
+    outside |= {u.value for u in unknowns if not _is_inside(u.element, path) or u.residual in outside}
+    outside |= {state.name for state in states if not _is_inside(_owner(compiled, state), path)}
+    selected = tuple(state for state in states if state.name not in outside)
+    return PartSelection(selected, frozenset(outside))
+
+
+def _is_inside(element: str, path: str) -> bool:
+    return element == path or element.startswith(f"{path}.")
+
+
+def _owner(compiled: Compiled, state: State) -> str:
+    """Return the element that owns a state: the longest path of one that its name begins with."""
+    path = state.name
+    while path and path not in compiled.model.elements:
+        path = path.rpartition(".")[0]
+    return path
+
+
+MAX_COMBINATIONS = 16
+"""Maximum number of combinations of modes that are written side by side."""
+
+Modes = tuple[tuple[str, int], ...]
+"""Mode signals, and the index of the state that each is in."""
+
+
+def mode_combinations(
+    system: System, statements: Collection[int], fixed_modes: Mapping[str, str], enumerate_modes: bool
+) -> list[Modes]:
+    """Return all combinations of the relevant modes, if `enumerate_modes`; else the fixed modes alone."""
+    read = {arg for index in statements for arg in system.statements[index].args}
+    choices = []
+    for mode, (states, _) in system.modes.items():
+        if mode in read:
+            fixed = fixed_modes.get(mode.removesuffix(".mode"))
+            if enumerate_modes or fixed is not None or len(states) == 1:
+                choices.append([(mode, k) for k, state in enumerate(states) if fixed in (None, state)])
+    return list(itertools.product(*choices)) if enumerate_modes else [tuple(choice[0] for choice in choices)]
+
+
+def combination_count(system: System, statements: Collection[int], fixed_modes: Mapping[str, str]) -> int:
+    """Return the number of combinations of the relevant modes."""
+    read = {arg for index in statements for arg in system.statements[index].args}
+    return math.prod(
+        len(states)
+        for mode, (states, _) in system.modes.items()
+        if mode in read and mode.removesuffix(".mode") not in fixed_modes
+    )
+
+
+def group_by_expression(results: Sequence[tuple[Modes, Any]]) -> list[tuple[list[Modes], Any]]:
+    """Group combinations of modes by their expression, the largest group last."""
+    groups: dict[Any, list[Modes]] = {}
+    for combination, expression in results:
+        groups.setdefault(expression, []).append(combination)
+    return sorted(((when, e) for e, when in groups.items()), key=lambda group: len(group[0]))
+
+
+def piecewise(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> Any:
+    """Return one expression for all combinations."""
+    import sympy
+
+    def holds(combination: Modes) -> Any:
+        return sympy.And(*(sympy.Eq(symbol_of(system, mode), k) for mode, k in combination))
+
+    *pieces, (_, otherwise) = groups
+    if not pieces:
+        return otherwise
+    return sympy.Piecewise(*((e, sympy.Or(*map(holds, when))) for when, e in pieces), (otherwise, True))
+
+
+def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> tuple[Case, ...]:
+    """Return the cases with words for the modes."""
+
+    def words(combination: Modes) -> str:
+        return ", ".join(f"{mode.removesuffix('.mode')}: {system.modes[mode][0][k]}" for mode, k in combination)
+
+    out = [("; ".join(map(words, when)), expression) for when, expression in groups]
+    if len(groups) > 1 and len(groups[-1][0]) > 2:
+        out[-1] = ("otherwise", groups[-1][1])
+    return tuple(out)
+
+
+MAX_STATEMENTS, MAX_SCALARS = 60, 240
+"""Maximum numbers of statements, and of scalars that they compute, of a model whose equations are written in one piece where
+possible; those of the energy account do not count."""
 
 
 def state_equations(
@@ -42,26 +145,26 @@ def state_equations(
     modes: Mapping[str, str] | None = None,
     varying: Sequence[str] = (),
 ) -> StateEquations:
-    """Readable state equations.
+    """Return readable state equations.
 
-    Linear algebraic loops, dependent storages, ideal constraints and switches are solved with symbols. Where modes matter,
-    expressions are `Piecewise` in them, every combination of which is worked out by itself. What would be too long to put in
-    has a name and a line of its own, after the equations: values by the names they have in the model, common parts as s1, s2 ...
-    Of large models modes are symbols, and unknowns that depend on each other are given by their linear equations A w = b.
+    Linear algebraic loops, dependent storages, ideal constraints and switches are solved with symbols. If modes matter,
+    expressions are `Piecewise` in them, each combination being derived by itself. Long expressions get a name and a line of their
+    own, after the equations: values by their names in the model, common parts as s1, s2 ... In large models modes are symbols,
+    and unknowns that depend on each other are given by their linear equations A w = b.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    part : path of a nested graph or of an element: its states alone. What comes from outside of it is an input.
+    part : path of a nested graph or of an element: its states alone. Values from outside are inputs.
     numbers : put in the numbers of all parameters but those of sources.
-    outputs : names of further values that are wanted in the same form, such as the flow of a source.
-    modes : automaton -> the state to hold it in, so that its modes are not told apart.
+    outputs : names of further values in the same form, such as the flow of a source.
+    modes : automaton -> the state to hold it in, so that its modes are not distinguished.
     varying : parameters that change in time; the derivative of `u.value` is then the symbol `u.value'`, else it is zero.
 
-    Numbers are computed exactly, and written as the decimals that they are; as fractions where all that were given are whole.
+    Numbers are computed exactly, and written as decimals; as fractions if all given numbers are whole.
 
-    Raises `ModelError` E100 for what is no model; E272 for what can be solved in one combination of modes only, where there are
-    too many; E273 for a loop that is not linear; E274 for a formula that takes no symbols; E250 for an unknown name in
+    Raises `ModelError` E100 for no model; E272 for equations that can be solved for one combination of modes only, if there are
+    more; E273 for a loop that is not linear; E274 for a formula that takes no symbols; E250 for an unknown name in
     `varying`, E251 in `outputs`, E122 in `modes`, E275 as `part`.
 
     >>> from bondgraph import J1, C, Graph, R, compile_model
@@ -81,40 +184,44 @@ def state_equations(
     outputs, varying = names_of(outputs, "outputs"), [system.resolve(name) for name in names_of(varying, "varying")]
     held = dict(modes or {})
     raise_if_any(system.name, list(_unknown(system, outputs, varying, held)))
-    chosen = part_of(compiled, part)
-    labels = tuple(label for state in chosen.states for label in labels_of(state.name, np.shape(state.initial)))
+    selection = part_of(compiled, part)
+    labels = tuple(label for state in selection.states for label in labels_of(state.name, np.shape(state.initial)))
     sampled = updates_of(system)
-    wanted = [sampled[state.name][0] if state.name in sampled else state.rate for state in chosen.states]
+    wanted = [sampled[state.name][0] if state.name in sampled else state.rate for state in selection.states]
     wanted += [system.resolve(name) for name in outputs]
-    stages = stages_of(system, wanted, chosen.outside)
+    stages = stages_of(system, wanted, selection.outside)
     inputs = inputs_of(compiled)
-    given, slopes = given_symbols(system, {*inputs, *varying}, varying, numbers)
-    given |= {name: symbol_of(system, name) for name in (*chosen.outside, *system.modes)}
-    beyond = [symbol for name in chosen.outside for symbol in scalars_of(given[name])]
+    known_values, slopes = known_symbols(system, {*inputs, *varying}, varying, numbers)
+    known_values |= {name: symbol_of(system, name) for name in (*selection.outside, *system.modes)}
+    beyond = [symbol for name in selection.outside for symbol in scalars_of(known_values[name])]
     slopes |= {symbol: sympy.Symbol(f"{symbol.name}'", real=True) for symbol in beyond}
-    moving = {s for n in ("time", *inputs, *varying, *(state.name for state in chosen.states)) for s in scalars_of(given[n])}
+    moving = {
+        s for n in ("time", *inputs, *varying, *(state.name for state in selection.states)) for s in scalars_of(known_values[n])
+    }
     moving |= {slope for slope in slopes.values() if slope.is_Symbol} | set(beyond)
     names = labels + tuple(label for name in outputs for label in labels_of(name, _shape(system, name)))
-    asked = _Asked(system, stages, given, slopes, moving, held, wanted, names)
+    request = _Request(system, stages, known_values, slopes, moving, held, wanted, names)
     small = _is_small(system, stages.statements)
-    definitions, found = _found(asked, READABLE if small else BY_PARTS)
-    if small and (definitions.meant or definitions.systems):
-        definitions, found = _found(asked, BY_PARTS)
-    put_in = [] if not numbers else [v for n, value in system.parameters.items() if n not in inputs for v in np.ravel(value)]
-    whole = all(float(number).is_integer() for number in (*put_in, *definitions.floats))
-    groups = {name: grouped([(free, decimal(e, whole)) for free, e in each]) for name, each in found.items()}
+    definitions, results = _solve(request, READABLE if small else BY_PARTS)
+    if small and (definitions.expressions or definitions.systems):
+        definitions, results = _solve(request, BY_PARTS)
+    inserted = [] if not numbers else [v for n, value in system.parameters.items() if n not in inputs for v in np.ravel(value)]
+    keep_fractions = all(float(number).is_integer() for number in (*inserted, *definitions.floats))
+    groups = {
+        name: group_by_expression([(free, decimal(e, keep_fractions)) for free, e in each]) for name, each in results.items()
+    }
     joined = {name: piecewise(system, each) for name, each in groups.items()}
     needed = definitions.needed(joined.values())
-    meant = {symbol.name: decimal(expression, whole) for symbol, expression in needed.items()}
+    definitions_by_name = {symbol.name: decimal(expression, keep_fractions) for symbol, expression in needed.items()}
     systems = tuple(
-        LinearSystem(s.unknowns, *(m.applyfunc(lambda e: decimal(e, whole)) for m in (s.A, s.b)))
+        LinearSystem(s.unknowns, *(m.applyfunc(lambda e: decimal(e, keep_fractions)) for m in (s.A, s.b)))
         for s in definitions.needed_systems([*joined.values(), *needed.values()])
     )
-    everything = [*joined.values(), *meant.values(), *(m for s in systems for m in (s.A, s.b))]
+    everything = [*joined.values(), *definitions_by_name.values(), *(m for s in systems for m in (s.A, s.b))]
     occurring = {symbol.name for expression in everything for symbol in expression.free_symbols}
     ticks = {
         label: (clock.offset, str(clock.period))
-        for state in chosen.states
+        for state in selection.states
         if state.name in sampled
         for clock in (sampled[state.name][1],)
         for label in labels_of(state.name, np.shape(state.initial))
@@ -127,58 +234,58 @@ def state_equations(
         equations=MappingProxyType({name: joined[name] for name in labels}),
         outputs=MappingProxyType({name: joined[name] for name in names[len(labels) :]}),
         ticks=MappingProxyType(ticks),
-        definitions=MappingProxyType(meant),
+        definitions=MappingProxyType(definitions_by_name),
         systems=systems,
         states=labels,
         inputs=tuple(symbols),
         parameters=MappingProxyType(numbers_of(system, occurring - set(symbols))),
         letters=MappingProxyType(letters_of(compiled, inputs, outputs)),
-        cases=MappingProxyType({name: in_words(system, each) for name, each in groups.items()}),
+        cases=MappingProxyType({name: cases_in_words(system, each) for name, each in groups.items()}),
         modes=MappingProxyType({mode: states for mode, (states, _) in system.modes.items()}),
     )
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is wanted of which system, and what is known of it."""
+class _Request:
+    """Requested values of a system, and the known ones."""
 
     system: System
     stages: Stages
-    given: Mapping[str, Any]
+    known_values: Mapping[str, Any]
     slopes: Mapping[Any, Any]
     moving: Collection[Any]
     held: Mapping[str, str]
     wanted: Sequence[str]
     names: Sequence[str]
-    """A label for every scalar of what is wanted."""
+    """Label of every scalar of the wanted values."""
 
 
-def _found(asked: _Asked, limits: Limits) -> tuple[Definitions, dict[str, list[tuple[Modes, Any]]]]:
-    """Definitions, and what every label is in which modes; where these are too many or expressions long, modes are symbols."""
+def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, list[tuple[Modes, Any]]]]:
+    """Return definitions, and label -> (modes, expression); for too many modes or long expressions, modes are symbols."""
     import sympy
 
     from bondgraph.export.forms.algebra.canonical import canonical
     from bondgraph.export.forms.algebra.definitions import Definitions
-    from bondgraph.export.forms.algebra.elimination import READABLE, eliminated
+    from bondgraph.export.forms.algebra.elimination import READABLE, eliminate
 
-    system, stages, held = asked.system, asked.stages, asked.held
-    apart = limits is READABLE and count_of(system, stages.statements, held) <= CASES
-    if not apart and stages.yielding and count_of(system, stages.statements, held) > 1:
+    system, stages, held = request.system, request.stages, request.held
+    enumerate_modes = limits is READABLE and combination_count(system, stages.statements, held) <= MAX_COMBINATIONS
+    if not enumerate_modes and stages.yielding and combination_count(system, stages.statements, held) > 1:
         raise _only_in_one_mode(system, stages, held)
-    definitions = Definitions([n for name in asked.given for n in labels_of(name, _shape(system, name))], limits.longest)
-    found: dict[str, list[tuple[Modes, Any]]] = {name: [] for name in asked.names}
-    for combination in combinations(system, stages.statements, held, apart):
-        env = {**asked.given, **{mode: sympy.Integer(k) for mode, k in combination}}
-        values = eliminated(system, stages, env, asked.slopes, definitions, limits)
-        scalars = [sympy.S(scalar) for name in asked.wanted for scalar in scalars_of(values[name])]
-        for name, scalar in zip(asked.names, scalars, strict=True):
+    definitions = Definitions([n for name in request.known_values for n in labels_of(name, _shape(system, name))], limits.longest)
+    results: dict[str, list[tuple[Modes, Any]]] = {name: [] for name in request.names}
+    for combination in mode_combinations(system, stages.statements, held, enumerate_modes):
+        env = {**request.known_values, **{mode: sympy.Integer(k) for mode, k in combination}}
+        values = eliminate(system, stages, env, request.slopes, definitions, limits)
+        scalars = [sympy.S(scalar) for name in request.wanted for scalar in scalars_of(values[name])]
+        for name, scalar in zip(request.names, scalars, strict=True):
             free = tuple((mode, k) for mode, k in combination if mode.removesuffix(".mode") not in held)
-            found[name].append((free, canonical(scalar, asked.moving) if limits is READABLE else scalar))
-    return definitions, found
+            results[name].append((free, canonical(scalar, request.moving) if limits is READABLE else scalar))
+    return definitions, results
 
 
 def numbers_of(system: System, occurring: Collection[str]) -> dict[str, float]:
-    """Numbers of the parameters that occur, by label."""
+    """Return numbers of the parameters that occur, by label."""
     return {
         label: float(number)
         for name, value in system.parameters.items()
@@ -195,25 +302,25 @@ def _unknown(system: System, outputs: Sequence[str], varying: Sequence[str], mod
         if name not in system.parameters:
             yield unknown_name("E250", name, "parameter, so no input", system.parameters)
     for name, state in modes.items():
-        known = system.modes.get(f"{name}.mode")
-        if known is None:
+        automaton = system.modes.get(f"{name}.mode")
+        if automaton is None:
             yield unknown_name("E122", name, "automaton", [mode.removesuffix(".mode") for mode in system.modes])
-        elif state not in known[0]:
-            yield unknown_name("E122", state, f'state of the automaton "{name}"', known[0])
+        elif state not in automaton[0]:
+            yield unknown_name("E122", state, f'state of the automaton "{name}"', automaton[0])
 
 
 def _is_small(system: System, needed: Collection[int]) -> bool:
     scalars = sum(math.prod(_shape(system, out)) for index in needed for out in system.statements[index].outs)
-    return len(needed) <= STATEMENTS and scalars <= SCALARS
+    return len(needed) <= MAX_STATEMENTS and scalars <= MAX_SCALARS
 
 
 def _only_in_one_mode(system: System, stages: Stages, held: Mapping[str, str]) -> ModelError:
     read = {arg for index in stages.statements for arg in system.statements[index].args}
     free = {mode.removesuffix(".mode"): states for mode, (states, _) in system.modes.items() if mode in read}
     cure = ", ".join(f'"{name}": "{states[0]}"' for name, states in free.items() if name not in held)
-    count = count_of(system, stages.statements, held)
+    count = combination_count(system, stages.statements, held)
     title = "constraints that switch need one combination of modes at a time"
-    why = f"the equations have {count} combinations of modes, and {CASES} are written side by side"
+    why = f"the equations have {count} combinations of modes, and {MAX_COMBINATIONS} are written side by side"
     return refusal("E272", title, f"modes={{{cure}}}, or another such combination", about=system.name, why=why, places=())
 
 
@@ -221,24 +328,24 @@ def _shape(system: System, name: str) -> tuple[int, ...]:
     return system.values[system.resolve(name)].shape or ()
 
 
-def given_symbols(
+def known_symbols(
     system: System, kept: Collection[str], varying: Sequence[str], numbers: bool
 ) -> tuple[dict[str, Any], dict[Any, Any]]:
-    """States, parameters and time as symbols or exact numbers; and the time derivatives of what moves by itself."""
+    """Return states, parameters and time as symbols or exact numbers; and the time derivatives of independent variables."""
     import sympy
 
     from bondgraph.export.forms.algebra.canonical import rational
 
-    given: dict[str, Any] = {"time": symbol_of(system, "time")}
-    given |= {state.name: symbol_of(system, state.name) for state in own_states(system)[0]}
+    symbols: dict[str, Any] = {"time": symbol_of(system, "time")}
+    symbols |= {state.name: symbol_of(system, state.name) for state in own_states(system)[0]}
     for name, value in system.parameters.items():
         if numbers and name not in kept:
             exactly = np.array([rational(float(number)) for number in np.ravel(value)], dtype=object)
-            given[name] = exactly.reshape(np.shape(value)) if np.shape(value) else exactly[0]
+            symbols[name] = exactly.reshape(np.shape(value)) if np.shape(value) else exactly[0]
         else:
-            given[name] = symbol_of(system, name)
-    slopes = {given["time"]: sympy.S.One}
+            symbols[name] = symbol_of(system, name)
+    slopes = {symbols["time"]: sympy.S.One}
     for name in varying:
-        for symbol in scalars_of(given[name]):
+        for symbol in scalars_of(symbols[name]):
             slopes[symbol] = sympy.Symbol(f"{symbol.name}'", real=True)
-    return given, slopes
+    return symbols, slopes

@@ -1,4 +1,4 @@
-"""What a reader is told around the equations: what kind of model it is, how it is written, and how it is solved."""
+"""Explanations around the equations: the kind of model, the notation, and the solution method."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ LITERATURE = {
     "Murray, Li and Sastry 1994": "R. Murray, Z. Li and S. Sastry (1994), A Mathematical Introduction to Robotic Manipulation",
     "Stramigioli 2001": "S. Stramigioli (2001), Modeling and IPC Control of Interactive Mechanical Systems",
 }
-"""What operations cite by a short name."""
+"""Works that operations cite by a short name."""
 
 
 def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]]) -> list[Block]:
-    """Counts, and the class of the model: which kinds of equations there are."""
+    """Return counts, and the class of the model: its kinds of equations."""
     system, model = compiled.system, compiled.model
     size = sum(np.size(state.initial) for state in system.states if state.name not in system.guesses)
     counts = (
@@ -57,7 +57,7 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
 def conventions(
     system: System, functions: Sequence[Paragraph], alike: Sequence[Branch], sections: Sequence[Block]
 ) -> list[Block]:
-    """How things are written: only what occurs."""
+    """Return the notation, as far as it occurs."""
     written = repr(sections)
     latex = "".join(statement.op.latex for statement in system.statements)
     words: list[Piece] = [
@@ -109,8 +109,8 @@ def conventions(
         blocks.append(Paragraph(_SCREWS))
     cited = [f"{short}: {long}" for short, long in LITERATURE.items() if any(short in s.op.source for s in system.statements)]
     if cited:
-        told = f"{'. '.join(cited)}. Numbers are those of equations there; corrected, where what is printed there is wrong."
-        blocks.append(Paragraph((told,), "Sources.", small=True))
+        text = f"{'. '.join(cited)}. Numbers are those of equations there; corrected, where what is printed there is wrong."
+        blocks.append(Paragraph((text,), "Sources.", small=True))
     if any(event.resets or event.impulse for event in system.events):
         blocks.append(Paragraph(("At an event, ", Math(":="), " sets a state to a value computed just before, all at once.")))
     return blocks
@@ -147,7 +147,7 @@ _SCREWS: Words = (
 
 
 def method(compiled: Compiled) -> list[Block]:
-    """How impulses act, what a change of description is, what ends a run."""
+    """Return the action of impulses, changes of description, and ends of a run."""
     system, model = compiled.system, compiled.model
     words: list[Piece] = []
     if any(event.impulse for event in system.events):

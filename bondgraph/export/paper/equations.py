@@ -1,4 +1,4 @@
-"""Equations: statements of a system in; numbered equations in the letters of a document, out."""
+"""Numbered equations of a document: the statements of a system in its letters."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.assembly.system import Statement, System, Unknown
+from bondgraph.export.latex_lines import filled
 from bondgraph.export.paper.notation.definitions import Definition, Functions
 from bondgraph.export.paper.notation.letters import Letters
-from bondgraph.export.paper.notation.told import Told, told
-from bondgraph.export.statement_latex import filled
+from bondgraph.export.paper.notation.operation_latex import LatexParts, latex_parts
 from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
-from bondgraph.output.tex import escaped
+from bondgraph.output.tex import escape_latex
 
-ALONG = " along the arrow"
-"""How the name of a power ends that only serves another."""
+ALONG_ARROW = " along the arrow"
+"""Suffix of the name of a power that only serves another."""
 
 
-WITH = r"\text{with }"
-"""How a line begins that only explains letters of the equations before it."""
+REMARK = r"\text{with }"
+"""Begin of a line that only explains letters of the equations before it."""
 
 
 @dataclass(frozen=True)
 class Counterparts:
-    """What a part stands for that is written for several: the letter for their numbers, and the statements of the others."""
+    """Equal parts written once: the letter for their numbers, and the statements of the others."""
 
     index: str
     others: Mapping[tuple[str, ...], tuple[Statement, ...]]
-    """What a statement of the first gives -> the same statement of the others."""
+    """Outputs of a statement of the first part -> the same statement of the others."""
     differs: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Functions and constants that are not the same: what they are called -> what that is in each part."""
+    """Functions and constants that differ: name -> value in each part."""
 
 
 class Writer:
@@ -43,28 +43,28 @@ class Writer:
         return self.alike.others.get(statement.outs, ()) if self.alike else ()
 
     def equations(self, statement: Statement) -> list[str]:
-        """`left = right` for each result of a statement, or one for all; remarks on several have a line of their own."""
+        """Return `left = right` for each result of a statement, or one for all; remarks on several have a line of their own."""
         if statement.op is SOUGHT:
             one, other = (self.letters[arg] for arg in statement.args[1:])
             return [f"{one} = {other}"]
         left = [self.letters[out] for out in statement.outs]
-        found = told(statement.op, len(left))
-        if found is None or len(left) == 1:
+        parts = latex_parts(statement.op, len(left))
+        if parts is None or len(left) == 1:
             several = ", ".join(left)
             return [f"{several if len(left) == 1 else f'({several})'} = {self.right(statement)}"]
         letters = [self.letters[arg] for arg in statement.args]
-        lines = [f"{one} = {filled(line, letters)}" for one, line in zip(left, found.lines, strict=True)]
-        remarks = self._remarks(found, letters).removeprefix(r"\text{ with }")
-        return [*lines, WITH + remarks] if remarks else lines
+        lines = [f"{one} = {filled(line, letters)}" for one, line in zip(left, parts.lines, strict=True)]
+        remarks = self._remarks(parts, letters).removeprefix(r"\text{ with }")
+        return [*lines, REMARK + remarks] if remarks else lines
 
     @staticmethod
-    def _remarks(found: Told, letters: Sequence[str]) -> str:
-        return "".join(rf"\text{{{', ' if k else ' with '}}}{filled(remark, letters)}" for k, remark in enumerate(found.remarks))
+    def _remarks(parts: LatexParts, letters: Sequence[str]) -> str:
+        return "".join(rf"\text{{{', ' if k else ' with '}}}{filled(remark, letters)}" for k, remark in enumerate(parts.remarks))
 
     def right(self, statement: Statement) -> str:
-        """What a statement computes: its formula, or the function that is defined elsewhere."""
+        """Return the right-hand side of a statement: its formula, or a function that is defined elsewhere."""
         operation = statement.op
-        if operation is NEGATE and statement.args[0].endswith(ALONG):
+        if operation is NEGATE and statement.args[0].endswith(ALONG_ARROW):
             return f"-{self.right(self.producer[statement.args[0]])}"
         empty = [0 in shape for shape in self._shapes(statement)]
         letters = ["" if nothing else self.letters[arg] for arg, nothing in zip(statement.args, empty, strict=True)]
@@ -78,19 +78,19 @@ class Writer:
         if isinstance(operation, Constant):
             texts = [each.op.latex for each in (statement, *self._siblings(statement))]
             return self._one_of("c", texts) if len(set(texts)) > 1 else texts[0]
-        found = told(operation, len(statement.outs))
-        if found is not None and len(statement.outs) == 1:
-            return filled(found.lines[0], letters) + self._remarks(found, letters)
+        parts = latex_parts(operation, len(statement.outs))
+        if parts is not None and len(statement.outs) == 1:
+            return filled(parts.lines[0], letters) + self._remarks(parts, letters)
         short = [self.definitions.plain(each.op, self._shapes(each), letters) for each in (statement, *self._siblings(statement))]
         if short[0] and len(set(short)) == 1:
             return short[0]
         each = [self._definition(one) for one in (statement, *self._siblings(statement))]
         functions = [definition.function for definition in each]
         function = functions[0] if len(set(functions)) == 1 else self._one_of(functions[0].partition("_")[0], functions)
-        reads = [any(places) for places in zip(*(definition.reads for definition in each), strict=True)]
+        reads = [any(used) for used in zip(*(definition.reads for definition in each), strict=True)]
         if {definition.reads for definition in each} != {tuple(reads)}:
             reads = [True] * len(letters)
-            self.definitions.whole.update(definition.number for definition in each)
+            self.definitions.with_all_arguments.update(definition.number for definition in each)
         return f"{function}({', '.join(letter for letter, read in zip(letters, reads, strict=True) if letter and read)})"
 
     def _shapes(self, statement: Statement) -> list[tuple[int, ...]]:
@@ -102,37 +102,37 @@ class Writer:
         return self.definitions.of(statement.op, self._shapes(statement), arguments, results)
 
     def _one_of(self, letter: str, each: Sequence[str]) -> str:
-        """What stands for something that differs from part to part."""
+        """Return a name for a term that differs from part to part."""
         assert self.alike is not None
-        for name, known in self.alike.differs.items():
-            if known == tuple(each):
+        for name, texts in self.alike.differs.items():
+            if texts == tuple(each):
                 return name
         name = f"{letter}_{{{self.alike.index},{len(self.alike.differs) + 1}}}"
         self.alike.differs[name] = tuple(each)
         return name
 
     def sourced(self, statement: Statement) -> list[tuple[str, str]]:
-        """The equations of a statement, each with its source, unless a function that is defined elsewhere bears it."""
+        """Return the equations of a statement, each with its source, unless a function defined elsewhere states it."""
         lines, sources = self.equations(statement), statement.op.source.split("\n")
         if not self.in_full(statement):
             return [(line, "") for line in lines]
         return list(zip(lines, sources if len(sources) == len(lines) else [sources_of(statement.op)] * len(lines), strict=True))
 
     def in_full(self, statement: Statement) -> bool:
-        """Whether the equation of a statement names no function that is defined elsewhere."""
-        return isinstance(statement.op, Constant) or told(statement.op, len(statement.outs)) is not None
+        """Return True if the equation of a statement names no function that is defined elsewhere."""
+        return isinstance(statement.op, Constant) or latex_parts(statement.op, len(statement.outs)) is not None
 
     def mode(self, mode: str, active: Sequence[int]) -> str:
-        """That a state machine is in one of some states."""
+        """Return the condition that an automaton is in one of some states."""
         names, states = self.letters[mode], self.system.modes[mode][0]
-        return r" \text{ or } ".join(rf"{names} = \text{{{escaped(states[k])}}}" for k in active)
+        return r" \text{ or } ".join(rf"{names} = \text{{{escape_latex(states[k])}}}" for k in active)
 
     def slope(self, name: str) -> str:
-        """The time derivative of a value."""
+        """Return the time derivative of a value."""
         return rf"\tfrac{{d}}{{dt}}({self.letters[name]})"
 
     def implicit(self, unknown: Unknown) -> list[str]:
-        """The equations that decide an unknown, each with the modes in which it holds."""
+        """Return the equations that determine an unknown, each with the modes in which it holds."""
         if not unknown.held:
             return [f"{self.right(self.producer[unknown.residual])} = 0"]
         if unknown.reason == "switch" and unknown.algebraic:
@@ -157,19 +157,19 @@ class Writer:
         if held.op is STABILISED:
             position = self.letters[f"{unknown.element}.h"]
             a1, a0, a2 = (self.letters[name] for name in held.args[3:])
-            whole = rf"\tfrac{{d}}{{dt}}({flow}) + {a1}\,{flow} + {a0}\,{position} + {a2}\,({position})^3"
+            left_side = rf"\tfrac{{d}}{{dt}}({flow}) + {a1}\,{flow} + {a0}\,{position} + {a2}\,({position})^3"
         else:
-            whole = rf"\tfrac{{d}}{{dt}}({flow}) + {self.letters[held.args[2]]}\,{flow}"
+            left_side = rf"\tfrac{{d}}{{dt}}({flow}) + {self.letters[held.args[2]]}\,{flow}"
         off = self.producer.get(self.producer[unknown.residual].args[2]) if unknown.residual != unknown.held else None
         if off is not None and off.op is SLIPPING:
-            return f"{whole} = 0", f"{self.letters[off.args[0]]} = {self.letters[off.args[1]]}"
-        return f"{whole} = 0", f"{self.letters[unknown.value]} = 0"
+            return f"{left_side} = 0", f"{self.letters[off.args[0]]} = {self.letters[off.args[1]]}"
+        return f"{left_side} = 0", f"{self.letters[unknown.value]} = 0"
 
 
 def _bare(name: str) -> str:
     return name.removesuffix(":computed").lstrip("-")
 
 
-def needless(statement: Statement) -> bool:
-    """Whether a statement only gives the negative of a value a name, or a power along the half arrow."""
-    return statement.outs[0].endswith(ALONG) or (statement.op is NEGATE and statement.outs[0] == f"-{statement.args[0]}")
+def is_needless(statement: Statement) -> bool:
+    """Return True if a statement only names the negative of a value, or a power along the half arrow."""
+    return statement.outs[0].endswith(ALONG_ARROW) or (statement.op is NEGATE and statement.outs[0] == f"-{statement.args[0]}")

@@ -1,4 +1,4 @@
-"""Tables of a document: parameters with values, states with starts, and every further value, each with its letter and unit."""
+"""Tables of a document: parameters with values, states with start values, and all other values, each with letter and unit."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from bondgraph.export.paper.notation.pieces import number
 from bondgraph.model.laws import IdealConstraint, Ratio
 
 UNKNOWN = "not given"
-"""In place of a unit that no domain implies and the user has not named."""
-MOST = 400
-"""Numbers of an array beyond which only its size is told."""
-_COLUMNS = 10
-"""Most columns of a table of parts that are alike."""
+"""Text for a unit that neither a domain implies nor the user has given."""
+MAX_ENTRIES = 400
+"""Maximum number of entries of an array that are listed; a larger one is given by its size."""
+_MAX_COLUMNS = 10
+"""Maximum number of columns of a table of equal parts."""
 Rows = list[tuple[Words, ...]]
 
 
 def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
-    """Values that are written once -> those of all parts that are alike, in order."""
-    found: dict[str, list[str]] = {}
+    """Return values that are written once -> those of all equal parts, in order."""
+    groups_of: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(letters.first(name), []).append(name)
-    return found
+        groups_of.setdefault(letters.first(name), []).append(name)
+    return groups_of
 
 
 def parameters(compiled: Compiled, letters: Letters) -> list[Block]:
-    """Every parameter with its value and unit."""
+    """Return every parameter with its value and unit."""
     system = compiled.system
     rows: Rows = []
     for first, names in groups(letters, (name for name, value in system.parameters.items() if np.size(value))).items():
         value = _several([system.parameters[name] for name in names])
-        idle: Words = () if first in letters.asked else (" (in no equation)",)
+        idle: Words = () if first in letters.used else (" (in no equation)",)
         rows.append((_symbol(letters, first), _name(first, names), _unit(system.values[first].unit), (*value, *idle)))
     return _table("Parameters", ("symbol", "name", "unit", "value"), (0.14, 0.32, 0.16, 0.38), rows)
 
 
 def states(compiled: Compiled, letters: Letters) -> list[Block]:
-    """Every state with where it starts and what its rate is."""
+    """Return every state with its start value and its rate."""
     system, (x, _) = compiled.system, compiled.initial()
     rows: Rows = []
     start = {state.name: x[system.places[state.name].start : system.places[state.name].stop] for state in system.states}
@@ -59,11 +59,11 @@ def states(compiled: Compiled, letters: Letters) -> list[Block]:
 
 
 def values(compiled: Compiled, letters: Letters) -> list[Block]:
-    """Every further letter: what the value is called in the program, which says what it means, its shape and unit."""
+    """Return all other letters: the value's name in the program, its shape and unit."""
     system = compiled.system
-    known = {state.name for state in system.states} | set(system.parameters) | set(system.modes)
+    listed = {state.name for state in system.states} | set(system.parameters) | set(system.modes)
     cells: Rows = []
-    for first in sorted((n for n in letters.asked if n not in known), key=lambda n: (_place(letters, n), n)):
+    for first in sorted((n for n in letters.used if n not in listed), key=lambda n: (_place(letters, n), n)):
         value = system.values[first]
         law = getattr(compiled.model.elements.get(letters.parts.owner(first).path), "law", None)
         rows_of = (".N", ".r") if isinstance(law, Ratio) else ".J" if isinstance(law, IdealConstraint) else ()
@@ -82,16 +82,16 @@ def values(compiled: Compiled, letters: Letters) -> list[Block]:
 
 
 def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[Block]:
-    """What parts that are alike have instead of each other, in the direction that is narrower."""
+    """Return the terms in which equal parts differ, in the narrower direction."""
     if not rows:
         return []
-    if len(numbers) <= max(6, len(rows)) and len(numbers) <= _COLUMNS:
+    if len(numbers) <= max(6, len(rows)) and len(numbers) <= _MAX_COLUMNS:
         heads: tuple[str, ...] = (index, *numbers)
-        found = tuple(((Math(left),), *((Math(each),) for each in cells)) for left, cells in rows)
-        return [Table(heads, (1 / len(heads),) * len(heads), found)]
+        body = tuple(((Math(left),), *((Math(each),) for each in cells)) for left, cells in rows)
+        return [Table(heads, (1 / len(heads),) * len(heads), body)]
     blocks: list[Block] = []
-    for k in range(0, len(rows), _COLUMNS):
-        some = rows[k : k + _COLUMNS]
+    for k in range(0, len(rows), _MAX_COLUMNS):
+        some = rows[k : k + _MAX_COLUMNS]
         cells: list[tuple[Words, ...]] = [
             ((number,), *((Math(each[k]),) for _, each in some)) for k, number in enumerate(numbers)
         ]
@@ -109,7 +109,7 @@ def _symbol(letters: Letters, first: str) -> Words:
 
 
 def _local(letters: Letters, first: str, name: str) -> str:
-    """The letter of a value next to that of a state."""
+    """Return the letter of a value next to that of a state."""
     around = {index for index, _ in letters.ranges(first)}
     return letters.general(name) if around and letters.first(name) == name else letters[name]
 
@@ -119,7 +119,7 @@ def _name(first: str, names: Sequence[str]) -> Words:
 
 
 def _unit(unit: str) -> Words:
-    """A unit with its exponents raised."""
+    """Return a unit with its exponents raised."""
     if not unit:
         return (UNKNOWN,)
     return tuple(
@@ -135,7 +135,7 @@ def _place(letters: Letters, name: str) -> list[int]:
 
 
 def _several(values: Sequence[Any]) -> Words:
-    """The value of one part, or those of several that are alike: one, if they are equal."""
+    """Return the value of one part, or those of several equal parts: one, if they are equal."""
     texts = [_number(value) for value in values]
     if len(set(texts)) == 1:
         return (Math(texts[0]),) if texts[0] else (f"{np.size(values[0])} numbers",)
@@ -148,11 +148,11 @@ def _several(values: Sequence[Any]) -> Words:
 
 
 def _number(value: Any) -> str:
-    """A number, or an array row by row, to the last bit."""
+    """Return a number, or an array row by row, to the last bit."""
     numbers = np.asarray(value, dtype=float)
     if numbers.ndim == 0:
         return number(float(numbers)).latex
-    if numbers.size > MOST:
+    if numbers.size > MAX_ENTRIES:
         return ""
     if numbers.ndim == 1:
         return f"({', '.join(number(float(x)).latex for x in numbers)})"

@@ -1,1 +1,1 @@
-"""Layout: a sketch of a graph in; places of its elements and routes of its bonds out, the same everywhere."""
+"""Layout of a diagram: positions of its elements and routes of its bonds, the same everywhere."""

@@ -12,12 +12,12 @@ from bondgraph.render.layout.parts import Copies
 from bondgraph.render.sketch import Sketch
 
 REACH_X, REACH_Y = 0.46, 0.34
-"""Half axes of the ellipse, in cells, that an edge should not touch around a node."""
+"""Half axes, in cells, of the ellipse around a node that an edge should not touch."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Edges of a sketch as arrays, what their faults cost (bonds are dear, signals cheap), and who meets whom."""
+    """Edges of a sketch as arrays, the costs of their faults (bonds are dear, signals cheap), and pairs that may meet."""
 
     tails: np.ndarray
     heads: np.ndarray
@@ -29,20 +29,20 @@ class Prices:
     """Edges that are not inside a block, in which nothing changes."""
     pairs: tuple[np.ndarray, np.ndarray]
     """Pairs of edges without a common node, of which one is loose."""
-    passing: np.ndarray
-    """(edges, nodes): what it costs that an edge passes a node, 0 at its own ends."""
-    at: tuple[np.ndarray, ...]
+    passing_costs: np.ndarray
+    """(edges, nodes): cost of an edge that passes a node, 0 at its own ends."""
+    edges_at: tuple[np.ndarray, ...]
     """Node -> its edges."""
-    others: tuple[np.ndarray, ...]
+    neighbours: tuple[np.ndarray, ...]
     """Node -> the nodes at the other ends of its edges."""
-    rest: tuple[np.ndarray, ...]
+    other_edges: tuple[np.ndarray, ...]
     """Node -> all other edges."""
-    fouls: tuple[np.ndarray, ...]
-    """Node -> (its edges, all others): what it costs that they cross, 0 where they have a node in common."""
+    crossing_costs: tuple[np.ndarray, ...]
+    """Node -> (its edges, all others): cost of their crossing, 0 if they have a node in common."""
 
 
 def prices(sketch: Sketch, blocks: Sequence[Copies] = ()) -> Prices:
-    """Prices of all edges of a sketch; parallel edges count once. Blocks are boxes that stay as they are inside."""
+    """Return prices of all edges of a sketch; parallel edges count once. Blocks are boxes that stay unchanged inside."""
     bond_ends = {frozenset((edge.tail, edge.head)) for edge in sketch.edges if edge.bond is not None}
     kept: dict[frozenset[int], int] = {}
     for index, edge in enumerate(sketch.edges):
@@ -87,7 +87,7 @@ def prices(sketch: Sketch, blocks: Sequence[Copies] = ()) -> Prices:
 
 
 def crossings(p: np.ndarray, q: np.ndarray, r: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Whether segments pq and rs cross inside both; coordinates first, (2, ...), arrays that broadcast."""
+    """Return True where segments pq and rs cross inside both; coordinates first, (2, ...), arrays that broadcast."""
     dx, dy, ex, ey = q[0] - p[0], q[1] - p[1], s[0] - r[0], s[1] - r[1]
     one = (dx * (r[1] - p[1]) - dy * (r[0] - p[0])) * (dx * (s[1] - p[1]) - dy * (s[0] - p[0]))
     two = (ex * (p[1] - r[1]) - ey * (p[0] - r[0])) * (ex * (q[1] - r[1]) - ey * (q[0] - r[0]))
@@ -95,7 +95,7 @@ def crossings(p: np.ndarray, q: np.ndarray, r: np.ndarray, s: np.ndarray) -> np.
 
 
 def touches(p: np.ndarray, q: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """How deep segments pq cut into the ellipses around nodes, 0 to 1; coordinates first, arrays that broadcast."""
+    """Return how deep segments pq cut into the ellipses around nodes, 0 to 1; coordinates first, arrays that broadcast."""
     ax, ay = (p[0] - centre[0]) / REACH_X, (p[1] - centre[1]) / REACH_Y
     dx, dy = (q[0] - p[0]) / REACH_X, (q[1] - p[1]) / REACH_Y
     along = -(ax * dx + ay * dy) / np.maximum(dx * dx + dy * dy, 1e-12)
@@ -104,8 +104,8 @@ def touches(p: np.ndarray, q: np.ndarray, centre: np.ndarray) -> np.ndarray:
     return np.where(inside > 0, 0.5 + 0.5 * inside, 0.0)
 
 
-def _own(price: Prices, at: np.ndarray | slice, dx: np.ndarray, dy: np.ndarray) -> np.ndarray:
-    """Cost of edges by themselves; (dx, dy) runs from tail to head."""
+def _edge_costs(price: Prices, at: np.ndarray | slice, dx: np.ndarray, dy: np.ndarray) -> np.ndarray:
+    """Return the cost of edges by themselves; (dx, dy) runs from tail to head."""
     x, y = np.abs(dx), np.abs(dy)
     slanting = np.minimum(x, y)
     return (
@@ -115,11 +115,11 @@ def _own(price: Prices, at: np.ndarray | slice, dx: np.ndarray, dy: np.ndarray) 
     )
 
 
-def least_costs(trials: np.ndarray, price: Prices, boxes: Nesting) -> np.ndarray:
-    """Cost of many drawings (k, n, 2) without that of crossings and touches, which take longer to find."""
+def lower_bounds(trials: np.ndarray, price: Prices, boxes: Nesting) -> np.ndarray:
+    """Return the cost of many drawings (k, n, 2) without that of crossings and touches, which take longer to find."""
     x = _planes(trials)
     along = x.take(price.heads, axis=2) - x.take(price.tails, axis=2)
-    cost = _own(price, slice(None), along[0], along[1]).sum(axis=1)
+    cost = _edge_costs(price, slice(None), along[0], along[1]).sum(axis=1)
     for inside in boxes.members:
         part = x.take(inside, axis=2)
         cost += 0.25 * (part.max(axis=2) - part.min(axis=2)).sum(axis=0)
@@ -127,39 +127,39 @@ def least_costs(trials: np.ndarray, price: Prices, boxes: Nesting) -> np.ndarray
 
 
 def total_costs(trials: np.ndarray, price: Prices, boxes: Nesting) -> np.ndarray:
-    """Cost of many whole drawings (k, n, 2)."""
+    """Return the cost of many whole drawings (k, n, 2)."""
     x = _planes(trials)
     a, b = x.take(price.tails, axis=2), x.take(price.heads, axis=2)
     i, j = price.pairs
     crossed = crossings(a.take(i, axis=2), b.take(i, axis=2), a.take(j, axis=2), b.take(j, axis=2))
     a, b = a.take(price.loose, axis=2), b.take(price.loose, axis=2)
-    touched = touches(a[..., None], b[..., None], x[:, :, None]) * price.passing[price.loose]
+    touched = touches(a[..., None], b[..., None], x[:, :, None]) * price.passing_costs[price.loose]
     crossings_cost = (crossed * np.minimum(price.cross[i], price.cross[j])).sum(axis=1)
-    return np.asarray(least_costs(trials, price, boxes) + crossings_cost + touched.sum(axis=(1, 2)))
+    return np.asarray(lower_bounds(trials, price, boxes) + crossings_cost + touched.sum(axis=(1, 2)))
 
 
 def total_cost(cells: np.ndarray, price: Prices, boxes: Nesting) -> float:
-    """Cost of a whole drawing."""
+    """Return the cost of a whole drawing."""
     return float(total_costs(cells[None], price, boxes)[0])
 
 
 def _planes(trials: np.ndarray) -> np.ndarray:
-    """Trials (k, n, 2) with coordinates first, (2, k, n), each row of them together in memory."""
+    """Return trials (k, n, 2) with coordinates first, (2, k, n), contiguous in memory."""
     return np.ascontiguousarray(trials.transpose(2, 0, 1), dtype=float)
 
 
 def node_costs(node: int, candidates: np.ndarray, cells: np.ndarray, price: Prices, boxes: Nesting) -> np.ndarray:
-    """The part of the total cost that depends on one node, for every candidate cell (k, 2)."""
+    """Return the part of the total cost that depends on one node, for every candidate cell (k, 2)."""
     x, p = cells.T.astype(float), candidates.T.astype(float)
-    at, rest = price.at[node], price.rest[node]
+    at, rest = price.edges_at[node], price.other_edges[node]
     a, b = x.take(price.tails[rest], axis=1), x.take(price.heads[rest], axis=1)
-    cost = (touches(a[:, None], b[:, None], p[:, :, None]) * price.passing[rest, node]).sum(axis=1)
-    q = x.take(price.others[node], axis=1)[:, None]
+    cost = (touches(a[:, None], b[:, None], p[:, :, None]) * price.passing_costs[rest, node]).sum(axis=1)
+    q = x.take(price.neighbours[node], axis=1)[:, None]
     along = np.where(price.tails[at] == node, 1.0, -1.0) * (q - p[:, :, None])
-    cost += _own(price, at, along[0], along[1]).sum(axis=1)
+    cost += _edge_costs(price, at, along[0], along[1]).sum(axis=1)
     p, q = p[:, :, None, None], q[..., None]
-    cost += (crossings(p, q, a[:, None, None], b[:, None, None]) * price.fouls[node]).sum(axis=(1, 2))
-    cost += (touches(p, q, x[:, None, None]) * price.passing[at]).sum(axis=(1, 2))
+    cost += (crossings(p, q, a[:, None, None], b[:, None, None]) * price.crossing_costs[node]).sum(axis=(1, 2))
+    cost += (touches(p, q, x[:, None, None]) * price.passing_costs[at]).sum(axis=(1, 2))
     for g in boxes.around[node]:
         inside = boxes.members[g][boxes.members[g] != node]
         if len(inside):

@@ -1,4 +1,4 @@
-"""Grid: positions in the plane -> one cell for every node, boxes as rectangles of cells that never overlap."""
+"""Grid: one cell for every node near its position, with boxes as rectangles of cells that never overlap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bondgraph.render.sketch import Box, Sketch
 
 @dataclass(frozen=True)
 class Nesting:
-    """Boxes as index sets: who is inside, who is outside, and which boxes are not inside one another."""
+    """Boxes as index sets: members, outsiders, and pairs of boxes that are not nested."""
 
     members: tuple[np.ndarray, ...]
     outside: tuple[np.ndarray, ...]
@@ -22,17 +22,17 @@ class Nesting:
     around: tuple[tuple[int, ...], ...]
     """Node -> the boxes around it."""
     foreign: np.ndarray
-    """(boxes, nodes): whether a node is outside of a box."""
+    """(boxes, nodes): True if a node is outside of a box."""
     strangers: tuple[np.ndarray, np.ndarray]
     """Pairs of boxes that are not inside one another."""
     all_members: np.ndarray
-    """The members of all boxes, one box after the other."""
+    """Members of all boxes, one box after the other."""
     starts: np.ndarray
-    """Where those of each box begin."""
+    """Start index of each box in `all_members`."""
 
 
 def nesting(sketch: Sketch) -> Nesting:
-    """Index sets of a sketch's boxes."""
+    """Return index sets of a sketch's boxes."""
     count = len(sketch.nodes)
     members = tuple(np.array(box.members) for box in sketch.boxes)
     outside = tuple(np.setdiff1d(np.arange(count), inside) for inside in members)
@@ -52,12 +52,12 @@ def _related(a: Box, b: Box) -> bool:
 
 
 def is_valid(cells: np.ndarray, boxes: Nesting) -> bool:
-    """Whether every cell holds one node at most and every box holds its own nodes only."""
+    """Return True if every cell holds at most one node and every box holds its own nodes only."""
     return bool(are_valid(cells[None], boxes)[0])
 
 
 def are_valid(trials: np.ndarray, boxes: Nesting) -> np.ndarray:
-    """Of many drawings (k, n, 2), in which every cell holds one node at most and every box holds its own nodes only."""
+    """Return (k,) for many drawings (k, n, 2): every cell holds at most one node and every box its own nodes only."""
     x, y = trials[..., 0], trials[..., 1]
     codes = np.sort(x * 1048576 + y, axis=1)
     good = (codes[:, 1:] != codes[:, :-1]).all(axis=1)
@@ -67,25 +67,27 @@ def are_valid(trials: np.ndarray, boxes: Nesting) -> np.ndarray:
         within = (x >= left[..., None]) & (x <= right[..., None]) & (y >= top[..., None]) & (y <= bottom[..., None])
         good &= ~np.any(within & boxes.foreign, axis=(1, 2))
         g, h = boxes.strangers
-        beside = (left[:, g] > right[:, h]) | (left[:, h] > right[:, g]) | (top[:, g] > bottom[:, h]) | (top[:, h] > bottom[:, g])
-        good &= beside.all(axis=1)
+        separated = (
+            (left[:, g] > right[:, h]) | (left[:, h] > right[:, g]) | (top[:, g] > bottom[:, h]) | (top[:, h] > bottom[:, g])
+        )
+        good &= separated.all(axis=1)
     return np.asarray(good)
 
 
 def _spans(x: np.ndarray, boxes: Nesting) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest of a coordinate (k, n) in each box: both (k, boxes)."""
-    own = x[:, boxes.all_members]
-    return np.minimum.reduceat(own, boxes.starts, axis=1), np.maximum.reduceat(own, boxes.starts, axis=1)
+    """Return minimum and maximum of a coordinate (k, n) in each box: both (k, boxes)."""
+    coordinates = x[:, boxes.all_members]
+    return np.minimum.reduceat(coordinates, boxes.starts, axis=1), np.maximum.reduceat(coordinates, boxes.starts, axis=1)
 
 
 def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:
-    """Cells (n, 2) near the positions: boxes are filled from the inside out, then placed like large nodes."""
+    """Return cells (n, 2) near the positions: boxes are filled from the inside out, then placed like large nodes."""
     children: dict[str, list[Box]] = {}
     for box in sketch.boxes:
         children.setdefault(box.parent, []).append(box)
 
     def fill(path: str) -> dict[int, tuple[int, int]]:
-        """Cells of all nodes inside a box, from (0, 0)."""
+        """Return cells of all nodes inside a box, from (0, 0)."""
         parts = [{i: (0, 0)} for i, node in enumerate(sketch.nodes) if node.group == path]
         parts += [fill(box.path) for box in children.get(path, [])]
         wishes = [positions[list(part)].mean(axis=0) for part in parts]
@@ -97,26 +99,25 @@ def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:
             for node, (x, y) in part.items()
         }
 
-    found = fill("")
-    return np.array([found[i] for i in range(len(sketch.nodes))], dtype=int).reshape(-1, 2)
+    cell_of = fill("")
+    return np.array([cell_of[i] for i in range(len(sketch.nodes))], dtype=int).reshape(-1, 2)
 
 
 def expanded(cells: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The parts (k, 2), each in its own cells, in the places of the cells (parts, 2) of a coarse grid, whose columns and rows are
-    as wide as what is in them."""
+    """Return the parts (k, 2) at the cells (parts, 2) of a coarse grid, with columns and rows as wide as their content."""
     sizes = np.array([part.max(axis=0) + 1 for part in parts]).reshape(-1, 2)
     corners = np.zeros_like(sizes)
     for axis in (0, 1):
-        own, size = cells[:, axis] - cells[:, axis].min(initial=0), sizes[:, axis]
-        widths = np.zeros(own.max(initial=0) + 1, dtype=int)
-        np.maximum.at(widths, own, size)
+        columns, size = cells[:, axis] - cells[:, axis].min(initial=0), sizes[:, axis]
+        widths = np.zeros(columns.max(initial=0) + 1, dtype=int)
+        np.maximum.at(widths, columns, size)
         starts = np.concatenate([[0], np.cumsum(widths)])
-        corners[:, axis] = starts[own] + (widths[own] - size) // 2
+        corners[:, axis] = starts[columns] + (widths[columns] - size) // 2
     return [part + corner for part, corner in zip(parts, corners, strict=True)]
 
 
 def _place(wishes: np.ndarray, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Corners of rectangles of cells, as near to the wished centres as free cells allow; the least is (0, 0)."""
+    """Return corners of rectangles of cells, as near to the wished centres as free cells allow; the minimum is (0, 0)."""
     taken: set[tuple[int, int]] = set()
     corners = [(0, 0)] * len(sizes)
     middle = wishes.mean(axis=0) if len(wishes) else np.zeros(2)
@@ -137,7 +138,7 @@ def _cells(corner: tuple[int, int], width: int, height: int) -> set[tuple[int, i
 
 
 def _around(wish: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Grid points by their distance from a wish, ring by ring, without end."""
+    """Yield grid points by their distance from a wish, ring by ring, without end."""
     x0, y0 = round(float(wish[0])), round(float(wish[1]))
     for ring in itertools.count():
         span = range(-ring, ring + 1)
@@ -146,5 +147,5 @@ def _around(wish: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def without_gaps(cells: np.ndarray) -> np.ndarray:
-    """The same order of columns and rows, none of them empty."""
+    """Return cells in the same order of columns and rows, none of them empty."""
     return np.stack([np.unique(cells[:, axis], return_inverse=True)[1] for axis in (0, 1)], axis=1)

@@ -1,4 +1,4 @@
-"""Layout: Sketch -> centres of all nodes in px. Stress majorisation, then cells on a grid, then spacing."""
+"""Layout of a sketch: centres of all nodes in px, by stress majorisation, then cells on a grid, then spacing."""
 
 from __future__ import annotations
 
@@ -17,49 +17,50 @@ from bondgraph.render.sketch import Box, Sketch
 
 
 def automatic(sketch: Sketch) -> np.ndarray:
-    """Centres (n, 2) in px, x to the right and y downwards; the same sketch always gives the same picture. What hangs together is
-    laid out by itself, then set in rows."""
+    """Return centres (n, 2) in px, y downwards, the same for a sketch every time; components are laid out apart, in rows."""
     where = np.zeros((len(sketch.nodes), 2))
-    known: dict[object, np.ndarray] = {}
-    wholes: dict[object, np.ndarray] = {}
-    apart = []
+    cells_by_form: dict[object, np.ndarray] = {}
+    component_cells: dict[object, np.ndarray] = {}
+    parts = []
     for members, part in components(sketch):
         order, form = contents(part, Box("", "", "", tuple(range(len(members)))))
-        if form not in wholes:
-            wholes[form] = _cells(part, known)[order]
-        cells = np.zeros_like(wholes[form])
-        cells[order] = wholes[form]
-        apart.append((members, part, centres(part, cells, equal_parts(part))))
-    for (members, _, own), corner in zip(apart, in_rows([extent(part, own) for _, part, own in apart]), strict=True):
-        where[members] = own + corner
+        if form not in component_cells:
+            component_cells[form] = _cells(part, cells_by_form)[order]
+        cells = np.zeros_like(component_cells[form])
+        cells[order] = component_cells[form]
+        parts.append((members, part, centres(part, cells, equal_parts(part))))
+    for (members, _, part_centres), corner in zip(
+        parts, in_rows([extent(part, part_centres) for _, part, part_centres in parts]), strict=True
+    ):
+        where[members] = part_centres + corner
     return where
 
 
-def _cells(sketch: Sketch, known: dict[object, np.ndarray], around: str = "") -> np.ndarray:
-    """Cells (n, 2) of all nodes: first of those inside of boxes in the one `around`, where equal ones are laid out once (`known`:
-    form -> cells), then of boxes among the others, then all, with what is in boxes as it is, perhaps mirrored."""
+def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str = "") -> np.ndarray:
+    """Return cells (n, 2) of all nodes: first of those inside of boxes in the one `around`, equal boxes being laid out once
+    (`cells_by_form`), then of boxes among the others, then of all, with boxes unchanged inside, perhaps mirrored."""
     boxes = [box for box in sketch.boxes if box.parent == around]
     if not boxes:
         return _flat(sketch)
     alike: dict[object, list[np.ndarray]] = {}
     for box in boxes:
         order, form = contents(sketch, box)
-        if form not in known:
-            known[form] = without_gaps(_cells(part_of(sketch, box, order), known, box.path)[: len(order)])
+        if form not in cells_by_form:
+            cells_by_form[form] = without_gaps(_cells(part_of(sketch, box, order), cells_by_form, box.path)[: len(order)])
         alike.setdefault(form, []).append(order)
-    parts = [(members, known[form]) for form, each in alike.items() for members in each]
+    parts = [(members, cells_by_form[form]) for form, each in alike.items() for members in each]
     inside = {int(i) for members, _ in parts for i in members}
     parts += [(np.array([i]), np.zeros((1, 2), dtype=int)) for i in range(len(sketch.nodes)) if i not in inside]
     coarse = _flat(shrunk(sketch, [members for members, _ in parts], around))
     cells = np.zeros((len(sketch.nodes), 2), dtype=int)
-    for (members, _), own in zip(parts, expanded(coarse, [part for _, part in parts]), strict=True):
-        cells[members] = own
+    for (members, _), part_cells in zip(parts, expanded(coarse, [part for _, part in parts]), strict=True):
+        cells[members] = part_cells
     blocks = [Copies(tuple(each)) for each in alike.values()]
     return improve(cells, prices(sketch, blocks), nesting(sketch), 36 if len(cells) <= 60 else 12, blocks)
 
 
 def _flat(sketch: Sketch) -> np.ndarray:
-    """Cells (n, 2) of a sketch with one box at most."""
+    """Return cells (n, 2) of a sketch with at most one box."""
     count = len(sketch.nodes)
     flat = stress_positions(graph_distances(count, [(edge.tail, edge.head, 1.0 if edge.bond else 1.5) for edge in sketch.edges]))
     flat = upright(flat, [(edge.tail, edge.head) for edge in sketch.edges if edge.bond])
@@ -67,12 +68,12 @@ def _flat(sketch: Sketch) -> np.ndarray:
 
 
 def _sweeps(count: int) -> int:
-    """How often all of so many things are moved: about 1 ms each. Beyond some 150 no picture is legible anyway."""
+    """Return the number of sweeps over so many nodes: about 1 ms each. Beyond some 150 no picture is legible anyway."""
     return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
 
 
 def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.ndarray:
-    """Centres in px where the user's positions are kept and the other nodes find room near their neighbours."""
+    """Return centres in px: the user's positions are kept and the other nodes find room near their neighbours."""
     names = {node.name: i for i, node in enumerate(sketch.nodes)}
     problems = [
         Problem(
@@ -92,36 +93,36 @@ def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.n
         raise ModelError(sketch.name, problems)
     positions = _of_boxes(sketch, positions)
     where = automatic(sketch) if len(positions) < len(names) else np.zeros((len(names), 2))
-    given = [names[name] for name in positions]
+    fixed = [names[name] for name in positions]
     wished = np.array([positions[name] for name in positions], dtype=float).reshape(-1, 2)
-    if given:
-        where = where + (wished - where[given]).mean(axis=0)
-        where[given] = wished
-    return _pushed_apart(sketch, where, set(given))
+    if fixed:
+        where = where + (wished - where[fixed]).mean(axis=0)
+        where[fixed] = wished
+    return _pushed_apart(sketch, where, set(fixed))
 
 
 def _of_boxes(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """Positions of what is drawn: a folded graph without one stands in the middle of those of its elements."""
-    own = {name: at for name, at in positions.items() if name not in sketch.inside}
+    """Return positions of drawn nodes: a folded graph without one stands in the middle of those of its elements."""
+    drawn = {name: at for name, at in positions.items() if name not in sketch.inside}
     members: dict[str, list[tuple[float, float]]] = {}
     for name, at in positions.items():
         if name in sketch.inside:
             members.setdefault(sketch.inside[name], []).append(at)
-    middles = {box: np.array(inside, dtype=float) for box, inside in members.items() if box not in own}
+    middles = {box: np.array(inside, dtype=float) for box, inside in members.items() if box not in drawn}
     for box, inside in middles.items():
         x, y = (inside.min(axis=0) + inside.max(axis=0)) / 2
-        own[box] = (float(x), float(y))
-    return own
+        drawn[box] = (float(x), float(y))
+    return drawn
 
 
 def _is_point(at: object) -> bool:
-    """Whether something is a pair of finite numbers."""
+    """Return True for a pair of finite numbers."""
     pair = np.asarray(at)
     return pair.shape == (2,) and pair.dtype.kind in "iuf" and bool(np.all(np.isfinite(pair)))
 
 
 def _pushed_apart(sketch: Sketch, where: np.ndarray, fixed: set[int]) -> np.ndarray:
-    """Nodes that overlap give way along the smaller overlap; fixed ones stay."""
+    """Push overlapping nodes apart along the smaller overlap; fixed ones stay."""
     where = where.copy()
     half = np.array([(max(node.half_width, node.below / 2) + 8, node.half_height + 12) for node in sketch.nodes])
     for _ in range(60):

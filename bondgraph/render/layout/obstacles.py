@@ -1,4 +1,4 @@
-"""Surroundings: nodes, their names and boxes in px -> what a line costs that passes through them or through other lines."""
+"""Obstacles: cost of a line that passes through nodes, their names and boxes or through other lines."""
 
 from __future__ import annotations
 
@@ -14,37 +14,36 @@ from bondgraph.render.reproducible import dot, length
 from bondgraph.render.sketch import Mark, Sketch
 
 GAP = 5.0
-"""Free room between a node's text and the end of an edge, px."""
+"""Gap between a node's text and the end of an edge, px."""
 ROOM = 4.0
-"""Free room between a node's text and a foreign edge, px."""
-BESIDES = 1e6
-"""The reach of a line that bends all along, px."""
+"""Gap between a node's text and a foreign edge, px."""
+FULLY_CURVED = 1e6
+"""Reach of a line that bends all along, px."""
 LONG, FOREIGN, NODE, NAME, CROSS, CROWD, CORNER = 0.3, 0.25, 150.0, 40.0, 60.0, 120.0, 30.0
-"""What it costs, in px: a px of detour, a px in a foreign box, a place in a node, one in a name, a crossing, a line beside which
-another one leaves the same node, a corner."""
+"""Costs, in px: px of detour, px in a foreign box, point in a node, in a name, crossing, parallel line at a node, corner."""
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """Some of the nodes of a drawing."""
+class Obstacles:
+    """Obstacles between some nodes of a drawing."""
 
     nodes: np.ndarray
-    """(m,): which."""
+    """(m,): the nodes."""
     low: np.ndarray
-    """(m, 2): left and top of their bodies, with the room around them."""
+    """(m, 2): left and top of their bodies, with the gap around them."""
     high: np.ndarray
     names: np.ndarray
-    """(k, 2, 2): left and top, right and bottom of the places of names."""
-    named: np.ndarray
-    """(k,): whose."""
+    """(k, 2, 2): left and top, right and bottom of the names."""
+    named_nodes: np.ndarray
+    """(k,): nodes of the names."""
     frames: np.ndarray
     """(b, 2, 2): left and top, right and bottom of boxes that are around some of these nodes, not all."""
     around: tuple[frozenset[int], ...]
-    """The nodes in each."""
+    """Nodes in each box."""
 
 
-def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Surroundings:
-    """What is in the way between some nodes."""
+def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Obstacles:
+    """Return the obstacles between some nodes."""
     half = np.array([(node.half_width + ROOM, node.half_height + ROOM) for node in sketch.nodes]).reshape(-1, 2)[among]
     named = np.array([i for i in among.tolist() if sketch.nodes[i].below], dtype=int)
     below = np.array([(sketch.nodes[i].below / 2 + 2, sketch.nodes[i].half_height + 9) for i in named]).reshape(-1, 2)
@@ -53,7 +52,7 @@ def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Surroundi
     inside = frozenset(among.tolist())
     boxes = [box for box in sketch.boxes if inside.intersection(box.members) and not inside <= frozenset(box.members)]
     frames = np.array([frame(sketch, box, where) for box in boxes]).reshape(-1, 2, 2)
-    return Surroundings(
+    return Obstacles(
         among,
         where[among] - half,
         where[among] + half,
@@ -65,7 +64,7 @@ def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Surroundi
 
 
 def clip(node: Mark, centre: np.ndarray, towards: np.ndarray) -> np.ndarray:
-    """Where an edge from a node's centre leaves the room around its text."""
+    """Return the point where an edge from a node's centre leaves the gap around its text."""
     along = towards - centre
     along = along / max(float(length(along)), 1e-9)
     if node.shape == "junction":
@@ -75,37 +74,37 @@ def clip(node: Mark, centre: np.ndarray, towards: np.ndarray) -> np.ndarray:
 
 
 def within(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """(k, m): whether points (k, 2) are inside of rectangles (m, 2)."""
+    """Return (k, m): True where points (k, 2) are inside of rectangles (m, 2)."""
     return np.all((points[:, None] > low) & (points[:, None] < high), axis=2)
 
 
-def foreign(world: Surroundings, tail: int, head: int) -> np.ndarray:
-    """Indices of the boxes that hold neither end."""
+def foreign(world: Obstacles, tail: int, head: int) -> np.ndarray:
+    """Return indices of the boxes that hold neither end."""
     return np.array([k for k, inside in enumerate(world.around) if tail not in inside and head not in inside], dtype=int)
 
 
-def price(route: Route, index: int, sketch: Sketch, world: Surroundings, lines: Sequence[tuple[int, Route]]) -> float:
-    """What a route of an edge costs, in px, among lines (edge, route) that are drawn."""
-    edge, points = sketch.edges[index], route.places
-    own = np.flatnonzero((world.nodes == edge.tail) | (world.nodes == edge.head))
+def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Sequence[tuple[int, Route]]) -> float:
+    """Return the cost of a route of an edge, in px, among the drawn lines (edge, route)."""
+    edge, points = sketch.edges[index], route.points
+    own_nodes = np.flatnonzero((world.nodes == edge.tail) | (world.nodes == edge.head))
     low, high = points.min(axis=0), points.max(axis=0)
     near = np.all((world.high > low) & (world.low < high), axis=1)
-    near[own] = False
+    near[own_nodes] = False
     cost = NODE * int(within(points, world.low[near], world.high[near]).sum())
-    cost += NODE * int(within(points[2:-2], world.low[own] + ROOM, world.high[own] - ROOM).sum())
-    others = (world.named != edge.tail) & (world.named != edge.head)
+    cost += NODE * int(within(points[2:-2], world.low[own_nodes] + ROOM, world.high[own_nodes] - ROOM).sum())
+    others = (world.named_nodes != edge.tail) & (world.named_nodes != edge.head)
     cost += NAME * int(within(points, world.names[others, 0], world.names[others, 1]).sum())
     strange = foreign(world, edge.tail, edge.head)
     spacing = route.length / max(len(points) - 1, 1)
     cost += FOREIGN * spacing * int(within(points, world.frames[strange, 0], world.frames[strange, 1]).any(axis=1).sum())
     cost += LONG * max(route.length - float(length(route.end - route.start)), 0.0)
-    cost += CORNER * (len(route.corners) - 2) * (route.reach < BESIDES)
+    cost += CORNER * (len(route.corners) - 2) * (route.reach < FULLY_CURVED)
     cost += _of_lines(route, index, sketch, lines)
     return float(cost)
 
 
 def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[int, Route]]) -> float:
-    """What other lines cost: crossings, and those that leave the same node in nearly the same direction."""
+    """Return the cost of other lines: crossings, and those that leave the same node in nearly the same direction."""
     if not lines:
         return 0.0
     edge = sketch.edges[index]
@@ -123,12 +122,12 @@ def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[in
 
 
 def crowded(one: np.ndarray, other: np.ndarray) -> float:
-    """0 to 1: how near two directions are to each other; 0 from some 35 degrees on."""
+    """Return 0 to 1: how close two directions are; 0 from some 35 degrees on."""
     return max(0.0, (float(dot(one, other)) - 0.82) / 0.18)
 
 
 def _crossed(one: Route, other: Route) -> int:
-    """How often two lines cross."""
+    """Return the number of crossings of two lines."""
     (left, top, right, bottom), (west, north, east, south) = one.extent, other.extent
     if right < west or east < left or bottom < north or south < top:
         return 0

@@ -1,4 +1,4 @@
-"""Parts: Sketch -> nested graphs that are copies of each other, which are drawn alike, and how each copy stands in a drawing."""
+"""Equal parts of a sketch: nested graphs that are copies of each other and drawn alike, and their orientation in a drawing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bondgraph.render.layout.canonical import mark_of, ordered
 from bondgraph.render.sketch import Box, Sketch
 
 MIRRORS = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1)])
-"""The ways in which a copy may stand: as it is, mirrored left to right, top to bottom, or both."""
+"""Orientations of a copy: as it is, mirrored left to right, top to bottom, or both."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Copies:
 
 
 def equal_parts(sketch: Sketch) -> tuple[Copies, ...]:
-    """Nested graphs that occur more than once: the same kinds, the same bonds and signals; names do not count."""
+    """Return nested graphs that occur more than once: the same kinds, the same bonds and signals; names do not count."""
     alike: dict[object, list[np.ndarray]] = {}
     for box in sketch.boxes:
         order, form = contents(sketch, box)
@@ -31,20 +31,20 @@ def equal_parts(sketch: Sketch) -> tuple[Copies, ...]:
 
 
 def contents(sketch: Sketch, box: Box) -> tuple[np.ndarray, object]:
-    """The nodes of a nested graph, in an order that is that of its copies too; and its form: equal graphs have equal ones."""
+    """Return the nodes of a nested graph, in an order common to its copies; and its form: equal graphs have equal ones."""
     inside = list(box.members)
-    place = {node: k for k, node in enumerate(inside)}
+    index_of = {node: k for k, node in enumerate(inside)}
     inner = [each for each in sketch.boxes if not box.path or each.path.startswith(f"{box.path}.")]
     walls = {each.path: len(inside) + k for k, each in enumerate(inner)}
     links: list[tuple[int, int, tuple[int, int]]] = []
     outer = [0] * (len(inside) + len(inner))
     for edge in sketch.edges:
-        ends = [place[end] for end in (edge.tail, edge.head) if end in place]
+        ends = [index_of[end] for end in (edge.tail, edge.head) if end in index_of]
         if len(ends) == 2:
             links.append((ends[0], ends[1], mark_of(edge)))
         elif ends:
             outer[ends[0]] += 1
-    walled = [(place[node], walls[sketch.nodes[node].group]) for node in inside if sketch.nodes[node].group in walls]
+    walled = [(index_of[node], walls[sketch.nodes[node].group]) for node in inside if sketch.nodes[node].group in walls]
     walled += [(walls[each.path], walls[each.parent]) for each in inner if each.parent in walls]
     shapes = [(0, sketch.nodes[node].shape, sketch.nodes[node].kind) for node in inside] + [(1, "", "")] * len(inner)
     order = ordered([*links, *((a, b, (2, 0)) for a, b in walled)], [shapes], [(-count, k) for k, count in enumerate(outer)])
@@ -58,70 +58,76 @@ def contents(sketch: Sketch, box: Box) -> tuple[np.ndarray, object]:
 
 
 def components(sketch: Sketch) -> list[tuple[np.ndarray, Sketch]]:
-    """What hangs together by bonds, signals and boxes: nodes, and the sketch of these alone; the largest first."""
+    """Return connected components by bonds, signals and boxes: nodes, and the sketch of these alone; the largest first."""
     import networkx as nx
 
     graph = nx.Graph()
     graph.add_nodes_from(range(len(sketch.nodes)))
     graph.add_edges_from((edge.tail, edge.head) for edge in sketch.edges)
     graph.add_edges_from((box.members[0], other) for box in sketch.boxes for other in box.members)
-    found = []
+    result = []
     for members in sorted((sorted(each) for each in nx.connected_components(graph)), key=lambda each: (-len(each), each)):
-        place = {node: k for k, node in enumerate(members)}
-        edges = [replace(edge, tail=place[edge.tail], head=place[edge.head]) for edge in sketch.edges if edge.tail in place]
-        boxes = [replace(box, members=tuple(place[i] for i in box.members)) for box in sketch.boxes if box.members[0] in place]
+        index_of = {node: k for k, node in enumerate(members)}
+        edges = [
+            replace(edge, tail=index_of[edge.tail], head=index_of[edge.head]) for edge in sketch.edges if edge.tail in index_of
+        ]
+        boxes = [
+            replace(box, members=tuple(index_of[i] for i in box.members)) for box in sketch.boxes if box.members[0] in index_of
+        ]
         nodes = tuple(sketch.nodes[i] for i in members)
-        found.append((np.array(members), Sketch(sketch.name, nodes, tuple(edges), tuple(boxes))))
-    return found
+        result.append((np.array(members), Sketch(sketch.name, nodes, tuple(edges), tuple(boxes))))
+    return result
 
 
 def part_of(sketch: Sketch, box: Box, order: np.ndarray) -> Sketch:
-    """A nested graph with what it is bonded to around it: first its own nodes, in the order given."""
+    """Return a nested graph with its neighbours around it: first its own nodes, in the order given."""
     inside = [int(i) for i in order]
-    own = set(inside)
-    edges = [edge for edge in sketch.edges if edge.tail in own or edge.head in own]
-    around = dict.fromkeys(end for edge in edges for end in (edge.tail, edge.head) if end not in own)
-    place = {node: k for k, node in enumerate([*inside, *around])}
+    own_nodes = set(inside)
+    edges = [edge for edge in sketch.edges if edge.tail in own_nodes or edge.head in own_nodes]
+    around = dict.fromkeys(end for edge in edges for end in (edge.tail, edge.head) if end not in own_nodes)
+    index_of = {node: k for k, node in enumerate([*inside, *around])}
     nodes = [sketch.nodes[i] for i in inside] + [replace(sketch.nodes[i], group="") for i in around]
     boxes = [
-        replace(each, parent="" if each is box else each.parent, members=tuple(place[i] for i in each.members))
+        replace(each, parent="" if each is box else each.parent, members=tuple(index_of[i] for i in each.members))
         for each in sketch.boxes
         if each is box or each.path.startswith(f"{box.path}.")
     ]
-    moved = [replace(edge, tail=place[edge.tail], head=place[edge.head]) for edge in edges]
+    moved = [replace(edge, tail=index_of[edge.tail], head=index_of[edge.head]) for edge in edges]
     return Sketch(sketch.name, tuple(nodes), tuple(moved), tuple(boxes))
 
 
 def shrunk(sketch: Sketch, parts: Sequence[np.ndarray], around: str) -> Sketch:
-    """Every part as one node, with no box but the one of the path `around`, where there is one."""
-    place = {int(i): k for k, members in enumerate(parts) for i in members}
-    edges = [replace(edge, tail=place[edge.tail], head=place[edge.head]) for edge in sketch.edges]
-    boxes = [replace(box, members=tuple(sorted({place[i] for i in box.members}))) for box in sketch.boxes if box.path == around]
+    """Return a sketch with every part as one node, and no box but the one of the path `around`, if there is one."""
+    index_of = {int(i): k for k, members in enumerate(parts) for i in members}
+    edges = [replace(edge, tail=index_of[edge.tail], head=index_of[edge.head]) for edge in sketch.edges]
+    boxes = [
+        replace(box, members=tuple(sorted({index_of[i] for i in box.members}))) for box in sketch.boxes if box.path == around
+    ]
     inside = {i for box in boxes for i in box.members}
     nodes = [replace(sketch.nodes[int(members[0])], group=around if k in inside else "") for k, members in enumerate(parts)]
     return Sketch(sketch.name, tuple(nodes), tuple(edge for edge in edges if edge.tail != edge.head), tuple(boxes))
 
 
-def standing(cells: np.ndarray, template: np.ndarray) -> np.ndarray | None:
-    """The first of `MIRRORS` in which cells (n, 2) are a template (n, 2), None where they are not."""
-    own = cells - cells.min(axis=0)
+def mirror_of(cells: np.ndarray, template: np.ndarray) -> np.ndarray | None:
+    """Return the first of `MIRRORS` in which cells (n, 2) are a template (n, 2), None if they are not."""
+    shifted = cells - cells.min(axis=0)
     for mirror in MIRRORS:
         turned = template * mirror
-        if np.array_equal(own, turned - turned.min(axis=0)):
+        if np.array_equal(shifted, turned - turned.min(axis=0)):
             return mirror
     return None
 
 
 def tied(cells: np.ndarray, copies: Sequence[Copies], axis: int) -> list[tuple[int, int]]:
-    """Pairs of steps between columns (axis 0) or rows (1) that are as wide as each other, so that copies are congruent."""
-    found = []
+    """Return pairs of steps between columns (axis 0) or rows (1) with equal widths, so that copies are congruent."""
+    pairs = []
     for each in copies:
         template = cells[each.members[0]]
         low = int(template[:, axis].min())
         count = int(template[:, axis].max()) - low
         for other in each.members[1:]:
-            mirror = standing(cells[other], template - template.min(axis=0))
+            mirror = mirror_of(cells[other], template - template.min(axis=0))
             if mirror is not None:
                 start = int(cells[other][:, axis].min())
-                found += [(low + k, start + (k if mirror[axis] > 0 else count - 1 - k)) for k in range(count)]
-    return found
+                pairs += [(low + k, start + (k if mirror[axis] > 0 else count - 1 - k)) for k in range(count)]
+    return pairs

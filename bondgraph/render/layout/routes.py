@@ -1,104 +1,345 @@
-"""Routes: centres of nodes -> the line of every edge: straight where it can be, bent a little, or round what is in its way."""
+"""Routes of edges: straight if possible, bent a little, or around obstacles along streets between them.
+
+A detour is the shortest path over crossings of the streets and directions, with few corners, clear of nodes and lines (Dijkstra,
+1959; Hart, Nilsson and Raphael, 1968).
+"""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from bondgraph.render.layout.canonical import mark_of
-from bondgraph.render.layout.detours import Streets, detour, streets
-from bondgraph.render.layout.line import Route, straight
-from bondgraph.render.layout.obstacles import BESIDES, Surroundings, clip, obstacles, price
+from bondgraph.render.layout.line import POINT_SPACING, Route, straight, through
+from bondgraph.render.layout.obstacles import (
+    CORNER,
+    CROWD,
+    FOREIGN,
+    FULLY_CURVED,
+    LONG,
+    NAME,
+    Obstacles,
+    clip,
+    crowded,
+    foreign,
+    obstacles,
+    price,
+    within,
+)
 from bondgraph.render.layout.parts import MIRRORS, Copies, equal_parts
 from bondgraph.render.reproducible import length
 from bondgraph.render.sketch import Sketch
 
+CORNER_RADIUS = 14.0
+"""Reach of the rounded corners, px."""
+STREET_GAP = 9.0
+"""Distance from a node to the street beside it, px; streets are not nearer to each other than `STREET_GAP` - 2."""
+LANE_WIDTH = 5.0
+"""Distance below which a line blocks a street, px."""
+MAX_ACCESS = 120.0
+"""Maximum distance from a node to the crossing where its edge enters a street, px."""
+MEETING = 30.0
+"""Cost of each point of another bond on a street, px."""
+_MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))
+
+
+@dataclass(frozen=True)
+class RoutingGrid:
+    """Streets: level and plumb lines at ys and xs, in sections from crossing to crossing."""
+
+    xs: np.ndarray
+    ys: np.ndarray
+    in_nodes: tuple[np.ndarray, np.ndarray]
+    """(m, x, y) for level and plumb sections: True if they pass through a node's rectangle."""
+    in_names: tuple[np.ndarray, np.ndarray]
+    """(x, y): number of names that they pass through."""
+    in_frames: tuple[np.ndarray, np.ndarray]
+    """(b, x, y): True if they are in a box."""
+
+
+def routing_grid(world: Obstacles) -> RoutingGrid:
+    """Return streets through the middle of all nodes and beside them."""
+    lines = []
+    for axis in (0, 1):
+        low, high = world.low[:, axis], world.high[:, axis]
+        middles = sorted(set(((low + high) / 2).round(3).tolist()))
+        edges = sorted({*(low - STREET_GAP).round(3).tolist(), *(high + STREET_GAP).round(3).tolist()})
+        kept = list(middles)
+        for edge in edges:
+            if all(abs(edge - other) >= STREET_GAP - 2.0 for other in kept):
+                kept.append(edge)
+        lines.append(np.array(sorted(kept)))
+    xs, ys = lines
+
+    def sections(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (m, x, y) for both kinds: True if they meet rectangles (m, 2)."""
+        left, top = low[:, 0, None, None], low[:, 1, None, None]
+        right, bottom = high[:, 0, None, None], high[:, 1, None, None]
+        x, y = xs[None, :, None], ys[None, None, :]
+        level = (x[:, :-1] < right) & (x[:, 1:] > left) & (y > top) & (y < bottom)
+        plumb = (x > left) & (x < right) & (y[:, :, :-1] < bottom) & (y[:, :, 1:] > top)
+        return level, plumb
+
+    names = sections(world.names[:, 0], world.names[:, 1])
+    return RoutingGrid(
+        xs,
+        ys,
+        sections(world.low, world.high),
+        (names[0].sum(axis=0), names[1].sum(axis=0)),
+        sections(world.frames[:, 0], world.frames[:, 1]),
+    )
+
+
+def detour(
+    sketch: Sketch, where: np.ndarray, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
+) -> Route | None:
+    """Return the cheapest way of an edge along streets among the drawn lines (edge, route); None if there is none."""
+    edge = sketch.edges[index]
+    if edge.tail == edge.head:
+        return None
+    costs = _costs(sketch, index, grid, world, lines)
+    away = _ends(sketch, where, edge.tail, grid, world, lines)
+    back = _ends(sketch, where, edge.head, grid, world, lines)
+    path = _shortest(grid, costs, away, back, where[edge.head])
+    if path is None:
+        return None
+    corners = [np.array([grid.xs[i], grid.ys[j]]) for i, j in path]
+    start = clip(sketch.nodes[edge.tail], where[edge.tail], corners[0])
+    end = clip(sketch.nodes[edge.head], where[edge.head], corners[-1])
+    return through([start, *corners, end], CORNER_RADIUS)
+
+
+def _costs(
+    sketch: Sketch, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
+) -> tuple[list[list[float]], list[list[float]]]:
+    """Return the costs of level and plumb sections; infinite if a node is in the way."""
+    edge = sketch.edges[index]
+    own_nodes = (world.nodes == edge.tail) | (world.nodes == edge.head)
+    strange = foreign(world, edge.tail, edge.head)
+    spans = (np.diff(grid.xs)[:, None], np.diff(grid.ys)[None, :])
+    met = _met(sketch, grid, lines)
+    share = 1.0 if edge.bond is not None else 0.4
+    costs = []
+    for kind in (0, 1):
+        foreign_here = grid.in_frames[kind][strange].any(axis=0)
+        cost = spans[kind] * (LONG + FOREIGN * foreign_here) + share * MEETING * met[kind]
+        cost = cost + NAME * grid.in_names[kind] * np.maximum(spans[kind] / POINT_SPACING, 1.0) * 0.5
+        blocked = grid.in_nodes[kind][~own_nodes].any(axis=0) | grid.in_nodes[kind][own_nodes].any(axis=0)
+        costs.append(np.where(blocked, np.inf, cost).tolist())
+    return costs[0], costs[1]
+
+
+def _met(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of points of lines on level and plumb sections."""
+    level, plumb = np.zeros((len(grid.xs) - 1, len(grid.ys))), np.zeros((len(grid.xs), len(grid.ys) - 1))
+    for other, line in lines:
+        weight = 1.0 if sketch.edges[other].bond is not None else 0.4
+        points = line.points
+        for kind, (counts, along, across) in enumerate(((level, grid.xs, grid.ys), (plumb, grid.ys, grid.xs))):
+            here, there = points[:, kind], points[:, 1 - kind]
+            section = np.searchsorted(along, here) - 1
+            for side in (0, 1):
+                street = np.searchsorted(across, there) - side
+                good = (section >= 0) & (section < len(along) - 1) & (street >= 0) & (street < len(across))
+                good &= np.abs(across[np.clip(street, 0, len(across) - 1)] - there) < LANE_WIDTH
+                pair = (section[good], street[good]) if kind == 0 else (street[good], section[good])
+                np.add.at(counts, pair, weight)
+    return level, plumb
+
+
+Ends = dict[tuple[int, int], tuple[float, float, float]]
+"""Crossing -> cost of the way from a node to it, and the direction (x, y)."""
+
+
+def _ends(
+    sketch: Sketch, where: np.ndarray, node: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
+) -> Ends:
+    """Return the crossings that a straight line from a node reaches."""
+    centre = where[node]
+    here = int(np.flatnonzero(world.nodes == node)[0])
+    near_crossings = [
+        (i, j)
+        for i in np.flatnonzero(np.abs(grid.xs - centre[0]) < MAX_ACCESS + 60.0)
+        for j in np.flatnonzero(np.abs(grid.ys - centre[1]) < MAX_ACCESS)
+    ]
+    points = np.array([(grid.xs[i], grid.ys[j]) for i, j in near_crossings]).reshape(-1, 2)
+    free = ~within(points, world.low[here : here + 1], world.high[here : here + 1])[:, 0]
+    start = np.array([clip(sketch.nodes[node], centre, point) for point in points]).reshape(-1, 2)
+    far = length(points - start)
+    free &= far < MAX_ACCESS
+    close = np.all((world.high > points.min(axis=0)) & (world.low < points.max(axis=0)), axis=1)
+    others = np.flatnonzero(close & (world.nodes != node))
+    shares = np.linspace(0.0, 1.0, 13)[:, None]
+    leaving = [
+        line.leaving if sketch.edges[k].tail == node else -line.arriving
+        for k, line in lines
+        if node in (sketch.edges[k].tail, sketch.edges[k].head)
+    ]
+    ends: Ends = {}
+    for k in np.flatnonzero(free).tolist():
+        way = start[k] + shares * (points[k] - start[k])
+        if within(way, world.low[others], world.high[others]).any():
+            continue
+        along = points[k] - centre
+        along = along / max(float(length(along)), 1e-9)
+        cost = LONG * float(far[k]) + CROWD * sum(crowded(along, each) for each in leaving)
+        if min(abs(float(along[0])), abs(float(along[1]))) > 1e-6:
+            cost += CORNER
+        if float(far[k]) < 16.0:
+            cost += CORNER
+        ends[int(near_crossings[k][0]), int(near_crossings[k][1])] = (cost, float(along[0]), float(along[1]))
+    return ends
+
+
+def _turn(cosine: float) -> float:
+    """Return the cost of a change of direction, by its cosine."""
+    return 0.0 if cosine > 0.999 else CORNER if cosine > 0.5 else CORNER + 10.0 if cosine > -0.1 else np.inf
+
+
+def _shortest(
+    grid: RoutingGrid, costs: tuple[list[list[float]], list[list[float]]], away: Ends, back: Ends, goal: np.ndarray
+) -> list[tuple[int, int]] | None:
+    """Return the crossings of the cheapest way, with and without turns."""
+    level, plumb = costs
+    xs, ys = grid.xs.tolist(), grid.ys.tolist()
+    goal_x, goal_y = float(goal[0]), float(goal[1])
+
+    def ahead(i: int, j: int) -> float:
+        """Return a lower bound of the remaining cost, except for that of the last step."""
+        return LONG * max(abs(xs[i] - goal_x) + abs(ys[j] - goal_y) - 2.0 * MAX_ACCESS, 0.0)
+
+    least: dict[tuple[int, int, int], float] = {}
+    before: dict[tuple[int, int, int], tuple[int, int, int] | None] = {}
+    queue: list[tuple[float, float, tuple[int, int, int]]] = []
+
+    def reach(cost: float, state: tuple[int, int, int], last: tuple[int, int, int] | None) -> None:
+        if cost < least.get(state, np.inf) - 1e-9:
+            least[state], before[state] = cost, last
+            heapq.heappush(queue, (cost + ahead(state[0], state[1]), cost, state))
+
+    for (i, j), (cost, x, y) in sorted(away.items()):
+        for way, (dx, dy) in enumerate(_MOVES):
+            if (turn := _turn(x * dx + y * dy)) < np.inf:
+                reach(cost + turn, (i, j, way), None)
+    best, last = np.inf, None
+    while queue and queue[0][0] < best:
+        _, cost, state = heapq.heappop(queue)
+        if cost > least[state]:
+            continue
+        i, j, way = state
+        dx, dy = _MOVES[way]
+        if (i, j) in back:
+            end_cost, x, y = back[i, j]
+            total = cost + end_cost + _turn(-(x * dx + y * dy))
+            if total < best - 1e-9:
+                best, last = total, state
+        k, m = i + dx, j + dy
+        if 0 <= k < len(xs) and 0 <= m < len(ys):
+            section = level[min(i, k)][j] if dx else plumb[i][min(j, m)]
+            if section < np.inf:
+                reach(cost + section, (k, m, way), state)
+        for turned in range(4):
+            if turned // 2 != way // 2:
+                reach(cost + CORNER + 10.0, (i, j, turned), state)
+    if last is None:
+        return None
+    path = []
+    state_or_none: tuple[int, int, int] | None = last
+    while state_or_none is not None:
+        path.append(state_or_none[:2])
+        state_or_none = before[state_or_none]
+    return path[::-1]
+
 
 def routes(sketch: Sketch, where: np.ndarray) -> tuple[Route, ...]:
-    """One route per edge: those inside of equal parts, which are alike, then the other bonds, then signals around them."""
-    found: dict[int, Route] = {}
+    """Return one route per edge: first those inside of equal parts, which are alike, then other bonds, then signals."""
+    route_of: dict[int, Route] = {}
     for copies in sorted(equal_parts(sketch), key=lambda each: len(each.members[0])):
         for like, part in zip(_mirrored(sketch, where, copies), copies.members, strict=True):
             edges = _inside(sketch, part)
             if like is None:
-                _find(sketch, where, edges, found, part)
+                _add_routes(sketch, where, edges, route_of, part)
                 continue
             mirror, shift = like
             for edge, original in zip(edges, _inside(sketch, copies.members[0]), strict=True):
-                found.setdefault(edge, Route(found[original].corners * mirror + shift, found[original].reach))
-    _find(sketch, where, range(len(sketch.edges)), found, np.array(range(len(sketch.nodes)), dtype=int))
-    return tuple(found[i] for i in range(len(sketch.edges)))
+                route_of.setdefault(edge, Route(route_of[original].corners * mirror + shift, route_of[original].reach))
+    _add_routes(sketch, where, range(len(sketch.edges)), route_of, np.array(range(len(sketch.nodes)), dtype=int))
+    return tuple(route_of[i] for i in range(len(sketch.edges)))
 
 
 def _mirrored(sketch: Sketch, where: np.ndarray, copies: Copies) -> list[tuple[np.ndarray, np.ndarray] | None]:
-    """(mirror, shift) from the first copy to each, None for the first and where they are not congruent."""
+    """Return (mirror, shift) from the first copy to each, None for the first and for those that are not congruent."""
     first = copies.members[0]
     sizes = np.array([(node.half_width, node.half_height) for node in sketch.nodes]).reshape(-1, 2)
-    found: list[tuple[np.ndarray, np.ndarray] | None] = [None]
+    result: list[tuple[np.ndarray, np.ndarray] | None] = [None]
     for other in copies.members[1:]:
         like = [(mirror, where[other[0]] - mirror * where[first[0]]) for mirror in MIRRORS]
         same = [np.allclose(where[first] * mirror + shift, where[other], atol=1e-6) for mirror, shift in like]
         congruent = any(same) and np.allclose(sizes[first], sizes[other], atol=0.05)
-        found.append(like[same.index(True)] if congruent else None)
-    return found
+        result.append(like[same.index(True)] if congruent else None)
+    return result
 
 
 def _inside(sketch: Sketch, part: np.ndarray) -> list[int]:
-    """The edges between nodes of a part, in an order that is that of its copies too."""
-    place = {int(node): k for k, node in enumerate(part)}
+    """Return the edges between nodes of a part, in an order common to its copies."""
+    index_of = {int(node): k for k, node in enumerate(part)}
     edges = [
-        (place[edge.tail], place[edge.head], mark_of(edge), index)
+        (index_of[edge.tail], index_of[edge.head], mark_of(edge), index)
         for index, edge in enumerate(sketch.edges)
-        if edge.tail in place and edge.head in place
+        if edge.tail in index_of and edge.head in index_of
     ]
     return [index for *_, index in sorted(edges)]
 
 
-def _find(sketch: Sketch, where: np.ndarray, edges: Sequence[int] | range, found: dict[int, Route], among: np.ndarray) -> None:
-    """Add the routes of edges that have none, in view of the nodes `among` which they go; first those that go straight."""
+def _add_routes(
+    sketch: Sketch, where: np.ndarray, edges: Sequence[int] | range, route_of: dict[int, Route], among: np.ndarray
+) -> None:
+    """Add the routes of edges that have none, with the nodes `among` as obstacles; straight ones first."""
     world = obstacles(sketch, where, among)
     inside = {int(i) for i in among}
-    drawn = [i for i, edge in enumerate(sketch.edges) if i in found and edge.tail in inside and edge.head in inside]
-    town: Streets | None = None
+    drawn = [i for i, edge in enumerate(sketch.edges) if i in route_of and edge.tail in inside and edge.head in inside]
+    grid: RoutingGrid | None = None
     pairs: dict[frozenset[int], int] = {}
     for edge in (sketch.edges[i] for i in drawn):
         pairs[frozenset((edge.tail, edge.head))] = pairs.get(frozenset((edge.tail, edge.head)), 0) + 1
     for bonds in (True, False):
         barred = []
-        for index in (i for i in edges if i not in found and (sketch.edges[i].bond is not None) == bonds):
+        for index in (i for i in edges if i not in route_of and (sketch.edges[i].bond is not None) == bonds):
             edge = sketch.edges[index]
             ends = frozenset((edge.tail, edge.head))
             used = pairs.get(ends, 0)
             pairs[ends] = used + 1
-            best, cost = _direct(sketch, where, index, used, world, [(i, found[i]) for i in drawn])
+            best, cost = _direct(sketch, where, index, used, world, [(i, route_of[i]) for i in drawn])
             if cost > BARRED:
                 barred.append((index, used))
             else:
-                found[index] = best
+                route_of[index] = best
                 drawn.append(index)
         for index, used in barred:
-            lines = [(i, found[i]) for i in drawn]
+            lines = [(i, route_of[i]) for i in drawn]
             best, cost = _direct(sketch, where, index, used, world, lines)
             if cost > BARRED:
-                town = town or streets(world)
-                round_about = detour(sketch, where, index, town, world, lines)
+                grid = grid or routing_grid(world)
+                round_about = detour(sketch, where, index, grid, world, lines)
                 if round_about is not None and price(round_about, index, sketch, world, lines) < cost:
                     best = round_about
-            found[index] = best
+            route_of[index] = best
             drawn.append(index)
 
 
-SIDE = 34.0
-"""How far an edge beside another one between the same nodes bends away from it, px, at most at first."""
+MAX_BULGE = 34.0
+"""Maximum initial bulge of an edge beside another one between the same nodes, px."""
 BARRED = 110.0
-"""Price of a direct way, px, from which a way round is looked for."""
+"""Price of a direct way above which a detour is tried, px."""
 
 
 def _direct(
-    sketch: Sketch, where: np.ndarray, index: int, used: int, world: Surroundings, lines: Sequence[tuple[int, Route]]
+    sketch: Sketch, where: np.ndarray, index: int, used: int, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> tuple[Route, float]:
-    """The best straight or bent route, and its price beside that of a straight line of its length in the open."""
+    """Return the best straight or bent route, and its price above that of a straight line of its length in the open."""
     edge = sketch.edges[index]
     long = float(length(where[edge.head] - where[edge.tail]))
     choices = [_bent(sketch, where, edge.tail, edge.head, bulge) for bulge in _bulges(used, edge.bond is None, long)]
@@ -108,10 +349,10 @@ def _direct(
 
 
 def _bulges(used: int, signal: bool, long: float) -> Sequence[float]:
-    """Bulges to try, as parts of the edge's length, the most wanted first; parallel edges leave the line free."""
+    """Return bulges to try, as parts of the edge's length, the best first; parallel edges leave the line free."""
     if used:
         side = 1.0 if used % 2 else -1.0
-        first = min(0.16, SIDE / max(long, 1.0)) * ((used + 1) // 2) * side
+        first = min(0.16, MAX_BULGE / max(long, 1.0)) * ((used + 1) // 2) * side
         return (first, -first, first * 1.6, -first * 1.6, first * 2.4)
     steps = (0.12, 0.2, 0.3) if signal else (0.12, 0.2)
     return (0.0, *(bulge * side for bulge in steps for side in (1.0, -1.0)))
@@ -122,4 +363,4 @@ def _bent(sketch: Sketch, where: np.ndarray, tail: int, head: int, bulge: float)
     across = np.array([a[1] - b[1], b[0] - a[0]])
     control = (a + b) / 2 + 2 * bulge * across
     start, end = clip(sketch.nodes[tail], a, control), clip(sketch.nodes[head], b, control)
-    return straight(start, end) if bulge == 0 else Route(np.array([start, control, end]), BESIDES)
+    return straight(start, end) if bulge == 0 else Route(np.array([start, control, end]), FULLY_CURVED)

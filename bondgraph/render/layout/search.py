@@ -1,7 +1,7 @@
-"""Search on the grid: first cells -> cells whose drawing is short, level or plumb, and free of crossings.
+"""Search on the grid: cells whose drawing is short, level or plumb, and free of crossings.
 
-Simulated annealing with a fixed seed on single nodes, then a greedy finish that also exchanges nodes and moves, mirrors
-and turns branches and boxes. Every step keeps boxes apart.
+Simulated annealing with a fixed seed on single nodes, then a greedy finish that also exchanges nodes and moves, mirrors and turns
+branches and boxes. Every step keeps boxes apart.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from bondgraph.render.layout.cost import Prices, least_costs, node_costs, total_cost, total_costs
+from bondgraph.render.layout.cost import Prices, lower_bounds, node_costs, total_cost, total_costs
 from bondgraph.render.layout.grid import Nesting, are_valid, is_valid, without_gaps
 from bondgraph.render.layout.parts import Copies
 from bondgraph.render.reproducible import Noise, geometric
@@ -25,35 +25,34 @@ WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) 
 _WIDE = np.array([(i, j) for i in range(-6, 7) for j in range(-6, 7) if 0 < abs(i) + abs(j) <= 6])
 
 
-_known: dict[bytes, np.ndarray] = {}
-"""Digest of a graph and its first cells -> the better ones."""
-MOST = 2000
-"""So many are remembered: a graph is drawn in its page, beside its equations and by itself, and its parts in many graphs."""
+_cache: dict[bytes, np.ndarray] = {}
+"""Digest of a graph and its first cells -> the improved cells."""
+MAX_CACHED = 2000
+"""Maximum number of cached graphs: a graph is drawn on several pages, and its parts in many graphs."""
 
 
 def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies] = ()) -> np.ndarray:
-    """Better cells for the same graph, in which what is in blocks stays as it is, perhaps mirrored; equal input gives equal
-    output, which is looked for once. Small graphs are tried repeatedly."""
+    """Return better cells for a graph, with blocks unchanged inside, perhaps mirrored; equal input is answered from a cache."""
     if len(cells) < 2 or sweeps < 1:
         return cells
-    wholes = [members for block in blocks for members in block.members]
+    block_members = [members for block in blocks for members in block.members]
     counts = np.array([sweeps, *map(len, boxes.members), -1, *(len(block.members) for block in blocks)])
-    given = [cells, price.tails, price.heads, price.length, counts, boxes.all_members, *boxes.strangers, *wholes]
-    digest = hashlib.sha256(b"".join(f"{each.dtype} {each.shape}".encode() + each.tobytes() for each in given)).digest()
-    found = _known.get(digest)
-    if found is None:
-        found = _improved(cells, price, boxes, sweeps, blocks)
-        if len(_known) >= MOST:
-            _known.clear()
-        _known[digest] = found
-    return found.copy()
+    arrays = [cells, price.tails, price.heads, price.length, counts, boxes.all_members, *boxes.strangers, *block_members]
+    digest = hashlib.sha256(b"".join(f"{each.dtype} {each.shape}".encode() + each.tobytes() for each in arrays)).digest()
+    result = _cache.get(digest)
+    if result is None:
+        result = _improved(cells, price, boxes, sweeps, blocks)
+        if len(_cache) >= MAX_CACHED:
+            _cache.clear()
+        _cache[digest] = result
+    return result.copy()
 
 
 def _improved(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies]) -> np.ndarray:
-    """The best of some searches."""
+    """Return the best of some searches."""
 
-    def cost(found: np.ndarray) -> float:
-        return round(total_cost(found, price, boxes), 9)
+    def cost(trial: np.ndarray) -> float:
+        return round(total_cost(trial, price, boxes), 9)
 
     loose = int(_free(len(cells), blocks).sum()) + sum(len(block.members) for block in blocks)
     seeds = 3 if loose <= 16 else 2 if loose <= 26 else 1
@@ -62,35 +61,35 @@ def _improved(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blo
 
 
 def _anneal(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies], seed: int) -> np.ndarray:
-    """Single nodes and blocks moved at falling heat."""
+    """Move single nodes and blocks at falling temperature."""
     noise = Noise(seed)
     cells, free = cells.copy(), _free(len(cells), blocks)
-    wholes = [members for block in blocks for members in block.members]
+    block_members = [members for block in blocks for members in block.members]
     for heat in geometric(2.0, 0.12, sweeps):
         for node in noise.order(len(cells)):
             if free[node]:
                 _move(node, cells, price, boxes, heat, noise)
-        for k in noise.order(len(wholes)):
-            cells = _block_moved(wholes[k], cells, price, boxes, heat, noise)
+        for k in noise.order(len(block_members)):
+            cells = _block_moved(block_members[k], cells, price, boxes, heat, noise)
     return cells
 
 
-FEW, HEAVY = 10, 2.0
-"""Places of a block that are looked at, those that seem best; and its heat beside that of a node."""
+MAX_TRIALS, BLOCK_HEAT = 10, 2.0
+"""Number of examined positions of a block, of the lowest bounds; and its temperature relative to that of a node."""
 
 
 def _block_moved(members: np.ndarray, cells: np.ndarray, price: Prices, boxes: Nesting, heat: float, noise: Noise) -> np.ndarray:
-    """One block where it is best near its place or, heated, perhaps a worse one."""
+    """Move one block to its best position nearby or, by temperature, perhaps to a worse one."""
     trials = np.concatenate([cells[None], _box_moved(members, _WIDE, True, cells)])
-    least = least_costs(trials, price, boxes)
-    near = np.argsort(least[1:], kind="stable")[: 4 * FEW] + 1
-    good = np.concatenate([[0], near[are_valid(trials[near], boxes)][:FEW]])
-    costs = total_costs(trials[good], price, boxes) - HEAVY * heat * noise.spread(len(good))
+    least = lower_bounds(trials, price, boxes)
+    near = np.argsort(least[1:], kind="stable")[: 4 * MAX_TRIALS] + 1
+    good = np.concatenate([[0], near[are_valid(trials[near], boxes)][:MAX_TRIALS]])
+    costs = total_costs(trials[good], price, boxes) - BLOCK_HEAT * heat * noise.spread(len(good))
     return trials[good[int(np.argmin(costs.round(9)))]].copy()
 
 
 def _free(count: int, blocks: Sequence[Copies]) -> np.ndarray:
-    """(count,): whether a node is in no block."""
+    """Return (count,): True for nodes in no block."""
     free = np.ones(count, dtype=bool)
     for block in blocks:
         for members in block.members:
@@ -99,13 +98,13 @@ def _free(count: int, blocks: Sequence[Copies]) -> np.ndarray:
 
 
 def _block_steps(blocks: Sequence[Copies]) -> list[Steps]:
-    """Moves of blocks: each one, and each two that are equal exchanged."""
+    """Return moves of blocks: each one, and exchanges of two equal ones."""
     moves = [partial(_box_moved, members, _WIDE, True) for block in blocks for members in block.members]
     return [*moves, *(partial(_copies_exchanged, block) for block in blocks)]
 
 
 def _copies_exchanged(block: Copies, cells: np.ndarray) -> np.ndarray:
-    """Two equal blocks, each in the place of the other."""
+    """Return trials with two equal blocks exchanged."""
     trials = [cells]
     for i, j in zip(*np.triu_indices(len(block.members), 1), strict=True):
         trial = cells.copy()
@@ -116,29 +115,29 @@ def _copies_exchanged(block: Copies, cells: np.ndarray) -> np.ndarray:
 
 
 def branches(price: Prices) -> Iterator[tuple[int, int, np.ndarray]]:
-    """(root, joint, nodes) of every part that hangs on the rest by one bond: the nodes on the root's side of it."""
+    """Yield (root, joint, nodes) of every part attached by one bond: the nodes on the root's side of it."""
     import networkx as nx
 
-    count = len(price.at)
+    count = len(price.edges_at)
     bonds = [(int(a), int(b)) for a, b in zip(price.tails[price.length == 1.0], price.heads[price.length == 1.0], strict=True)]
     graph = nx.Graph(bonds)
     for bond in bonds:
         graph.remove_edge(*bond)
         for root, joint in (bond, bond[::-1]):
-            found = nx.node_connected_component(graph, root)
-            if joint not in found and 2 * len(found) <= count:
-                yield root, joint, np.array(sorted(found))
+            component = nx.node_connected_component(graph, root)
+            if joint not in component and 2 * len(component) <= count:
+                yield root, joint, np.array(sorted(component))
         graph.add_edge(*bond)
 
 
 _TURNS = np.array(
     [(1, 0, 0, 1), (-1, 0, 0, 1), (1, 0, 0, -1), (-1, 0, 0, -1), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, -1, 0)]
 ).reshape(-1, 2, 2)
-"""The plane as it is, mirrored and turned."""
+"""Symmetries of the plane: identity, mirrors and turns."""
 
 
 def _turned(cells: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """Cells (n, 2) mirrored and turned in each way (k, 2, 2): (k, n, 2)."""
+    """Return cells (n, 2) mirrored and turned in each way (k, 2, 2): (k, n, 2)."""
     return (cells[None, :, :, None] * turns[:, None]).sum(axis=2)
 
 
@@ -146,13 +145,13 @@ _STEPS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (2, 0), (-2, 0), (0, 2), (0
 
 
 def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, blocks: Sequence[Copies] = (), rounds: int = 3) -> np.ndarray:
-    """Greedy steps until none helps; what is in blocks stays as it is, perhaps mirrored."""
+    """Repeat greedy steps until none helps; blocks stay unchanged inside, perhaps mirrored."""
     free = _free(len(cells), blocks)
-    wholes = [members for block in blocks for members in block.members]
+    block_members = [members for block in blocks for members in block.members]
 
     def torn(inside: np.ndarray) -> bool:
-        """Whether nodes are some of a block, but not all of it."""
-        return any(0 < np.isin(members, inside).sum() < len(members) for members in wholes)
+        """Return True if nodes are some of a block, but not all of it."""
+        return any(0 < np.isin(members, inside).sum() < len(members) for members in block_members)
 
     steps: list[Steps] = [
         *(
@@ -166,7 +165,7 @@ def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, blocks: Sequence[C
             if not torn(inside)
         ),
         *_block_steps(blocks),
-        partial(_cuts, wholes),
+        partial(_cuts, block_members),
         partial(_exchanged, boxes, free),
     ]
     cells = cells.copy()
@@ -185,8 +184,8 @@ def _finish(cells: np.ndarray, price: Prices, boxes: Nesting, blocks: Sequence[C
 
 
 def _best(cells: np.ndarray, cost: float, trials: np.ndarray, price: Prices, boxes: Nesting) -> tuple[np.ndarray, float]:
-    """The cheapest valid one of the trials (k, n, 2), if it is cheaper than what there is."""
-    least = least_costs(trials, price, boxes)
+    """Return the cheapest valid one of the trials (k, n, 2), if it is cheaper than the current cells."""
+    least = lower_bounds(trials, price, boxes)
     for index in np.argsort(least, kind="stable"):
         if least[index] >= cost - 1e-9:
             break
@@ -198,31 +197,31 @@ def _best(cells: np.ndarray, cost: float, trials: np.ndarray, price: Prices, box
 
 
 def _branch_moved(root: int, joint: int, branch: np.ndarray, level: bool, cells: np.ndarray) -> np.ndarray:
-    """A whole branch brought near its joint, level or plumb with it, as it is, mirrored or, unless it stays `level`, turned."""
+    """Return trials with a branch near its joint, level or plumb with it, mirrored or, unless it stays `level`, turned."""
     turned = _turned(cells[branch] - cells[root], _TURNS[: 4 if level else 7] if len(branch) > 1 else _TURNS[:1])
     return _with(cells, branch, (turned[:, None] + cells[joint] + _STEPS[None, :, None]).reshape(-1, len(branch), 2))
 
 
 def _box_moved(inside: np.ndarray, moves: np.ndarray, level: bool, cells: np.ndarray) -> np.ndarray:
-    """A whole box, or the whole drawing, moved, mirrored and, unless it stays `level`, turned about its corner."""
-    own = cells[inside]
-    turned = _turned(own, _TURNS[1 : 4 if level else 7])
-    turned += own.min(axis=0) - turned.min(axis=1)[:, None]
-    return _with(cells, inside, np.concatenate([own + moves[:, None], turned]))
+    """Return trials with a box, or the whole drawing, moved, mirrored and, unless it stays `level`, turned about its corner."""
+    box_cells = cells[inside]
+    turned = _turned(box_cells, _TURNS[1 : 4 if level else 7])
+    turned += box_cells.min(axis=0) - turned.min(axis=1)[:, None]
+    return _with(cells, inside, np.concatenate([box_cells + moves[:, None], turned]))
 
 
-def _with(cells: np.ndarray, nodes: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The cells with some nodes at other places (k, nodes, 2)."""
-    trials = np.repeat(cells[None], len(places), axis=0)
-    trials[:, nodes] = places
+def _with(cells: np.ndarray, nodes: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return the cells with some nodes at other positions (k, nodes, 2)."""
+    trials = np.repeat(cells[None], len(positions), axis=0)
+    trials[:, nodes] = positions
     return trials
 
 
-def _cuts(wholes: Sequence[np.ndarray], cells: np.ndarray) -> np.ndarray:
-    """All that is right of or beneath a cut moved by one cell; no block is cut."""
+def _cuts(block_members: Sequence[np.ndarray], cells: np.ndarray) -> np.ndarray:
+    """Return trials with everything right of or beneath a cut moved by one cell; no block is cut."""
     trials = [cells]
     for axis in (0, 1):
-        spans = [(int(cells[inside, axis].min()), int(cells[inside, axis].max())) for inside in wholes]
+        spans = [(int(cells[inside, axis].min()), int(cells[inside, axis].max())) for inside in block_members]
         for cut in range(int(cells[:, axis].min()) + 1, int(cells[:, axis].max()) + 1):
             if any(low < cut <= high for low, high in spans):
                 continue
@@ -234,7 +233,7 @@ def _cuts(wholes: Sequence[np.ndarray], cells: np.ndarray) -> np.ndarray:
 
 
 def _exchanged(boxes: Nesting, free: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Two near nodes of one box exchanged."""
+    """Return trials with two near nodes of one box exchanged."""
     trials = [cells]
     for i, j in zip(*np.triu_indices(len(cells), 1), strict=True):
         if free[i] and free[j] and boxes.around[i] == boxes.around[j] and np.abs(cells[i] - cells[j]).max() <= 2:
@@ -245,8 +244,8 @@ def _exchanged(boxes: Nesting, free: np.ndarray, cells: np.ndarray) -> np.ndarra
 
 
 def _move(node: int, cells: np.ndarray, price: Prices, boxes: Nesting, heat: float, noise: Noise | None) -> None:
-    """Move one node, in place, to the best cell near it or near its neighbours; heated, perhaps to a worse one."""
-    others = price.others[node]
+    """Move one node, in place, to the best cell near it or near its neighbours; by temperature, perhaps to a worse one."""
+    others = price.neighbours[node]
     near = [cells[node] + WINDOW]
     if len(others):
         near.append(np.round(cells[others].mean(axis=0)).astype(int) + WINDOW[np.abs(WINDOW).sum(axis=1) <= 2])
@@ -261,23 +260,23 @@ def _move(node: int, cells: np.ndarray, price: Prices, boxes: Nesting, heat: flo
 
 
 def _allowed(node: int, candidates: np.ndarray, cells: np.ndarray, boxes: Nesting) -> np.ndarray:
-    """Which candidate cells are free and keep every box to its own nodes."""
+    """Return (k,): True for candidate cells that are free and keep every box to its own nodes."""
     others = np.delete(cells[:, 0] * 1048576 + cells[:, 1], node)
     good = ~np.any((candidates[:, 0] * 1048576 + candidates[:, 1])[:, None] == others, axis=1)
     if not boxes.members:
         return good
-    own = cells[boxes.all_members]
-    lows, highs = np.minimum.reduceat(own, boxes.starts), np.maximum.reduceat(own, boxes.starts)
+    box_cells = cells[boxes.all_members]
+    lows, highs = np.minimum.reduceat(box_cells, boxes.starts), np.maximum.reduceat(box_cells, boxes.starts)
     spans = list(zip(lows, highs, strict=True))
     for g, inside in enumerate(boxes.members):
         low, high = spans[g]
         if g not in boxes.around[node]:
             good &= ~np.all((candidates >= low) & (candidates <= high), axis=1)
             continue
-        rest = cells[inside[inside != node]]
-        if len(rest) == 0:
+        remaining = cells[inside[inside != node]]
+        if len(remaining) == 0:
             continue
-        lows, highs = np.minimum(rest.min(axis=0), candidates), np.maximum(rest.max(axis=0), candidates)
+        lows, highs = np.minimum(remaining.min(axis=0), candidates), np.maximum(remaining.max(axis=0), candidates)
         outside = cells[boxes.outside[g]]
         good &= ~np.any(np.all((outside >= lows[:, None]) & (outside <= highs[:, None]), axis=2), axis=1)
         for h in boxes.apart[g]:

@@ -1,4 +1,4 @@
-"""Spacing: cells -> centres in px, columns and rows as narrow as texts, bonds and boxes allow."""
+"""Spacing: centres in px from cells, with columns and rows as narrow as texts, bonds and boxes allow."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bondgraph.render.layout.parts import Copies, tied
 from bondgraph.render.sketch import Box, Sketch
 
 BOND_LENGTH = 58.0
-"""Shortest visible bond, px."""
-BESIDE = 13.0
-"""From a plumb bond to a name beside it, px."""
+"""Minimum length of a visible bond, px."""
+NAME_GAP = 13.0
+"""Distance from a plumb bond to a name beside it, px."""
 PAD, TITLE = 17.0, 19.0
-"""Room between a box's edge and what is inside, px; and for its title at the top."""
+"""Padding between a box's edge and its content, px; and room for its title at the top."""
 
 
 Sides = np.ndarray
@@ -22,7 +22,7 @@ Sides = np.ndarray
 
 
 def sides(sketch: Sketch, cells: np.ndarray) -> Sides:
-    """Names stand beneath junctions, but beside a bond that leaves downwards: right of it, or left if that is freer."""
+    """Return the room of each node: names stand beneath junctions, but beside a bond that leaves downwards, on the freer side."""
     room = np.array([[max(node.half_width, node.below / 2)] * 2 for node in sketch.nodes]).reshape(-1, 2)
     for i, node in enumerate(sketch.nodes):
         if not node.below:
@@ -32,12 +32,12 @@ def sides(sketch: Sketch, cells: np.ndarray) -> Sides:
         if any(x == 0 and y > 0 for x, y in steps):
             right = any(x > 0 and y > 0 for x, y in steps)
             left = any(x < 0 and y > 0 for x, y in steps)
-            room[i, 0 if right and not left else 1] = node.below + BESIDE
+            room[i, 0 if right and not left else 1] = node.below + NAME_GAP
     return room
 
 
 def centres(sketch: Sketch, cells: np.ndarray, copies: Sequence[Copies] = ()) -> np.ndarray:
-    """Centres (n, 2) in px, x to the right and y downwards; equal parts that stand alike in the cells are congruent."""
+    """Return centres (n, 2) in px, x to the right and y downwards; equal parts with equal cells are congruent."""
     count = len(sketch.nodes)
     joined = {frozenset((edge.tail, edge.head)) for edge in sketch.edges if edge.bond is not None}
     chains = [sketch.chain(i) for i in range(count)]
@@ -80,27 +80,26 @@ def _down(sketch: Sketch, i: int, j: int, bonded: bool, walls_above: int, walls_
 def _columns(
     cells: np.ndarray, needs: Sequence[tuple[int, int, float]], least: float, ties: Sequence[tuple[int, int]]
 ) -> np.ndarray:
-    """Coordinates of columns that keep every needed distance: the longest path through the needs; then steps that are tied get
-    the widest of them all."""
+    """Return coordinates of columns that keep every needed distance, by the longest path; tied steps then get their maximum."""
     last = int(cells.max(initial=0))
     arriving: list[list[tuple[int, float]]] = [[] for _ in range(last + 1)]
     for a, b, need in needs:
         arriving[b].append((a, need))
-    places = np.zeros(last + 1)
+    positions = np.zeros(last + 1)
     for column in range(1, last + 1):
-        places[column] = max([places[column - 1] + least, *(places[a] + need for a, need in arriving[column])])
+        positions[column] = max([positions[column - 1] + least, *(positions[a] + need for a, need in arriving[column])])
     if not ties:
-        return places[cells]
+        return positions[cells]
     import networkx as nx
 
-    steps = np.diff(places)
+    steps = np.diff(positions)
     for group in nx.connected_components(nx.Graph(ties)):
         steps[list(group)] = steps[list(group)].max()
     return np.concatenate([[0.0], np.cumsum(steps)])[cells]
 
 
 def frame(sketch: Sketch, box: Box, where: np.ndarray) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of a box in px."""
+    """Return left, top, right and bottom of a box in px."""
     depth = box.path.count(".")
     room = sides(sketch, where.round(1))
     edges = []
@@ -124,7 +123,7 @@ Extent = tuple[float, float, float, float]
 
 
 def extent(sketch: Sketch, where: np.ndarray) -> Extent:
-    """The rectangle around nodes, their names and boxes."""
+    """Return the rectangle around nodes, their names and boxes."""
     room = sides(sketch, where.round(1))
     rooms = [frame(sketch, box, where) for box in sketch.boxes]
     rooms += [
@@ -135,25 +134,24 @@ def extent(sketch: Sketch, where: np.ndarray) -> Extent:
     return float(left.min()), float(top.min()), float(right.max()), float(bottom.max())
 
 
-APART, WIDE = 44.0, 1.6
-"""From one part of a drawing to the next that does not hang together with it, px; and how wide rows of them are beside their
-height, about."""
+PART_GAP, ASPECT_RATIO = 44.0, 1.6
+"""Distance between unconnected parts of a drawing, px; and the approximate ratio of width to height of their rows."""
 
 
 def in_rows(extents: Sequence[Extent]) -> list[np.ndarray]:
-    """Shifts (2,) that set rectangles side by side in rows, in their order."""
-    sizes = np.array([(right - left + APART, bottom - top + APART) for left, top, right, bottom in extents]).reshape(-1, 2)
-    widest = max(float(np.sqrt(WIDE * (sizes[:, 0] * sizes[:, 1]).sum())), float(sizes[:, 0].max(initial=0.0)))
+    """Return shifts (2,) that set rectangles side by side in rows, in their order."""
+    sizes = np.array([(right - left + PART_GAP, bottom - top + PART_GAP) for left, top, right, bottom in extents]).reshape(-1, 2)
+    widest = max(float(np.sqrt(ASPECT_RATIO * (sizes[:, 0] * sizes[:, 1]).sum())), float(sizes[:, 0].max(initial=0.0)))
     rows: list[list[int]] = [[]]
     for k in range(len(sizes)):
         if rows[-1] and float(sizes[[*rows[-1], k], 0].sum()) > widest + 1e-6:
             rows.append([])
         rows[-1].append(k)
-    found, top = [], 0.0
+    shifts, top = [], 0.0
     for row in rows:
         x, height = 0.0, max((float(sizes[k, 1]) for k in row), default=0.0)
         for k in row:
-            found.append(np.array([x - extents[k][0], top + (height - sizes[k, 1]) / 2 - extents[k][1]]))
+            shifts.append(np.array([x - extents[k][0], top + (height - sizes[k, 1]) / 2 - extents[k][1]]))
             x += float(sizes[k, 0])
         top += height
-    return found
+    return shifts

@@ -1,4 +1,4 @@
-"""Stress majorisation: edges with wished lengths -> positions in the plane whose distances follow the graph's.
+"""Stress majorisation: positions in the plane whose distances follow the graph's, from edges with wished lengths.
 
 It starts from classical scaling, and is the same to the last bit everywhere. Source: Gansner, Koren and North (2004).
 """
@@ -13,7 +13,7 @@ from bondgraph.render.reproducible import inverse, length, product
 
 
 def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.ndarray:
-    """Shortest distances between all nodes, (count, count); separate components stand two steps apart."""
+    """Return shortest distances between all nodes, (count, count); separate components stand two steps apart."""
     import networkx as nx
 
     graph = nx.MultiGraph()
@@ -26,15 +26,15 @@ def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.n
 
 
 def _scattered(count: int) -> np.ndarray:
-    """Points (count, 2) in a square of side 1 about the origin, no two alike: the plane's golden sequence (Roberts, 2018)."""
-    places = np.arange(1, count + 1)[:, None] * np.array([0.7548776662466927, 0.5698402909980532])
-    return places - np.floor(places) - 0.5
+    """Return distinct points (count, 2) in a square of side 1 about the origin: the golden sequence (Roberts, 2018)."""
+    multiples = np.arange(1, count + 1)[:, None] * np.array([0.7548776662466927, 0.5698402909980532])
+    return multiples - np.floor(multiples) - 0.5
 
 
 def _scaling(distances: np.ndarray, turns: int = 60) -> np.ndarray:
-    """Classical scaling (Torgerson, 1952): the plane that the distances fit best, found by orthogonal iteration.
+    """Return classical scaling (Torgerson, 1952): the plane that the distances fit best, found by orthogonal iteration.
 
-    Where symmetry leaves the plane open, the scattered start decides.
+    If symmetry leaves the plane open, the scattered start decides.
     """
     squares = distances * distances
     rows = squares.mean(axis=1)
@@ -49,13 +49,13 @@ def _scaling(distances: np.ndarray, turns: int = 60) -> np.ndarray:
 
 
 def _unit(direction: np.ndarray) -> np.ndarray:
-    """Of length 1; nothing where it is nothing, as across nodes that lie on a line."""
+    """Return a vector scaled to length 1; a zero vector, as across nodes on a line, stays zero."""
     size = float(np.sqrt((direction * direction).sum()))
     return direction / size if size > 0.0 else direction
 
 
 def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
-    """Positions (n, 2) that minimise sum over pairs of (|x_i - x_j| / d_ij - 1)^2."""
+    """Return positions (n, 2) that minimise sum over pairs of (|x_i - x_j| / d_ij - 1)^2."""
     count = len(distances)
     if count < 3:
         return np.stack([np.arange(count, dtype=float), np.zeros(count)], axis=1)
@@ -79,7 +79,7 @@ _SLOPES = np.arange(18) / 18.0
 
 
 def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
-    """The same positions turned so that many bonds are level or plumb and the picture is wide rather than high."""
+    """Turn positions so that many bonds are level or plumb and the picture is wide rather than high."""
     x = x - x.mean(axis=0)
     tails, heads = np.array(bonds, dtype=int).reshape(-1, 2).T
     best, best_score = x, -np.inf
@@ -98,7 +98,7 @@ def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
 
 
 def _level(along: np.ndarray) -> float:
-    """Mean over directions (k, 2) of the cosine of four times their angle: 1 where all are level or plumb, -1 where slanting."""
+    """Return the mean cosine of four times the angles of directions (k, 2): 1 for level or plumb, -1 for slanting ones."""
     if not len(along):
         return 0.0
     x, y = along[:, 0] * along[:, 0], along[:, 1] * along[:, 1]

@@ -45,10 +45,10 @@ def _forget() -> Procedure:
 
 
 def _value() -> Procedure:
-    """The number of this source and place, at a sample in this row, in the modes m."""
-    arguments = {"r": "ptr", "row": "ptr", "m": "ptr", "source": "i64", "place": "i64"}
+    """The number of this source and index, at a sample in this row, in the modes m."""
+    arguments = {"r": "ptr", "row": "ptr", "m": "ptr", "source": "i64", "index": "i64"}
     write = Procedure("value", arguments, "double", internal=True)
-    record, source, index = Record(write["r"], FIELDS), write["source"], write["place"]
+    record, source, index = Record(write["r"], FIELDS), write["source"], write["index"]
     with write.when(source.equals(ROW)):
         write.give(write["row"][index])
     with write.when(source.equals(OUTPUT)):
@@ -193,9 +193,9 @@ def _extreme() -> Procedure:
         at, v = record.get("window"), record.get("window").at(WINDOW)
         _, (summit, _, _) = _sample_at(record, width, top)
         with write.loop(last + 1, first) as k:
-            _, index = _sample_at(record, width, k)
-            date, row, m = index
-            _evaluate(write, record, integrator, index)
+            _, sample = _sample_at(record, width, k)
+            date, row, m = sample
+            _evaluate(write, record, integrator, sample)
             at[k - first] = date[0] - summit[0]
             v[k - first] = sign * _value_of(write, record, row, m, j) - best[j]
         back, ahead = at[top - first - 1], at[top - first + 1]

@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.emit.kernel import Kernel
 from bondgraph.errors import Problem, ProblemError, RunError
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run.batch.native_measures import EVENT, MODE, OUTPUT, ROW
 from bondgraph.run.measures import Measure, is_meant, measure_of, why_not
 from bondgraph.run.program import Program
@@ -80,7 +80,7 @@ def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[
 
 
 @answer_old_names
-@brief
+@short_repr
 @dataclass(frozen=True)
 class BatchResult:
     """Many finished runs, in the order of their points.

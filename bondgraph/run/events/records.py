@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from bondgraph.emit.cached_build import OnceProperty
-from bondgraph.output.lazy import LateRow
+from bondgraph.output.lazy import LazyRow
 from bondgraph.run.events.impacts.fired_transitions import Said
 from bondgraph.run.events.log import PLAIN, SCALARS, Log, Rows, said_at_rest
 from bondgraph.run.program import Program
@@ -100,7 +100,7 @@ class Events(Sequence[Event]):
             rows = pieces[0]
         else:
             rows = np.concatenate(pieces) if pieces else np.empty((0, Rows.of(program).width))
-        return cls(program, p, start, rows, LateRow(lambda: said_at_rest(program.transitions)))
+        return cls(program, p, start, rows, LazyRow(lambda: said_at_rest(program.transitions)))
 
     @classmethod
     def alone(cls, program: Program, p: np.ndarray, event: Event) -> Events:

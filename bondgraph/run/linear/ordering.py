@@ -17,6 +17,8 @@ class FillPattern:
     order : the unknown at each place (n,).
     starts, rows : entries of the matrix with its diagonal: those of column j are rows[starts[j] : starts[j + 1]], ascending.
     below_at, below : of the lower factor, without its diagonal; above_at, above : of the upper one.
+    nested : how many columns of the lower factor, each one and those behind it, have the rows of the first in common (n,); a
+        supernode has as many at its first column as it has columns.
     """
 
     order: np.ndarray
@@ -26,6 +28,7 @@ class FillPattern:
     below: np.ndarray
     above_at: np.ndarray
     above: np.ndarray
+    nested: np.ndarray
 
 
 def narrow_order(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -55,7 +58,18 @@ def fill_pattern_of(n: int, rows: np.ndarray, columns: np.ndarray) -> FillPatter
     sources = np.repeat(np.arange(n), lengths)
     by_row = np.lexsort((sources, below))
     above_at = np.searchsorted(below[by_row], np.arange(n + 1))
-    return FillPattern(order, starts, keys % n, np.concatenate([[0], np.cumsum(lengths)]), below, above_at, sources[by_row])
+    below_at = np.concatenate([[0], np.cumsum(lengths)])
+    return FillPattern(order, starts, keys % n, below_at, below, above_at, sources[by_row], _nested(below_at, below))
+
+
+def _nested(below_at: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Count the columns of a supernode from each column on: they have the rows of the first in common, but for those between."""
+    n, lengths = len(below_at) - 1, np.diff(below_at)
+    nested = np.ones(n, dtype=np.int64)
+    for column in range(n - 2, -1, -1):
+        if lengths[column] == lengths[column + 1] + 1 and below[below_at[column]] == column + 1:
+            nested[column] = nested[column + 1] + 1
+    return nested
 
 
 def _symmetric_pattern(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:

@@ -6,10 +6,13 @@ is for, 1 - h gamma J, is near 1 for short steps, so that a step for which these
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Procedure
+from bondgraph.emit.procedure import Procedure, Temporary
 
 GROWTH = 1e6
 """Largest factor, beside the sizes of its unknowns, that does not lose too many digits."""
+
+BLOCK = 4
+"""Columns of a supernode whose multiples are subtracted together: their rows are looked up, and changed, once for all of them."""
 
 _PATTERN = dict.fromkeys(("starts", "rows", "below_at", "below", "above_at", "above"), "ptr")
 _FACTORS = dict.fromkeys(("inverse", "lower", "upper"), "ptr")
@@ -20,9 +23,10 @@ def factor() -> Procedure:
     too small, else 0.
 
     a holds the columns of the matrix, whose entries are in rows[starts[j]] ...; the entries of L in below[below_at[j]] ..., those
-    of U in above[above_at[j]] ..., ascending. worth (n,) as in `dense.factor`; work (n,) is zero before and after.
+    of U in above[above_at[j]] ..., ascending. nested (n,) as in `ordering.Fill`: blocks of such columns change the order of no
+    entry's differences. worth (n,) as in `dense.factor`; work (n,) is zero before and after.
     """
-    arguments = {"a": "ptr", **_PATTERN, **_FACTORS, "worth": "ptr", "work": "ptr", "n": "i64"}
+    arguments = {"a": "ptr", **_PATTERN, **_FACTORS, "nested": "ptr", "worth": "ptr", "work": "ptr", "n": "i64"}
     write = Procedure("sparse_factor", arguments, "i64")
     a, worth, work = (write[name] for name in ("a", "worth", "work"))
     starts, rows, below_at, below, above_at, above = (write[name] for name in _PATTERN)
@@ -31,8 +35,17 @@ def factor() -> Procedure:
     with write.loop(write["n"]) as j:
         with write.loop(starts.load(j + 1, "i64"), starts.load(j, "i64")) as k:
             work[rows.load(k, "i64")] = a[k]
-        with write.loop(above_at.load(j + 1, "i64"), above_at.load(j, "i64")) as k:
+        place, end = write.local(above_at.load(j, "i64"), "i64"), above_at.load(j + 1, "i64")
+        with write.repeat() as (again, done):
+            k = place.get()
+            with write.when(k >= end):
+                write.jump(done)
             earlier = above.load(k, "i64")
+            with write.when((k + BLOCK <= end) & (write["nested"].load(earlier, "i64") >= BLOCK)):
+                write.call("sparse_subtract", [work, upper.at(k), lower, below_at, below, earlier])
+                place.set(k + BLOCK)
+                write.jump(again)
+            place.set(k + 1)
             factor = work[earlier]
             upper[k] = factor
             work[earlier] = 0.0
@@ -55,6 +68,38 @@ def factor() -> Procedure:
         with write.when(~((size > 0.0) & (size * worth[j] * GROWTH >= most.get()))):
             wrong.set(1)
     write.give(wrong.get())
+    return write
+
+
+def subtract_nested() -> Procedure:
+    """Take the multiples of `BLOCK` columns of a supernode, from `first` on, out of a column: they become entries of U, and the
+    rows below the block lose them."""
+    arguments = {"work": "ptr noalias", "upper": "ptr", "lower": "ptr", "below_at": "ptr", "below": "ptr", "first": "i64"}
+    write = Procedure("sparse_subtract", arguments, internal=True)
+    work, upper, lower, below_at, below, first = (write[name] for name in arguments)
+    starts = [below_at.load(first + column, "i64") for column in range(BLOCK)]
+    columns = [lower.at(start) for start in starts]
+    factors: list[Temporary] = []
+    for row in range(BLOCK):
+        value = work[first + row]
+        for column, factor in enumerate(factors):
+            value = value - factor * columns[column][row - column - 1]
+        upper[row] = value
+        work[first + row] = 0.0
+        factors.append(value)
+    zero = factors[0].equals(0.0)
+    for factor in factors[1:]:
+        zero = zero & factor.equals(0.0)
+    with write.when(zero):
+        write.give()
+    rows, rests = below.at(starts[-1]), [column.at(BLOCK - 1 - place) for place, column in enumerate(columns)]
+    with write.loop(below_at.load(first + BLOCK, "i64") - starts[-1]) as i:
+        row = rows.load(i, "i64")
+        value = work[row]
+        for factor, rest in zip(factors, rests, strict=True):
+            value = value - factor * rest[i]
+        work[row] = value
+    write.give()
     return write
 
 

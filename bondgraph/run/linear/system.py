@@ -16,7 +16,7 @@ from bondgraph.run.table import FieldTable, fields_of
 # `dense.factor`; count: of entries with a place; full: whether they are all there are, one after the other.
 _PATTERN = "starts rows below_at below above_at above"
 _FACTORS = "inverse lower_factor upper_factor"
-_POINTERS = f"matrix order entry_indices diagonal right worth pivots {_PATTERN} {_FACTORS} work"
+_POINTERS = f"matrix order entry_indices diagonal right worth pivots {_PATTERN} {_FACTORS} nested work"
 FIELDS = fields_of(_POINTERS.split(), ["kind", "n", "count", "room", "lower", "upper", "full"])
 
 
@@ -27,7 +27,7 @@ def table_of(layout: MatrixLayout) -> FieldTable:
         table.point(name, np.ascontiguousarray(getattr(layout, name), dtype=np.int64))
     lengths = {**dict.fromkeys(("right", "worth"), n), "matrix": layout.room}
     if fill is not None:
-        for name in _PATTERN.split():
+        for name in (*_PATTERN.split(), "nested"):
             table.point(name, np.ascontiguousarray(getattr(fill, name), dtype=np.int64))
         lengths |= {"inverse": n, "work": n, "lower_factor": len(fill.below), "upper_factor": len(fill.above)}
     for name, length in lengths.items():
@@ -44,7 +44,17 @@ def procedures() -> list[Procedure]:
     """All of them, those that are called before those that call."""
     kinds = [part for module in (dense, band, sparse) for part in (module.factor(), module.solve())]
     blocks = [dense.subtract_block(columns) for columns in range(1, dense.TILE + 1)]
-    return [*blocks, dense.eliminate(), band.factor_three(), band.solve_three(), *kinds, _filled(), _factor(), _solve()]
+    return [
+        *blocks,
+        sparse.subtract_nested(),
+        dense.eliminate(),
+        band.factor_three(),
+        band.solve_three(),
+        *kinds,
+        _filled(),
+        _factor(),
+        _solve(),
+    ]
 
 
 def _filled() -> Procedure:
@@ -85,7 +95,7 @@ def _factor() -> Procedure:
         write.give(write.call("tridiagonal_factor", arguments, "i64"))
     with write.when(record.get("kind").equals(BAND)):
         write.give(write.call("band_factor", [*arguments, record.get("lower"), record.get("upper")], "i64"))
-    names = ["matrix", *_PATTERN.split(), *_FACTORS.split(), "worth", "work", "n"]
+    names = ["matrix", *_PATTERN.split(), *_FACTORS.split(), "nested", "worth", "work", "n"]
     write.give(write.call("sparse_factor", [record.get(name) for name in names], "i64"))
     return write
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from bondgraph.assembly.system import is_internal
 from bondgraph.model.units import spread
-from bondgraph.output.lookup import UnknownName, unknown
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
+from bondgraph.output.tables import UnknownName, unknown_name
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 
@@ -37,7 +37,7 @@ class Slot:
         return self.start + self.size
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Layout:
     """Names of all states, outputs, parameters and modes, in the user's words."""
@@ -50,7 +50,7 @@ class Layout:
             return self.slots[name]
         if (component := _COMPONENT.fullmatch(name)) and component[1] in self.slots:
             return self._component(component[1], tuple(map(int, component[2].split(","))))
-        raise unknown("quantity", name, self.names())
+        raise unknown_name("quantity", name, self.names())
 
     def _component(self, name: str, indices: tuple[int, ...]) -> Slot:
         slot = self.slots[name]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.emit.cached_build import OnceProperty
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run.linear.layout import MatrixLayout, layout_of
 from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, UnavailableKernel
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROLES = ("dissipated", "supplied", "injected")
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Program:
     """A compiled model: everything that a solver needs to run it and to name its results.

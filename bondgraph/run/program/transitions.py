@@ -8,10 +8,10 @@ import numpy as np
 
 from bondgraph.errors import Problem
 from bondgraph.model.model import ContactPoint
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class RunTransition:
     """One edge of a switch's state machine: fires when its guard crosses zero upward while mode `source` is active.
@@ -43,7 +43,7 @@ class RunTransition:
     first: bool = False
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class RunContact:
     """A place where bodies may touch: what the model says of it, and (place in m, mode) in which there is no force.

@@ -9,8 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.output.panels import MANY, legend_beside, panels
-from bondgraph.output.sheet import INK, TINTS, calm
+from bondgraph.output.plot_style import INK, MAX_PANELS, TINTS, legend_beside, panels, widen_flat_range
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
 
@@ -57,7 +56,7 @@ def _states(result: Plottable) -> Sequence[str]:
     layout = result.program.layout
     names = {(slot.start, slot.stop): name for name, slot in reversed(list(layout.slots.items())) if slot.block == "x"}
     states = [names[key] for key in sorted(names) if names[key] in layout.names("x")]
-    if not 0 < len(states) <= MANY:
+    if not 0 < len(states) <= MAX_PANELS:
         title = f"what is to be plotted? There are {len(states)} states"
         cure = 'names of some quantities: result.plot("mass.flow", "spring.effort"); result.names() lists them all'
         raise refusal("E560", title, cure, about=result.program.name)
@@ -87,12 +86,12 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool)
     axes.set_ylabel(title + (f"\n({'; '.join(distinct_units)})" if distinct_units else ""))
     axes.set_xlim(result.t[0], result.t[-1])
     axes.margins(y=0.08)
-    calm(axes)
+    widen_flat_range(axes)
     shaded = _modes(result, axes) and with_modes
     times = result.events.times[~result.events.internal]
     axes.vlines(times, 0.94, 1.0, color=INK, linewidth=1.1, transform=axes.get_xaxis_transform())
     handles, labels = axes.get_legend_handles_labels()
-    shown = [k for k in range(len(labels)) if (1 < count <= MANY if k < count else shaded)]
+    shown = [k for k in range(len(labels)) if (1 < count <= MAX_PANELS if k < count else shaded)]
     if shown:
         chosen = [handles[k] for k in shown], [labels[k] for k in shown]
         legend_beside(axes, *chosen)

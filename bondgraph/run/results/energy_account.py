@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.output.cells import cell, folded, line, table
-from bondgraph.output.short_repr import brief
+from bondgraph.output.cells import cell, collapsible, line, table
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import ROLES, Program
 
@@ -17,7 +17,7 @@ _AT_ONCE = 2**17
 """Numbers that are added up at once."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Ledger:
     """Energies in J at the times t (k,) of a run, counted from its start.
@@ -72,7 +72,9 @@ class Ledger:
         units = {"relative residual": "1"}
         rows = [(name, value, units.get(name, "J")) for name, value in self.summary().items()]
         ends = [(name, course[-1]) for name, course in self.elements.items()]
-        return table(("", "at the end", ""), rows) + (folded("element by element", table(("element", "J"), ends)) if ends else "")
+        return table(("", "at the end", ""), rows) + (
+            collapsible("element by element", table(("element", "J"), ends)) if ends else ""
+        )
 
 
 def account(

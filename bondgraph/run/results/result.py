@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from bondgraph.output.components import component_names
-from bondgraph.output.extras import required
-from bondgraph.output.lookup import unknown
+from bondgraph.output.extras import require_package
+from bondgraph.output.tables import component_names, unknown_name
 from bondgraph.run.accuracy.reference.error_weights import Rounding
 from bondgraph.run.events.records import Event, Events
 from bondgraph.run.program import Program, Slot
@@ -151,7 +150,7 @@ class Result:
         similar ones."""
         bonds = {each.name: each for each in self.bonds}
         if bond not in bonds:
-            raise unknown("bond", bond, bonds)
+            raise unknown_name("bond", bond, bonds)
         return BondValues(self[bonds[bond].effort], self[bonds[bond].flow])
 
     @cached_property
@@ -238,7 +237,7 @@ class Result:
     def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
         """Quantities over "t" as arrays with their units (`attrs["units"]`); parameters as they are. E416, an ImportError too,
         where xarray is not installed."""
-        required("a data set", "xarray")
+        require_package("a data set", "xarray")
         import xarray
 
         layout = self.program.layout
@@ -255,7 +254,7 @@ class Result:
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
         """Quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". E416, an ImportError too, where
         pandas is not installed."""
-        required("a data frame", "pandas")
+        require_package("a data frame", "pandas")
         import pandas
 
         layout, columns = self.program.layout, dict[str, Any]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from bondgraph.output.cells import ROWS, cell, code, folded, items, line, plural, table
+from bondgraph.output.cells import MAX_ROWS, cell, code, collapsible, items, line, plural, table
 from bondgraph.run.results.curves import Plottable
 from bondgraph.run.results.energy_account import Ledger
 
@@ -38,19 +38,19 @@ def result_cell(result: Finished) -> str:
     notes = [code(str(note)) for note in (*([result.failure] if result.failure else []), *result.warnings)]
     blocks = [line(result.program.name, span), *notes, _states(result), _quantities(result), _events(result)]
     if len(result.ledger.elements):
-        blocks.append(folded(f"energy account, residual {result.ledger.relative_residual:.1e}", result.ledger.tables()))
+        blocks.append(collapsible(f"energy account, residual {result.ledger.relative_residual:.1e}", result.ledger.tables()))
     return cell(*blocks)
 
 
 def _states(result: Finished) -> str:
     layout, rows = result.program.layout, []
     names = [name for name in layout.names("x") if name in result]
-    for name in names[: ROWS + 1]:
+    for name in names[: MAX_ROWS + 1]:
         course, slot = result[name], layout[name]
         rows.append((name, slot.unit, course[0], course[-1], *((course.min(), course.max()) if course.ndim == 1 else ("", ""))))
     more = [line(f"and {len(names) - len(rows)} more")] if len(names) > len(rows) else []
-    return folded(
-        f"states ({len(names)})", table(("", "unit", "start", "end", "least", "most"), rows, None), *more, opened=len(names) < 7
+    return collapsible(
+        f"states ({len(names)})", table(("", "unit", "start", "end", "least", "most"), rows, None), *more, is_open=len(names) < 7
     )
 
 
@@ -64,8 +64,8 @@ def _quantities(result: Finished) -> str:
             part, _, rest = name.partition("." if "." in name else ":")
             parts.setdefault(part, []).append(f"{rest or part}{size}{unit}")
     count = sum(map(len, parts.values()))
-    lists = (folded(f"{part} ({len(names)})", items(names, _NAMES)) for part, names in parts.items())
-    return folded(f"quantities ({count}): result[name], result.plot(name)", *lists)
+    lists = (collapsible(f"{part} ({len(names)})", items(names, _NAMES)) for part, names in parts.items())
+    return collapsible(f"quantities ({count}): result[name], result.plot(name)", *lists)
 
 
 def _events(result: Finished) -> str:
@@ -73,4 +73,4 @@ def _events(result: Finished) -> str:
     if not len(shown):
         return ""
     rows = [(f"{time:.6g} s", kind, lost) for time, kind, lost in zip(shown.times, shown.kinds, shown.lost, strict=True)]
-    return folded(f"events ({len(shown)})", table(("time", "event", "energy lost (J)"), rows), opened=len(shown) <= 6)
+    return collapsible(f"events ({len(shown)})", table(("time", "event", "energy lost (J)"), rows), is_open=len(shown) <= 6)

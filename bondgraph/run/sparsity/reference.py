@@ -16,7 +16,7 @@ import numpy as np
 
 from bondgraph.emit.cached_build import OnceProperty
 from bondgraph.run.table import FieldTable, fields_of
-from bondgraph.tape.collection import paused_collection
+from bondgraph.tape.garbage_collection import paused_collection
 
 
 def strong_components(drives: Sequence[Sequence[int]], driven_by: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -66,13 +66,13 @@ class KeptRuns:
 
     def _measured(self, result: KeptResult) -> KeptResult:
         """The result with its measures; of what they are measured, series stay. Numbers of a run that ended early are nan."""
-        assert result.values is not None
         measured, failed = dict[str, np.ndarray](), result.failure is not None
         for name, measure in self.measures.items():
             of = measure.of_program(name, self.program)
             measured[name] = np.full(of.shape, np.nan) if failed and not measure.kind.over_time else measure(result)
         series = {measure.of for measure in self.measures.values() if measure.kind.over_time}
-        slots, values = ({name: of for name, of in all.items() if name in series} for all in (result.slots, result.values))
+        slots = {name: slot for name, slot in result.slots.items() if name in series}
+        values = {name: array for name, array in (result.values or {}).items() if name in series}
         return replace(result, slots=slots, values=values, measured=measured)
 
     def _result(self, settings: Settings, sink: Sink, bar: Progress, begun: float) -> KeptResult:

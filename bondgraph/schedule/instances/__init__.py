@@ -1,1 +1,1 @@
-"""Large models of parts that are alike: model in; system and statements by numbers, in arrays over all that are alike, out."""
+"""Large models of identical parts: build the system and its numbered statements in arrays over the instances of each pattern."""

@@ -1,7 +1,7 @@
-"""Instances: a model whose elements are alike in few ways -> its statements by numbers, each with all its instances in arrays.
+"""Instances: numbered statements of a model with few patterns of elements, each with all its instances in arrays.
 
-What `assemble` says in names of one element after the other is here the pattern of each way, and where its elements have their
-values. Values are numbered in the order in which `assemble` declares them, statements in that in which it writes them.
+`assemble` writes the statements of one element after the other by name; here they are the patterns, and the values of each
+element. Values are numbered in the order in which `assemble` declares them, statements in the order in which it writes them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from bondgraph.causality.assign import Causality
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 
-FEWEST, ALIKE = 300, 8
-"""Elements in all, and for each way in which they are alike, from which arrays are worth it."""
+MIN_ELEMENTS, MIN_REPETITION = 300, 8
+"""Elements in all, and for each pattern, from which arrays pay."""
 
 
 @dataclass(frozen=True, eq=False)
 class PatternInstances:
-    """A pattern and its elements: their numbers (n,), and the rows (n, places) of the values that its places stand for."""
+    """A pattern and its elements: their numbers (n,), and the rows (n, positions) of the values at its positions."""
 
     pattern: Pattern
     elements: np.ndarray
@@ -38,71 +38,71 @@ class PatternInstances:
 
 @dataclass(frozen=True, eq=False)
 class StatementInstances:
-    """One statement of a kind with all its instances: their numbers (n,), results (n, results) and arguments (n, arguments)."""
+    """A statement with all its instances: their numbers (n,), results (n, results) and arguments (n, arguments)."""
 
     op: Op
     numbers: np.ndarray
     outs: np.ndarray
     args: np.ndarray
     negative: bool
-    """Whether its result is called minus something."""
+    """True if its result is named as the negative of a value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """A model by the kinds of its elements; values are time, the variables of bonds, and what elements declare."""
+    """A model by the patterns of its elements; values are time, the variables of bonds, and those declared by elements."""
 
     model: Model
     kinds: tuple[PatternInstances, ...]
     starts: np.ndarray
-    """Number of the first value that each element declares, and behind the last of all (elements + 1,)."""
+    """Number of the first value that each element declares, and the number of values (elements + 1,)."""
     statements: int
 
     @property
     def values(self) -> int:
-        """Count of all values."""
+        """Number of values."""
         return int(self.starts[-1])
 
     @cached_property
     def paths(self) -> list[str]:
-        """Of the elements."""
+        """Paths of the elements."""
         return list(self.model.elements)
 
     @cached_property
     def _kind_of(self) -> list[PatternInstances]:
-        found: list[PatternInstances] = [*self.kinds[:1]] * len(self.paths)
+        kinds: list[PatternInstances] = [*self.kinds[:1]] * len(self.paths)
         for kind in self.kinds:
             for element in kind.elements.tolist():
-                found[element] = kind
-        return found
+                kinds[element] = kind
+        return kinds
 
     @cached_property
     def _row_of(self) -> list[int]:
-        found = np.zeros(len(self.paths), dtype=int)
+        rows = np.zeros(len(self.paths), dtype=int)
         for kind in self.kinds:
-            found[kind.elements] = np.arange(len(kind.elements))
-        return [*found.tolist()]
+            rows[kind.elements] = np.arange(len(kind.elements))
+        return [*rows.tolist()]
 
     @cached_property
     def _starts(self) -> list[int]:
         return [*self.starts.tolist()]
 
     def name(self, value: int) -> str:
-        """How a value is called."""
+        """Return the name of a value."""
         if value < self._starts[0]:
-            bond, which = divmod(value - 1, 2)
-            return f"{self.model.bonds[bond].name}:{'flow' if which else 'effort'}" if value else "time"
+            bond, is_flow = divmod(value - 1, 2)
+            return f"{self.model.bonds[bond].name}:{'flow' if is_flow else 'effort'}" if value else "time"
         element = bisect_right(self._starts, value) - 1
-        kind, place = self._kind_of[element], value - self._starts[element]
-        mark = kind.pattern.marks[place]
+        kind, position = self._kind_of[element], value - self._starts[element]
+        mark = kind.pattern.marks[position]
         if not mark:
-            return kind.pattern.texts[place] % self.paths[element]
+            return kind.pattern.texts[position] % self.paths[element]
         bond = int(kind.bonds[self._row_of[element], mark - 1])
-        return kind.pattern.texts[place] % self.model.bonds[bond].name
+        return kind.pattern.texts[position] % self.model.bonds[bond].name
 
-    def at(self, places: Callable[[Pattern], Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
-        """Values (k,) at these places of the patterns, in the order of their elements; and the elements (k,)."""
-        rows = [kind.rows[:, [*places(kind.pattern)]] for kind in self.kinds]
+    def at(self, positions: Callable[[Pattern], Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+        """Return values (k,) at these positions of the patterns, in the order of their elements; and the elements (k,)."""
+        rows = [kind.rows[:, [*positions(kind.pattern)]] for kind in self.kinds]
         elements = np.concatenate([np.repeat(kind.elements, row.shape[1]) for kind, row in zip(self.kinds, rows, strict=True)])
         order = np.argsort(elements, kind="stable")
         return np.concatenate([row.ravel() for row in rows])[order], elements[order]
@@ -118,70 +118,74 @@ class Instances:
         return self.at(lambda pattern: pattern.parameters)[0]
 
     def columns(self) -> list[StatementInstances]:
-        """All statements."""
-        found = []
+        """Return all statements."""
+        statements = []
         for kind in self.kinds:
-            for place, (outs, op, args) in enumerate(kind.pattern.statements):
+            for index, (outs, op, args) in enumerate(kind.pattern.statements):
                 new = len(kind.pattern.texts)
                 negative = outs[0] < new and kind.pattern.texts[outs[0]].startswith("-")
-                numbers = kind.first + place
-                found.append(StatementInstances(op, numbers, kind.rows[:, list(outs)], kind.rows[:, list(args)], negative))
-        return found
+                numbers = kind.first + index
+                statements.append(StatementInstances(op, numbers, kind.rows[:, list(outs)], kind.rows[:, list(args)], negative))
+        return statements
 
     def same(self) -> np.ndarray:
-        """Pairs (k, 2) of names of one value."""
+        """Return pairs (k, 2) of names of one value."""
         pairs = [kind.rows[:, list(pair)] for kind in self.kinds for pair in kind.pattern.equal]
         return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=int)
 
 
 @dataclass(eq=False)
 class _Members:
-    """Elements of one kind as they are met."""
+    """Elements of one pattern, collected one by one."""
 
     elements: list[int] = field(default_factory=list)
     bonds: list[int] = field(default_factory=list)
 
 
 def instances(model: Model, causality: Causality) -> Instances | None:
-    """The instances of a model; None where its elements are alike in too many ways, or are not all plain: of scalars, without
-    modes and signals, their states kept."""
-    if len(model.elements) < FEWEST or model.automata or causality.derivative or {bond.dimension for bond in model.bonds} != {1}:
+    """Return the instances of a model; None if it has too many patterns, vectors, modes, signals or dependent storages."""
+    if (
+        len(model.elements) < MIN_ELEMENTS
+        or model.automata
+        or causality.derivative
+        or {bond.dimension for bond in model.bonds} != {1}
+    ):
         return None
     patterns = Patterns(model, causality, frozenset())
     index = {bond.name: number for number, bond in enumerate(model.bonds)}
-    met: dict[Hashable, _Members] = {}
+    by_pattern: dict[Hashable, _Members] = {}
     for number, (path, element) in enumerate(model.elements.items()):
         bonds = model.bonds_at(path)
         key = None if element.signals else patterns.key(path, element, bonds)
         if key is None:
             return None
-        members = met.get(key)
+        members = by_pattern.get(key)
         if members is None:
-            members = met[key] = _Members()
+            members = by_pattern[key] = _Members()
         members.elements.append(number)
         members.bonds += [index[bond.name] for bond in bonds]
-    if ALIKE * len(met) > len(model.elements):
+    if MIN_REPETITION * len(by_pattern) > len(model.elements):
         return None
-    return _numbered(model, causality, list(met.values()))
+    return _numbered(model, causality, list(by_pattern.values()))
 
 
-def _numbered(model: Model, causality: Causality, met: Sequence[_Members]) -> Instances | None:
+def _numbered(model: Model, causality: Causality, groups: Sequence[_Members]) -> Instances | None:
     paths, elements = list(model.elements), list(model.elements.values())
-    made = []
+    patterns = []
     sizes, counts = (np.zeros(len(paths) + 1, dtype=int) for _ in range(2))
-    for members in met:
-        own = members.elements[0]
-        pattern = pattern_of(model, causality, paths[own], elements[own], write_element)
+    for members in groups:
+        first = members.elements[0]
+        pattern = pattern_of(model, causality, paths[first], elements[first], write_element)
         if any(value.shape != () for value in pattern.values):
             return None
-        places = np.array(members.elements)
-        sizes[places + 1], counts[places + 1] = len(pattern.texts), len(pattern.statements)
-        made.append((pattern, places, np.array(members.bonds, dtype=int).reshape(len(places), -1)))
+        numbers = np.array(members.elements)
+        sizes[numbers + 1], counts[numbers + 1] = len(pattern.texts), len(pattern.statements)
+        patterns.append((pattern, numbers, np.array(members.bonds, dtype=int).reshape(len(numbers), -1)))
     sizes[0] = 1 + 2 * len(model.bonds)
     starts, firsts = np.cumsum(sizes), np.cumsum(counts)
     kinds = []
-    for pattern, places, bonds in made:
-        own = starts[places][:, None] + np.arange(len(pattern.texts))
-        variables = (1 + 2 * bonds[:, :, None] + np.arange(2)).reshape(len(places), -1)
-        kinds.append(PatternInstances(pattern, places, bonds, np.hstack([own, variables]), firsts[places]))
+    for pattern, numbers, bonds in patterns:
+        declared = starts[numbers][:, None] + np.arange(len(pattern.texts))
+        variables = (1 + 2 * bonds[:, :, None] + np.arange(2)).reshape(len(numbers), -1)
+        kinds.append(PatternInstances(pattern, numbers, bonds, np.hstack([declared, variables]), firsts[numbers]))
     return Instances(model, tuple(kinds), starts, int(firsts[-1]))

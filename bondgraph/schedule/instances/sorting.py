@@ -1,7 +1,7 @@
-"""Alias removal and sorting by arrays: instances -> which value stands for which, and the order of evaluation.
+"""Alias removal and sorting of instances, in arrays.
 
-The same as `remove_aliases`, `refuse_rings` and `sort_statements` do with names, for models that need no more. Whatever they
-would refuse, or tear, is left to them.
+Equivalent to `remove_aliases`, `refuse_undefined_values` and `sort_statements` by name, for models without algebraic loops and
+problems; all others are left to these.
 """
 
 from __future__ import annotations
@@ -12,46 +12,46 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bondgraph.model.ops import NEGATE
-from bondgraph.passes.alias import FREE, MARKED, UNSIGNED
-from bondgraph.passes.sort import evaluation_order
+from bondgraph.passes.aliases import FREE_PENALTY, MARK_PENALTY, NO_SYMBOL_PENALTY
+from bondgraph.passes.sorting import evaluation_order
 from bondgraph.schedule.instances.instances import Instances, StatementInstances
 
 
 @dataclass(frozen=True, eq=False)
 class SortedInstances:
-    """Statements in an order of evaluation over values of one name."""
+    """Statements in an order of evaluation, over values without aliases."""
 
-    stands: np.ndarray
-    """Value -> the one that stands for it."""
+    roots: np.ndarray
+    """Value -> the value that replaces it."""
     negatives: Mapping[int, int]
-    """Value -> the one that it is called minus of."""
+    """Value -> the value whose negative it is named after."""
     columns: tuple[StatementInstances, ...]
-    """All statements but those that repeat another one; `numbers` are their places in the order."""
+    """All statements without duplicates; `numbers` are their positions in the order."""
 
 
-def sorted_instances(given: Instances) -> SortedInstances | None:
-    """Names merged and statements sorted; None where a value is given twice or never, or depends on itself."""
-    stands = _merged(given)
-    columns = [replace(c, outs=stands[c.outs], args=stands[c.args]) for c in given.columns()]
-    negatives = _negatives(given, stands)
+def sorted_instances(patterns: Instances) -> SortedInstances | None:
+    """Remove aliases and sort statements; None if a value has two producers, or none, or depends on itself."""
+    roots = _merge(patterns)
+    columns = [replace(c, outs=roots[c.outs], args=roots[c.args]) for c in patterns.columns()]
+    negatives = _negatives(patterns, roots)
     if negatives is None:
         return None
-    found = _one_of_each(negatives, given.values)
-    columns = [_without(replace(c, outs=found[c.outs], args=found[c.args]), c.outs) for c in columns]
+    first = _first_negatives(negatives, patterns.values)
+    columns = [_without_duplicates(replace(c, outs=first[c.outs], args=first[c.args]), c.outs) for c in columns]
     columns = [column for column in columns if len(column.numbers)]
-    stands = found[stands]
-    giver = _givers(given, columns)
-    order = None if giver is None else evaluation_order(_needs(columns, giver, given.statements))
+    roots = first[roots]
+    producer = _producers(patterns, columns)
+    order = None if producer is None else evaluation_order(_dependencies(columns, producer, patterns.statements))
     if order is None:
         return None
     of = dict(zip(*negatives.T.tolist(), strict=True)) if len(negatives) else {}
-    return SortedInstances(stands, of, _in_order(columns, order))
+    return SortedInstances(roots, of, _in_order(columns, order))
 
 
-def _merged(given: Instances) -> np.ndarray:
-    """Value -> the one whose name stays."""
-    one, other = given.same().T
-    group = np.arange(given.values)
+def _merge(patterns: Instances) -> np.ndarray:
+    """Return, for each value, the value whose name stays."""
+    one, other = patterns.same().T
+    group = np.arange(patterns.values)
     while True:
         low, high = np.minimum(group[one], group[other]), np.maximum(group[one], group[other])
         if np.array_equal(low, high):
@@ -59,105 +59,109 @@ def _merged(given: Instances) -> np.ndarray:
         np.minimum.at(group, high, low)
         while not np.array_equal(above := group[group], group):
             group = above
-    ranks = _ranks(given)
+    ranks = _ranks(patterns)
     members = np.unique(np.concatenate([one, other]))
     members = members[np.lexsort((ranks[members], group[members]))]
     best: dict[int, int] = {}
     tied: dict[int, list[int]] = {}
-    lowest = np.full(given.values, np.iinfo(int).max)
+    lowest = np.full(patterns.values, np.iinfo(int).max)
     np.minimum.at(lowest, group[members], ranks[members])
     for value in members[ranks[members] == lowest[group[members]]].tolist():
-        own = int(group[value])
-        if own in best:
-            tied.setdefault(own, [best[own]]).append(value)
+        key = int(group[value])
+        if key in best:
+            tied.setdefault(key, [best[key]]).append(value)
         else:
-            best[own] = value
-    best |= {own: min(values, key=given.name) for own, values in tied.items()}
-    stands = np.arange(given.values)
-    heads = np.arange(given.values)
+            best[key] = value
+    best |= {key: min(values, key=patterns.name) for key, values in tied.items()}
+    roots = np.arange(patterns.values)
+    heads = np.arange(patterns.values)
     heads[list(best)] = list(best.values())
-    stands[members] = heads[group[members]]
-    return stands
+    roots[members] = heads[group[members]]
+    return roots
 
 
-def _ranks(given: Instances) -> np.ndarray:
-    """How a name is preferred, as `remove_aliases` does it."""
-    bonds = np.array([len(bond.name) for bond in given.model.bonds], dtype=int)
-    paths = np.array([len(path) for path in given.paths], dtype=int)
-    ranks = np.empty(given.values, dtype=int)
+def _ranks(patterns: Instances) -> np.ndarray:
+    """Return the rank of each name, lowest preferred, as in `remove_aliases`."""
+    bonds = np.array([len(bond.name) for bond in patterns.model.bonds], dtype=int)
+    paths = np.array([len(path) for path in patterns.paths], dtype=int)
+    ranks = np.empty(patterns.values, dtype=int)
     ranks[0] = len("time")
-    variables = ranks[1 : given.starts[0]].reshape(-1, 2)
-    variables[:] = FREE + UNSIGNED + MARKED + bonds[:, None] + [len(":effort"), len(":flow")]
-    for kind in given.kinds:
+    variables = ranks[1 : patterns.starts[0]].reshape(-1, 2)
+    variables[:] = FREE_PENALTY + NO_SYMBOL_PENALTY + MARK_PENALTY + bonds[:, None] + [len(":effort"), len(":flow")]
+    for kind in patterns.kinds:
         pattern = kind.pattern
         fixed = {*(state for state, *_ in pattern.states), *pattern.parameters}
-        for place, (text, mark, value) in enumerate(zip(pattern.texts, pattern.marks, pattern.values, strict=True)):
+        for position, (text, mark, value) in enumerate(zip(pattern.texts, pattern.marks, pattern.values, strict=True)):
             marked = ":" in text or text[-1] == "'"
-            own = (0 if place in fixed else FREE) + (0 if value.symbol else UNSIGNED) + (MARKED if marked else 0)
+            penalty = (
+                (0 if position in fixed else FREE_PENALTY)
+                + (0 if value.symbol else NO_SYMBOL_PENALTY)
+                + (MARK_PENALTY if marked else 0)
+            )
             length = paths[kind.elements] if mark == 0 else bonds[kind.bonds[:, mark - 1]]
-            ranks[kind.rows[:, place]] = own + len(text % "") + length
+            ranks[kind.rows[:, position]] = penalty + len(text % "") + length
     return ranks
 
 
-def _negatives(given: Instances, stands: np.ndarray) -> np.ndarray | None:
-    """Values (k, 2) whose name says minus another one, and which; in the order in which they are written. None where two of them
+def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
+    """Return values (k, 2) with a negative's name and the value that they negate, in the order of writing; None if two of them
     are one value."""
-    columns = [column for column in given.columns() if column.op is NEGATE and column.negative]
+    columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)
-    outs, of = np.concatenate([np.hstack([c.outs, stands[c.args]]) for c in columns]).T
+    outs, of = np.concatenate([np.hstack([c.outs, roots[c.args]]) for c in columns]).T
     order = np.argsort(np.concatenate([c.numbers for c in columns]))
     outs, of = outs[order], of[order]
-    named = stands[outs] == outs
-    return None if np.isin(stands[outs[~named]], outs).any() else np.stack([outs[named], of[named]], axis=1)
+    named = roots[outs] == outs
+    return None if np.isin(roots[outs[~named]], outs).any() else np.stack([outs[named], of[named]], axis=1)
 
 
-def _one_of_each(negatives: np.ndarray, count: int) -> np.ndarray:
-    """Value -> itself; or of what is minus the same value, the one that is written first."""
+def _first_negatives(negatives: np.ndarray, count: int) -> np.ndarray:
+    """Map each value to itself, but each negative to the first negative of the same value."""
     outs, of = negatives.T
-    _, first, which = np.unique(of, return_index=True, return_inverse=True)
-    found = np.arange(count)
-    found[outs] = outs[first][which]
-    return found
+    _, first, inverse = np.unique(of, return_index=True, return_inverse=True)
+    mapped = np.arange(count)
+    mapped[outs] = outs[first][inverse]
+    return mapped
 
 
-def _without(column: StatementInstances, outs: np.ndarray) -> StatementInstances:
-    """Without what another statement gives."""
-    own = (column.outs == outs).all(axis=1)
-    if own.all():
+def _without_duplicates(column: StatementInstances, outs: np.ndarray) -> StatementInstances:
+    """Drop the instances whose results another statement gives."""
+    unchanged = (column.outs == outs).all(axis=1)
+    if unchanged.all():
         return column
-    return replace(column, numbers=column.numbers[own], outs=column.outs[own], args=column.args[own])
+    return replace(column, numbers=column.numbers[unchanged], outs=column.outs[unchanged], args=column.args[unchanged])
 
 
-def _givers(given: Instances, columns: Sequence[StatementInstances]) -> np.ndarray | None:
-    """Value -> the statement that gives it, -1 where none does; None where two give one, or nothing gives what is read."""
-    giver = np.full(given.values, -1)
+def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np.ndarray | None:
+    """Return the statement that gives each value, -1 for none; None if two give one value, or an argument has no producer."""
+    producer = np.full(patterns.values, -1)
     for column in columns:
-        giver[column.outs] = column.numbers[:, None]
-    known = giver >= 0
-    if np.count_nonzero(known) != sum(column.outs.size for column in columns):
+        producer[column.outs] = column.numbers[:, None]
+    defined = producer >= 0
+    if np.count_nonzero(defined) != sum(column.outs.size for column in columns):
         return None
-    known[0] = known[given.states] = known[given.parameters] = True
-    return giver if all(known[column.args].all() for column in columns) else None
+    defined[0] = defined[patterns.states] = defined[patterns.parameters] = True
+    return producer if all(defined[column.args].all() for column in columns) else None
 
 
 def _in_order(columns: Sequence[StatementInstances], order: Sequence[int]) -> tuple[StatementInstances, ...]:
-    """The same with their places in an order of all statements, of which some were left out since."""
+    """Renumber statements by their positions in the order, without those that were dropped."""
     written = np.zeros(len(order), dtype=bool)
     for column in columns:
         written[column.numbers] = True
     kept = np.array(order, dtype=int)
     kept = kept[written[kept]]
-    places = np.empty(len(order), dtype=int)
-    places[kept] = np.arange(len(kept))
-    return tuple(replace(column, numbers=places[column.numbers]) for column in columns)
+    positions = np.empty(len(order), dtype=int)
+    positions[kept] = np.arange(len(kept))
+    return tuple(replace(column, numbers=positions[column.numbers]) for column in columns)
 
 
-def _needs(columns: Sequence[StatementInstances], giver: np.ndarray, count: int) -> list[Sequence[int]]:
-    """Of each statement those that give its arguments."""
+def _dependencies(columns: Sequence[StatementInstances], producer: np.ndarray, count: int) -> list[Sequence[int]]:
+    """Return, for each statement, the statements that give its arguments."""
     needs: list[Sequence[int]] = [()] * count
     for column in columns:
-        before = giver[column.args]
+        before = producer[column.args]
         for number, row in zip(column.numbers.tolist(), before.tolist(), strict=True):
             needs[number] = row if -1 not in row else [index for index in row if index >= 0]
     return needs

@@ -1,1 +1,1 @@
-"""Machine code of loops: schedules in; which loops take turns or run as one, the text of all, and a library of kernels out."""
+"""Machine code of loops: loop blocking (tiling), loop fusion, LLVM text, and a library of compiled kernels."""

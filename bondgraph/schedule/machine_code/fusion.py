@@ -1,7 +1,7 @@
-"""Groups of loops -> one loop that passes values on from kernel to kernel in registers.
+"""Loop fusion: merge a group of loops into one that passes values from kernel to kernel in registers.
 
-In round r every loop of a group does its instance r + lag; what another one reads of an earlier round is carried along. Rounds in
-which not all loops have an instance come before and after, loop by loop, through the workspace.
+In round r every loop of a group evaluates its instance r + lag; values of earlier rounds that are read are carried along. Rounds
+in which not all loops have an instance come before and after, loop by loop, through the workspace.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bondgraph.schedule.loops import KernelLoop
 from bondgraph.schedule.machine_code.loop_blocking import Reach, Tiled, overlap, reads, writes
+from bondgraph.schedule.memory_layout import KernelLoop
 
-CARRIED = 4
-"""Most rounds that a value is carried on."""
+MAX_CARRIED_ROUNDS = 4
+"""Most rounds that a value is carried."""
 
-STEPS = 120
+MAX_FUSED_STEPS = 120
 """Most steps of a round: more would run out of registers."""
 
-_EDGE, _FEW = 16, 8
+_EDGE, _MAX_ENUMERATED = 16, 8
 
 
 @dataclass(frozen=True)
 class Carried:
-    """What a loop reads: the result `component` of output `column` of loop `writer` of the group, `rounds` ago."""
+    """Source of an input: the result `component` of output `column` of loop `writer` of the group, `rounds` ago."""
 
     writer: int
     column: int
@@ -35,8 +35,8 @@ class Carried:
 class Fusion:
     """A group in one loop.
 
-    `first` and `last` bound the rounds in which all loops have an instance; `sources` say, for each loop, where its inputs
-    (argument, component) come from, if from this group; `dropped` (loop, column) need not be stored in these rounds, but for
+    `first` and `last` bound the rounds in which all loops have an instance; `sources` are, for each loop, the sources of its
+    inputs (argument, component) from this group; `dropped` (loop, column) need not be stored in these rounds, except for
     those that are carried at the end.
     """
 
@@ -48,77 +48,79 @@ class Fusion:
 
     @property
     def carried(self) -> dict[tuple[int, int, int], int]:
-        """Rounds that a result (loop, column, component) is carried on."""
-        found: dict[tuple[int, int, int], int] = {}
-        for own in self.sources:
-            for source in own.values():
+        """Rounds that each result (loop, column, component) is carried."""
+        rounds: dict[tuple[int, int, int], int] = {}
+        for of_loop in self.sources:
+            for source in of_loop.values():
                 key = source.writer, source.column, source.component
-                found[key] = max(found.get(key, 0), source.rounds)
-        return found
+                rounds[key] = max(rounds.get(key, 0), source.rounds)
+        return rounds
 
     def stretch(self, number: int, first: int, last: int) -> tuple[int, int]:
-        """The instances of a loop in the rounds from `first` up to `last`."""
+        """Return the instances of a loop in the rounds from `first` up to `last`."""
         lag, count = self.group.lags[number], self.group.loops[number].count
         return max(first + lag, 0), min(max(last + lag, 0), count)
 
 
 def fused(group: Tiled, others: Sequence[KernelLoop]) -> Fusion | None:
-    """A group in one loop, where its kernels are short and read what is near; `others` are all loops that run after it."""
+    """Fuse a group whose kernels are short and read recent rounds, else return None; `others` are all loops after it."""
     loops, lags = group.loops, group.lags
-    if len(loops) < 2 or sum(len(loop.kind.program.steps) for loop in loops) > STEPS:
+    if len(loops) < 2 or sum(len(loop.kind.program.steps) for loop in loops) > MAX_FUSED_STEPS:
         return None
     sources: list[dict[tuple[int, int], Carried]] = []
     first, last = max(-lag for lag in lags), min(loop.count - lag for loop, lag in zip(loops, lags, strict=True))
     for number, loop in enumerate(loops):
-        own: dict[tuple[int, int], Carried] = {}
-        for argument, given in enumerate(reads(loop)):
-            for component in range(given.size):
-                found = _source(group, number, given, component)
-                if found is not None:
-                    own[argument, component] = found
-                    first = max(first, found.rounds - lags[found.writer])
-        sources.append(own)
-    if first > _EDGE or last - first < 2 * _EDGE or any(s.rounds > CARRIED for own in sources for s in own.values()):
+        of_loop: dict[tuple[int, int], Carried] = {}
+        for argument, read in enumerate(reads(loop)):
+            for component in range(read.size):
+                source = _source(group, number, read, component)
+                if source is not None:
+                    of_loop[argument, component] = source
+                    first = max(first, source.rounds - lags[source.writer])
+        sources.append(of_loop)
+    too_old = any(s.rounds > MAX_CARRIED_ROUNDS for of_loop in sources for s in of_loop.values())
+    if first > _EDGE or last - first < 2 * _EDGE or too_old:
         return None
-    made = Fusion(group, first, last, tuple(sources), frozenset())
-    return Fusion(group, first, last, tuple(sources), _dropped(made, others))
+    fusion = Fusion(group, first, last, tuple(sources), frozenset())
+    return Fusion(group, first, last, tuple(sources), _dropped(fusion, others))
 
 
-def _source(group: Tiled, reader: int, given: Reach, component: int) -> Carried | None:
-    """Which result of the loops before it a loop reads as this component of an argument; None where it is none of theirs."""
-    if given.block not in ("w", "out") or given.anywhere:
+def _source(group: Tiled, reader: int, read: Reach, component: int) -> Carried | None:
+    """Return the result of an earlier loop of the group that a loop reads as this component of an argument, else None."""
+    if read.block not in ("w", "out") or read.anywhere:
         return None
     for writer in range(reader - 1, -1, -1):
-        for column, made in enumerate(writes(group.loops[writer])):
-            if made.block != given.block or not overlap(made, given):
+        for column, written in enumerate(writes(group.loops[writer])):
+            if written.block != read.block or not overlap(written, read):
                 continue
-            ahead, place = divmod(given.start + component - made.start, made.stride)
-            if place < made.size:
-                return Carried(writer, column, place, group.lags[writer] - group.lags[reader] - ahead)
+            ahead, offset = divmod(read.start + component - written.start, written.stride)
+            if offset < written.size:
+                return Carried(writer, column, offset, group.lags[writer] - group.lags[reader] - ahead)
     return None
 
 
 def _dropped(fusion: Fusion, others: Sequence[KernelLoop]) -> frozenset[tuple[int, int]]:
-    """Results in the workspace that nothing reads in the rounds between the first and the last, but this loop itself."""
-    found = set()
+    """Return the results in the workspace that only this loop reads in the rounds between the first and the last."""
+    dropped = set()
     outside = [reach for loop in others for reach in reads(loop)]
     carried = fusion.carried
     for number, (loop, lag) in enumerate(zip(fusion.group.loops, fusion.group.lags, strict=True)):
-        for column, made in enumerate(writes(loop)):
-            rounds = min((carried.get((number, column, k), 0) for k in range(made.size)), default=0)
+        for column, written in enumerate(writes(loop)):
+            rounds = min((carried.get((number, column, k), 0) for k in range(written.size)), default=0)
             inner = range(fusion.first + lag, fusion.last + lag - rounds)
-            if made.block == "w" and not any(_reads_inside(reach, made, inner) for reach in outside):
-                found.add((number, column))
-    return frozenset(found)
+            if written.block == "w" and not any(_reads_inside(reach, written, inner) for reach in outside):
+                dropped.add((number, column))
+    return frozenset(dropped)
 
 
-def _reads_inside(reach: Reach, made: Reach, inner: range) -> bool:
-    """Whether a loop reads what is made in these instances."""
-    if reach.block != made.block or not overlap(reach, made):
+def _reads_inside(read: Reach, written: Reach, inner: range) -> bool:
+    """Return True if an argument reads results of these instances."""
+    if read.block != written.block or not overlap(read, written):
         return False
-    if reach.anywhere or reach.count > _FEW:
+    if read.anywhere or read.count > _MAX_ENUMERATED:
         return True
-    places = {reach.start + reach.stride * i + k for i in range(reach.count) for k in range(reach.size)}
+    addresses = {read.start + read.stride * i + k for i in range(read.count) for k in range(read.size)}
     return any(
-        (place - made.start) // made.stride in inner and (place - made.start) % made.stride < made.size for place in places
+        (address - written.start) // written.stride in inner and (address - written.start) % written.stride < written.size
+        for address in addresses
     )

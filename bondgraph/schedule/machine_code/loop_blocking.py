@@ -1,9 +1,8 @@
-"""Loops -> groups of loops that go through their instances together, a few hundred at a time, so that what one writes is still in
-the processor's cache when the next reads it.
+"""Loop blocking (tiling): run a group of loops in rounds of a few hundred instances, so that what one writes is still in the
+processor's cache when the next reads it.
 
-In round r a loop does TILE instances from r TILE + lag on. A loop lags behind those before it by as much as it reads,
-or overwrites, what later instances of theirs give or read; so everything happens in the order that it would have loop by loop
-wherever that counts.
+In round r a loop evaluates TILE instances from r TILE + lag on. A loop lags behind those before it if it reads or overwrites what
+later instances of theirs write or read, so that the order of dependent accesses is that of loop by loop.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bondgraph.schedule.loops import Access, KernelLoop
+from bondgraph.schedule.memory_layout import Access, KernelLoop
 from bondgraph.tape import opcodes as op
 
 TILE = 256
@@ -21,20 +20,20 @@ TILE = 256
 
 @dataclass(frozen=True)
 class Tiled:
-    """Loops that take turns, each with its lag in instances (not positive); one loop alone has no turns to take."""
+    """A group of loops, each with its lag in instances (not positive); a single loop is not tiled."""
 
     loops: tuple[KernelLoop, ...]
     lags: tuple[int, ...]
 
     @property
     def rounds(self) -> int:
-        """How many turns each loop has."""
+        """Number of rounds."""
         return max(-(-(loop.count - lag) // TILE) for loop, lag in zip(self.loops, self.lags, strict=True))
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The places of one argument or result: instance i has `size` of them from `start` + `stride` i on; all of a table's, if
+    """Addresses of one argument or result: `size` from `start` + `stride` i on for instance i; unknown (by a table) if
     `anywhere`."""
 
     block: str
@@ -46,19 +45,19 @@ class Reach:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The lowest place, and the one behind the highest."""
-        far = self.start + self.stride * (self.count - 1)
-        return min(self.start, far), max(self.start, far) + self.size
+        """The lowest address, and the one behind the highest."""
+        last = self.start + self.stride * (self.count - 1)
+        return min(self.start, last), max(self.start, last) + self.size
 
 
 def tiled(loops: Sequence[KernelLoop]) -> list[Tiled]:
-    """The same loops in an order that gives the same, in groups."""
+    """Group loops for tiling, in an equivalent order."""
     groups: list[Tiled] = []
-    behind: list[KernelLoop] = []  # short ones, which nothing in the group before them needs
+    behind: list[KernelLoop] = []  # short loops that the group before them does not need
     for loop in loops:
         group = groups[-1] if groups else None
         lag = None if group is None or loop.count < 2 * TILE or not loop.parallel else _lag(group, loop)
-        if group is not None and lag is not None and all(_apart(short, loop) for short in behind):
+        if group is not None and lag is not None and all(_independent(short, loop) for short in behind):
             groups[-1] = Tiled((*group.loops, loop), (*group.lags, lag))
         elif loop.count < 2 * TILE and group is not None and group.loops[0].count >= 2 * TILE and group.loops[0].parallel:
             behind.append(loop)
@@ -70,43 +69,43 @@ def tiled(loops: Sequence[KernelLoop]) -> list[Tiled]:
 
 
 def _lag(group: Tiled, loop: KernelLoop) -> int | None:
-    """By how many instances a loop has to stay behind the loops of a group, None where that is more than a round."""
+    """Return the lag of a loop behind the loops of a group in instances, None if it is more than a round."""
     if group.loops[0].count < 2 * TILE or not group.loops[0].parallel:
         return None
     lag = 0
-    for before, own in zip(group.loops, group.lags, strict=True):
-        for early, late in _meetings(before, loop):
-            ahead = _ahead(early, late)
+    for before, lag_before in zip(group.loops, group.lags, strict=True):
+        for earlier, later in _dependent_accesses(before, loop):
+            ahead = _ahead(earlier, later)
             if ahead is None:
                 return None
-            lag = min(lag, own - ahead)
+            lag = min(lag, lag_before - ahead)
     return lag if lag >= -TILE else None
 
 
-def _apart(one: KernelLoop, other: KernelLoop) -> bool:
-    """Whether two loops may change places."""
-    return all(not overlap(early, late) for early, late in _meetings(one, other))
+def _independent(one: KernelLoop, other: KernelLoop) -> bool:
+    """Return True if two loops may be exchanged."""
+    return all(not overlap(earlier, later) for earlier, later in _dependent_accesses(one, other))
 
 
-def _meetings(before: KernelLoop, after: KernelLoop) -> Iterator[tuple[Reach, Reach]]:
-    """Pairs of places whose order counts: at least one of both is written."""
+def _dependent_accesses(before: KernelLoop, after: KernelLoop) -> Iterator[tuple[Reach, Reach]]:
+    """Yield pairs of accesses whose order matters: at least one of both writes."""
     for earlier, later in ((writes, reads), (writes, writes), (reads, writes)):
-        for early, late in itertools.product(earlier(before), later(after)):
-            if early.block == late.block and early.block in ("w", "out"):
-                yield early, late
+        for first, second in itertools.product(earlier(before), later(after)):
+            if first.block == second.block and first.block in ("w", "out"):
+                yield first, second
 
 
 def reads(loop: KernelLoop) -> list[Reach]:
-    """The places of each argument."""
+    """Return the addresses of each argument."""
     sizes = [1] * len(loop.ins)
-    for code, *given in loop.kind.program.steps:
+    for code, *operands in loop.kind.program.steps:
         if code == op.INPUT:
-            sizes[given[0]] = max(sizes[given[0]], 1 + given[1])
+            sizes[operands[0]] = max(sizes[operands[0]], 1 + operands[1])
     return [_reach(access, size, loop.count) for access, size in zip(loop.ins, sizes, strict=True)]
 
 
 def writes(loop: KernelLoop) -> list[Reach]:
-    """The places of each result."""
+    """Return the addresses of each result."""
     return [_reach(access, size, loop.count) for access, size in zip(loop.outs, loop.kind.sizes, strict=True)]
 
 
@@ -115,17 +114,17 @@ def _reach(access: Access, size: int, count: int) -> Reach:
 
 
 def overlap(one: Reach, other: Reach) -> bool:
-    """Whether both may have a place in common."""
+    """Return True if both may have an address in common."""
     if one.anywhere or other.anywhere:
         return True
     (low, high), (first, last) = one.ends, other.ends
     return low < last and first < high
 
 
-def _ahead(early: Reach, late: Reach) -> int | None:
-    """How far the instance of `early` that meets one of `late` may be ahead of that; None where it has no bound of its own."""
-    if not overlap(early, late):
-        return -max(early.count, late.count)
-    if early.anywhere or late.anywhere or early.stride != late.stride or early.stride <= 0:
+def _ahead(earlier: Reach, later: Reach) -> int | None:
+    """Return how many instances an earlier access may be ahead of a later one to the same address; None if unbounded."""
+    if not overlap(earlier, later):
+        return -max(earlier.count, later.count)
+    if earlier.anywhere or later.anywhere or earlier.stride != later.stride or earlier.stride <= 0:
         return None
-    return (late.start + late.size - 1 - early.start) // early.stride
+    return (later.start + later.size - 1 - earlier.start) // earlier.stride

@@ -1,4 +1,4 @@
-"""A kernel, and a loop of it, as text in LLVM's assembly language."""
+"""LLVM text of kernels, of loops over their instances, and of groups of loops that are tiled or fused."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from dataclasses import dataclass, field
 
 from bondgraph.emit.text import Part, define
 from bondgraph.schedule.calls import NUMBERS
-from bondgraph.schedule.loops import Access, KernelLoop, Schedule
+from bondgraph.schedule.machine_code.fusion import Fusion
+from bondgraph.schedule.machine_code.loop_blocking import TILE, Tiled
+from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule
 from bondgraph.tape import opcodes as op
 
-WIDE = 60
-"""Steps up to which a kernel may be evaluated for several instances at once; longer ones run out of registers."""
+MAX_VECTORISED_STEPS = 60
+"""Most steps of a kernel that is vectorised over instances; longer ones run out of registers."""
 
-ALONE = """!0 = distinct !{!0, !1}
+NOT_VECTORISED = """!0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}"""
-"""What a module needs whose loops are not to be vectorised."""
+"""Metadata of a module with loops that must not be vectorised."""
 
 _LOCAL = re.compile(r"%([a-z]+\d+)\b(?!\.)")
 
 
 def renamed(text: str, number: int) -> str:
-    """The same with names of values that bear a number, so that several kernels fit into one function."""
+    """Add a number to the names of values, so that several kernels fit into one function."""
     return _LOCAL.sub(rf"%\1.{number}", text)
 
 
@@ -35,23 +37,24 @@ def loop_function(
     quick: bool,
     bounds: tuple[str, str] | None = None,
 ) -> str:
-    """The function that evaluates a loop, or its instances between two `bounds`; `read` is the ending of the names of what it
-    reads, `quick` whether it is made without optimisation."""
+    """Return the function of a loop, or of its instances between two `bounds`.
+
+    `read` is the suffix of the names of the blocks that it reads; `quick` is for code without optimisation.
+    """
     begin, end = bounds or ("0", str(loop.count))
     index = strides(loop, "%i", begin, "%first", quick)
     lines = ["br label %first", "first:", *index.starts, "br label %body", "body:"]
     lines += [f"%i = phi i64 [{begin}, %first], [%next, %body]", *index.carried, *index.products]
     lines += [*evaluation(routine, loop, "%i", read), *index.nexts]
     lines += ["%next = add nuw nsw i64 %i, 1", f"%more = icmp ult i64 %next, {end}"]
-    alone = ", !llvm.loop !0" if len(loop.kind.program.steps) > WIDE else ""
-    lines += [f"br i1 %more, label %body, label %done{alone}", "done:"]
+    metadata = ", !llvm.loop !0" if len(loop.kind.program.steps) > MAX_VECTORISED_STEPS else ""
+    lines += [f"br i1 %more, label %body, label %done{metadata}", "done:"]
     return define(f"internal void @{function}", parameters, lines, " noinline")
 
 
 @dataclass(frozen=True)
 class Strides:
-    """Lines for an index times each stride of what a loop reads and writes: before the loop, at its head for what is carried on,
-    below that, and at its end."""
+    """Lines for an index times each stride of a loop: before the loop, phi nodes at its head, below them, and at its end."""
 
     starts: list[str] = field(default_factory=list)
     carried: list[str] = field(default_factory=list)
@@ -60,12 +63,11 @@ class Strides:
 
 
 def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) -> Strides:
-    """Of the loop's `index`, which is `begin` where it is entered from the block `before`: counted on, or where it is made
-    `quick`ly, without optimisation, as products.
+    """Return lines for the loop's `index` times each stride; the index is `begin` on entry from the block `before`.
 
-    LLVM computes products, and sums with a constant too, for vectors of instances, and takes those to pieces where lanes are
-    written one by one. Of what is counted, an address is a register and a constant. Without optimisation each count is kept in
-    memory, which takes longer than its product.
+    With optimisation the products are counters: LLVM would compute products, and sums with a constant too, for vectors of
+    instances, and extract lanes that are written one by one; of a counter, an address is a register and a constant. `quick`ly,
+    without optimisation, they are products: each counter would be kept in memory, which takes longer.
     """
     used = sorted({access.stride for access in (*loop.ins, *loop.outs) if access.table < 0} - {0, 1})
     if quick:
@@ -78,46 +80,48 @@ def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) 
 
 
 def keeping(schedule: Schedule) -> list[str]:
-    """Lines that copy the block whose numbers the results keep where they are given no others."""
-    if schedule.kept is None:
+    """Return the lines that copy a block to the results first, if the schedule has one."""
+    if schedule.copied_block is None:
         return []
-    return [f"call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %{schedule.kept}, i64 {8 * schedule.n_out}, i1 false)"]
+    return [f"call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %{schedule.copied_block}, i64 {8 * schedule.n_out}, i1 false)"]
 
 
 def evaluation(routine: str, loop: KernelLoop, index: str | None, read: str) -> list[str]:
-    """One evaluation of the kernel, at instance `index`."""
-    lines, found = kernel_lines(routine, loop, index, read, {})
-    return lines + [line for column in range(len(loop.outs)) for line in stored(routine, loop, column, index, found)]
+    """Return the lines of one evaluation of the kernel, at instance `index`."""
+    lines, results = kernel_lines(routine, loop, index, read, {})
+    return lines + [line for column in range(len(loop.outs)) for line in stored(routine, loop, column, index, results)]
 
 
 def kernel_lines(
-    routine: str, loop: KernelLoop, index: str | None, read: str, known: Mapping[tuple[int, int], str]
+    routine: str, loop: KernelLoop, index: str | None, read: str, registers: Mapping[tuple[int, int], str]
 ) -> tuple[list[str], dict[tuple[int, int], str]]:
-    """Lines that evaluate the kernel, and the values of its results (column, component); `known` are inputs (argument, component)
-    that are values already."""
+    """Return the lines that evaluate the kernel, and the values of its results (column, component).
+
+    `registers` are inputs (argument, component) that are in registers already.
+    """
     kind = loop.kind
     lines: list[str] = []
     for k, access in enumerate(loop.ins):
         suffix = read if access.block in ("out", "w") else ""
         lines += _pointer(routine, f"b{k}", access, index, suffix)
     part = Part(kind.program, {}, {}, 0, len(kind.program.steps))
-    for position, (code, *given) in enumerate(kind.program.steps):
-        if code == op.INPUT and tuple(given) in known:
-            part.numbers[position] = known[given[0], given[1]]
+    for position, (code, *operands) in enumerate(kind.program.steps):
+        if code == op.INPUT and tuple(operands) in registers:
+            part.numbers[position] = registers[operands[0], operands[1]]
     part.lines = lines
     part.emit()
     values = iter([part.number(position) for position in kind.program.outputs])
     return lines, {(k, component): next(values) for k, size in enumerate(kind.sizes) for component in range(size)}
 
 
-def stored(routine: str, loop: KernelLoop, column: int, index: str | None, found: Mapping[tuple[int, int], str]) -> list[str]:
-    """Lines that put a result of the kernel in its place."""
+def stored(routine: str, loop: KernelLoop, column: int, index: str | None, results: Mapping[tuple[int, int], str]) -> list[str]:
+    """Return the lines that store a result of the kernel."""
     lines = _pointer(routine, f"q{column}", loop.outs[column], index, "")
     first = sum(loop.kind.sizes[:column])
     for component in range(loop.kind.sizes[column]):
         number = first + component
         lines.append(f"%o{number} = getelementptr inbounds double, ptr %q{column}, i64 {component}")
-        lines.append(f"store double {found[column, component]}, ptr %o{number}")
+        lines.append(f"store double {results[column, component]}, ptr %o{number}")
     return lines
 
 
@@ -127,7 +131,7 @@ def _pointer(routine: str, name: str, access: Access, index: str | None, suffix:
         return [f"%{name} = getelementptr inbounds double, ptr {base}, i64 {access.start}"]
     if access.table < 0:
         counted = index if access.stride == 1 else f"{index}.by{access.stride}"
-        inside = " inbounds" if access.stride > 0 else ""  # what is counted down lies before the block until its start is added
+        inside = " inbounds" if access.stride > 0 else ""  # a negative counter lies before the block until its start is added
         return [
             f"%a{name} = getelementptr{inside} double, ptr {base}, i64 {counted}",
             f"%{name} = getelementptr inbounds double, ptr %a{name}, i64 {access.start}",
@@ -139,3 +143,106 @@ def _pointer(routine: str, name: str, access: Access, index: str | None, suffix:
         f"%a{name} = zext i32 %l{name} to i64",
         f"%{name} = getelementptr inbounds double, ptr {base}, i64 %a{name}",
     ]
+
+
+BOUNDS = """declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)"""
+"""Declarations of a module with groups of loops."""
+
+
+def fused_text(
+    function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, quick: bool
+) -> str:
+    """Return the text of fused loops: a function for a range of instances of each loop, used at both ends, and that of all."""
+    loops = fusion.group.loops
+    texts: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
+    for k, loop in enumerate(loops):
+        part = f"{function}.{k}"
+        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", quick, ("%from", "%to")))
+        for calls, rounds in ((before, (0, fusion.first)), (after, (fusion.last, fusion.group.rounds * TILE))):
+            first, last = fusion.stretch(k, *rounds)
+            if first < last:
+                calls.append(f"call void @{part}({passed}, i64 {first}, i64 {last})")
+    lags = fusion.group.lags
+    indices = [strides(loop, f"%at.{k}", str(fusion.first + lags[k]), "%begin", quick) for k, loop in enumerate(loops)]
+    body = [f"%at.{k} = add nsw i64 %r, {lag}" for k, lag in enumerate(lags)]
+    body += [line for index in indices for line in index.products]
+    values: dict[tuple[int, int, int], str] = {}
+    for k, loop in enumerate(loops):
+        inputs = {
+            key: values[source.writer, source.column, source.component]
+            if source.rounds == 0
+            else f"%carry.{source.writer}.{source.column}.{source.component}.{source.rounds}"
+            for key, source in fusion.sources[k].items()
+        }
+        lines, results = kernel_lines(routine, loop, f"%at.{k}", "", inputs)
+        kept = [column for column in range(len(loop.outs)) if (k, column) not in fusion.dropped]
+        lines += [line for column in kept for line in stored(routine, loop, column, f"%at.{k}", results)]
+        body += [renamed(line, k) for line in lines]
+        for (column, component), value in results.items():
+            values[k, column, component] = renamed(value, k)
+    heads, starts, ends = _carried(fusion, values)
+    starts += [line for index in indices for line in index.starts]
+    heads += [line for index in indices for line in index.carried]
+    lines = [*before, "br label %begin", "begin:", *starts, "br label %body", "body:"]
+    lines += [f"%r = phi i64 [{fusion.first}, %begin], [%next, %body]", *heads, *body]
+    lines += [line for index in indices for line in index.nexts]
+    lines += ["%next = add nuw nsw i64 %r, 1", f"%more = icmp ult i64 %next, {fusion.last}"]
+    lines += ["br i1 %more, label %body, label %done", "done:", *ends, *after]
+    return "\n".join([*texts, define(f"internal void @{function}", parameters, lines, " noinline")])
+
+
+def _carried(fusion: Fusion, values: Mapping[tuple[int, int, int], str]) -> tuple[list[str], list[str], list[str]]:
+    """Return lines for `values` (loop, column, component) that are carried from round to round: at the head of the loop, before
+    it, and behind it, where dropped results are stored."""
+    heads: list[str] = []
+    starts: list[str] = []
+    ends: list[str] = []
+    for (k, column, component), rounds in fusion.carried.items():
+        access, name = fusion.group.loops[k].outs[column], f"carry.{k}.{column}.{component}"
+        newer = values[k, column, component]
+        for age in range(1, rounds + 1):
+            address = access.start + access.stride * (fusion.first + fusion.group.lags[k] - age) + component
+            starts += [
+                f"%{name}.{age}.home = getelementptr inbounds double, ptr %{access.block}, i64 {address}",
+                f"%{name}.{age}.start = load double, ptr %{name}.{age}.home",
+            ]
+            heads.append(f"%{name}.{age} = phi double [%{name}.{age}.start, %begin], [{newer}, %body]")
+            if (k, column) in fusion.dropped:
+                last = access.start + access.stride * (fusion.last + fusion.group.lags[k] - age) + component
+                ends += [
+                    f"%{name}.{age}.end = getelementptr inbounds double, ptr %{access.block}, i64 {last}",
+                    f"store double {newer}, ptr %{name}.{age}.end",
+                ]
+            newer = f"%{name}.{age}"
+    return heads, starts, ends
+
+
+def tiled_text(
+    function: str, routine: str, group: Tiled, parameters: list[str], parallel: list[str], passed: str, quick: bool
+) -> str:
+    """Return the text of tiled loops: a function for a range of instances of each, and the one that calls these in rounds."""
+    texts = []
+    last = len(group.loops) - 1
+    lines = ["br label %begin", "begin:", "br label %turn", "turn:"]
+    lines += [f"%r = phi i64 [0, %begin], [%next, %after{last}]", f"%base = mul nsw i64 %r, {TILE}"]
+    for k, (loop, lag) in enumerate(zip(group.loops, group.lags, strict=True)):
+        part = f"{function}.{k}"
+        texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", quick, ("%from", "%to")))
+        lines += [
+            f"%a{k} = add nsw i64 %base, {lag}",
+            f"%b{k} = add nsw i64 %a{k}, {TILE}",
+            f"%from{k} = call i64 @llvm.smax.i64(i64 %a{k}, i64 0)",
+            f"%to{k} = call i64 @llvm.smin.i64(i64 %b{k}, i64 {loop.count})",
+            f"%some{k} = icmp slt i64 %from{k}, %to{k}",
+            f"br i1 %some{k}, label %do{k}, label %after{k}",
+            f"do{k}:",
+            f"call void @{part}({passed}, i64 %from{k}, i64 %to{k})",
+            f"br label %after{k}",
+            f"after{k}:",
+        ]
+    lines += ["%next = add nuw nsw i64 %r, 1", f"%more = icmp slt i64 %next, {group.rounds}"]
+    lines += ["br i1 %more, label %turn, label %done", "done:"]
+    return "\n".join([*texts, define(f"internal void @{function}", parameters, lines, " noinline")])

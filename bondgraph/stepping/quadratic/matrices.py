@@ -241,9 +241,9 @@ class StepValues:
     `turns` True for the rate of an angle; `h` is the length of the step."""
 
     def __init__(self, traced: Traced, model: Model):
-        self.ground, self.model = traced.ground, model
-        self.values, self.system, self.tape = traced.values, traced.ground.system, traced.ground.tape
-        self.x = self.ground.inputs["x"]
+        self.context, self.model = traced.context, model
+        self.values, self.system, self.tape = traced.values, traced.context.system, traced.context.tape
+        self.x = self.context.inputs["x"]
         (self.h,) = self.tape.inputs("h", 1)
         self.places, self.labels, self.owners, self.turns = list[int](), list[str](), list[str](), list[bool]()
         for name in velocities_of(self.system, model):
@@ -261,7 +261,7 @@ class StepValues:
 
     def at_rest(self, scalars: Sequence[Any]) -> list[TapeScalar]:
         """Return scalars with all velocities zero."""
-        return self.ground.without(self.v, [self.tape.scalar(s) for s in scalars])
+        return self.context.without(self.v, [self.tape.scalar(s) for s in scalars])
 
     def slopes(self, scalars: Sequence[Any], by: Sequence[TapeScalar] | None = None) -> Sparse:
         """Return nonzero derivatives (scalar, velocity), or by other inputs."""
@@ -270,7 +270,7 @@ class StepValues:
 
     def depend_on_velocities(self, slopes: Sparse) -> bool:
         """Return True if slopes depend on the velocities."""
-        return bool({scalar.index for scalar in self.v} & self.ground.reached(list(slopes.values())))
+        return bool({scalar.index for scalar in self.v} & self.context.reached(list(slopes.values())))
 
 
 _DENSE = 4000
@@ -280,7 +280,7 @@ _DENSE = 4000
 def step_routine(traced: Traced, model: Model, options: StepOptions) -> tuple[Routine, StepLayout]:
     """Return the routine (blocks t, x, p, m, h) and the layout of its outputs."""
     values = StepValues(traced, model)
-    n, ground = len(values.v), values.ground
+    n, ground = len(values.v), values.context
     H, f = mechanics_of(values, options)
     contacts = contact_rows(values, options)
     rows, lower, held = _with_constraints(values, contacts)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bondgraph.output.extras import required
+from bondgraph.output.extras import require_package
 from bondgraph.stepping.quadratic.cone import Cone
 
 SOLVED, EXCLUDED, UNSUPPORTED, FAILED = "solved", "excluded", "unsupported", "failed"
@@ -121,7 +121,7 @@ class ActiveSet:
     """True while the units fit one more program."""
 
     def __post_init__(self) -> None:
-        required("a step with contacts", "daqp")
+        require_package("a step with contacts", "daqp")
         self._outcomes = {1: SOLVED, 2: SOLVED, -1: EXCLUDED, -3: UNSUPPORTED}
 
     def solve(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> ProgramSolution:
@@ -217,7 +217,7 @@ class InteriorPoint:
     _program: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
-        required("a step with exact cones", "clarabel", "scipy")
+        require_package("a step with exact cones", "clarabel", "scipy")
 
     def solve(
         self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray, units: Units | None = None

@@ -1,1 +1,1 @@
-"""Linear equations on a tape: a matrix and a right side of scalars in; the solution for every mode, singular ones too, out."""
+"""Linear equations on a tape: solve a matrix and a right side of scalars in every mode, singular ones too."""

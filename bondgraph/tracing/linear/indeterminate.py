@@ -1,13 +1,13 @@
-"""Singular systems that have solutions all the same: the motion is unique, how ideal elements share what it takes is not.
+"""Statically indeterminate systems: singular but consistent equations, whose motion is unique and whose reactions are not.
 
 Two clutches that stick side by side hold one speed with two torques; two diodes that block in series stop one current with two
-voltages. The equations A w = b then depend on each other, and there are w = N y without any effect. Of all solutions the one is
-taken whose reactions (torques of clutches that stick, voltages of open switches, currents of closed ones) have the least
-norm, each measured by its natural size, so that neither units nor order nor causality matter and equal parts have equal shares.
+voltages. The equations A w = b then depend on each other, and there are w = N y without any effect. Of all solutions that with
+the least norm of its reactions (torques of clutches that stick, voltages of open switches, currents of closed ones) is used, each
+measured by its natural size, so that neither units nor order nor causality matter and equal parts have equal shares.
 
-Where b does not fit, what is left (g = L^T b, L^T A = 0) must vanish by the states alone: it is differentiated along the motion,
-and its rate takes the place of the equation. Where no unknown acts on that either, the mode contradicts itself as long as g is
-not zero. The ideal elements then push as stiff ones would, so that a diode among them can give way.
+If b does not fit, the residual (g = L^T b, L^T A = 0) must vanish by the states alone: it is differentiated along the motion
+(index reduction), and its rate replaces the equation. If no unknown acts on that either, the mode contradicts itself as long as g
+is not zero. The ideal elements then push as stiff ones would, so that a diode among them can give way.
 """
 
 from __future__ import annotations
@@ -22,98 +22,98 @@ from bondgraph.tracing.linear.definite import factorised
 from bondgraph.tracing.linear.ideal import Ideal, IdealReaction
 from bondgraph.tracing.linear.sizes import equilibrated, magnitudes, natural_sizes
 from bondgraph.tracing.linear.solve import SINGULAR, Eliminated, SingularSystem, eliminate, rows_of
-from bondgraph.tracing.on_tape.context import Ground
+from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, less, maximum, sign, where
 
-GAP = 1e3
-"""How much smaller what is left must be than the smallest pivot for a system to count as singular."""
+RANK_GAP = 1e3
+"""Ratio of the smallest pivot to the remaining entries from which a system counts as singular."""
 
-ROUNDING = 1e-9
+SUM_ROUNDING = 1e-9
 """Part of the terms of a sum below which it counts as zero, at sample states."""
 
-CONTRADICTS = 1e-6
-"""Part of its terms from which the right side of an equation that has no unknowns left is a contradiction in a run; of what time
-alone decides, which no integration has touched, `ROUNDING`."""
+CONTRADICTION_RTOL = 1e-6
+"""Part of its terms from which the right side of an equation without unknowns is a contradiction in a run; `SUM_ROUNDING` for
+values of time alone, which no integration has touched."""
 
-REDUCTIONS = 3
+MAX_REDUCTIONS = 3
 """Most times that equations without unknowns are differentiated."""
 
-PREFERS = 1e4
-"""By how much what has no limit (a stop) is taken before what has one (friction)."""
+PREFERENCE = 1e4
+"""Weight of a reaction with a limit (friction) against one without (a stop)."""
 
-STIFF = 1e6
-"""Stiffness that ideal elements have for each other while they contradict, in natural sizes."""
+STIFFNESS = 1e6
+"""Stiffness of contradicting ideal elements for each other, in natural sizes."""
 
 
 @dataclass(frozen=True)
-class Shared:
+class LeastNormSolution:
     """A solution of a singular system."""
 
     values: list[Any]
     elements: tuple[str, ...] = ()
-    """Those whose reactions the equations leave open, so that these are shares by least norm."""
+    """Elements whose reactions the equations leave open, so that these are shares by least norm."""
     contradiction: Any = None
-    """None where the equations always fit; else a scalar that is positive where they do not."""
+    """None if the equations always fit; else a scalar that is positive where they do not."""
     always: bool = False
-    """Whether what does not fit is decided by time and parameters alone, whatever the states are."""
+    """True if time and parameters alone determine the misfit, whatever the states are."""
     decided: bool = True
-    """Whether the motion is unique."""
+    """True if the motion is unique."""
     singular: SingularSystem | None = field(default=None, compare=False)
 
 
-def solve_shared(ground: Ground, entries: Entries, right: Sequence[Any], ideal: Ideal) -> Shared:
-    """Solution of A w = b of least norm, in one mode, where elimination finds A singular; `SingularSystem` where it is not clear
-    whether A is, or unknowns without any reaction are left open."""
+def solve_least_norm(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> LeastNormSolution:
+    """Solve a singular A w = b in one mode by least norm; `SingularSystem` if the rank of A is unclear, or unknowns without any
+    reaction are free."""
     entries, right = dict(entries), list(right)
-    found = _eliminated(ground, entries, right)
-    misfits = _misfits(ground, found, right, ideal)
-    for _ in range(REDUCTIONS):
-        rates = _rates(ground, found, misfits, ideal)
+    eliminated = _eliminated(context, entries, right)
+    misfits = _misfits(context, eliminated, right, ideal)
+    for _ in range(MAX_REDUCTIONS):
+        rates = _rates(context, eliminated, misfits, ideal)
         if not rates:
             break
         for i, (row, value) in rates.items():
             entries = {key: entry for key, entry in entries.items() if key[0] != i}
             entries |= {(i, j): entry for j, entry in row.items()}
             right[i] = value
-        found = _eliminated(ground, entries, right)
-        misfits = _misfits(ground, found, right, ideal)
-    if not found.equations:
-        return Shared(found.solution({}))
-    singular = SingularSystem(found.equations, found.unknowns)
-    free = {j: found.null_vector(j) for j in found.unknowns}
-    reactions, slopes, sizes = _open(ground, ideal, free)
+        eliminated = _eliminated(context, entries, right)
+        misfits = _misfits(context, eliminated, right, ideal)
+    if not eliminated.equations:
+        return LeastNormSolution(eliminated.solution({}))
+    singular = SingularSystem(eliminated.equations, eliminated.unknowns)
+    free = {j: eliminated.null_vector(j) for j in eliminated.unknowns}
+    reactions, slopes, sizes = _open_reactions(context, ideal, free)
     if not all(any(j in row for row in slopes) for j in free):
         raise singular
-    own = found.solution({})
-    least = _least_norm(reactions, slopes, sizes, own, list(free))
-    by_time = {i for i, (value, _) in misfits.items() if not _on_states(ground, value)}
+    particular = eliminated.solution({})
+    least = _least_norm(reactions, slopes, sizes, particular, list(free))
+    by_time = {i for i, (value, _) in misfits.items() if not _depends_on_states(context, value)}
     contradiction = _contradiction(misfits, by_time)
     if contradiction is not None:
-        pushed = _pushes(ground, found, entries, free, ideal)
-        size = sum((absolute(r.at(own)) / s for r, s in zip(reactions, sizes, strict=True)), 0.0)
+        pushed = _pushes(context, eliminated, entries, free, ideal)
+        size = sum((absolute(r.at(particular)) / s for r, s in zip(reactions, sizes, strict=True)), 0.0)
         active = less(0.0, contradiction)
-        least = [y + where(active, STIFF * (d + sign(d) * size), 0.0) for y, d in zip(least, pushed, strict=True)]
-    values = found.solution(dict(zip(free, least, strict=True)))
-    decided = not _moves(ground, ideal, free)
+        least = [y + where(active, STIFFNESS * (d + sign(d) * size), 0.0) for y, d in zip(least, pushed, strict=True)]
+    values = eliminated.solution(dict(zip(free, least, strict=True)))
+    decided = not _moves(context, ideal, free)
     elements = tuple(dict.fromkeys(r.element for r in reactions))
-    return Shared(values, elements, contradiction, bool(by_time), decided, singular)
+    return LeastNormSolution(values, elements, contradiction, bool(by_time), decided, singular)
 
 
-def _eliminated(ground: Ground, entries: Entries, right: Sequence[Any]) -> Eliminated:
-    found = eliminate(entries, right, equilibrated(ground.sampled(entries), len(right), len(right)))
-    if found.equations and not (found.left < SINGULAR and GAP * found.left < found.least):
-        raise SingularSystem(found.equations, found.unknowns)
-    return found
+def _eliminated(context: TracingContext, entries: Entries, right: Sequence[Any]) -> Eliminated:
+    result = eliminate(entries, right, equilibrated(context.sampled(entries), len(right), len(right)))
+    if result.equations and not (result.remaining < SINGULAR and RANK_GAP * result.remaining < result.least):
+        raise SingularSystem(result.equations, result.unknowns)
+    return result
 
 
-def _is_nothing(ground: Ground, values: Sequence[Any]) -> list[bool]:
-    """Which values are no more than the rounding of their terms, at all samples."""
+def _is_zero(context: TracingContext, values: Sequence[Any]) -> list[bool]:
+    """Return for each value True if it is no more than the rounding of its terms, at all samples."""
     if not values:
         return []
-    numbers = ground.sampled.row([*values, *magnitudes(ground.tape, values)])
+    numbers = context.sampled.row([*values, *magnitudes(context.tape, values)])
     return [
-        bool(np.all(np.abs(value) <= ROUNDING * size))
+        bool(np.all(np.abs(value) <= SUM_ROUNDING * size))
         for value, size in zip(numbers[: len(values)], numbers[len(values) :], strict=True)
     ]
 
@@ -121,60 +121,60 @@ def _is_nothing(ground: Ground, values: Sequence[Any]) -> list[bool]:
 Misfit = tuple[Any, Any]
 
 
-def _misfits(ground: Ground, found: Eliminated, right: Sequence[Any], ideal: Ideal) -> dict[int, Misfit]:
-    """Equation without unknowns -> its right side and the size of the terms of that, where it is more than rounding."""
-    if not found.equations:
+def _misfits(context: TracingContext, eliminated: Eliminated, right: Sequence[Any], ideal: Ideal) -> dict[int, Misfit]:
+    """Return the right side and the size of its terms for each equation without unknowns, if it is more than rounding."""
+    if not eliminated.equations:
         return {}
-    tape = ground.tape
+    tape = context.tape
     sizes = magnitudes(tape, ideal.demanded(right))
-    terms = [sum((absolute(c) * sizes[j] for j, c in found.combination(i).items()), tape.scalar(0.0)) for i in found.equations]
-    values = [tape.scalar(value) for value in ideal.demanded([found.right[i] for i in found.equations])]
-    numbers = ground.sampled.row([*values, *terms])
+    combinations = [eliminated.combination(i) for i in eliminated.equations]
+    terms = [sum((absolute(c) * sizes[j] for j, c in each.items()), tape.scalar(0.0)) for each in combinations]
+    values = [tape.scalar(value) for value in ideal.demanded([eliminated.right[i] for i in eliminated.equations])]
+    numbers = context.sampled.row([*values, *terms])
     out: dict[int, Misfit] = {}
-    for k, i in enumerate(found.equations):
-        if np.any(np.abs(numbers[k]) > ROUNDING * numbers[len(values) + k]):
+    for k, i in enumerate(eliminated.equations):
+        if np.any(np.abs(numbers[k]) > SUM_ROUNDING * numbers[len(values) + k]):
             out[i] = (values[k], terms[k])
     return out
 
 
-def _on_states(ground: Ground, value: Any) -> bool:
-    """Whether a value depends on states."""
-    return bool({scalar.index for scalar in ground.inputs["x"]} & ground.reached([value]))
+def _depends_on_states(context: TracingContext, value: Any) -> bool:
+    """Return True if a value depends on states."""
+    return bool({scalar.index for scalar in context.inputs["x"]} & context.reached([value]))
 
 
 def _rates(
-    ground: Ground, found: Eliminated, misfits: Mapping[int, Misfit], ideal: Ideal
+    context: TracingContext, eliminated: Eliminated, misfits: Mapping[int, Misfit], ideal: Ideal
 ) -> dict[int, tuple[Mapping[int, Any], Any]]:
-    """Equation -> its rate along the motion, of those misfits on whose rates unknowns act."""
-    places = list(misfits) if ideal.motion else list(found.equations)  # what an impulse must stop is not in its right side
-    if not places:
+    """Return the rates along the motion of those misfits on whose rates unknowns act, by equation (index reduction)."""
+    equations = list(misfits) if ideal.motion else list(eliminated.equations)  # of an impulse the right side does not tell
+    if not equations:
         return {}
-    derived = ideal.derived([found.combination(i) for i in places], [found.right[i] for i in places])
+    derived = ideal.derived([eliminated.combination(i) for i in equations], [eliminated.right[i] for i in equations])
     out: dict[int, tuple[Mapping[int, Any], Any]] = {}
-    for i, (row, value) in zip(places, derived, strict=True):
-        nothing = _is_nothing(ground, list(row.values()))
-        kept = {j: entry for (j, entry), zero in zip(row.items(), nothing, strict=True) if not zero}
+    for i, (row, value) in zip(equations, derived, strict=True):
+        kept = {j: entry for (j, entry), zero in zip(row.items(), _is_zero(context, list(row.values())), strict=True) if not zero}
         if kept:
             out[i] = (kept, value)
     return out
 
 
-def _open(
-    ground: Ground, ideal: Ideal, free: Mapping[int, Sequence[Any]]
+def _open_reactions(
+    context: TracingContext, ideal: Ideal, free: Mapping[int, Sequence[Any]]
 ) -> tuple[list[IdealReaction], list[dict[int, Any]], list[float]]:
-    """Reactions that undecided unknowns act on, by how much, and their natural sizes."""
+    """Return the reactions that free unknowns act on, their slopes by these, and their natural sizes."""
     every = {
-        (k, j): ground.tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
+        (k, j): context.tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
         for k, reaction in enumerate(ideal.reactions)
         for j, vector in free.items()
     }
     rows: list[dict[int, Any]] = [{} for _ in ideal.reactions]
-    for ((k, j), value), zero in zip(every.items(), _is_nothing(ground, list(every.values())), strict=True):
+    for ((k, j), value), zero in zip(every.items(), _is_zero(context, list(every.values())), strict=True):
         if not zero:
             rows[k][j] = value
     kept = [(reaction, row) for reaction, row in zip(ideal.reactions, rows, strict=True) if row]
-    place = {j: k for k, j in enumerate(free)}
-    numbers = ground.sampled({(i, place[j]): value for i, (_, row) in enumerate(kept) for j, value in row.items()})
+    column = {j: k for k, j in enumerate(free)}
+    numbers = context.sampled({(i, column[j]): value for i, (_, row) in enumerate(kept) for j, value in row.items()})
     factors, _ = natural_sizes(numbers, len(kept), len(free))
     return [r for r, _ in kept], [row for _, row in kept], [1.0 / float(factor) for factor in factors]
 
@@ -183,11 +183,13 @@ def _least_norm(
     reactions: Sequence[IdealReaction],
     slopes: Sequence[Mapping[int, Any]],
     sizes: Sequence[float],
-    own: Sequence[Any],
+    particular: Sequence[Any],
     free: Sequence[int],
 ) -> list[Any]:
-    """y such that the reactions at w + N y have the least norm: sum of (r / size)^2. What has limits shares in proportion to
-    them, and beside what has none takes next to nothing."""
+    """Return y such that the reactions at w + N y have the least norm, sum of (r / size)^2.
+
+    Reactions with limits have shares in proportion to them, and next to nothing if there are reactions without.
+    """
     limits = [None if r.limit is None else absolute(r.limit) / s for r, s in zip(reactions, sizes, strict=True)]
     total = sum((limit for limit in limits if limit is not None), 0.0)
     unlimited = any(limit is None for limit in limits)
@@ -196,7 +198,7 @@ def _least_norm(
         weight: Any = 1.0
         if limit is not None:
             part = where(less(0.0, total), limit / where(less(0.0, total), total, 1.0), 1.0)
-            weight = (PREFERS if unlimited else 1.0) / (part + 1.0 / PREFERS)
+            weight = (PREFERENCE if unlimited else 1.0) / (part + 1.0 / PREFERENCE)
         weights.append(weight / size**2)
     normal: dict[tuple[int, int], Any] = {}
     right = []
@@ -204,7 +206,7 @@ def _least_norm(
         value: Any = 0.0
         for reaction, row, weight in zip(reactions, slopes, weights, strict=True):
             if a in row:
-                value = value - weight * row[a] * reaction.at(own)
+                value = value - weight * row[a] * reaction.at(particular)
                 for j, b in enumerate(free):
                     if b in row:
                         normal[i, j] = normal.get((i, j), 0.0) + weight * row[a] * row[b]
@@ -215,41 +217,40 @@ def _least_norm(
 def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> Any:
     worst: Any = None
     for i, (value, terms) in misfits.items():
-        allowed = ROUNDING if i in by_time else CONTRADICTS
+        allowed = SUM_ROUNDING if i in by_time else CONTRADICTION_RTOL
         part = where(less(0.0, terms), absolute(value) / where(less(0.0, terms), terms, 1.0), 0.0) - allowed
         worst = part if worst is None else maximum(worst, part)
     return worst
 
 
-def _pushes(ground: Ground, found: Eliminated, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal) -> list[Any]:
-    """Which way y goes where the equations contradict: what elements with a little compliance D would do.
+def _pushes(
+    context: TracingContext, eliminated: Eliminated, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal
+) -> list[Any]:
+    """Return the direction of y while the equations contradict, as of elements with a little compliance D.
 
     (A - eps D) w = b gives w = N y / eps with L^T D N y = -L^T b.
     """
-    r, c = natural_sizes(ground.sampled(entries), len(found.rows), len(found.rows))
+    r, c = natural_sizes(context.sampled(entries), len(eliminated.rows), len(eliminated.rows))
     matrix, right = {}, []
-    for k, i in enumerate(found.equations):
-        left = found.combination(i)
-        right.append(-ideal.demanded([found.right[i]])[0])
+    for k, i in enumerate(eliminated.equations):
+        factors = {a: factor for a, factor in eliminated.combination(i).items() if a in ideal.senses}
+        right.append(-ideal.demanded([eliminated.right[i]])[0])
         for m, j in enumerate(free):
-            value = sum(
-                (factor * ideal.senses[a] * free[j][a] / float(r[a] * c[a]) for a, factor in left.items() if a in ideal.senses),
-                0.0,
-            )
-            matrix[k, m] = ground.tape.scalar(value)
-    nothing = _is_nothing(ground, list(matrix.values()))
-    matrix = {key: value for (key, value), zero in zip(matrix.items(), nothing, strict=True) if not zero}
+            value = sum((factor * ideal.senses[a] * free[j][a] / float(r[a] * c[a]) for a, factor in factors.items()), 0.0)
+            matrix[k, m] = context.tape.scalar(value)
+    zeros = _is_zero(context, list(matrix.values()))
+    matrix = {key: value for (key, value), zero in zip(matrix.items(), zeros, strict=True) if not zero}
     size = len(right)
-    pushed = eliminate(matrix, right, equilibrated(ground.sampled(matrix), size, size)) if matrix else None
+    pushed = eliminate(matrix, right, equilibrated(context.sampled(matrix), size, size)) if matrix else None
     if pushed is None or pushed.equations:
         return [0.0] * size
     return pushed.solution({})
 
 
-def _moves(ground: Ground, ideal: Ideal, free: Mapping[int, Sequence[Any]]) -> bool:
-    """Whether undecided unknowns change the rate of a state."""
+def _moves(context: TracingContext, ideal: Ideal, free: Mapping[int, Sequence[Any]]) -> bool:
+    """Return True if free unknowns change the rate of a state."""
     totals: dict[tuple[int, int], Any] = {}
     for (state, unknown), slope in ideal.moves.items():
         for j, vector in free.items():
             totals[state, j] = totals.get((state, j), 0.0) + slope * vector[unknown]
-    return not all(_is_nothing(ground, [ground.tape.scalar(value) for value in totals.values()]))
+    return not all(_is_zero(context, [context.tape.scalar(value) for value in totals.values()]))

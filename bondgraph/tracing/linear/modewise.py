@@ -1,10 +1,11 @@
-"""Linear systems whose entries depend on modes: one elimination for all of them, one for each, or pivots chosen at run time.
+"""Linear systems whose entries depend on modes: one elimination for all modes, one for each, or pivots chosen at run time.
 
-What does not depend on each other is solved apart, so that the modes of one part need not be combined with those of another.
+Independent parts are solved separately, so that the modes of one part need not be combined with those of another.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import math
@@ -17,26 +18,130 @@ import numpy as np
 
 from bondgraph.assembly.system import System
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.linear.definite import Repeating, solve_repeating
+from bondgraph.tracing.linear.definite import RedundantPart, solve_redundant
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal import Ideal
-from bondgraph.tracing.linear.indeterminate import Shared
-from bondgraph.tracing.linear.one_mode import Alike, regular, singular_at, singular_part, singular_somewhere
-from bondgraph.tracing.linear.sizes import equilibrated
-from bondgraph.tracing.linear.solve import SingularSystem, solve, solve_pivoted
-from bondgraph.tracing.on_tape.context import Ground
+from bondgraph.tracing.linear.indeterminate import LeastNormSolution, solve_least_norm
+from bondgraph.tracing.linear.sizes import equilibrated, matrices_of
+from bondgraph.tracing.linear.solve import SINGULAR, SingularSystem, eliminate, solve, solve_pivoted
+from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
 from screws.scalars import equal, where
 
-CASES = 16
-"""Most combinations of modes of one part for which it is solved one by one; with more, pivots are chosen at run time."""
 
-SINGULAR_CASES = 256
+def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
+    """Solve by one elimination, with pivots as they are, or by the natural sizes of equations and unknowns; None if both fail.
+
+    Of a matrix without modes, singular samples do not count if the start is regular: a curve is so steep there, in the units of
+    its state, that other terms are lost.
+    """
+    numbers, n = context.sampled(entries), len(right)
+    trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]
+    if one_mode and numbers:
+        trials.append(lambda: equilibrated(_regular_samples(numbers, n), n, n))
+    for trial in trials:
+        with contextlib.suppress(SingularSystem):
+            return solve(entries, right, trial())
+    return None
+
+
+def _regular_samples(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> dict[tuple[int, int], np.ndarray]:
+    """Return the samples at which a matrix is regular, all if it is singular at the first one, the start."""
+    count = len(next(iter(numbers.values())))
+    samples = ({key: values[k : k + 1] for key, values in numbers.items()} for k in range(count))
+    is_regular = np.array([not singular_somewhere(sample, n) for sample in samples])
+    return {key: values[is_regular] if is_regular[0] else values for key, values in numbers.items()}
+
+
+def singular_part(context: TracingContext, entries: Entries, right: Sequence[Any]) -> SingularSystem:
+    """Return the equations and unknowns without a pivot."""
+    eliminated = eliminate(entries, right, equilibrated(context.sampled(entries), len(right), len(right)))
+    return SingularSystem(eliminated.equations, eliminated.unknowns)
+
+
+def singular_at(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
+    """Return True for each sample at which a matrix is singular or not finite."""
+    matrices = matrices_of(equilibrated(numbers, n, n), n)
+    is_singular = ~np.isfinite(matrices).all(axis=(1, 2))
+    values = np.linalg.svd(matrices[~is_singular], compute_uv=False)
+    is_singular[~is_singular] = values[:, -1] <= SINGULAR * values[:, 0]
+    return is_singular
+
+
+def singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> bool:
+    """Return True if a matrix is singular at a sample."""
+    return bool(np.any(singular_at(numbers, n)))
+
+
+class SolutionCache:
+    """Solutions of a system in its modes; equal matrices and right sides of several modes are solved once."""
+
+    def __init__(self, context: TracingContext, ideal: Ideal | None):
+        self._context, self._ideal = context, ideal
+        self._regular: dict[tuple[Any, ...], list[Any] | None] = {}
+        self._shared: dict[tuple[Any, ...], list[tuple[list[Any], list[Any], LeastNormSolution | SingularSystem]]] = {}
+
+    def regular(self, matrix: Entries, right: Sequence[Any]) -> list[Any] | None:
+        """Return the solution in a mode in which the matrix is regular, None in others."""
+        key = (self._entries_key(matrix), self._indices(right))
+        if key not in self._regular:
+            self._regular[key] = regular(self._context, matrix, right)
+        return self._regular[key]
+
+    def shared(self, matrix: Entries, right: Sequence[Any], fixed: Mapping[tuple[str, int], float]) -> LeastNormSolution:
+        """Return the solution in a mode in which the matrix is singular. Raises `SingularSystem`."""
+        if self._ideal is None:
+            raise singular_part(self._context, matrix, right)
+        ideal, fold, queries = self._ideal, functools.partial(specialise, self._context.tape, fixed=fixed), []
+
+        def derived(combinations: Sequence[Mapping[int, Any]], values: Sequence[Any]) -> Any:
+            queries.append(ideal.derived(combinations, values))
+            return queries[-1]
+
+        def folded(rates: Sequence[Any]) -> list[Any]:
+            """Return derived equations as they are in this mode: all else that the solution depends on."""
+            return [self._indices(fold([*row.values(), value])) for equations in rates for row, value in equations]
+
+        mode_ideal = replace(ideal, derived=derived).folded(fold)
+        key = (self._entries_key(matrix), self._indices(right), *self._ideal_key(mode_ideal))
+        candidates = self._shared.setdefault(key, [])
+        outcome = next((outcome for rates, as_folded, outcome in candidates if folded(rates) == as_folded), None)
+        if outcome is None:
+            outcome = self._solve(matrix, right, mode_ideal)
+            candidates.append((queries, folded(queries), outcome))
+        if isinstance(outcome, SingularSystem):
+            raise outcome
+        return outcome
+
+    def _solve(self, matrix: Entries, right: Sequence[Any], ideal: Ideal) -> LeastNormSolution | SingularSystem:
+        try:
+            return solve_least_norm(self._context, matrix, right, ideal)
+        except SingularSystem as error:
+            return error
+
+    def _indices(self, values: Iterable[Any]) -> tuple[int, ...]:
+        return tuple(self._context.tape.scalar(value).index for value in values)
+
+    def _entries_key(self, entries: Mapping[Any, Any]) -> tuple[Any, ...]:
+        return (*entries, *self._indices(entries.values()))
+
+    def _ideal_key(self, ideal: Ideal) -> Iterator[tuple[Any, ...]]:
+        yield self._entries_key(ideal.senses)
+        yield self._entries_key(ideal.moves)
+        for reaction in ideal.reactions:
+            limit = () if reaction.limit is None else self._indices([reaction.limit])
+            yield (*self._entries_key(reaction.slopes), *self._indices([reaction.offset]), *limit)
+
+
+MAX_CASES = 16
+"""Most combinations of modes of one part that are solved one by one; with more, pivots are chosen at run time."""
+
+MAX_SINGULAR_CASES = 256
 """Most combinations of modes of one part that are searched for singular ones."""
 
 
 class SingularMode(Exception):
-    """The system is regular in some modes and singular in these: each automaton -> state, and what is singular there."""
+    """Raised for a system that is singular in some modes only: automaton -> state of each, and the singular part."""
 
     def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]]):
         self.cases = tuple(cases)
@@ -45,109 +150,114 @@ class SingularMode(Exception):
 
 @dataclass(frozen=True)
 class SharedMode:
-    """Modes (slot -> state) in which a part of a system is singular, and what was found for them."""
+    """Modes (slot -> state) in which a part of a system is singular, and its solution in them."""
 
-    places: Mapping[int, int]
+    slots: Mapping[int, int]
     names: Mapping[str, str]
     """Automaton -> state."""
-    shared: Shared
+    shared: LeastNormSolution
 
-    def placed(self, rows: Sequence[int], columns: Sequence[int]) -> SharedMode:
-        """With equations and unknowns counted in the whole system."""
+    def renumbered(self, rows: Sequence[int], columns: Sequence[int]) -> SharedMode:
+        """Number equations and unknowns as in the complete system."""
         singular = self.shared.singular
-        return self if singular is None else replace(self, shared=replace(self.shared, singular=_placed(singular, rows, columns)))
+        if singular is None:
+            return self
+        return replace(self, shared=replace(self.shared, singular=_renumbered(singular, rows, columns)))
 
     @property
     def holds(self) -> bool:
-        """Whether there are states in which the equations fit, and decide the motion."""
+        """True if there are states in which the equations fit, and the motion is unique."""
         return self.shared.decided and not self.shared.always
 
 
 @dataclass(frozen=True)
 class Solved:
-    """The unknowns of a linear system, the modes in which it is singular, and its parts whose equations repeat each other."""
+    """The unknowns of a linear system, the modes in which it is singular, and its parts with redundant equations."""
 
     values: list[Any]
     modes: tuple[SharedMode, ...] = ()
-    repeating: tuple[Repeating, ...] = ()
+    repeating: tuple[RedundantPart, ...] = ()
 
 
 def solve_in_modes(
-    ground: Ground,
+    context: TracingContext,
     equations: SparseEquations,
     right: Sequence[Any],
     ideal: Callable[[], Ideal] | None = None,
     positions: Collection[int] = (),
-    cases: int = SINGULAR_CASES,
+    cases: int = MAX_SINGULAR_CASES,
 ) -> Solved:
-    """Solution of A w = b as scalars of the tape, with a pivot order of its own for every combination of modes if no order
-    serves all of them. In modes in which A is singular, `ideal` says which solution is taken; constraints on positions, at the
-    places `positions`, may repeat each other. Singular modes are looked for among so many `cases` of a part at most.
+    """Solve A w = b for scalars of the tape, with separate pivot orders for all combinations of modes if no order suits all.
 
-    Raises `SingularSystem`, or `SingularMode` with all those modes where only some are singular and have no solution. Those that
-    need not be entered do not count: a state of an automaton is refused that has no solution whatever the others do.
+    In modes in which A is singular, `ideal` determines the solution; constraints on positions, with the indices `positions`, may
+    be redundant. At most `cases` combinations of modes of a part are searched for singular ones.
+
+    Raises `SingularSystem`, or `SingularMode` with those modes if only some are singular without a solution. Avoidable modes do
+    not count: a state of an automaton is refused if it has no solution in any state of the others.
     """
     solution: list[Any] = [0.0] * len(right)
     refused: list[tuple[Mapping[str, str], SingularSystem]] = []
-    repeating: list[Repeating] = []
+    repeating: list[RedundantPart] = []
     modes: list[SharedMode] = []
-    later = []
-    for rows, columns, entries in _parts_left(ground, equations, right, solution):
+    singular_parts = []
+    for rows, columns, entries in _unsolved_parts(context, equations, right, solution):
         if len(rows) != len(columns):
             raise SingularSystem(rows, columns)
-        part, own = _cut(entries, rows, columns), [right[i] for i in rows]
+        part, b = _cut(entries, rows, columns), [right[i] for i in rows]
         try:
-            _place(solution, columns, solve(part, own, ground.sampled(part)))
+            _insert(solution, columns, solve(part, b, context.sampled(part)))
         except SingularSystem:
-            later.append((rows, columns, part, own))
-    for rows, columns, part, own in later:
-        meant = None if ideal is None else ideal().part(rows, columns, solution)
+            singular_parts.append((rows, columns, part, b))
+    for rows, columns, part, b in singular_parts:
+        part_ideal = None if ideal is None else ideal().part(rows, columns, solution)
         try:
-            solved = _solve_part(ground, part, own, meant, cases)
-        except SingularSystem as stuck:
-            shared = solve_repeating(part, own, ground.sampled(part)) if rows == columns and set(rows) <= set(positions) else None
+            solved = _solve_part(context, part, b, part_ideal, cases)
+        except SingularSystem as error:
+            shared = solve_redundant(part, b, context.sampled(part)) if rows == columns and set(rows) <= set(positions) else None
             if shared is None:
-                raise _placed(stuck, rows, columns) from None
-            _place(solution, columns, shared[0])
-            repeating.append(Repeating(tuple(rows), own, shared[1]))
+                raise _renumbered(error, rows, columns) from None
+            _insert(solution, columns, shared[0])
+            repeating.append(RedundantPart(tuple(rows), b, shared[1]))
             continue
-        except SingularMode as some:
-            refused += [(names, _placed(singular, rows, columns)) for names, singular in some.cases]
+        except SingularMode as error:
+            refused += [(names, _renumbered(singular, rows, columns)) for names, singular in error.cases]
             continue
-        _place(solution, columns, solved.values)
-        modes += [mode.placed(rows, columns) for mode in solved.modes]
+        _insert(solution, columns, solved.values)
+        modes += [mode.renumbered(rows, columns) for mode in solved.modes]
     if refused:
         raise SingularMode(refused)
     return Solved(solution, tuple(modes), tuple(repeating))
 
 
-def _parts_left(
-    ground: Ground, equations: SparseEquations, right: Sequence[Any], solution: list[Any]
+def _unsolved_parts(
+    context: TracingContext, equations: SparseEquations, right: Sequence[Any], solution: list[Any]
 ) -> Iterator[tuple[list[int], list[int], Entries]]:
-    """(equations, unknowns) of the parts of a system without steps, with entries among which are theirs. Of one with steps, those
-    parts that have no one order of pivots; what the others decide is put into the solution."""
+    """Yield (equations, unknowns) of the parts of a system, with entries that contain theirs.
+
+    Of a system with steps, the parts with one order of pivots for all modes are solved first, into `solution`, and not yielded.
+    """
     count, entries = equations.count, equations.steps
-    lost: list[int] = []
+    unsolved: list[int] = []
     if entries is not None:
         every = [*right, *([0.0] * (equations.size - count))] if equations.offsets is None else equations.offsets
         for rows, columns in parts_of(entries, equations.size):
-            own, sought = [i for i in rows if i < count], [j for j in columns if j < count]
-            if len(own) != len(sought):
-                raise SingularSystem(own, sought)
+            originals, unknowns = [i for i in rows if i < count], [j for j in columns if j < count]
+            if len(originals) != len(unknowns):
+                raise SingularSystem(originals, unknowns)
             part = _cut(entries, rows, columns)
             try:
                 values = solve(
-                    part, [every[i] for i in rows], equilibrated(ground.sampled(part), len(rows), len(columns)), ones_first=True
+                    part, [every[i] for i in rows], equilibrated(context.sampled(part), len(rows), len(columns)), ones_first=True
                 )
             except SingularSystem:
-                lost += own
+                unsolved += originals
             else:
-                _place(solution, sought, values[: len(sought)])
-        if not lost:
+                _insert(solution, unknowns, values[: len(unknowns)])
+        if not unsolved:
             return
-    few = equations.entries if entries is None else {(i, j): v for (i, j), v in equations.entries.items() if i in set(lost)}
+    few = equations.entries if entries is None else {(i, j): v for (i, j), v in equations.entries.items() if i in set(unsolved)}
     for rows, columns in parts_of(few, count):
-        if entries is None or (rows and set(rows) <= set(lost)):
+        if entries is None or (rows and set(rows) <= set(unsolved)):
             yield rows, columns, few
 
 
@@ -156,13 +266,13 @@ def _cut(entries: Entries, rows: Sequence[int], columns: Sequence[int]) -> dict[
     return {(at[0][i], at[1][j]): value for (i, j), value in entries.items() if i in at[0]}
 
 
-def _place(solution: list[Any], columns: Sequence[int], values: Sequence[Any]) -> None:
+def _insert(solution: list[Any], columns: Sequence[int], values: Sequence[Any]) -> None:
     for j, value in zip(columns, values, strict=True):
         solution[j] = value
 
 
 def parts_of(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[int], list[int]]]:
-    """(equations, unknowns) of the parts that share no entry with each other; what is alone makes one that is not square."""
+    """Return (equations, unknowns) of the connected components of a matrix; a single row or column is one that is not square."""
     parent = list(range(2 * count))
 
     def find(k: int) -> int:
@@ -178,57 +288,57 @@ def parts_of(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[
     return list(parts.values())
 
 
-def _placed(singular: SingularSystem, rows: Sequence[int], columns: Sequence[int]) -> SingularSystem:
+def _renumbered(singular: SingularSystem, rows: Sequence[int], columns: Sequence[int]) -> SingularSystem:
     return SingularSystem([rows[i] for i in singular.equations], [columns[j] for j in singular.unknowns])
 
 
-def _solve_part(ground: Ground, entries: Entries, right: Sequence[Any], ideal: Ideal | None, cases: int) -> Solved:
-    slots = _modes_in(ground, entries)
-    counts = [len(states) for states, _ in ground.system.modes.values()]
+def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal | None, cases: int) -> Solved:
+    slots = _modes_in(context, entries)
+    counts = [len(states) for states, _ in context.system.modes.values()]
     count = math.prod(counts[slot] for slot in slots)
     if not slots and (ideal is None or ideal.motion):
-        found = regular(ground, entries, right, one_mode=True)
-        if found is None:
-            raise singular_part(ground, entries, right)
-        return Solved(found)
-    many = count > CASES
-    numbers = ground.sampled(entries)
+        solution = regular(context, entries, right, one_mode=True)
+        if solution is None:
+            raise singular_part(context, entries, right)
+        return Solved(solution)
+    many = count > MAX_CASES
+    numbers = context.sampled(entries)
     if many and (count > cases or not singular_somewhere(numbers, len(right))):
-        return Solved(_pivoted(ground, entries, right, numbers, slots))
+        return Solved(_pivoted(context, entries, right, numbers, slots))
     combinations = list(itertools.product(*(range(counts[slot]) for slot in slots)))
     failures: list[tuple[tuple[int, ...], SingularSystem]] = []
     solutions: list[tuple[tuple[int, ...], list[Any]]] = []
     modes: list[SharedMode] = []
-    alike = Alike(ground, ideal)
+    cache = SolutionCache(context, ideal)
     for values in combinations:
         fixed = {("m", slot): float(value) for slot, value in zip(slots, values, strict=True)}
-        flat = specialise(ground.tape, [*entries.values(), *right], fixed)
-        matrix, own = nonzero(dict(zip(entries, flat, strict=False))), flat[len(entries) :]
-        found = alike.regular(matrix, own)
-        if found is not None:
+        flat = specialise(context.tape, [*entries.values(), *right], fixed)
+        matrix, b = nonzero(dict(zip(entries, flat, strict=False))), flat[len(entries) :]
+        solution = cache.regular(matrix, b)
+        if solution is not None:
             if not many:
-                solutions.append((values, found))
+                solutions.append((values, solution))
             continue
         try:
-            shared = alike.shared(matrix, own, fixed)
-        except SingularSystem as stuck:
-            failures.append((values, stuck))
+            shared = cache.shared(matrix, b, fixed)
+        except SingularSystem as error:
+            failures.append((values, error))
             continue
         solutions.append((values, shared.values))
         if shared.singular is not None:
-            places = dict(zip(slots, values, strict=True))
-            modes.append(SharedMode(places, _named(ground.system, slots, values), shared))
-    _refuse(ground.system, slots, combinations, failures, modes if ideal is None or ideal.motion else ())
+            states = dict(zip(slots, values, strict=True))
+            modes.append(SharedMode(states, _mode_names(context.system, slots, values), shared))
+    _refuse(context.system, slots, combinations, failures, modes if ideal is None or ideal.motion else ())
     out = solve_pivoted(entries, right) if many else list(solutions.pop()[1])
     for values, solution in reversed(solutions):
-        here = chosen(ground.inputs["m"], dict(zip(slots, values, strict=True)))
-        out = [where(here, a, b) for a, b in zip(solution, out, strict=True)]
+        condition = in_modes(context.inputs["m"], dict(zip(slots, values, strict=True)))
+        out = [where(condition, a, b) for a, b in zip(solution, out, strict=True)]
     return Solved(out, tuple(modes))
 
 
-def chosen(m: Sequence[Any] | np.ndarray, places: Mapping[int, int]) -> Any:
-    """Whether the modes are these (slot -> state), at least one of them."""
-    return functools.reduce(operator.and_, (equal(m[slot], float(value)) for slot, value in places.items()))
+def in_modes(m: Sequence[Any] | np.ndarray, states: Mapping[int, int]) -> Any:
+    """Return the condition that all these modes (slot -> state, not empty) hold."""
+    return functools.reduce(operator.and_, (equal(m[slot], float(value)) for slot, value in states.items()))
 
 
 def _refuse(
@@ -238,11 +348,11 @@ def _refuse(
     failures: Sequence[tuple[tuple[int, ...], SingularSystem]],
     modes: Sequence[SharedMode],
 ) -> None:
-    """Refuse what is singular without a solution in all modes, or in all in which some automaton is in one state."""
+    """Refuse a system without a solution in all modes, or in all modes with one state of some automaton."""
     wrong = dict(failures)
     for mode in modes:  # of the motion; an impulse may lead anywhere
         if not mode.holds and mode.shared.singular is not None:
-            wrong[tuple(mode.places[slot] for slot in slots)] = mode.shared.singular
+            wrong[tuple(mode.slots[slot] for slot in slots)] = mode.shared.singular
     if len(wrong) == len(combinations):
         raise wrong[combinations[0]]
     never = {
@@ -257,24 +367,28 @@ def _refuse(
         if values in dict(failures) or any((k, value) in never for k, value in enumerate(values))
     }
     if cases:
-        raise SingularMode([(_named(system, slots, values), singular) for values, singular in cases.items()])
+        raise SingularMode([(_mode_names(system, slots, values), singular) for values, singular in cases.items()])
 
 
 def _pivoted(
-    ground: Ground, entries: Entries, right: Sequence[Any], numbers: Mapping[tuple[int, int], np.ndarray], slots: Sequence[int]
+    context: TracingContext,
+    entries: Entries,
+    right: Sequence[Any],
+    numbers: Mapping[tuple[int, int], np.ndarray],
+    slots: Sequence[int],
 ) -> list[Any]:
-    """Solution with pivots chosen at run time; modes in which the samples are singular are refused."""
+    """Solve with pivots chosen at run time; refuse modes in which the samples are singular."""
     bad = np.flatnonzero(singular_at(numbers, len(right)))
     if len(bad):
-        modes = {(0, k): ground.inputs["m"][slot] for k, slot in enumerate(slots)}
-        together = ground.sampled({**modes, **{(1 + i, j): e for (i, j), e in entries.items()}})
-        values_there = list(together.values())[: len(slots)]
+        modes = {(0, k): context.inputs["m"][slot] for k, slot in enumerate(slots)}
+        samples = context.sampled({**modes, **{(1 + i, j): e for (i, j), e in entries.items()}})
+        mode_values = list(samples.values())[: len(slots)]
         failures: list[tuple[Mapping[str, str], SingularSystem]] = []
-        for state in dict.fromkeys(tuple(int(v[k]) for v in values_there) for k in bad):
+        for state in dict.fromkeys(tuple(int(v[k]) for v in mode_values) for k in bad):
             fixed = {("m", slot): float(value) for slot, value in zip(slots, state, strict=True)}
-            matrix = nonzero(through(functools.partial(specialise, ground.tape, fixed=fixed), entries))
-            if regular(ground, matrix, right) is None:
-                failures.append((_named(ground.system, slots, state), singular_part(ground, matrix, right)))
+            matrix = nonzero(through(functools.partial(specialise, context.tape, fixed=fixed), entries))
+            if regular(context, matrix, right) is None:
+                failures.append((_mode_names(context.system, slots, state), singular_part(context, matrix, right)))
         if failures and len(bad) == len(next(iter(numbers.values()))):
             raise failures[0][1]
         if failures:
@@ -282,12 +396,12 @@ def _pivoted(
     return solve_pivoted(entries, right)
 
 
-def _modes_in(ground: Ground, entries: Entries) -> list[int]:
-    """Slots of the modes that the entries depend on."""
-    found = ground.reached(list(entries.values()))
-    return [slot for slot, mode in enumerate(ground.inputs["m"]) if mode.index in found]
+def _modes_in(context: TracingContext, entries: Entries) -> list[int]:
+    """Return the slots of the modes that the entries depend on."""
+    positions = context.reached(list(entries.values()))
+    return [slot for slot, mode in enumerate(context.inputs["m"]) if mode.index in positions]
 
 
-def _named(system: System, slots: Sequence[int], values: Sequence[int]) -> dict[str, str]:
+def _mode_names(system: System, slots: Sequence[int], values: Sequence[int]) -> dict[str, str]:
     modes = list(system.modes.items())
     return {modes[slot][0].removesuffix(".mode"): modes[slot][1][0][value] for slot, value in zip(slots, values, strict=True)}

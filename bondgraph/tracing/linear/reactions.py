@@ -1,4 +1,4 @@
-"""Reactions of ideal elements: what the unknowns of an implicit system mean, along the motion and in an impulse."""
+"""Reactions of ideal elements by the unknowns of an implicit system, along the motion and in an impulse."""
 
 from __future__ import annotations
 
@@ -9,68 +9,67 @@ from typing import Any
 from bondgraph.assembly.system import Statement, Unknown
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tracing.linear.ideal import Derived, Ideal, IdealReaction
-from bondgraph.tracing.on_tape.context import Acting, Ground, along
-from bondgraph.tracing.on_tape.jumps import jumps
+from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext, along, is_discontinuous
 from bondgraph.tracing.on_tape.values import Entries, Values, partials, scalars_of, through
 from screws.scalars import maximum
 
 Evaluated = Callable[[Sequence[Any]], Sequence[Any]]
-"""Scalars in terms of the unknowns w -> the same at w = 0 (of an impulse: at the states before it, in the modes after it)."""
+"""Scalars in terms of the unknowns w -> their values at w = 0 (of an impulse: at the states before it, in the modes after it)."""
 
 
-def along_the_motion(ground: Ground, acting: Acting) -> Ideal:
-    """What the unknowns mean along the motion."""
+def along_the_motion(context: TracingContext, acting: ActingUnknowns) -> Ideal:
+    """Return the reactions of ideal elements along the motion."""
     values, owners = acting.values, acting.owners
-    zero = functools.partial(ground.without, acting.w)
-    rates = ground.rates(values)
+    zero = functools.partial(context.without, acting.w)
+    rates = context.rates(values)
 
     def derived(combinations: Sequence[Mapping[int, Any]], right: Sequence[Any]) -> Any:
-        found: list[tuple[Mapping[int, Any], Any]] = []
+        equations: list[tuple[Mapping[int, Any], Any]] = []
         for combination, value in zip(combinations, right, strict=True):
-            scalar = ground.tape.scalar(value)
-            alpha = _decay(values, [owners[i].element for i in combination])
-            if alpha is None or jumps(ground, [scalar]):
-                found.append(({}, 0.0))
+            scalar = context.tape.scalar(value)
+            alpha = _decay_rate(values, [owners[i].element for i in combination])
+            if alpha is None or is_discontinuous(context, [scalar]):
+                equations.append(({}, 0.0))
                 continue
-            slope = along(ground.slopes([scalar]), rates, [alpha * scalar])
+            slope = along(context.slopes([scalar]), rates, [alpha * scalar])
             entries = {j: entry for (_, j), entry in partials(slope, acting.w).items()}
-            found.append((entries, -zero(slope)[0]))
-        return found
+            equations.append((entries, -zero(slope)[0]))
+        return equations
 
-    positions = [h for u in ground.system.unknowns if f"{u.element}.h" in values for h in scalars_of(values[f"{u.element}.h"])]
-    demanded = functools.partial(ground.without, [h for h in positions if ground.tape.scalar(h).value is None])
-    return _meaning(ground, acting, zero, derived, demanded, partials(rates, acting.w), motion=True)
+    positions = [h for u in context.system.unknowns if f"{u.element}.h" in values for h in scalars_of(values[f"{u.element}.h"])]
+    demanded = functools.partial(context.without, [h for h in positions if context.tape.scalar(h).value is None])
+    return _ideal(context, acting, zero, derived, demanded, partials(rates, acting.w), motion=True)
 
 
-def in_an_impulse(ground: Ground, acting: Acting, at: Evaluated, action: Entries) -> Ideal:
-    """What the integrals of the unknowns over an impulse mean; `action` is how they move states: (state, unknown) -> scalar."""
+def in_an_impulse(context: TracingContext, acting: ActingUnknowns, at: Evaluated, action: Entries) -> Ideal:
+    """Return the reactions as integrals over an impulse, which changes states by `action`: (state, unknown) -> scalar."""
     owners = acting.owners
 
     def derived(combinations: Sequence[Mapping[int, Any]], _: Sequence[Any]) -> Any:
-        found: list[tuple[Mapping[int, Any], Any]] = []
+        equations: list[tuple[Mapping[int, Any], Any]] = []
         for combination in combinations:
             if not all(owners[i].algebraic and owners[i].stopped for i in combination):
-                found.append(({}, 0.0))
+                equations.append(({}, 0.0))
                 continue
             total: Any = 0.0
             for i, part in combination.items():
                 stopped = scalars_of(acting.values[owners[i].stopped])[i - owners.index(owners[i])]
                 total = total + part * acting.values[f"{owners[i].element}.alpha1"] * stopped
-            sparse = jacobian([total], list(ground.inputs["x"]))
+            sparse = jacobian([total], list(context.inputs["x"]))
             slopes = dict(zip(sparse.columns, at(list(sparse.values)), strict=True))
             row: dict[int, Any] = {}
             for (i, j), moved in action.items():
                 if i in slopes:
                     row[j] = row.get(j, 0.0) + slopes[i] * moved
-            found.append((row, -at([total])[0]))
-        return found
+            equations.append((row, -at([total])[0]))
+        return equations
 
-    return _meaning(ground, acting, at, derived, list, action, motion=False)
+    return _ideal(context, acting, at, derived, list, action, motion=False)
 
 
-def _meaning(
-    ground: Ground,
-    acting: Acting,
+def _ideal(
+    context: TracingContext,
+    acting: ActingUnknowns,
     at: Evaluated,
     derived: Derived,
     demanded: Callable[[Sequence[Any]], Sequence[Any]],
@@ -81,9 +80,9 @@ def _meaning(
     reactions: list[IdealReaction] = []
     senses: dict[int, Any] = {}
     row = 0
-    for u in ground.system.unknowns:
+    for u in context.system.unknowns:
         size = len(scalars_of(values[u.value]))
-        gate = ground.stages.gates.get(u.residual)
+        gate = context.stages.gates.get(u.residual)
         if u.held:
             reactions += _reactions(u, gate, acting, at, motion)
             sense = u.sense if gate is None else gate.op(values[gate.args[0]], float(u.sense), 0.0)
@@ -92,8 +91,8 @@ def _meaning(
     return Ideal(tuple(reactions), senses, moves, derived, demanded, motion)
 
 
-def _reactions(u: Unknown, gate: Statement | None, acting: Acting, at: Evaluated, motion: bool) -> list[IdealReaction]:
-    """While it holds what it gives is unknown; while a switch does not, what vanishes then is what it leaves open."""
+def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: Evaluated, motion: bool) -> list[IdealReaction]:
+    """Return the reactions of an unknown: its value while the element holds, of an open switch its vanishing quantity."""
     values = acting.values
     value, limits = values[u.value], None
     if gate is not None and gate.args[2] == u.value:
@@ -115,20 +114,20 @@ def _reactions(u: Unknown, gate: Statement | None, acting: Acting, at: Evaluated
     ]
 
 
-def reaction_names(ground: Ground, elements: Collection[str], modes: Mapping[int, int]) -> tuple[str, ...]:
-    """What these elements give in a mode (slot -> state), by name: the effort of what holds, the flow of a closed switch."""
-    system, gates, slots = ground.system, ground.stages.gates, list(ground.system.modes)
-    places = {slots[slot]: float(place) for slot, place in modes.items()}
+def reaction_names(context: TracingContext, elements: Collection[str], modes: Mapping[int, int]) -> tuple[str, ...]:
+    """Return the names of the reactions of these elements in a mode (slot -> state): efforts, or the flow of a closed switch."""
+    system, gates, slots = context.system, context.stages.gates, list(context.system.modes)
+    states = {slots[slot]: float(state) for slot, state in modes.items()}
     names = []
     for u in system.unknowns:
         if u.element in elements and u.held:
             gate, of_effort = gates.get(u.residual), system.resolve(f"{u.element}.effort") == u.value
-            holds = gate is None or gate.args[0] not in places or bool(gate.op(places[gate.args[0]], 1.0, 0.0))
+            holds = gate is None or gate.args[0] not in states or bool(gate.op(states[gate.args[0]], 1.0, 0.0))
             names.append(f"{u.element}.{'effort' if of_effort == holds or u.reason == 'constraint' else 'flow'}")
     return tuple(names)
 
 
-def _decay(values: Values, elements: Sequence[str]) -> Any:
-    """The fastest of the elements' rates of decay, 1/s; None where none has one."""
-    own = [values[name] for element in dict.fromkeys(elements) if (name := f"{element}.alpha1") in values]
-    return functools.reduce(maximum, own) if own else None
+def _decay_rate(values: Values, elements: Sequence[str]) -> Any:
+    """Return the fastest of the elements' rates of decay, 1/s, or None."""
+    rates = [values[name] for element in dict.fromkeys(elements) if (name := f"{element}.alpha1") in values]
+    return functools.reduce(maximum, rates) if rates else None

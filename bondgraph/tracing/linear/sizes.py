@@ -1,6 +1,6 @@
-"""Natural sizes, whatever the units are: of the rows and columns of a matrix, and of the terms that a value is made of.
+"""Natural sizes, independent of units: equilibration of the rows and columns of a matrix, and magnitudes of the terms of a value.
 
-Factors bring the entries of a matrix close to one; the rounding of a value is to be measured against its terms.
+Factors bring the entries of a matrix close to one; the rounding error of a value is measured against its terms.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 from screws.scalars import absolute, where
 
-NOTHING = 1e-13
-"""Entries below this part of what their row and column promise are rounding and have no say."""
+NEGLIGIBLE = 1e-13
+"""Entries below this part of the product of their row and column sizes are rounding and are ignored."""
 
 _ROUNDS = 3
 
-DENSE = 2**18
-"""Entries of the table of a least-squares problem up to which it is solved as it stands."""
+MAX_DENSE_ENTRIES = 2**18
+"""Most entries of the matrix of a least-squares problem that is solved as a dense one."""
 
 
 def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Factors r (rows,) and c (columns,) such that r_i |a_ij| c_j is close to one, in the mean of the logarithms.
+    """Return factors r (rows,) and c (columns,) such that r_i |a_ij| c_j is close to one, in the mean of the logarithms.
 
     A change of unit of an equation or of an unknown changes its factor inversely and nothing else; order does not matter.
 
     Parameters
     ----------
-    samples : values (k,) of the entries at k states; entries that are zero have no say.
+    samples : values (k,) of the entries at k states; zeros are ignored.
 
     Source: Curtis and Reid 1972, On the automatic scaling of matrices for Gaussian elimination.
     """
@@ -40,48 +40,50 @@ def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, colu
     for _ in range(_ROUNDS):
         if not logs:
             break
-        places = np.array([(i, rows + j) for i, j in logs])
-        factors = _least_squares(places, -np.array(list(logs.values())), rows + columns)
-        kept = {(i, j): v for (i, j), v in logs.items() if v + factors[i] + factors[rows + j] > np.log(NOTHING)}
+        pairs = np.array([(i, rows + j) for i, j in logs])
+        factors = _least_squares(pairs, -np.array(list(logs.values())), rows + columns)
+        kept = {(i, j): v for (i, j), v in logs.items() if v + factors[i] + factors[rows + j] > np.log(NEGLIGIBLE)}
         if len(kept) == len(logs):
             break
         logs = kept
     return np.exp(factors[:rows]), np.exp(factors[rows:])
 
 
-def _least_squares(places: np.ndarray, right: np.ndarray, count: int) -> np.ndarray:
-    """Of all f (count,) for which f at `places` (k, 2) add up to `right` (k,) best the one of least norm; of large systems by
-    conjugate gradients, whose work follows the count of places."""
-    if count * len(right) <= DENSE:
+def _least_squares(pairs: np.ndarray, right: np.ndarray, count: int) -> np.ndarray:
+    """Return the least-norm least-squares solution f (count,) of f[i] + f[j] = right for `pairs` (k, 2) of i and j.
+
+    Large systems are solved by conjugate gradients, whose work is proportional to the number of pairs.
+    """
+    if count * len(right) <= MAX_DENSE_ENTRIES:
         table = np.zeros((len(right), count))
-        table[np.arange(len(right)), places[:, 0]] = table[np.arange(len(right)), places[:, 1]] = 1.0
+        table[np.arange(len(right)), pairs[:, 0]] = table[np.arange(len(right)), pairs[:, 1]] = 1.0
         return np.asarray(np.linalg.lstsq(table, right, rcond=None)[0])
 
     def gathered(values: np.ndarray) -> np.ndarray:
-        return np.bincount(places[:, 0], values, count) + np.bincount(places[:, 1], values, count)
+        return np.bincount(pairs[:, 0], values, count) + np.bincount(pairs[:, 1], values, count)
 
-    f, left = np.zeros(count), gathered(right)
-    direction, size = left.copy(), float(left @ left)
-    enough = 1e-20 * size
+    f, residual = np.zeros(count), gathered(right)
+    direction, size = residual.copy(), float(residual @ residual)
+    tolerance = 1e-20 * size
     for _ in range(count):
-        if size <= enough:
+        if size <= tolerance:
             break
-        image = gathered(direction[places].sum(axis=1))
+        image = gathered(direction[pairs].sum(axis=1))
         step = size / float(direction @ image)
-        f, left = f + step * direction, left - step * image
-        size, before = float(left @ left), size
-        direction = left + size / before * direction
+        f, residual = f + step * direction, residual - step * image
+        size, before = float(residual @ residual), size
+        direction = residual + size / before * direction
     return f
 
 
 def equilibrated(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> dict[tuple[int, int], np.ndarray]:
-    """The same values times the factors of their rows and columns."""
+    """Scale samples of a matrix by the factors of their rows and columns."""
     r, c = natural_sizes(samples, rows, columns)
     return {(i, j): np.asarray(values) * (r[i] * c[j]) for (i, j), values in samples.items()}
 
 
 def matrices_of(samples: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
-    """The same values as full matrices (k, n, n)."""
+    """Return samples of a sparse matrix as full matrices (k, n, n)."""
     matrices = np.zeros((len(next(iter(samples.values()))), n, n))
     for (i, j), values in samples.items():
         matrices[:, i, j] = values
@@ -89,7 +91,7 @@ def matrices_of(samples: Mapping[tuple[int, int], np.ndarray], n: int) -> np.nda
 
 
 def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
-    """Of each entry, over the samples at which it is a number and not zero; -inf where there are none."""
+    """Return the mean logarithm of each entry over the samples at which it is finite and not zero; -inf without such samples."""
     if not samples:
         return []
     sizes = np.abs(np.array([np.asarray(values, dtype=float) for values in samples.values()]))
@@ -100,28 +102,28 @@ def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
 
 
 def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
-    """For each value: itself with all its terms taken as positive, so that nothing cancels.
+    """Return each value with all its terms taken as positive, so that none cancel.
 
-    |a| + |b| for a + b and a - b, |a| |b| for a b; of everything else its absolute value. Where a sum vanishes but for
-    rounding, it is some 1e-16 of this, whatever the units.
+    |a| + |b| for a + b and a - b, |a| |b| for a b; of everything else its absolute value. A sum that is zero but for rounding is
+    some 1e-16 of this, whatever the units.
     """
     roots = [tape.scalar(value).index for value in values]
-    found: dict[int, TapeScalar] = {}
+    sizes: dict[int, TapeScalar] = {}
     for position in reachable(tape, roots):
         node, scalar = tape.nodes[position], TapeScalar(tape, position)
         kind = node[0]
         if kind in (op.ADD, op.SUBTRACT):
-            found[position] = found[node[1]] + found[node[2]]
+            sizes[position] = sizes[node[1]] + sizes[node[2]]
         elif kind == op.MULTIPLY:
-            found[position] = found[node[1]] * found[node[2]]
+            sizes[position] = sizes[node[1]] * sizes[node[2]]
         elif kind == op.DIVIDE:
-            found[position] = found[node[1]] / absolute(TapeScalar(tape, node[2]))
+            sizes[position] = sizes[node[1]] / absolute(TapeScalar(tape, node[2]))
         elif kind == op.NEGATIVE:
-            found[position] = found[node[1]]
+            sizes[position] = sizes[node[1]]
         elif kind == op.WHERE:
-            found[position] = where(TapeScalar(tape, node[1]), found[node[2]], found[node[3]])
+            sizes[position] = where(TapeScalar(tape, node[1]), sizes[node[2]], sizes[node[3]])
         elif kind in op.CONDITIONS:
-            found[position] = scalar
+            sizes[position] = scalar
         else:
-            found[position] = tape.scalar(absolute(scalar))
-    return [found[root] for root in roots]
+            sizes[position] = tape.scalar(absolute(scalar))
+    return [sizes[root] for root in roots]

@@ -1,4 +1,5 @@
-"""Linear systems on a tape: A w = b by elimination with pivots that are chosen before, from sample values, or while it runs."""
+"""Gaussian elimination of linear systems A w = b on a tape, with pivots chosen before the run, from sample values, or at run
+time."""
 
 from __future__ import annotations
 
@@ -12,18 +13,18 @@ import numpy as np
 
 from screws.scalars import absolute, less, maximum, where
 
-THRESHOLD = 1e-2
+PIVOT_THRESHOLD = 1e-2
 """A pivot must be at least this part of the largest entry of its row, at every sample."""
 
 SINGULAR = 1e-10
-"""Pivots below this part of the largest entry that their equation had count as zero, at any sample."""
+"""Pivots below this part of the largest original entry of their equation count as zero, at any sample."""
 
-CANDIDATES = 64
-"""Equations, shortest first, among which a pivot is sought."""
+MAX_CANDIDATES = 64
+"""Equations, shortest first, among which a pivot is selected."""
 
 
 class SingularSystem(Exception):
-    """No pivot is left: the remaining equations depend on the others, or the remaining unknowns have no equation."""
+    """Raised without a further pivot: the remaining equations depend on the others, or the remaining unknowns have none."""
 
     def __init__(self, equations: Sequence[int], unknowns: Sequence[int]):
         self.equations = tuple(equations)
@@ -33,52 +34,52 @@ class SingularSystem(Exception):
 
 @dataclass(frozen=True)
 class Eliminated:
-    """A linear system after elimination: its triangular part, and what no pivot was left for."""
+    """A linear system after elimination: its triangular part, and the rows and columns without a pivot."""
 
     order: tuple[tuple[int, int], ...]
     """(equation, unknown) of the pivots."""
     rows: Sequence[Mapping[int, Any]]
     right: Sequence[Any]
     steps: tuple[tuple[int, int, Any], ...]
-    """(equation, pivot's equation, factor): what was subtracted from an equation, in order."""
+    """(equation, pivot's equation, factor): subtractions from equations, in order."""
     equations: tuple[int, ...]
-    """Those that depend on the others."""
+    """Equations that depend on the others."""
     unknowns: tuple[int, ...]
-    """Those that no equation decides."""
+    """Free unknowns, which no equation determines."""
     least: float
-    """Size of the smallest pivot, as a part of the largest entry that its equation had, at the worst sample."""
-    left: float
-    """Size of the largest entry that no pivot was found among, likewise."""
+    """Size of the smallest pivot, as a part of the largest original entry of its equation, at the worst sample."""
+    remaining: float
+    """Size of the largest entry without a pivot, likewise."""
 
     def solution(self, free: Mapping[int, Any]) -> list[Any]:
-        """The unknowns, with those that no equation decides given."""
+        """Return the unknowns for these values of the free ones."""
         return self._back(self.right, free)
 
     def null_vector(self, unknown: int) -> list[Any]:
-        """What solves the system without right sides, with this undecided unknown at 1 and the others at 0."""
+        """Return the null vector with this free unknown at 1 and the other free ones at 0."""
         return self._back([0.0] * len(self.rows), {unknown: 1.0})
 
     def combination(self, equation: int) -> dict[int, Any]:
-        """How much of each equation was added up to leave nothing of this one: a left null vector."""
-        found: dict[int, Any] = {equation: 1.0}
+        """Return the left null vector of a dependent equation: the combination of equations that cancels."""
+        factors: dict[int, Any] = {equation: 1.0}
         for k, i, factor in reversed(self.steps):
-            if k in found:
-                found[i] = found.get(i, 0.0) - found[k] * factor
-        return found
+            if k in factors:
+                factors[i] = factors.get(i, 0.0) - factors[k] * factor
+        return factors
 
     def _back(self, right: Sequence[Any], free: Mapping[int, Any]) -> list[Any]:
         w: list[Any] = [free.get(j, 0.0) for j in range(len(self.rows))]
         for i, j in reversed(self.order):
-            rest = right[i]
+            total = right[i]
             for column, value in self.rows[i].items():
                 if column != j:
-                    rest = rest - value * w[column]
-            w[j] = rest / self.rows[i][j]
+                    total = total - value * w[column]
+            w[j] = total / self.rows[i][j]
         return w
 
 
 def rows_of(matrix: Mapping[tuple[int, int], Any], n: int) -> list[dict[int, Any]]:
-    """Column -> entry, for each row of a matrix."""
+    """Return column -> entry for each row of a matrix."""
     rows: list[dict[int, Any]] = [{} for _ in range(n)]
     for (i, j), value in matrix.items():
         rows[i][j] = value
@@ -91,23 +92,23 @@ def solve(
     samples: Mapping[tuple[int, int], np.ndarray],
     ones_first: bool = False,
 ) -> list[Any]:
-    """Solution w (n,) of A w = b as scalars of the tape; `SingularSystem` where there is none.
+    """Solve A w = b for w (n,) as scalars of the tape; raises `SingularSystem` if there is no solution.
 
-    Pivots are taken where few entries arise (Markowitz) among those that are large enough at all samples; zeros of the
-    pattern cost nothing. The order is part of the code, so an A that is regular at the samples but singular with this
-    order elsewhere gives no finite number there.
+    Pivots have the least fill (Markowitz) of those that are large enough at all samples; zeros of the sparsity pattern cost
+    nothing. The order is part of the code, so an A that is regular at the samples but singular with this order elsewhere gives
+    no finite number there.
 
     Parameters
     ----------
     matrix : (equation, unknown) -> scalar, structurally nonzero entries only.
     right : b, one scalar for each equation.
     samples : values (k,) of the same entries at k states and modes.
-    ones_first : whether of pivots that are as good one is preferred that is the number 1 or -1, by which nothing is divided.
+    ones_first : prefer pivots that are the number 1 or -1 among equally good ones, to avoid divisions.
     """
-    found = eliminate(matrix, right, samples, ones_first)
-    if found.equations:
-        raise SingularSystem(found.equations, found.unknowns)
-    return found.solution({})
+    eliminated = eliminate(matrix, right, samples, ones_first)
+    if eliminated.equations:
+        raise SingularSystem(eliminated.equations, eliminated.unknowns)
+    return eliminated.solution({})
 
 
 def eliminate(
@@ -116,13 +117,13 @@ def eliminate(
     samples: Mapping[tuple[int, int], np.ndarray],
     ones_first: bool = False,
 ) -> Eliminated:
-    """Elimination of A w = b as far as there are pivots; arguments as of `solve`."""
+    """Eliminate A w = b as far as there are pivots; arguments as of `solve`."""
     n = len(right)
-    rows, numbers = rows_of(matrix, n), rows_of({place: np.array(samples[place], dtype=float) for place in matrix}, n)
+    rows, numbers = rows_of(matrix, n), rows_of({entry: np.array(samples[entry], dtype=float) for entry in matrix}, n)
     scale = [np.max([np.abs(v) for v in row.values()], axis=0) if row else np.zeros(1) for row in numbers]
     b = list(right)
     sizes = [_sizes(row, size) for row, size in zip(numbers, scale, strict=True)]
-    ready = _Shortest([len(row) for row in rows])
+    ready = _RowQueue([len(row) for row in rows])
     columns: list[set[int]] = [set() for _ in range(n)]
     for i, row in enumerate(rows):
         for j in row:
@@ -132,19 +133,19 @@ def eliminate(
         value = rows[i][j]
         return getattr(value, "value", value) in (1.0, -1.0)
 
-    dear = (lambda i, j: not is_one(i, j)) if ones_first else (lambda i, j: False)
+    needs_division = (lambda i, j: not is_one(i, j)) if ones_first else (lambda i, j: False)
     order: list[tuple[int, int]] = []
     steps: list[tuple[int, int, Any]] = []
     least = 1.0
     while len(order) < n:
-        first = ready.first(CANDIDATES)
-        pivot = _pivot(first, sizes, columns, dear) or _pivot(ready.others(first), sizes, columns, dear)
+        first = ready.first(MAX_CANDIDATES)
+        pivot = _pivot(first, sizes, columns, needs_division) or _pivot(ready.others(first), sizes, columns, needs_division)
         if pivot is None:
             break
         i, j = pivot
         order.append(pivot)
         least = min(least, sizes[i][j])
-        ready.leave(i)
+        ready.remove(i)
         for column in rows[i]:
             columns[column].discard(i)
         for k in sorted(columns[j]):
@@ -154,20 +155,19 @@ def eliminate(
             for column, value in rows[i].items():
                 if column == j:
                     continue
-                known = rows[k].get(column, 0.0)
-                rows[k][column] = known - factor * value
+                rows[k][column] = rows[k].get(column, 0.0) - factor * value
                 numbers[k][column] = numbers[k].get(column, 0.0) - number * numbers[i][column]
                 columns[column].add(k)
             sizes[k] = _sizes(numbers[k], scale[k])
             ready.change(k, len(rows[k]))
     equations = sorted(ready.lengths)
     unknowns = sorted(set(range(n)) - {j for _, j in order})
-    left = max((float(_relative(numbers[i], scale[i]).max()) for i in equations if numbers[i]), default=0.0)
-    return Eliminated(tuple(order), rows, b, tuple(steps), tuple(equations), tuple(unknowns), least, left)
+    remaining = max((float(_relative(numbers[i], scale[i]).max()) for i in equations if numbers[i]), default=0.0)
+    return Eliminated(tuple(order), rows, b, tuple(steps), tuple(equations), tuple(unknowns), least, remaining)
 
 
-class _Shortest:
-    """Rows that are left, the shortest first, of equal ones the first."""
+class _RowQueue:
+    """Rows without a pivot, the shortest first, in the order of their numbers."""
 
     def __init__(self, lengths: Sequence[int]):
         self.lengths = dict(enumerate(lengths))
@@ -175,43 +175,43 @@ class _Shortest:
         heapq.heapify(self._heap)
 
     def first(self, count: int) -> list[int]:
-        """The first ones, so many at most."""
-        found: dict[int, None] = {}
-        while self._heap and len(found) < count:
+        """Return the first `count` rows at most."""
+        rows: dict[int, None] = {}
+        while self._heap and len(rows) < count:
             length, i = heapq.heappop(self._heap)
             if self.lengths.get(i) == length:
-                found[i] = None
-        for i in found:
+                rows[i] = None
+        for i in rows:
             heapq.heappush(self._heap, (self.lengths[i], i))
-        return list(found)
+        return list(rows)
 
     def others(self, first: Sequence[int]) -> list[int]:
-        """All others in their order."""
+        """Return all other rows in their order."""
         return sorted(self.lengths.keys() - set(first), key=lambda i: (self.lengths[i], i))
 
-    def leave(self, i: int) -> None:
-        """Row i is a pivot's."""
+    def remove(self, i: int) -> None:
+        """Remove row i, which has a pivot."""
         del self.lengths[i]
 
     def change(self, i: int, length: int) -> None:
-        """Row i has another length."""
+        """Change the length of row i."""
         self.lengths[i] = length
         heapq.heappush(self._heap, (length, i))
 
 
 def _relative(row: Mapping[int, np.ndarray], scale: np.ndarray) -> np.ndarray:
-    """Sizes of entries (entries, samples) as parts of the largest one that the row had at each sample."""
-    with np.errstate(invalid="ignore"):  # where a number has overflown its size is none, and no pivot
+    """Return sizes of entries (entries, samples) as parts of the largest original one of the row at each sample."""
+    with np.errstate(invalid="ignore"):  # a number that has overflown becomes nan, and no pivot
         return np.abs(np.array(list(row.values()))) / np.where(scale > 0.0, scale, 1.0)
 
 
 def _sizes(row: Mapping[int, np.ndarray], scale: np.ndarray) -> dict[int, float]:
-    """Unknown -> the smallest of these sizes over the samples."""
+    """Return the smallest relative size of each entry over the samples, by its unknown."""
     return dict(zip(row, _relative(row, scale).min(axis=1).tolist(), strict=True)) if row else {}
 
 
 def _pivot(
-    ready: list[int], sizes: list[dict[int, float]], columns: list[set[int]], dear: Callable[[int, int], bool]
+    ready: list[int], sizes: list[dict[int, float]], columns: list[set[int]], needs_division: Callable[[int, int], bool]
 ) -> tuple[int, int] | None:
     best, cost = None, (0, False, 0, 0)
     for i in ready:
@@ -220,8 +220,8 @@ def _pivot(
         if not largest > SINGULAR:
             continue
         for j, size in row.items():
-            if size >= THRESHOLD * largest:
-                price = ((len(row) - 1) * (len(columns[j]) - 1), dear(i, j), i, j)
+            if size >= PIVOT_THRESHOLD * largest:
+                price = ((len(row) - 1) * (len(columns[j]) - 1), needs_division(i, j), i, j)
                 if best is None or price < cost:
                     best, cost = (i, j), price
         if best is not None and cost[0] == 0:
@@ -230,9 +230,9 @@ def _pivot(
 
 
 def solve_pivoted(matrix: Mapping[tuple[int, int], Any], right: Sequence[Any]) -> list[Any]:
-    """As `solve`, with the largest entry of each column as pivot, chosen by `where` when the code runs.
+    """Solve A w = b with partial pivoting at run time: the largest entry of each column, selected by `where`.
 
-    For an A whose zeros come and go. Rows are scaled by their largest entries first. A singular A gives no finite number.
+    For an A whose zeros change with modes. Rows are scaled by their largest entries first. A singular A gives no finite number.
     """
     n = len(right)
     rows = rows_of(matrix, n)
@@ -256,9 +256,9 @@ def solve_pivoted(matrix: Mapping[tuple[int, int], Any], right: Sequence[Any]) -
                     rows[i][j] = rows[i].get(j, 0.0) - factor * rows[k][j]
     w: list[Any] = [0.0] * n
     for k in reversed(range(n)):
-        rest = rows[k].get(n, 0.0)
+        total = rows[k].get(n, 0.0)
         for j in sorted(rows[k]):
             if k < j < n:
-                rest = rest - rows[k][j] * w[j]
-        w[k] = rest / rows[k][k]
+                total = total - rows[k][j] * w[j]
+        w[k] = total / rows[k][k]
     return w

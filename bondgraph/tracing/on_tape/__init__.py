@@ -1,1 +1,1 @@
-"""On a tape: a system and its inputs in; what all who trace stand on - its values by name, at samples, what jumps - out."""
+"""Ground of tracing: the system with its tape, values by name, sample states, discontinuities."""

@@ -1,4 +1,5 @@
-"""Ground: System -> what all work on a tape stands on: the system, its stages, a tape with its inputs, and sample states."""
+"""Tracing context: a system, its stages, a tape with its inputs, and sample states; derivatives along the motion; and values
+that certainly jump, so that their time derivative does not exist."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from bondgraph.assembly.stages import Stages, stages_of
 from bondgraph.assembly.system import System, Unknown
+from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import SparseJacobian, jacobian
 from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
@@ -19,8 +21,8 @@ from bondgraph.tracing.on_tape.values import Values, scalars_of
 
 
 @dataclass(frozen=True)
-class Ground:
-    """A system and the tape that its values are on."""
+class TracingContext:
+    """A system and the tape of its values."""
 
     system: System
     stages: Stages
@@ -32,32 +34,32 @@ class Ground:
     sampled: Samples
 
     def unknowns(self, count: int) -> list[TapeScalar]:
-        """New inputs of the tape that stand for so many unknowns."""
+        """Return new inputs of the tape for this number of unknowns."""
         return list(self.tape.inputs(f"w{len(self.tape.blocks)}", count))
 
     def reached(self, scalars: Sequence[Any]) -> set[int]:
-        """Positions on the tape that scalars need."""
+        """Return the positions on the tape that scalars need."""
         return set(reachable(self.tape, [self.tape.scalar(scalar).index for scalar in scalars]))
 
     def without(self, inputs: Sequence[TapeScalar], scalars: Sequence[Any]) -> list[TapeScalar]:
-        """Scalars with zero in place of some inputs."""
-        nothing = {scalar.index: self.tape.constant(0.0) for scalar in inputs}
-        return list(substitute(self.tape, scalars, nothing))
+        """Return scalars with zero in place of some inputs."""
+        zeros = {scalar.index: self.tape.constant(0.0) for scalar in inputs}
+        return list(substitute(self.tape, scalars, zeros))
 
     def rates(self, values: Values) -> list[Any]:
-        """Rates of all states, in a row; guesses stand still: what is differentiated does not depend on them."""
+        """Return the rates of all states in a row; zero for guesses, on which no differentiated value depends."""
         guesses, rates = self.system.guesses, list[Any]()
         for state in self.system.states:
             rates += [0.0] * int(np.size(state.initial)) if state.name in guesses else scalars_of(values[state.rate])
         return rates
 
     def slopes(self, scalars: Sequence[Any]) -> SparseJacobian:
-        """Derivatives of scalars with respect to the states and to time."""
+        """Return the derivatives of scalars by the states and by time."""
         return jacobian(scalars, [*self.inputs["x"], self.inputs["t"][0]])
 
 
-def ground_of(system: System) -> Ground:
-    """A new tape for a system."""
+def context_of(system: System) -> TracingContext:
+    """Return the context of a system with a new tape."""
     tape = Tape()
     sizes = {
         "t": 1,
@@ -67,13 +69,13 @@ def ground_of(system: System) -> Ground:
     }
     inputs = {name: tape.inputs(name, size) for name, size in sizes.items()}
     changed = {state for clock in system.clocks for state, _ in clock.updates}
-    ticking = frozenset(inputs["x"][k].index for name, places in system.places.items() if name in changed for k in places)
+    ticking = frozenset(inputs["x"][k].index for name, indices in system.places.items() if name in changed for k in indices)
     samples = samples_of(system) if system.loops or system.unknowns else ()
-    return Ground(system, stages_of(system), tape, inputs, ticking, Samples(tape, samples))
+    return TracingContext(system, stages_of(system), tape, inputs, ticking, Samples(tape, samples))
 
 
 def along(sparse: SparseJacobian, rates: Sequence[Any], begin: Sequence[Any]) -> list[Any]:
-    """Derivatives along the motion, from those with respect to states and time, added to what is there to `begin` with."""
+    """Return derivatives along the motion, from those by states and time, added to `begin`."""
     total = list(begin)
     for i, j, partial in zip(sparse.rows, sparse.columns, sparse.values, strict=True):
         total[i] = total[i] + partial * (rates[j] if j < len(rates) else 1.0)
@@ -81,12 +83,55 @@ def along(sparse: SparseJacobian, rates: Sequence[Any], begin: Sequence[Any]) ->
 
 
 @dataclass(frozen=True)
-class Acting:
-    """The unknowns whose residuals hold time derivatives as inputs w of the tape, and all values in terms of them."""
+class ActingUnknowns:
+    """The unknowns whose residuals hold time derivatives, as inputs w of the tape, and all values in terms of them."""
 
     w: tuple[TapeScalar, ...]
     owners: tuple[Unknown, ...]
-    """The unknown that each of w is a scalar of."""
+    """The unknown of each scalar in w."""
     values: Values
     decided: Mapping[str, Sequence[Any]]
-    """Of elements with an algebraic unknown: where no unknown acts on what vanishes there, so that an impulse must."""
+    """Element with an algebraic unknown -> conditions under which no unknown acts on its vanishing quantity, but an impulse."""
+
+
+def first_discontinuous(context: TracingContext, groups: Sequence[Sequence[Any]]) -> int | None:
+    """Return the index of the first group of values that `is_discontinuous`, or None."""
+    if not is_discontinuous(context, [scalar for group in groups for scalar in group], any_condition=True):
+        return None
+    return next((k for k, group in enumerate(groups) if is_discontinuous(context, group)), None)
+
+
+def is_discontinuous(context: TracingContext, scalars: Sequence[Any], any_condition: bool = False) -> bool:
+    """Return True if values depend on a state that a clock changes, or by states or time on a sign, on a comparison used as a
+    number, or on a selection between two different numbers (a step).
+
+    A selection between formulas may be continuous and does not count; a value that a mode selects jumps at an event, which
+    accounts for it. With `any_condition` a comparison that selects one value counts if another uses it: "no" is as certain.
+    """
+    tape, selected = context.tape, context.reached(scalars)
+    if selected & context.ticking:
+        return True
+    roots = {tape.scalar(scalar).index for scalar in scalars}
+    conditions = set() if any_condition else {tape.nodes[i][1] for i in selected if tape.nodes[i][0] == op.WHERE}
+    used = {a for i in selected if tape.nodes[i][0] not in op.CONDITIONS for a in _operands(tape, i)} | roots
+    moving: dict[int, bool] = {}
+    for position in sorted(selected):
+        node = tape.nodes[position]
+        if node[0] == op.INPUT:
+            moving[position] = list(tape.blocks)[node[1]] not in ("p", "m")
+        elif node[0] == op.CONSTANT:
+            moving[position] = False
+        else:
+            moving[position] = any(moving[a] for a in node[1:])
+        if node[0] in (op.SIGN, op.FLOOR) and moving[position]:
+            return True
+        if node[0] in op.CONDITIONS and moving[position] and position in used and position not in conditions:
+            return True
+        if node[0] == op.WHERE and moving[node[1]] and node[2] != node[3] and not moving[node[2]] and not moving[node[3]]:
+            return True
+    return False
+
+
+def _operands(tape: Tape, position: int) -> tuple[int, ...]:
+    node = tape.nodes[position]
+    return () if node[0] <= op.INPUT else tuple(node[2:] if node[0] == op.WHERE else node[1:])

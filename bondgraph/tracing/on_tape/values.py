@@ -1,4 +1,4 @@
-"""Values by name while statements run on a tape: carrying out a statement, scalars of a value and back, partial derivatives."""
+"""Values by name on a tape: evaluate a statement, split a value into scalars and back, partial derivatives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Entries = Mapping[tuple[int, int], Any]
 
 
 class Untraceable(Exception):
-    """A formula that works on floats but does with a traced value what cannot be recorded."""
+    """Raised by a formula that works on floats but cannot be recorded with traced values."""
 
     def __init__(self, statement: Statement, error: Exception):
         self.statement = statement
@@ -28,7 +28,7 @@ class Untraceable(Exception):
 
 
 def carry_out(statement: Statement, env: Values) -> None:
-    """Add what a statement gives to the values; `Untraceable` where its formula cannot be recorded."""
+    """Add the results of a statement to the values; raises `Untraceable` if its formula cannot be recorded."""
     try:
         results = statement.op(*[env[arg] for arg in statement.args])
     except (TraceError, TypeError, ValueError, AttributeError) as error:
@@ -38,33 +38,33 @@ def carry_out(statement: Statement, env: Values) -> None:
 
 
 def scalars_of(value: Any) -> list[Any]:
-    """The scalars of a value, in row-major order."""
+    """Return the scalars of a value in row-major order."""
     return list(np.asarray(value).flat) if np.ndim(value) else [value]
 
 
 def shaped(scalars: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """A value of a shape from its scalars in row-major order."""
+    """Return a value of a shape from its scalars in row-major order."""
     return array(list(scalars)).reshape(shape) if shape else scalars[0]
 
 
 def flat(values: Any) -> np.ndarray:
-    """All numbers of several arrays in one row."""
+    """Return all numbers of several arrays in one row."""
     pieces = [np.asarray(value, dtype=float).ravel() for value in values]
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
 def shapes_of(system: System, unknowns: Sequence[Unknown]) -> list[tuple[int, ...]]:
-    """Shapes of unknowns."""
+    """Return the shapes of unknowns."""
     return [system.values[unknown.value].shape or () for unknown in unknowns]
 
 
 def owners_of(system: System, unknowns: Sequence[Unknown]) -> list[Unknown]:
-    """The unknown of each scalar in the row of all of them."""
+    """Return the unknown of each scalar in the row of all of them."""
     return [u for u, shape in zip(unknowns, shapes_of(system, unknowns), strict=True) for _ in range(int(np.prod(shape)))]
 
 
 def placed(unknowns: Sequence[Unknown], shapes: Sequence[tuple[int, ...]], scalars: Sequence[Any]) -> Values:
-    """Unknowns by name from their scalars in a row."""
+    """Return unknowns by name from their scalars in a row."""
     out, start = {}, 0
     for unknown, shape in zip(unknowns, shapes, strict=True):
         size = int(np.prod(shape))
@@ -74,21 +74,21 @@ def placed(unknowns: Sequence[Unknown], shapes: Sequence[tuple[int, ...]], scala
 
 
 def residuals_of(env: Values, unknowns: Sequence[Unknown]) -> list[Any]:
-    """What the unknowns must make vanish, in a row."""
+    """Return the scalars of the residuals of unknowns in a row."""
     return [scalar for unknown in unknowns for scalar in scalars_of(env[unknown.residual])]
 
 
 def through(function: Callable[[Sequence[Any]], Sequence[Any]], table: Mapping[Key, Any]) -> dict[Key, Any]:
-    """A table with its values passed through a function of all of them."""
+    """Return a table with its values passed through a function of all of them."""
     return dict(zip(table, function(list(table.values())), strict=True))
 
 
 def nonzero(table: Mapping[Key, Any]) -> dict[Key, Any]:
-    """A table without the values on the tape that are zero."""
+    """Return a table without the values on the tape that are zero."""
     return {key: value for key, value in table.items() if value.value != 0.0}
 
 
 def partials(values: Sequence[Any], w: Sequence[Any]) -> dict[tuple[int, int], Any]:
-    """Nonzero partial derivatives of scalars with respect to others."""
-    found = jacobian(values, w)
-    return {(int(i), int(j)): v for i, j, v in zip(found.rows, found.columns, found.values, strict=True)}
+    """Return the nonzero partial derivatives of scalars by others."""
+    J = jacobian(values, w)
+    return {(int(i), int(j)): v for i, j, v in zip(J.rows, J.columns, J.values, strict=True)}

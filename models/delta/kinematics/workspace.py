@@ -11,7 +11,7 @@ from screwbond.models.delta.kinematics.checks import SINGULARITY_TOLERANCE, erro
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
 from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
 
-from bondgraph.output.progress import counted
+from bondgraph.output.progress import track
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def workspace(
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     kinematics, shape = DeltaKinematics(parameters, backend), points.shape[:3]
     slabs = np.array_split(points.reshape(-1, 3), 1 + points.size // (3 * SLAB_SIZE))
-    slab_results = [_evaluate(kinematics, slab, branch) for slab in counted(slabs, "workspace", progress=progress)]
+    slab_results = [_evaluate(kinematics, slab, branch) for slab in track(slabs, "workspace", progress=progress)]
     columns = (np.concatenate(parts) for parts in zip(*slab_results, strict=True))
     reachable, *quantities = (values.reshape(*shape, *values.shape[1:]) for values in columns)
     return Workspace((axes[0], axes[1], axes[2]), reachable, *quantities)

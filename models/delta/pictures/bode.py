@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.pictures.figures import plot_file
 
-from bondgraph.output.sheet import CYCLE, DASHES, MUTED, SMALL
+from bondgraph.output.plot_style import CYCLE, DASHES, MUTED, SMALL
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from screwbond.models.delta.studies.analysis import PoleSweep, PoleZeroMap
 from screwbond.models.delta.studies.run import DeltaRun
 from screwbond.models.pictures.figures import legend_above, plot_file
 
-from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, SMALL
+from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, SMALL
 
 Path = str | os.PathLike[str]
 CANCEL = "poles and zeros that cancel"

@@ -10,7 +10,7 @@ import numpy as np
 from screwbond.models.delta.studies.soft_touch import SoftTouchRun
 from screwbond.models.pictures.figures import plot_file
 
-from bondgraph.output.sheet import CYCLE, DASHES, INK, MUTED, SMALL
+from bondgraph.output.plot_style import CYCLE, DASHES, INK, MUTED, SMALL
 
 DOTS = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[2]}
 

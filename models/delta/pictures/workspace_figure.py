@@ -13,7 +13,7 @@ from screwbond.models.delta.kinematics.robot_kinematics import DeltaKinematics
 from screwbond.models.delta.kinematics.workspace import Workspace, boundary_points, workspace
 from screwbond.models.pictures.figures import plot_file
 
-from bondgraph.output.sheet import DASHES, INK, MUTED, PAPER, SMALL
+from bondgraph.output.plot_style import DASHES, INK, MUTED, PAPER, SMALL
 
 LEVELS = (0.1, 0.25, 0.5, 0.75)
 """Dexterities of the contour lines; the first lies close to the boundary and has no room for its number."""

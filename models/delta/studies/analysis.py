@@ -16,7 +16,7 @@ from screwbond.models.delta.kinematics.checks import error
 from screwbond.models.delta.studies.robot import DeltaRobot
 
 from bondgraph.analysis import Linear
-from bondgraph.output.progress import counted
+from bondgraph.output.progress import track
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
 def sweep_poles(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, progress: bool = True) -> PoleSweep:
     """Compute the robot's six poles at rest with all motors at one angle (k,), rad, gravity compensated."""
     values = np.asarray(angles, dtype=float)
-    counted_values = counted(values, "poles over the angle", progress=progress)
+    counted_values = track(values, "poles over the angle", progress=progress)
     return PoleSweep(values, np.array([linearise_reduced(robot, (angle,) * 3).poles() for angle in counted_values]))
 
 

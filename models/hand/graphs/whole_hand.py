@@ -34,7 +34,7 @@ from screwbond.models.motion import PoseMotion, following_body
 from bondgraph import Automaton, Compiled, Graph, Op, Transition
 from bondgraph.analysis import steady_state
 from bondgraph.errors import ModelError, refusal
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 from screws.joints import revolute
 from screws.poses import pose
 from screws.scalars import minimum
@@ -74,7 +74,7 @@ def parts_of(fingers: int) -> list[str]:
     return inside + [name(i) for i in range(fingers) for name in (finger_name, contact_name, grip_name)]
 
 
-@brief
+@short_repr
 @dataclass(frozen=True)
 class Hand:
     """A hand that holds its object, and the motion of its reference.

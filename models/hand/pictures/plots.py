@@ -12,7 +12,7 @@ from screwbond.models.pictures import Curve, Panel, Scene, plots
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.style import AXES, PATHS
 
-from bondgraph.output.sheet import CYCLE, INK
+from bondgraph.output.plot_style import CYCLE, INK
 
 LOOKS = {"reference": (INK, 1), "virtual": (PATHS[1], 0), "object": (PATHS[0], 0)}
 """Colour, and how its line is broken, of each frame of the trajectory."""

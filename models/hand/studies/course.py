@@ -18,7 +18,7 @@ from screwbond.models.hand.grasping.grasp import (
 from screwbond.models.hand.studies.run import HandRun
 from screwbond.models.studies.files import Table, write_table
 
-from bondgraph.output.files import known_ending, whole_file
+from bondgraph.output.files import atomic_file, known_ending
 from screws.renamed import answer_old_names
 
 
@@ -88,7 +88,7 @@ class Study:
     def write_csv(self, path: Path) -> None:
         """The columns as a .csv; E415 for another ending, E414 where it cannot be written."""
         known_ending(path, ".csv")
-        with whole_file(path) as part:
+        with atomic_file(path) as part:
             write_table(part, self.columns())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from screwbond.models.maze.parameters import QUARTER, MazeParameters
 from screwbond.models.pictures.style import AMBER, BLUE, round_number
 
-from bondgraph.output.sheet import INK, MUTED, SMALL
+from bondgraph.output.plot_style import INK, MUTED, SMALL
 
 RING, BALL, WAY = BLUE[1], AMBER[0], AMBER[1]
 

@@ -18,7 +18,7 @@ from screwbond.models.maze.run import MazeRun
 from screwbond.models.pictures.figures import legend_above, plain_numbers, plot_file
 from screwbond.models.pictures.style import AMBER, BLUE, blend
 
-from bondgraph.output.sheet import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL, TITLE
+from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL, TITLE
 
 Path = str | os.PathLike[str]
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from screwbond.models.pictures.shapes.meshes import SHARP, Mesh
 
-from bondgraph.output.extras import required
+from bondgraph.output.extras import require_package
 
 
 def read_mesh(file: Path) -> tuple[Mesh | None, str]:
     """Read triangles from stl, obj, ply, dae; None and a reason without any. Raises `ExtraError` (E416) without trimesh."""
-    required("meshes from files", "trimesh")
+    require_package("meshes from files", "trimesh")
     import trimesh
 
     try:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.style import rgb, round_number
 
-from bondgraph.output.short_repr import brief
+from bondgraph.output.short_repr import short_repr
 
 Indices = NDArray[np.int64]
 
@@ -18,7 +18,7 @@ SHARP = np.cos(np.radians(40.0))
 """Cosine of 40 degrees; faces that meet at a larger angle keep an edge between them."""
 
 
-@brief
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Mesh:
     """Triangles with smooth or sharp edges, and lines on them, in the axes of their body.

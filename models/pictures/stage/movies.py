@@ -18,8 +18,8 @@ from screwbond.models.pictures.stage.stage import Stage
 from screwbond.models.pictures.stage.stills import annotate, camera_of, past_events, to_image
 from screwbond.models.pictures.timing import show_times, speed_label
 
-from bondgraph.output.files import known_ending, whole_file
-from bondgraph.output.progress import counted
+from bondgraph.output.files import atomic_file, known_ending
+from bondgraph.output.progress import track
 from bondgraph.run.results.result import Result
 
 STRIP = 132
@@ -53,7 +53,7 @@ def movie(
         fps, size = min(fps, 12), (size[0] // 2, size[1] // 2)
     count = max(2, round(seconds * fps))
     images = frames(scene, show_times(scene, count), fps, size)
-    with whole_file(path) as part, closing(counted(images, path.name, total=count, progress=progress)) as counted_images:
+    with atomic_file(path) as part, closing(track(images, path.name, total=count, progress=progress)) as counted_images:
         write(part, counted_images, size, fps)
     return path
 

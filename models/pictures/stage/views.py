@@ -14,7 +14,7 @@ from screwbond.models.pictures.stage.stills import camera_of
 from screwbond.models.pictures.timing import representative_time
 
 from bondgraph.errors import refusal
-from bondgraph.output.extras import required
+from bondgraph.output.extras import require_package
 from bondgraph.run.results.result import Result
 
 INSET = (60, 70, 60, 90)
@@ -84,7 +84,7 @@ def show(
     Raises `ModelError` E160 for a run without anything to show, E578 for a window without a screen, E579 for anything but a
     result; `ExtraError` E416 without pyvista.
     """
-    required("a view", "pyvista")
+    require_package("a view", "pyvista")
     scene = as_scene(shown)
     opened = not in_notebook() if window is None else window
     if opened and not has_screen():

@@ -31,7 +31,7 @@ from screwbond.models.pictures.web.quantities import characteristic_quantities, 
 from screwbond.models.pictures.web.scene_packing import SAMPLES, downsampled, pack_scene
 
 from bondgraph.errors import refusal
-from bondgraph.output.files import finite, known_ending, write_text
+from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.run.results.result import Result
 
 DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
@@ -124,7 +124,7 @@ def page(
     _times(scene, seconds, show)
     files = resources.files("screwbond.models.pictures.web")
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
-    data = json.dumps(finite(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
+    data = json.dumps(nonfinite_to_null(contents(scene, seconds, show, plots)), separators=(",", ":"), allow_nan=False)
     seen = bool(scene.solids or scene.frames or scene.springs or scene.paths or scene.forces)
     graph, brief = bond_graph_svg(scene.result, small=seen) if scene.result is not None else ("", "")
     filled = {

@@ -19,7 +19,7 @@ from screwbond.models.pictures import still
 from screwbond.models.pictures.probe import rendering
 
 from bondgraph.errors import RunEndedWarning
-from bondgraph.output.extras import lacking
+from bondgraph.output.extras import missing_package
 
 MAZE = MazeParameters()
 DATA = {"trajectory.npz", "events.json", "summary.json", "maze.json", "graph.svg", "equations.tex"}
@@ -93,7 +93,7 @@ def test_a_map_of_gains(tmp_path, capsys):
     assert table["in_the_centre_at"][4] == pytest.approx(44.554527, abs=1e-6)
     assert table["rightmost_ring_4"][4] == pytest.approx(-0.052365, abs=5e-7)
     assert "9 pairs of gains" in capsys.readouterr().out
-    if not lacking("matplotlib"):
+    if not missing_package("matplotlib"):
         assert main(arguments) == 0 and {path.name for path in out.iterdir()} == set(MAP.names)
 
 
@@ -130,7 +130,7 @@ def test_the_scene_is_the_run():
 
 
 def test_figures(tmp_path):
-    if lacking("matplotlib"):
+    if missing_package("matplotlib"):
         pytest.skip("no plots")
     of_the_maze, of_the_run = (figure5, figure7, figure9), (figure10, figure11, path_figure)
     for draw, given in (*((draw, MAZE) for draw in of_the_maze), *((draw, run()) for draw in of_the_run)):
@@ -141,7 +141,7 @@ def test_figures(tmp_path):
 
 def test_figures_of_other_mazes(tmp_path):
     """One ring, and a run that ends before anything happened."""
-    if lacking("matplotlib"):
+    if missing_package("matplotlib"):
         pytest.skip("no plots")
     small = MazeParameters(radii=(2.0,), gates=(0.4,))
     with warnings.catch_warnings():

@@ -423,12 +423,12 @@ def test_probe_says_what_to_install(monkeypatch):
         monkeypatch.setattr(probe.subprocess, "run", lambda *a, **k: result)
         return probe.rendering()
 
-    monkeypatch.setattr(probe, "lacking", lambda *names: "")
+    monkeypatch.setattr(probe, "missing_package", lambda *names: "")
     assert trial(0, "rendered\n")[0]
     crashed, message = trial(-11)
     assert not crashed and "libegl1 libgl1-mesa-dri" in message and "libosmesa6" in message and "\n" not in message
     assert not trial(0, "blank\n")[0]
-    monkeypatch.setattr(probe, "lacking", lambda *names: 'pip install "screwbond[viz]"')
+    monkeypatch.setattr(probe, "missing_package", lambda *names: 'pip install "screwbond[viz]"')
     missing, message = trial(0, "rendered")
     assert not missing and 'pip install "screwbond[viz]"' in message
     rendering.cache_clear()

@@ -14,7 +14,7 @@ from screwbond.models.studies.tasks import Outcome, Task
 
 from bondgraph import J1, C, Graph, I, simulate
 from bondgraph.errors import ModelError
-from bondgraph.output.extras import lacking
+from bondgraph.output.extras import missing_package
 from tests.models.studies import pendulum_study
 from tests.models.studies.pendulum_study import PENDULUM, TASK, Pendulum, graph
 
@@ -59,7 +59,7 @@ def test_energy_of_spring_weight_and_ball_is_constant(tmp_path: Path) -> None:
 
 
 def test_it_has_a_picture(tmp_path: Path) -> None:
-    if lacking("matplotlib"):
+    if missing_package("matplotlib"):
         pytest.skip("no plots")
     status, out = command(tmp_path, GIVEN)
     assert status == 0 and {path.name for path in out.iterdir()} == set(TASK.names)

@@ -1,1 +1,1 @@
-"""Algebra: statements and symbols in; values as expressions that can be read, exactly, with what is long defined apart, out."""
+"""Algebra with statements and symbols: values as exact, readable expressions, with long parts defined apart."""

@@ -1,4 +1,4 @@
-"""Canonical form: one SymPy expression -> the same value, written the way one writes it by hand."""
+"""Canonical form of a SymPy expression: an equal one, as it would be written by hand."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 
 import sympy
 
-TERSE = 400
-"""Operations of the largest expression that is brought into one form; a longer one stays a sum of fractions."""
+MAX_OPERATIONS = 400
+"""Maximum number of operations of an expression that is brought into canonical form; a longer one stays a sum of fractions."""
 
-PLAIN = 10**6
-"""Rational numbers with a larger numerator are written as decimals."""
+MAX_NUMERATOR = 10**6
+"""Maximum numerator of a rational number; larger ones become decimals."""
 
-PARTS = 1000
-"""And those with a larger denominator."""
+MAX_DENOMINATOR = 1000
+"""Maximum denominator of a rational number."""
 
 
 def exact(expression: Any) -> Any:
-    """The expression with every float as the rational number that it stands for: 0.1 as 1/10, 1/3 as 1/3."""
+    """Replace every float by the rational number that it stands for: 0.1 by 1/10, 1/3 by 1/3."""
     expression = sympy.S(expression)
     floats = expression.atoms(sympy.Float)
     return expression.xreplace({number: rational(float(number)) for number in floats}) if floats else expression
 
 
 def rational(number: float) -> Any:
-    """A fraction of small numbers that rounds to this float, else its shortest decimal form."""
+    """Return a fraction of small numbers that rounds to this float, else its shortest decimal form."""
     if not math.isfinite(number):
         return sympy.oo if number > 0 else -sympy.oo
     small = Fraction(number).limit_denominator(1000)
@@ -37,24 +37,24 @@ def rational(number: float) -> Any:
     return sympy.Rational(small.numerator, small.denominator)
 
 
-def decimal(expression: Any, whole: bool) -> Any:
-    """The expression with its numbers as they are read best, sums and fractions scaled so that their largest number is near 1.
+def decimal(expression: Any, keep_fractions: bool) -> Any:
+    """Write the numbers of an exact expression readably, sums and fractions scaled so that their largest number is near 1.
 
-    Fractions of small numbers stay where all numbers that a user gave are `whole`, or there is no short decimal; else what is
-    9.81 is 9.81. All is computed exactly until here.
+    Fractions of small numbers stay if `keep_fractions` (all numbers of the user are whole), or if there is no short decimal;
+    otherwise 9.81 is 9.81.
     """
-    return _with_numbers(_scaled(sympy.S(expression)), whole)
+    return _with_numbers(_scaled(sympy.S(expression)), keep_fractions)
 
 
-def _with_numbers(expression: Any, whole: bool) -> Any:
-    """Every number but an exponent as it is read best."""
+def _with_numbers(expression: Any, keep_fractions: bool) -> Any:
+    """Write every number readably, except exponents."""
     if expression.is_Rational:
-        return _number(expression, whole)
+        return _number(expression, keep_fractions)
     if not expression.args:
         return expression
     if expression.is_Pow and expression.exp.is_Rational:
-        return _with_numbers(expression.base, whole) ** expression.exp
-    parts = [_with_numbers(part, whole) for part in expression.args]
+        return _with_numbers(expression.base, keep_fractions) ** expression.exp
+    parts = [_with_numbers(part, keep_fractions) for part in expression.args]
     if isinstance(expression, (sympy.Piecewise, sympy.core.relational.Relational)):
         return expression.func(*parts, evaluate=False)
     if isinstance(expression, sympy.functions.elementary.piecewise.ExprCondPair):
@@ -62,21 +62,21 @@ def _with_numbers(expression: Any, whole: bool) -> Any:
     return expression.func(*parts) if any(a is not b for a, b in zip(parts, expression.args, strict=True)) else expression
 
 
-def _number(q: Any, whole: bool) -> Any:
+def _number(q: Any, keep_fractions: bool) -> Any:
     if q.is_Integer:
-        return q if abs(q.p) <= PLAIN else sympy.Float(float(q), 15)
-    if not whole and _is_short_decimal(q):
+        return q if abs(q.p) <= MAX_NUMERATOR else sympy.Float(float(q), 15)
+    if not keep_fractions and _is_short_decimal(q):
         return sympy.Float(float(q), 15)
-    return q if abs(q.p) <= PLAIN and q.q <= PARTS else sympy.Float(float(q), 15)
+    return q if abs(q.p) <= MAX_NUMERATOR and q.q <= MAX_DENOMINATOR else sympy.Float(float(q), 15)
 
 
 def _is_short_decimal(q: Any) -> bool:
-    """Whether a fraction is exactly a decimal of so many digits as a float shows."""
+    """Return True if a fraction is exactly a decimal with the digits of a float."""
     return Fraction(repr(float(q))) == Fraction(int(q.p), int(q.q))
 
 
 def _scaled(expression: Any) -> Any:
-    """The same value, powers of ten taken out of sums with long numbers: what a common denominator has made large."""
+    """Take powers of ten out of sums with long numbers, which a common denominator has made large."""
     if not expression.args or not isinstance(expression, sympy.Expr):
         return expression
     if isinstance(expression, sympy.Piecewise):
@@ -95,80 +95,81 @@ def _scaled(expression: Any) -> Any:
 
 
 def _power_of_ten(total: Any) -> Any:
-    """10^k near the largest coefficient of a sum that has long ones; else 1."""
+    """Return 10^k near the largest coefficient of a sum with long ones; else 1."""
     numbers = [term.as_coeff_Mul()[0] for term in total.args]
-    known = [q for q in numbers if q.is_Rational]
-    if not any(abs(q.p) > PLAIN or q.q > PARTS for q in known):
+    rationals = [q for q in numbers if q.is_Rational]
+    if not any(abs(q.p) > MAX_NUMERATOR or q.q > MAX_DENOMINATOR for q in rationals):
         return sympy.S.One
-    return sympy.Integer(10) ** math.floor(math.log10(max(abs(float(q)) for q in known)))
+    return sympy.Integer(10) ** math.floor(math.log10(max(abs(float(q)) for q in rationals)))
 
 
 def reduced(expression: Any) -> Any:
-    """One fraction without common factors; what is no rational function counts as a symbol."""
-    if sympy.count_ops(expression) > TERSE:
+    """Return one fraction without common factors; anything but a rational function counts as a symbol."""
+    if sympy.count_ops(expression) > MAX_OPERATIONS:
         return expression
     inner, back = _rational_in(expression, ())
     return sympy.cancel(sympy.together(inner)).xreplace(back)
 
 
 def canonical(expression: Any, moving: Collection[Any]) -> Any:
-    """A sum of coefficients times monomials in the `moving` symbols where there is one, else the shorter of one fraction
-    and a sum of fractions; coefficients and fractions are factored."""
-    if not expression.args or sympy.count_ops(expression) > TERSE:
+    """Return a sum of coefficients times monomials in the `moving` symbols if there is one, else the shorter of one fraction and
+    a sum of fractions; coefficients and fractions are factored."""
+    if not expression.args or sympy.count_ops(expression) > MAX_OPERATIONS:
         return expression
     inner, back = _rational_in(expression, moving)
-    whole = sympy.cancel(sympy.together(inner))
-    above, below = sympy.fraction(whole)
+    fraction = sympy.cancel(sympy.together(inner))
+    numerator, denominator = sympy.fraction(fraction)
     moves = set(moving) | {dummy for dummy, meant in back.items() if meant.free_symbols & set(moving)}
-    variables = sorted(above.free_symbols & moves, key=lambda s: s.sort_key())
-    if not below.free_symbols & moves:
-        out = _by_monomials(above, below, variables)
+    variables = sorted(numerator.free_symbols & moves, key=lambda s: s.sort_key())
+    if not denominator.free_symbols & moves:
+        out = _by_monomials(numerator, denominator, variables)
     else:
-        apart = sympy.Add(*(_factored(sympy.cancel(term)) for term in sympy.Add.make_args(inner)))
-        out = min((_factored(whole), apart), key=lambda form: (sympy.count_ops(form), sympy.srepr(form)))
+        partial_fractions = sympy.Add(*(_factored(sympy.cancel(term)) for term in sympy.Add.make_args(inner)))
+        out = min((_factored(fraction), partial_fractions), key=lambda form: (sympy.count_ops(form), sympy.srepr(form)))
     return out.xreplace(back)
 
 
-def _by_monomials(above: Any, below: Any, variables: list[Any]) -> Any:
+def _by_monomials(numerator: Any, denominator: Any, variables: list[Any]) -> Any:
     if not variables:
-        return _factored(above / below)
-    terms = sympy.Poly(above, *variables).terms()
+        return _factored(numerator / denominator)
+    terms = sympy.Poly(numerator, *variables).terms()
     return sympy.Add(
         *(
-            _factored(sympy.cancel(coefficient / below)) * sympy.Mul(*(v**k for v, k in zip(variables, powers, strict=True)))
+            _factored(sympy.cancel(coefficient / denominator))
+            * sympy.Mul(*(v**k for v, k in zip(variables, powers, strict=True)))
             for powers, coefficient in terms
         )
     )
 
 
 def _factored(expression: Any) -> Any:
-    """Numerator and denominator as products, unless that takes long."""
-    return expression if sympy.count_ops(expression) > TERSE // 4 else sympy.factor(expression)
+    """Factor numerator and denominator, unless that takes long."""
+    return expression if sympy.count_ops(expression) > MAX_OPERATIONS // 4 else sympy.factor(expression)
 
 
 def _rational_in(expression: Any, moving: Collection[Any]) -> tuple[Any, dict[Any, Any]]:
-    """A rational function of symbols, some of them standing for other functions; and what these stand for."""
-    stands: dict[Any, Any] = {}
+    """Return a rational function of symbols, some of which stand for other functions; and those functions."""
+    dummies: dict[Any, Any] = {}
     numbers: Iterator[int] = itertools.count()
 
-    def walk(part: Any) -> Any:
+    def replaced(part: Any) -> Any:
         if part.is_Rational or part.is_Symbol:
             return part
         if part.is_Add or part.is_Mul:
-            return part.func(*map(walk, part.args))
+            return part.func(*map(replaced, part.args))
         if part.is_Pow and part.exp.is_Integer:
-            return walk(part.base) ** part.exp
-        known = _inside(part, moving)
-        if known not in stands:
-            stands[known] = sympy.Dummy(f"g{next(numbers)}", real=True)
-        return stands[known]
+            return replaced(part.base) ** part.exp
+        function = _inside(part, moving)
+        if function not in dummies:
+            dummies[function] = sympy.Dummy(f"g{next(numbers)}", real=True)
+        return dummies[function]
 
-    inner = walk(expression)
-    return inner, {dummy: meant for meant, dummy in stands.items()}
+    inner = replaced(expression)
+    return inner, {dummy: meant for meant, dummy in dummies.items()}
 
 
 def _inside(part: Any, moving: Collection[Any]) -> Any:
-    """A function with its arguments in canonical form."""
+    """Return a function with its arguments in canonical form."""
     if isinstance(part, sympy.Piecewise):
         return sympy.Piecewise(*((canonical(value, moving), condition) for value, condition in part.args))
     if not part.args:

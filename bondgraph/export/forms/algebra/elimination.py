@@ -1,7 +1,7 @@
-"""Elimination: statements of a small system -> its values as expressions in states, parameters, inputs and time.
+"""Elimination: the values of a small system as expressions in states, parameters, inputs and time.
 
-The stages are those of the tape (`bondgraph.tracing.evaluate`), here with symbols: linear algebraic loops are solved where they
-stand, dependent storages and constraints with time derivatives by the chain rule.
+The stages are those of the tape (`bondgraph.tracing.evaluate`), here with symbols: linear algebraic loops are solved in place,
+dependent storages and constraints with time derivatives by the chain rule.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from bondgraph.assembly.system import Statement, System, Unknown, is_internal
 from bondgraph.compile.state_names import labels_of, own_states
 from bondgraph.errors import ModelError, ScrewbondError, refusal
 from bondgraph.export.forms.algebra.canonical import reduced
-from bondgraph.export.forms.algebra.definitions import Definitions, Slopes
-from bondgraph.export.forms.algebra.growth import written_out
-from bondgraph.export.forms.algebra.through_tape import defined
-from bondgraph.export.forms.closed_form import LinearSystem
+from bondgraph.export.forms.algebra.definitions import Definitions, TimeDerivatives
+from bondgraph.export.forms.algebra.expression_size import expression_size
+from bondgraph.export.forms.algebra.through_tape import through_tape
+from bondgraph.export.forms.records import LinearSystem
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tracing.linear.modewise import parts_of
 from bondgraph.tracing.on_tape.values import Values, owners_of, placed, residuals_of, scalars_of, shaped, shapes_of
@@ -30,52 +30,52 @@ from screws.errors import GeometryError
 
 @dataclass(frozen=True)
 class Limits:
-    """What is written in one piece; all else is defined in lines of its own."""
+    """Limits of the expressions that are written in one piece; longer ones are defined in lines of their own."""
 
     longest: int
     """Operations of an expression."""
     at_once: int
-    """Operations in all results of one formula, equal parts counted as often as they occur, until which SymPy runs it."""
+    """Operations in all results of one formula, equal parts counted as often as they occur, up to which SymPy runs it."""
     block: int
     """Unknowns that are solved for at once."""
     value: int
-    """Operations of a whole value of the model."""
+    """Operations of a complete value of the model."""
 
 
 READABLE = Limits(400, 4000, 6, 400)
-"""Of small models."""
+"""Limits for small models."""
 BY_PARTS = Limits(60, 60, 1, 12)
-"""Of large ones."""
+"""Limits for large models."""
 IN_ONE_PIECE = Limits(10**9, 10**9, 10**9, 10**9)
-"""Where nothing may be defined apart, since all is put into matrices."""
+"""No limits: nothing may be defined apart, since all is put into matrices."""
 
 
-def eliminated(
+def eliminate(
     system: System,
     stages: Stages,
-    given: Values,
+    known_values: Values,
     slopes: Mapping[Any, Any],
     definitions: Definitions | None = None,
     limits: Limits = READABLE,
 ) -> Values:
-    """All values of the stages by name, from those that are given, with all floats exact.
+    """Return all values of the stages by name, from the known values, with all floats exact.
 
-    `slopes` are the time derivatives of what moves by itself: time, and inputs that vary. What is longer than the limits is in
-    symbols that `definitions` says the meaning of. Raises `ModelError` E273, E274.
+    `slopes` are the time derivatives of independent variables: time, and inputs that vary. Expressions beyond the limits are
+    symbols of `definitions`. Raises `ModelError` E273, E274.
     """
-    made = {out for index in stages.statements for out in system.statements[index].outs}
-    unknowns = tuple(u for u in system.unknowns if u.residual in made and u.value not in given)
+    computed = {out for index in stages.statements for out in system.statements[index].outs}
+    unknowns = tuple(u for u in system.unknowns if u.residual in computed and u.value not in known_values)
     notes = definitions if definitions is not None else Definitions(system.values, limits.longest)
     elimination = _Elimination(system, stages, slopes, notes, limits)
     w = elimination.symbols(unknowns)
     mark = notes.mark()
     sought = dict(zip(w, owners_of(system, unknowns), strict=True))
-    values, decided = elimination.late(elimination.early(given | elimination.placed(unknowns, w), w), sought, {})
+    values, decided = elimination.run_late(elimination.run_early(known_values | elimination.placed(unknowns, w), w), sought, {})
     if not unknowns:
         return values
     solution = elimination.solution(unknowns, w, values)
     notes.forget(mark, [*solution, *(e for each in decided.values() for e in each)])
-    return elimination.late(elimination.early(given | elimination.placed(unknowns, solution), ()), {}, decided)[0]
+    return elimination.run_late(elimination.run_early(known_values | elimination.placed(unknowns, solution), ()), {}, decided)[0]
 
 
 @dataclass(frozen=True)
@@ -89,19 +89,19 @@ class _Elimination:
     limits: Limits
 
     def symbols(self, unknowns: Sequence[Unknown]) -> list[Any]:
-        """New symbols that stand for the scalars of unknowns."""
+        """Return new symbols for the scalars of unknowns."""
         return [sympy.Dummy(f"w{k}", real=True) for k in range(len(owners_of(self.system, unknowns)))]
 
     def placed(self, unknowns: Sequence[Unknown], scalars: Sequence[Any]) -> Values:
-        """Unknowns by name from their scalars."""
+        """Return unknowns by name from their scalars."""
         return placed(unknowns, shapes_of(self.system, unknowns), scalars)
 
-    def early(self, given: Values, sought: Sequence[Any]) -> Values:
-        """What needs no time derivative, of values that may depend on symbols that are `sought`."""
-        values = dict(given)
+    def run_early(self, known_values: Values, sought: Sequence[Any]) -> Values:
+        """Return the values that need no time derivative, from values that may depend on the symbols `sought`."""
+        values = dict(known_values)
         for step in self.stages.early:
             if step.loop is not None:
-                unknowns = tuple(u for u in step.loop.unknowns if u.value not in given)
+                unknowns = tuple(u for u in step.loop.unknowns if u.value not in known_values)
                 mark = self.definitions.mark()
                 w = self.symbols(unknowns)
                 inner = values | self.placed(unknowns, w)
@@ -112,16 +112,16 @@ class _Elimination:
             self._run(step.statements, values, sought)
         return values
 
-    def late(
-        self, values: Values, sought: Mapping[Any, Unknown], known: Mapping[str, list[Any]]
+    def run_late(
+        self, values: Values, sought: Mapping[Any, Unknown], derivatives: Mapping[str, list[Any]]
     ) -> tuple[Values, dict[str, list[Any]]]:
-        """Time derivatives along the motion, and what follows from them, added to the values; and what is differentiated at
-        elements that yield: as `known`, else by the symbols `sought` that stand for the unknowns."""
-        moving, decided = dict(self.slopes), dict(known)
+        """Add time derivatives along the motion and the values that follow from them; return also the differentiated expressions
+        of elements that yield: from `derivatives`, else by the symbols `sought` of the unknowns."""
+        moving, decided = dict(self.slopes), dict(derivatives)
         for state in own_states(self.system)[0]:
             if state.rate in values and state.name in values:
                 moving |= zip(scalars_of(values[state.name]), map(sympy.S, scalars_of(values[state.rate])), strict=True)
-        slopes = Slopes(self.definitions, moving, sought)
+        slopes = TimeDerivatives(self.definitions, moving, sought)
         for index in self.stages.late:
             statement = self.system.statements[index]
             if statement.op is not TIME_DERIVATIVE:
@@ -133,11 +133,11 @@ class _Elimination:
                 if statement.element not in decided:
                     decided[statement.element] = self._where_none_acts(flat, values, sought)
                 flat = decided[statement.element]
-            values[out] = self._shortened(out, [slopes.along(scalar) for scalar in flat], np.shape(value), sought)
+            values[out] = self._shortened(out, [slopes.time_derivative(scalar) for scalar in flat], np.shape(value), sought)
         return values, decided
 
     def _where_none_acts(self, flat: Sequence[Any], values: Values, sought: Mapping[Any, Unknown]) -> list[Any]:
-        """Scalars that vanish, without the unknowns; 0 where one acts, which makes them vanish by itself."""
+        """Return scalars that vanish, without the unknowns; 0 where one acts, which makes them vanish by itself."""
 
         def yields(scalar: Any) -> bool:
             met = (w for w in scalar.free_symbols & sought.keys() if self.stages.acts(sought[w], values))
@@ -149,21 +149,21 @@ class _Elimination:
     def _run(self, statements: Iterable[int], values: Values, sought: Collection[Any]) -> None:
         for index in statements:
             statement = self.system.statements[index]
-            found = self._results(statement, [values[arg] for arg in statement.args], sought)
-            for name, (shape, scalars) in zip(statement.outs, found, strict=True):
+            results = self._results(statement, [values[arg] for arg in statement.args], sought)
+            for name, (shape, scalars) in zip(statement.outs, results, strict=True):
                 values[name] = self._shortened(name, scalars, shape, sought)
 
     def _results(
         self, statement: Statement, arguments: Sequence[Any], sought: Collection[Any]
     ) -> list[tuple[tuple[int, ...], list[Any]]]:
-        """Shape and scalars of every result of a statement."""
+        """Return shape and scalars of every result of a statement."""
         try:
             if self._is_long(statement, arguments):
-                return defined(statement.op, list(zip(statement.args, arguments, strict=True)), self.definitions, sought)
+                return through_tape(statement.op, list(zip(statement.args, arguments, strict=True)), self.definitions, sought)
             results = statement.op(*arguments)
             results = (results,) if len(statement.outs) == 1 else results
-            return [(np.shape(result), [self.definitions.exactly(s) for s in scalars_of(result)]) for result in results]
-        except Exception as error:  # whatever a user's formula raises is the user's to see, with its element
+            return [(np.shape(result), [self.definitions.exact(s) for s in scalars_of(result)]) for result in results]
+        except Exception as error:  # show the error of a user's formula with its element
             if isinstance(error, ScrewbondError) and not isinstance(error, GeometryError):
                 raise
             title = f'the formula of "{statement.outs[0]}" takes no symbols'
@@ -173,20 +173,20 @@ class _Elimination:
 
     def _is_long(self, statement: Statement, arguments: Sequence[Any]) -> bool:
         try:
-            return written_out(statement.op, arguments) > self.limits.at_once
-        except Exception:  # the formula itself, which runs next, says what is wrong with it
+            return expression_size(statement.op, arguments) > self.limits.at_once
+        except Exception:  # the formula itself runs next and reports its error
             return False
 
     def _shortened(self, name: str, scalars: Sequence[Any], shape: tuple[int, ...], sought: Collection[Any]) -> Any:
         labels = labels_of(name, shape) if not is_internal(name) else [""] * len(scalars)
         longest = self.limits.longest if is_internal(name) else self.limits.value
-        return shaped([self.definitions.short(n, s, sought, longest) for n, s in zip(labels, scalars, strict=True)], shape)
+        return shaped([self.definitions.shortened(n, s, sought, longest) for n, s in zip(labels, scalars, strict=True)], shape)
 
     def solution(self, unknowns: Sequence[Unknown], w: Sequence[Any], values: Values) -> list[Any]:
-        """What the symbols w of unknowns must be for their residuals to vanish, from the values in terms of w."""
+        """Return the solution for the symbols w: their residuals, given in terms of w, vanish."""
         residuals = [sympy.S(scalar) for scalar in residuals_of(values, unknowns)]
         every = {(i, j): sympy.diff(r, x) for i, r in enumerate(residuals) for j, x in enumerate(w) if x in r.free_symbols}
-        matrix = {place: entry for place, slope in every.items() if (entry := reduced(slope)) != 0}
+        matrix = {index: entry for index, slope in every.items() if (entry := reduced(slope)) != 0}
         if any(entry.free_symbols & set(w) for entry in matrix.values()):
             raise self._unsolved(unknowns, "they depend on each other by a formula that is not linear")
         zero, solution = dict.fromkeys(w, sympy.S.Zero), dict[int, Any]()
@@ -196,28 +196,30 @@ class _Elimination:
             right = [-residuals[i].xreplace(zero) for i in rows]
             entries = [[matrix.get((i, j), sympy.S.Zero) for j in columns] for i in rows]
             if len(rows) == len(columns) and self._is_large(entries, right):
-                found = self._named(entries, right, [labels[j] for j in columns])
+                part = self._as_linear_system(entries, right, [labels[j] for j in columns])
             else:
-                found = _linear(entries, [reduced(e) for e in right]) if len(rows) == len(columns) else None
-            if found is None:
+                part = _linear(entries, [reduced(e) for e in right]) if len(rows) == len(columns) else None
+            if part is None:
                 raise self._unsolved(unknowns, "their equations have no unique solution")
-            solution |= zip(columns, found, strict=True)
+            solution |= zip(columns, part, strict=True)
         return [solution[j] for j in range(len(w))]
 
     def _is_large(self, entries: Sequence[Sequence[Any]], right: Sequence[Any]) -> bool:
-        """Whether the solution of a linear system would be beyond reading."""
+        """Return True if the solution of a linear system would be too long to read."""
         count = sum(int(sympy.count_ops(e)) for row in (*entries, right) for e in row)
         return len(right) > self.limits.block or count > self.limits.longest
 
-    def _named(self, entries: Sequence[Sequence[Any]], right: Sequence[Any], labels: Sequence[str]) -> list[Any] | None:
-        """Symbols for the unknowns of a linear system, which is kept; None if its matrix may be singular."""
+    def _as_linear_system(
+        self, entries: Sequence[Sequence[Any]], right: Sequence[Any], labels: Sequence[str]
+    ) -> list[Any] | None:
+        """Return symbols for the unknowns of a linear system, which is stored; None if its matrix may be singular."""
         closing = self.system.closing
         if self.system.indeterminate or (closing is not None and closing.repeating):
             return None
         notes = self.definitions
-        w = [notes.fresh(label) for label in labels]
-        A = sympy.Matrix([[notes.short("", e, ()) for e in row] for row in entries])
-        b = sympy.Matrix([notes.short("", e, ()) for e in right])
+        w = [notes.new_symbol(label) for label in labels]
+        A = sympy.Matrix([[notes.shortened("", e, ()) for e in row] for row in entries])
+        b = sympy.Matrix([notes.shortened("", e, ()) for e in right])
         notes.systems.append(LinearSystem(tuple(symbol.name for symbol in w), A, b))
         return w
 
@@ -229,11 +231,11 @@ class _Elimination:
 
 
 def _linear(matrix: Sequence[Sequence[Any]], right: Sequence[Any]) -> list[Any] | None:
-    """Solution of a small linear system, every entry reduced; None if there is no unique one."""
+    """Return the solution of a small linear system, every entry reduced; None if there is no unique one."""
     A = sympy.Matrix(matrix)
     try:
-        found = A.LUsolve(sympy.Matrix(right), iszerofunc=lambda entry: reduced(entry) == 0)
+        solution = A.LUsolve(sympy.Matrix(right), iszerofunc=lambda entry: reduced(entry) == 0)
     except (ValueError, ZeroDivisionError):  # SymPy's NonInvertibleMatrixError is a ValueError
         return None
-    out = [reduced(entry) for entry in found]
-    return None if any(entry.has(sympy.nan, sympy.zoo, sympy.oo) for entry in out) else out
+    entries = [reduced(entry) for entry in solution]
+    return None if any(entry.has(sympy.nan, sympy.zoo, sympy.oo) for entry in entries) else entries

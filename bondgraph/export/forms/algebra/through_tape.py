@@ -1,6 +1,6 @@
-"""Long formulas: one that would be beyond reading in one piece is run on a tape, and read from there as short definitions.
+"""Long formulas: run on a tape, and read back as short definitions.
 
-The tape holds every distinct operation once, so that even what is used a thousand times is written once.
+The tape holds every distinct operation once, so that a part used a thousand times is written once.
 """
 
 from __future__ import annotations
@@ -22,96 +22,101 @@ from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
-SHARED = 3
-"""Operations of the longest expression that is written anew at every place where it is used."""
+MAX_REPEATED = 3
+"""Maximum number of operations of an expression that is repeated instead of defined."""
 
 
-def defined(
+def through_tape(
     formula: Op, arguments: Sequence[tuple[str, Any]], definitions: Definitions, sought: Collection[Any]
 ) -> list[tuple[tuple[int, ...], list[Any]]]:
-    """Shape and scalars of every result of formula(*arguments), in symbols of definitions where they are long.
+    """Return shape and scalars of every result of formula(*arguments), in symbols of definitions if they are long.
 
-    `arguments` are names and values; scalars in these may be linear in the symbols `sought`, in which the results are then
-    linear too: their coefficients are what is defined.
+    `arguments` are names and values; their scalars may be linear in the symbols `sought`, and then the results are too: their
+    coefficients are defined.
     """
     tape = Tape()
     leaves: dict[int, Any] = {}
     names: dict[int, str] = {}
     unknown = sorted({w for _, value in arguments for s in scalars_of(value) for w in _free(s) & set(sought)}, key=str)
-    places = dict(zip(unknown, tape.inputs("unknowns", len(unknown)), strict=True)) if unknown else {}
-    leaves |= {place.index: w for w, place in places.items()}
-    given = [_recorded(tape, f"a{k}", name, value, (leaves, names), places) for k, (name, value) in enumerate(arguments)]
-    results = formula(*given)
-    several = results if isinstance(results, tuple) else (results,)
-    rows = [(np.shape(result), [tape.scalar(s) for s in scalars_of(result)]) for result in several]
+    inputs = dict(zip(unknown, tape.inputs("unknowns", len(unknown)), strict=True)) if unknown else {}
+    leaves |= {leaf.index: w for w, leaf in inputs.items()}
+    values = [_on_tape(tape, f"a{k}", name, value, (leaves, names), inputs) for k, (name, value) in enumerate(arguments)]
+    results = formula(*values)
+    all_results = results if isinstance(results, tuple) else (results,)
+    rows = [(np.shape(result), [tape.scalar(s) for s in scalars_of(result)]) for result in all_results]
     flat = [scalar for _, scalars in rows for scalar in scalars]
-    split = _split(tape, flat, places)
+    split = _split(tape, flat, inputs)
     if split is None:
-        found = _Reading(tape, leaves, names, definitions).read(flat)
+        expressions = _TapeReader(tape, leaves, names, definitions).read(flat)
     else:
         constants, slopes = split
-        read = iter(_Reading(tape, leaves, names, definitions).read([*constants, *slopes.values()]))
-        found = [next(read) for _ in constants]
+        read = iter(_TapeReader(tape, leaves, names, definitions).read([*constants, *slopes.values()]))
+        expressions = [next(read) for _ in constants]
         for (row, w), slope in zip(slopes, read, strict=True):
-            found[row] += slope * w
-    scalars = iter(found)
-    return [(shape, [next(scalars) for _ in own]) for shape, own in rows]
+            expressions[row] += slope * w
+    scalars = iter(expressions)
+    return [(shape, [next(scalars) for _ in outputs]) for shape, outputs in rows]
 
 
 def _free(scalar: Any) -> set[Any]:
     return set(getattr(scalar, "free_symbols", ()))
 
 
-def _recorded(
-    tape: Tape, block: str, name: str, value: Any, known: tuple[dict[int, Any], dict[int, str]], unknown: Mapping[Any, TapeScalar]
+def _on_tape(
+    tape: Tape,
+    block: str,
+    name: str,
+    value: Any,
+    tables: tuple[dict[int, Any], dict[int, str]],
+    unknown: Mapping[Any, TapeScalar],
 ) -> Any:
-    """An argument on the tape: numbers as numbers, what is linear in unknowns so, all else as inputs that stand for it."""
-    leaves, names = known
+    """Return an argument on the tape: numbers as numbers, linear functions of unknowns as such, all else as inputs."""
+    leaves, names = tables
     scalars = [sympy.S(s) for s in scalars_of(value)]
     split = [linear_in(s, unknown.keys()) or (s, {}) for s in scalars]
     parts = [part for constant, slopes in split for part in (constant, *slopes.values()) if part.free_symbols]
     inputs = iter(tape.inputs(block, len(parts)) if parts else ())
 
-    def place(part: Any, label: str = "") -> Any:
+    def recorded(part: Any, label: str = "") -> Any:
         if not part.free_symbols:
             return float(part)
-        at = next(inputs)
-        leaves[at.index], names[at.index] = part, label
-        return at
+        leaf = next(inputs)
+        leaves[leaf.index], names[leaf.index] = part, label
+        return leaf
 
     out = []
     for label, (constant, slopes) in zip(labels_of(name, np.shape(value)), split, strict=True):
-        total = place(constant, "" if slopes else label)
+        total = recorded(constant, "" if slopes else label)
         for w, slope in slopes.items():
-            total = total + place(slope) * unknown[w]
+            total = total + recorded(slope) * unknown[w]
         out.append(total)
     return shaped(out, np.shape(value))
 
 
 def _split(
-    tape: Tape, flat: Sequence[TapeScalar], places: Mapping[Any, TapeScalar]
+    tape: Tape, flat: Sequence[TapeScalar], inputs: Mapping[Any, TapeScalar]
 ) -> tuple[list[TapeScalar], dict[tuple[int, Any], TapeScalar]] | None:
-    """Constants and coefficients (result, unknown) of results that are linear in unknowns; None if some are not."""
-    w = list(places)
+    """Return constants and coefficients (result, unknown) of results that are linear in unknowns; None if some are not."""
+    w = list(inputs)
     if not w:
         return list(flat), {}
-    found = jacobian(flat, [places[one] for one in w])
-    at = {place.index for place in places.values()}
-    if at & set(reachable(tape, [value.index for value in found.values])):
+    derivatives = jacobian(flat, [inputs[symbol] for symbol in w])
+    positions = {leaf.index for leaf in inputs.values()}
+    if positions & set(reachable(tape, [value.index for value in derivatives.values])):
         return None
-    zero = {place: tape.constant(0.0) for place in at}
-    slopes = {(i, w[j]): value for i, j, value in zip(found.rows, found.columns, found.values, strict=True)}
+    zero = {leaf: tape.constant(0.0) for leaf in positions}
+    slopes = {(i, w[j]): value for i, j, value in zip(derivatives.rows, derivatives.columns, derivatives.values, strict=True)}
     return list(substitute(tape, flat, zero)), slopes
 
 
-class _Reading:
-    """Nodes of a tape as expressions, those that are used more than once as definitions."""
+class _TapeReader:
+    """Reader of a tape: nodes as expressions, repeated ones as definitions."""
 
     def __init__(self, tape: Tape, leaves: Mapping[int, Any], names: Mapping[int, str], definitions: Definitions) -> None:
         self.tape, self.leaves, self.names, self.definitions = tape, leaves, names, definitions
 
     def read(self, scalars: Sequence[TapeScalar]) -> list[Any]:
-        """Scalars of the tape as expressions."""
+        """Return scalars of the tape as expressions."""
         roots = [scalar.index for scalar in scalars]
         order = reachable(self.tape, roots)
         uses = dict.fromkeys(order, 0)
@@ -119,22 +124,22 @@ class _Reading:
             node = self.tape.nodes[position]
             for argument in node[1:] if node[0] > opcodes.INPUT else ():
                 uses[argument] += 1
-        read: dict[int, Any] = {}
+        expressions: dict[int, Any] = {}
         length: dict[int, int] = {}
         for position in order:
             node = self.tape.nodes[position]
-            expression = self._node(position, read)
+            expression = self._node(position, expressions)
             if node[0] == opcodes.INPUT:
                 size = int(sympy.count_ops(expression))
             else:
                 size = 1 + sum(length[a] for a in node[1:]) if node[0] > opcodes.INPUT else 0
-            is_long = size > self.definitions.longest or (uses[position] > 1 and size > SHARED)
+            is_long = size > self.definitions.longest or (uses[position] > 1 and size > MAX_REPEATED)
             if is_long and isinstance(expression, sympy.Expr):
-                expression, size = self.definitions.named(self.names.get(position, ""), expression), 0
-            read[position], length[position] = expression, size
-        return [read[root] for root in roots]
+                expression, size = self.definitions.define(self.names.get(position, ""), expression), 0
+            expressions[position], length[position] = expression, size
+        return [expressions[root] for root in roots]
 
-    def _node(self, position: int, read: Mapping[int, Any]) -> Any:
+    def _node(self, position: int, expressions: Mapping[int, Any]) -> Any:
         code, *arguments = self.tape.nodes[position]
         if code == opcodes.INPUT:
             return self.leaves[position]
@@ -145,51 +150,51 @@ class _Reading:
             self.definitions.floats.add(number)
             return rational(number)
         operation = opcodes.OPERATIONS[code]
-        values = [read[a] for a in arguments]
+        values = [expressions[a] for a in arguments]
         for k, value in enumerate(values):
             if k < operation.truths and isinstance(value, sympy.Expr):
                 values[k] = sympy.Ne(value, 0)
             elif k >= operation.truths and not isinstance(value, sympy.Expr):
-                values[k] = _either(value, sympy.S.One, sympy.S.Zero)
-        return _WRITTEN[operation.name](*values)
+                values[k] = _where(value, sympy.S.One, sympy.S.Zero)
+        return _SYMPY_FORMS[code](*values)
 
 
-def _either(condition: Any, one: Any, other: Any) -> Any:
+def _where(condition: Any, one: Any, other: Any) -> Any:
     if condition in (True, False):
         return one if condition else other
     return one if one == other else sympy.Piecewise((one, condition), (other, True), evaluate=False)
 
 
-_WRITTEN: Mapping[str, Any] = {
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "divide": lambda a, b: a / b,
-    "negative": lambda a: -a,
-    "reciprocal": lambda a: 1 / a,
-    "power": lambda a, b: a**b,
-    "sin": sympy.sin,
-    "cos": sympy.cos,
-    "tan": sympy.tan,
-    "asin": sympy.asin,
-    "acos": sympy.acos,
-    "atan": sympy.atan,
-    "atan2": sympy.atan2,
-    "sqrt": sympy.sqrt,
-    "exp": sympy.exp,
-    "log": sympy.log,
-    "tanh": sympy.tanh,
-    "absolute": sympy.Abs,
-    "sign": sympy.sign,
-    "floor": sympy.floor,
-    "minimum": sympy.Min,
-    "maximum": sympy.Max,
-    "less": lambda a, b: sympy.StrictLessThan(a, b, evaluate=a.is_number and b.is_number),
-    "less_equal": lambda a, b: sympy.LessThan(a, b, evaluate=a.is_number and b.is_number),
-    "equal": lambda a, b: sympy.Eq(a, b, evaluate=a.is_number and b.is_number),
-    "both": lambda a, b: sympy.And(a, b),
-    "either": lambda a, b: sympy.Or(a, b),
-    "opposite": lambda a: sympy.Not(a),
-    "where": _either,
+_SYMPY_FORMS: Mapping[int, Any] = {
+    opcodes.ADD: lambda a, b: a + b,
+    opcodes.SUBTRACT: lambda a, b: a - b,
+    opcodes.MULTIPLY: lambda a, b: a * b,
+    opcodes.DIVIDE: lambda a, b: a / b,
+    opcodes.NEGATIVE: lambda a: -a,
+    opcodes.RECIPROCAL: lambda a: 1 / a,
+    opcodes.POWER: lambda a, b: a**b,
+    opcodes.SIN: sympy.sin,
+    opcodes.COS: sympy.cos,
+    opcodes.TAN: sympy.tan,
+    opcodes.ASIN: sympy.asin,
+    opcodes.ACOS: sympy.acos,
+    opcodes.ATAN: sympy.atan,
+    opcodes.ATAN2: sympy.atan2,
+    opcodes.SQRT: sympy.sqrt,
+    opcodes.EXP: sympy.exp,
+    opcodes.LOG: sympy.log,
+    opcodes.TANH: sympy.tanh,
+    opcodes.ABSOLUTE: sympy.Abs,
+    opcodes.SIGN: sympy.sign,
+    opcodes.FLOOR: sympy.floor,
+    opcodes.MINIMUM: sympy.Min,
+    opcodes.MAXIMUM: sympy.Max,
+    opcodes.LESS: lambda a, b: sympy.StrictLessThan(a, b, evaluate=a.is_number and b.is_number),
+    opcodes.LESS_EQUAL: lambda a, b: sympy.LessThan(a, b, evaluate=a.is_number and b.is_number),
+    opcodes.EQUAL: lambda a, b: sympy.Eq(a, b, evaluate=a.is_number and b.is_number),
+    opcodes.BOTH: lambda a, b: sympy.And(a, b),
+    opcodes.EITHER: lambda a, b: sympy.Or(a, b),
+    opcodes.OPPOSITE: lambda a: sympy.Not(a),
+    opcodes.WHERE: _where,
 }
-"""Name of an instruction -> the SymPy expression of its arguments; a test says that it is complete."""
+"""Instruction -> the SymPy expression of its arguments; a test checks that it is complete."""

@@ -1,1 +1,1 @@
-"""Derivation: a compiled model cut at its storages, resistors and sources in; the matrices of energy forms, in SymPy, out."""
+"""Derivation of energy forms: the model is cut at its storages, resistors and sources, and their matrices follow, in SymPy."""

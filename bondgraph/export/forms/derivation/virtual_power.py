@@ -1,16 +1,17 @@
-"""Virtual power: a model whose storages are inertias and potentials -> M v' + C v + D v + grad V = H^T lambda + B u.
+"""Mechanical equations M v' + C v + D v + grad V = H^T lambda + B u of inertias and potentials, by virtual power.
 
 Cut at the flows v of the independent inertias, junctions and two-ports give every other flow as N(q) v. The power of all elements
-for any v then gives the equations: the sum of N^T times what each takes is zero. An inertia of mass matrix m takes
-m (N v)' + c N v + dV/dq, where c are the Christoffel symbols of m(q); a potential its effort, a damper its resistance times N v.
+for any v then gives the equations: the sum of N^T times their efforts is zero. An inertia of mass matrix m takes m (N v)' + c N v
++ dV/dq, where c are the Christoffel symbols of m(q); a potential its effort, a damper its resistance times N v.
 
 Sources: Featherstone, Rigid body dynamics algorithms (2008), section 3; Breedveld 1984 for the IC field.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -20,20 +21,22 @@ import sympy
 from bondgraph.assembly.system import Statement
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.state_names import labels_of, own_states
-from bondgraph.export.forms.derivation.mechanical_parts import MechanicalParts, mechanical_parts, no_form, values_wanted
+from bondgraph.errors import ModelError, refusal
 from bondgraph.export.forms.derivation.structure import (
-    Cut,
+    CutModel,
     arranged,
     column,
     cut,
     is_whole,
     mirrored,
+    new_symbols,
     secant,
     slopes_of,
     source_values,
+    statement_of,
     with_decimals,
 )
-from bondgraph.export.forms.letters import letters_of
+from bondgraph.export.forms.expression_text import letters_of
 from bondgraph.export.forms.records import MechanicalEquations
 from bondgraph.export.forms.state_form import numbers_of
 from bondgraph.export.symbolic import symbol_of
@@ -42,43 +45,151 @@ from bondgraph.model.element import Element
 from bondgraph.model.ops import Op
 from bondgraph.tracing.on_tape.values import scalars_of
 
+WITHOUT_POWER = (laws.Transformer, laws.Junction, laws.SignalBlock)
+"""Laws of which only the flows are needed."""
+
+
+@dataclass
+class MechanicalParts:
+    """Elements by their role in the equations, and the cuts of the model."""
+
+    moving: dict[str, str] = field(default_factory=dict)
+    """Independent inertia -> its flow."""
+    following: list[str] = field(default_factory=list)
+    """Inertias whose flow is set by others."""
+    potentials: list[str] = field(default_factory=list)
+    dampers: list[str] = field(default_factory=list)
+    gyrators: list[str] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
+    """Source -> the value that it gives."""
+    constraints: list[str] = field(default_factory=list)
+    symbols: dict[str, Any] = field(default_factory=dict)
+    """Value -> its symbols."""
+
+    def paths(self) -> Iterator[str]:
+        """Return all elements that take part."""
+        kinds = (self.moving, self.following, self.potentials, self.dampers, self.gyrators, self.sources, self.constraints)
+        return itertools.chain(*kinds)
+
+
+def mechanical_parts(compiled: Compiled) -> MechanicalParts:
+    """Return the elements of a model by role; raise E278 for an element without one."""
+    parts = MechanicalParts()
+    for path, element in compiled.model.elements.items():
+        _add(parts, compiled, path, element)
+    if not parts.moving:
+        raise no_form(compiled, next(iter(compiled.model.elements)), "no inertia of the model moves by itself")
+    return parts
+
+
+def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equations` of the model as it is") -> ModelError:
+    """Return E278 for an element."""
+    element = compiled.model.elements[path]
+    title = f'{element.kind} "{path}" has no place in mechanical equations'
+    return refusal("E278", title, cure, about=compiled.system.name, why=why, places=(element.place,))
+
+
+def values_wanted(compiled: Compiled, path: str) -> list[str]:
+    """Return the values that an element contributes to the equations: flows, positions, and arguments of its formulas."""
+    system, law = compiled.system, compiled.model.elements[path].law
+    if isinstance(law, laws.IdealConstraint):
+        return [f"{path}.h'", *([f"{path}.h"] if law.position is not None else [])]
+    formulas = _formulas(law)
+    statements = [s for s in system.statements if s.element == path and any(s.op is op for op in formulas)]
+    taken = [arg for s in statements for arg in s.args if not (isinstance(law, laws.Storage) and arg == f"{path}.p")]
+    return [f"{path}.flow", *taken]
+
+
+def _formulas(law: laws.Law) -> tuple[Op | None, ...]:
+    """Return the formulas of a law whose arguments its contribution depends on."""
+    if isinstance(law, laws.Storage):
+        return law.output, law.rate, law.inverse
+    if isinstance(law, laws.InertialField):
+        return (law.energy,)
+    if isinstance(law, laws.Resistor):
+        return law.effort, law.flow
+    if isinstance(law, laws.SkewGyrator):
+        return (law.matrix,)
+    return (law.value,) if isinstance(law, laws.Source) else ()
+
+
+def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element) -> None:
+    law, system = element.law, compiled.system
+    depends = path in compiled.causality.derivative
+    if isinstance(law, laws.InertialField) or (isinstance(law, laws.Storage) and law.gives == "flow"):
+        if isinstance(law, laws.Storage) and law.rate is not None:
+            raise no_form(compiled, path, "its momentum is no integral of its effort")
+        if isinstance(law, laws.Storage) and law.inverse is None:
+            raise no_form(compiled, path, "its momentum is not given by its velocity", "`inertia`, or `inverse` for its formula")
+        if depends:
+            parts.following.append(path)
+            return
+        flow = system.resolve(f"{path}.flow")
+        name = f"{path}.v" if isinstance(law, laws.InertialField) else f"{path}.flow"
+        if isinstance(law, laws.InertialField) and law.motion == "v":
+            flow = f"{path}.v"
+        else:
+            parts.symbols[flow] = new_symbols(system, flow, name)
+        parts.moving[path] = flow
+    elif isinstance(law, laws.Storage):
+        if depends:
+            raise no_form(compiled, path, "its displacement is set by others, so that its effort is no function of position")
+        parts.potentials.append(path)
+    elif isinstance(law, laws.Resistor):
+        if law.effort is None:
+            raise no_form(compiled, path, "its force is not given by its velocity", "`resistance`, or `effort` for its formula")
+        parts.dampers.append(path)
+    elif isinstance(law, laws.Source):
+        if law.gives == "flow" and law.value is not None:
+            raise no_form(compiled, path, "it moves a place as it likes, whatever force that takes")
+        if law.value is not None:
+            statement = statement_of(compiled, path, law.value)
+            assert statement is not None
+            parts.sources[path] = statement[1].outs[0]
+    elif isinstance(law, laws.SkewGyrator):
+        parts.gyrators.append(path)
+    elif isinstance(law, laws.IdealConstraint) and law.automaton is None:
+        parts.constraints.append(path)
+    elif not isinstance(law, WITHOUT_POWER) or (isinstance(law, laws.Junction) and law.automaton is not None):
+        raise no_form(compiled, path, "what it does is neither inertia, potential, damping, transmission nor force")
+
 
 def mechanics_of(compiled: Compiled, numbers: bool) -> MechanicalEquations:
-    """The mechanical equations; E278 where there are none."""
+    """Return the mechanical equations; raise E278 if there are none."""
     parts = mechanical_parts(compiled)
     system, elements = compiled.system, compiled.model.elements
     motions = {f"{path}.{law.motion}" for path in parts.moving if isinstance(law := elements[path].law, laws.InertialField)}
     motions |= {f"{path}.p" for path in parts.moving}
-    places = {state.name: state.rate for state in own_states(system)[0] if state.name not in motions}
-    wanted = [*places.values(), *(value for _, value in system.energies)]
+    state_rates = {state.name: state.rate for state in own_states(system)[0] if state.name not in motions}
+    wanted = [*state_rates.values(), *(value for _, value in system.energies)]
     for path in parts.paths():
         wanted += values_wanted(compiled, path)
-    found = cut(compiled, parts.symbols, [name for name in wanted if system.resolve(name) in system.values], numbers)
-    return _VirtualPower(found, parts, places, numbers).equations()
+    model = cut(compiled, parts.symbols, [name for name in wanted if system.resolve(name) in system.values], numbers)
+    return _VirtualPower(model, parts, state_rates, numbers).equations()
 
 
 @dataclass(frozen=True)
 class _VirtualPower:
     """Flows by velocities, and the forces of all elements."""
 
-    found: Cut
+    model: CutModel
     parts: MechanicalParts
-    places: dict[str, str]
+    state_rates: dict[str, str]
     """State of configuration -> its rate."""
     numbers: bool
 
     @property
     def v(self) -> list[Any]:
-        """Velocities."""
-        values = self.found.values
-        return [s for flow in self.parts.moving.values() for s in scalars_of(self.found.symbols.get(flow, values.get(flow)))]
+        """Return the velocities."""
+        values = self.model.values
+        return [s for flow in self.parts.moving.values() for s in scalars_of(self.model.symbols.get(flow, values.get(flow)))]
 
     def equations(self) -> MechanicalEquations:
-        """The record, all forces summed."""
-        found, parts, values, v = self.found, self.parts, self.found.values, self.v
+        """Return the record, all forces summed."""
+        model, parts, values, v = self.model, self.parts, self.model.values, self.v
         n = len(v)
         D = sympy.zeros(n, n)
-        q = [s for name in self.places for s in scalars_of(values[name])]
+        q = [s for name in self.state_rates for s in scalars_of(values[name])]
         for path in parts.dampers:
             D += self._damping(path)
         E, drift = self._kinematics()
@@ -88,7 +199,7 @@ class _VirtualPower:
         for path in (*parts.moving, *parts.following):
             N, (m, c, slope) = self._flows(path), self._inertia(path, moving)
             M += N.T * m * N
-            C += N.T * (m * self._along(N, moving) + c * N)
+            C += N.T * (m * self._time_derivative(N, moving) + c * N)
             force += N.T * slope
         for path in parts.gyrators:
             N, law = self._flows(path), self._element(path).law_as(laws.SkewGyrator)
@@ -97,53 +208,55 @@ class _VirtualPower:
             force += self._flows(path).T * self._effort(path)
         B = sympy.zeros(n, 0)
         for path in parts.sources:
-            (bond,) = found.compiled.model.bonds_at(path)
+            (bond,) = model.compiled.model.bonds_at(path)
             B = B.row_join(self._flows(path, -1 if bond.head.element == path else 1).T)
-        H, h, gamma, multipliers = self._held(moving)
-        time = symbol_of(found.compiled.system, "time")
+        H, h, gamma, multipliers = self._constraints(moving)
+        time = symbol_of(model.compiled.system, "time")
         if any(time in matrix.free_symbols for matrix in (M, C, D, force, B, H)):
-            raise no_form(found.compiled, next(iter(parts.moving)), "its motion depends on time by itself")
+            raise no_form(model.compiled, next(iter(parts.moving)), "its motion depends on time by itself")
         T = (sympy.Matrix(v).T * M * sympy.Matrix(v))[0] / 2
         V = sympy.Add(*(self._potential(path) for path in (*parts.moving, *parts.following, *parts.potentials)))
         matrices = {"M": M, "C": C, "D": D, "grad_V": force, "B": B, "H": H, "h": h, "gamma": gamma, "E": E, "drift": drift}
         return self._record(q, matrices, (T, V), multipliers)
 
     def _kinematics(self) -> tuple[Any, Any]:
-        """E and drift of q' = E v + drift; a storage whose state has a rate of its own, such as a pose, may drift."""
+        """Return E and drift of q' = E v + drift; a storage whose state has a rate of its own, such as a pose, may drift."""
         E, drift = sympy.zeros(0, len(self.v)), sympy.zeros(0, 1)
         rest = dict.fromkeys(self.v, sympy.S.Zero)
-        for name, rate in self.places.items():
-            path, rates = name.rpartition(".")[0], column([self.found.values[rate]])
-            law = self.found.compiled.model.elements[path].law
-            own = rates.xreplace(rest) if isinstance(law, laws.Storage) and law.rate is not None else sympy.zeros(len(rates), 1)
-            E, drift = E.col_join(self._linear(rates - own, path)), drift.col_join(own)
+        for name, rate in self.state_rates.items():
+            path, rates = name.rpartition(".")[0], column([self.model.values[rate]])
+            law = self.model.compiled.model.elements[path].law
+            own_rates = (
+                rates.xreplace(rest) if isinstance(law, laws.Storage) and law.rate is not None else sympy.zeros(len(rates), 1)
+            )
+            E, drift = E.col_join(self._linear(rates - own_rates, path)), drift.col_join(own_rates)
         return E, drift
 
     def _element(self, path: str) -> Element:
-        return self.found.compiled.model.elements[path]
+        return self.model.compiled.model.elements[path]
 
     def _statement(self, path: str, *formulas: Op | None) -> Statement:
-        """The statement of an element that carries out one of these formulas."""
-        statements = self.found.compiled.system.statements
+        """Return the statement of an element that evaluates one of these formulas."""
+        statements = self.model.compiled.system.statements
         return next(s for s in statements if s.element == path and any(s.op is formula for formula in formulas))
 
     def _value(self, name: str) -> Any:
-        return self.found.values[self.found.compiled.system.resolve(name)]
+        return self.model.values[self.model.compiled.system.resolve(name)]
 
     def _linear(self, flows: Any, path: str) -> Any:
-        """N with flows = N v; E278 where they are not."""
+        """Return N with flows = N v; raise E278 if they are not linear."""
         v = self.v
         N = slopes_of(flows, v)
         if N.free_symbols & set(v):
-            raise no_form(self.found.compiled, path, "flows are not linear in the velocities of the inertias")
+            raise no_form(self.model.compiled, path, "flows are not linear in the velocities of the inertias")
         if any(sympy.simplify(rest) != 0 for rest in flows.xreplace(dict.fromkeys(v, sympy.S.Zero))):
             why = "its flow is not given by the velocities of inertias"
-            raise no_form(self.found.compiled, path, why, "an I where it moves, or `state_equations`")
+            raise no_form(self.model.compiled, path, why, "an I where it moves, or `state_equations`")
         return N
 
     def _flows(self, path: str, sign: int = 1) -> Any:
-        """N of the flow into an element."""
-        law, (bond,) = self._element(path).law, self.found.compiled.model.bonds_at(path)
+        """Return N of the flow into an element."""
+        law, (bond,) = self._element(path).law, self.model.compiled.model.bonds_at(path)
         if sign == 1 and not isinstance(law, (laws.Source, laws.InertialField)) and not self._is_inertia(path):
             sign = 1 if bond.head.element == path else -1
         return self._linear(column([self._value(f"{path}.flow")]) * sign, path)
@@ -151,8 +264,8 @@ class _VirtualPower:
     def _is_inertia(self, path: str) -> bool:
         return path in self.parts.moving or path in self.parts.following
 
-    def _along(self, matrix: Any, moving: dict[Any, Any]) -> Any:
-        """Time derivative of a matrix of the configuration."""
+    def _time_derivative(self, matrix: Any, moving: dict[Any, Any]) -> Any:
+        """Return the time derivative of a matrix of the configuration."""
 
         def slope(entry: Any) -> Any:
             return sympy.Add(*(sympy.diff(entry, s) * rate for s, rate in moving.items() if s in entry.free_symbols))
@@ -160,34 +273,34 @@ class _VirtualPower:
         return matrix.applyfunc(slope)
 
     def _inertia(self, path: str, moving: dict[Any, Any]) -> tuple[Any, Any, Any]:
-        """Mass matrix, Coriolis matrix and dV/dq of an inertia, in its own flow."""
+        """Return mass matrix, Coriolis matrix and dV/dq of an inertia, in its own flow."""
         law = self._element(path).law
         if isinstance(law, laws.Storage):
             assert law.inverse is not None
-            given = self._statement(path, law.output, law.inverse)
+            statement = self._statement(path, law.output, law.inverse)
             count = len(scalars_of(self._value(f"{path}.flow")))
             f = self._dummies(count)
-            m = slopes_of(self.found.carried_out(law.inverse, self._shaped(f), *map(self._value, given.args[1:])), f)
+            m = slopes_of(self.model.evaluate(law.inverse, self._shaped(f), *map(self._value, statement.args[1:])), f)
             if m.free_symbols & set(f):
-                raise no_form(self.found.compiled, path, "its momentum is not linear in its velocity")
-            return m, self._along(m, moving) / 2, sympy.zeros(count, 1)
+                raise no_form(self.model.compiled, path, "its momentum is not linear in its velocity")
+            return m, self._time_derivative(m, moving) / 2, sympy.zeros(count, 1)
         return self._field(path)
 
     def _field(self, path: str) -> tuple[Any, Any, Any]:
-        """Of an IC: M(q), Christoffel symbols in its own flow, and dV/dq."""
-        law, values = self._element(path).law_as(laws.InertialField), self.found.values
+        """Return M(q), Christoffel symbols and dV/dq of an IC field, in its own flow."""
+        law, values = self._element(path).law_as(laws.InertialField), self.model.values
         assert law.mechanics is not None
         statement = self._statement(path, law.energy)
         others = [self._value(arg) for arg in statement.args[2:]]
         at = scalars_of(values[f"{path}.q"])
-        exactly = self.found.notes.exactly
+        exact = self.model.notes.exact
         q = np.array(at, dtype=object)
-        m = sympy.Matrix(law.mechanics.mass(q, *others).tolist()).applyfunc(exactly)
-        slope = sympy.Matrix(list(law.mechanics.conservative_force(q, *others))).applyfunc(exactly)
+        m = sympy.Matrix(law.mechanics.mass(q, *others).tolist()).applyfunc(exact)
+        slope = sympy.Matrix(list(law.mechanics.conservative_force(q, *others))).applyfunc(exact)
         flow = column([self._value(f"{path}.flow")])
         if law.mechanics.owns_bias:
             f = self._dummies(len(at))
-            h = sympy.Matrix(list(law.mechanics.given_bias(q, np.array(f, dtype=object), *others))).applyfunc(exactly)
+            h = sympy.Matrix(list(law.mechanics.given_bias(q, np.array(f, dtype=object), *others))).applyfunc(exact)
             return m, slopes_of(h, f).xreplace(dict(zip(f, flow, strict=True))) / 2, slope
         count = range(len(at))
 
@@ -204,65 +317,65 @@ class _VirtualPower:
 
     def _carried_matrix(self, path: str, op: Any, count: int) -> Any:
         statement = self._statement(path, op)
-        return self.found.carried_out(op, *map(self._value, statement.args)).reshape(count, count)
+        return self.model.evaluate(op, *map(self._value, statement.args)).reshape(count, count)
 
     def _effort(self, path: str) -> Any:
-        """Of a potential, by its displacement."""
+        """Return the effort of a potential, by its displacement."""
         law = self._element(path).law_as(laws.Storage)
         statement = self._statement(path, law.output)
-        return self.found.carried_out(law.output, *map(self._value, statement.args))
+        return self.model.evaluate(law.output, *map(self._value, statement.args))
 
     def _damping(self, path: str) -> Any:
-        """N^T R N of a damper; its resistance may depend on its own velocity."""
+        """Return N^T R N of a damper; its resistance may depend on its own velocity."""
         law, N = self._element(path).law_as(laws.Resistor), self._flows(path)
         assert law.effort is not None
         statement = self._statement(path, law.effort, law.flow)
         f = self._dummies(N.rows)
-        vector = bool(self.found.shape_of(statement.args[0]))
-        block = secant(self.found.carried_out(law.effort, self._shaped(f, vector), *map(self._value, statement.args[1:])), f)
+        vector = bool(self.model.shape_of(statement.args[0]))
+        block = secant(self.model.evaluate(law.effort, self._shaped(f, vector), *map(self._value, statement.args[1:])), f)
         if block is None:
-            raise no_form(self.found.compiled, path, "its relation is no resistance times its velocity")
+            raise no_form(self.model.compiled, path, "its relation is no resistance times its velocity")
         return N.T * block.xreplace(dict(zip(f, N * sympy.Matrix(self.v), strict=True))) * N
 
     def _potential(self, path: str) -> Any:
-        """Potential energy of an element."""
+        """Return the potential energy of an element."""
         law = self._element(path).law
         if isinstance(law, laws.InertialField) and law.mechanics is not None:
             if law.mechanics.potential is None:
                 return sympy.S.Zero
             statement = self._statement(path, law.energy)
-            q = self.found.values[f"{path}.q"]
-            given = q if np.ndim(q) or law.mechanics.scalar else np.array([q], dtype=object)
-            return self.found.notes.exactly(law.mechanics.potential(given, *map(self._value, statement.args[2:])))
+            q = self.model.values[f"{path}.q"]
+            coordinates = q if np.ndim(q) or law.mechanics.scalar else np.array([q], dtype=object)
+            return self.model.notes.exact(law.mechanics.potential(coordinates, *map(self._value, statement.args[2:])))
         return sympy.S.Zero if self._is_inertia(path) else sympy.S(self._value(f"{path}.energy"))
 
-    def _held(self, moving: dict[Any, Any]) -> tuple[Any, Any, Any, tuple[str, ...]]:
-        """Jacobian, positions, right side and multipliers of all constraints."""
+    def _constraints(self, moving: dict[Any, Any]) -> tuple[Any, Any, Any, tuple[str, ...]]:
+        """Return Jacobian, positions, right side and multipliers of all constraints."""
         v = sympy.Matrix(self.v)
         H, h, gamma, names = sympy.zeros(0, len(v)), sympy.zeros(0, 1), sympy.zeros(0, 1), list[str]()
-        system = self.found.compiled.system
+        system = self.model.compiled.system
         for path in self.parts.constraints:
             law = self._element(path).law_as(laws.IdealConstraint)
-            own = self._linear(column([self._value(f"{path}.h'")]), path)
-            speed = own * v
+            jacobian = self._linear(column([self._value(f"{path}.h'")]), path)
+            speed = jacobian * v
             stored = law.position is not None or law.stores_position
-            at = column([self._value(f"{path}.h")]) if stored else sympy.zeros(own.rows, 1)
+            at = column([self._value(f"{path}.h")]) if stored else sympy.zeros(jacobian.rows, 1)
             a1, a0, a2 = (self._value(f"{path}.{name}") for name in ("alpha1", "alpha0", "alpha2"))
             off = at.applyfunc(lambda e, a0=a0, a2=a2: a0 * e + a2 * e**3) if stored else at
-            gamma = gamma.col_join(-(self._along(own, moving) * v) - a1 * speed - off)
-            H, h = H.col_join(own), h.col_join(at)
+            gamma = gamma.col_join(-(self._time_derivative(jacobian, moving) * v) - a1 * speed - off)
+            H, h = H.col_join(jacobian), h.col_join(at)
             names += labels_of(f"{path}.multiplier", system.values[f"{path}.multiplier"].shape or ())
         return H, h, gamma, tuple(names)
 
     def _record(
         self, q: Sequence[Any], matrices: Mapping[str, Any], energies: tuple[Any, Any], multipliers: tuple[str, ...]
     ) -> MechanicalEquations:
-        """The record, with entries written as one would by hand."""
-        compiled, system = self.found.compiled, self.found.compiled.system
-        moving, whole = [*q, *self.v], is_whole(self.found, self.numbers)
-        written = {name: with_decimals(arranged(matrix, moving), whole) for name, matrix in matrices.items()}
+        """Return the record, with entries in canonical form."""
+        compiled, system = self.model.compiled, self.model.compiled.system
+        moving, keep_fractions = [*q, *self.v], is_whole(self.model, self.numbers)
+        written = {name: with_decimals(arranged(matrix, moving), keep_fractions) for name, matrix in matrices.items()}
         written["M"] = mirrored(written["M"], 1)
-        T, V = with_decimals(arranged(sympy.Matrix(energies), moving), whole)
+        T, V = with_decimals(arranged(sympy.Matrix(energies), moving), keep_fractions)
         occurring = {s.name for m in (*written.values(), T, V) for s in m.free_symbols}
         shapes = {path: system.values[out].shape or () for path, out in self.parts.sources.items()}
         more = [f"{path}.{which}" for path in self.parts.sources for which in ("effort", "flow")]
@@ -275,7 +388,7 @@ class _VirtualPower:
             q=tuple(s.name for s in q),
             v=tuple(s.name for s in self.v),
             u=tuple(label for path, shape in shapes.items() for label in labels_of(f"{path}.effort", shape)),
-            values=source_values(self.found, self.parts.sources),
+            values=source_values(self.model, self.parts.sources),
             multipliers=multipliers,
             parameters=MappingProxyType(numbers_of(system, occurring)),
             letters=MappingProxyType(letters_of(compiled, [], more)),

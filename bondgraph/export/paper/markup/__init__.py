@@ -1,1 +1,1 @@
-"""Markup: the content of a document, as records, in; LaTeX, Markdown or Typst out."""
+"""Markup of a document: its content as LaTeX, Markdown or Typst."""

@@ -1,4 +1,4 @@
-"""LaTeX: the content of a document in; its source for pdflatex, with packages that every TeX has, out."""
+"""LaTeX of a document: source for pdflatex, with packages that every TeX has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, Words
 from bondgraph.export.paper.markup.drawing import drawing
-from bondgraph.output.tex import escaped
+from bondgraph.output.tex import escape_latex
 
 _HEAD = r"""\RequirePackage{fix-cm}
 \documentclass[10pt,a4paper]{article}
@@ -30,7 +30,7 @@ _HEAD = r"""\RequirePackage{fix-cm}
 
 
 def as_latex(paper: Paper) -> str:
-    """The source of a whole document."""
+    """Return the source of a whole document."""
     lines = [_HEAD, r"\begin{document}", rf"\begin{{center}}\Large\bfseries {_named(paper.title)}\end{{center}}"]
     for block in paper.blocks:
         lines.append(_block(block))
@@ -48,7 +48,7 @@ def _block(block: object) -> str:
         case Equations(items):
             return "\n".join(
                 rf"\numbered{{{_words(each.lead) + chr(92) + 'quad ' if each.lead else ''}}}{{{breakable(each.latex)}}}"
-                rf"{{{escaped(each.source) + ', ' if each.source else ''}{each.number}}}"
+                rf"{{{escape_latex(each.source) + ', ' if each.source else ''}{each.number}}}"
                 for each in items
             )
         case Table():
@@ -63,7 +63,7 @@ def _block(block: object) -> str:
 def _table(table: Table) -> str:
     share = 0.995 - 0.0125 * len(table.widths)
     columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{width * share:.3f}\linewidth}}" for width in table.widths)
-    head = " & ".join(rf"\textbf{{{escaped(each)}}}" for each in table.heads)
+    head = " & ".join(rf"\textbf{{{escape_latex(each)}}}" for each in table.heads)
     rows = [" & ".join(_words(cell) for cell in row) + r" \\" for row in table.rows]
     body = "\n".join(rows)
     return (
@@ -91,29 +91,29 @@ def _words(words: Words) -> str:
 
 
 def _spoken(words: str) -> str:
-    """Text, in which names may be long."""
-    return " ".join(_named(word) if len(word) > _LONG else escaped(word) for word in words.split(" "))
+    """Return text, in which names may be long."""
+    return " ".join(_named(word) if len(word) > _LONG else escape_latex(word) for word in words.split(" "))
 
 
 def _named(name: str) -> str:
-    """Words that may be broken after a dot, parenthesis or underscore, and within what is long without any."""
+    """Return text that may be broken after a dot, parenthesis or underscore, and inside long words."""
     pieces = re.split(r"(?<=[.)_\-/ ])(?=.)", name)
     pieces = [piece[k : k + _LONG] for piece in pieces for k in range(0, len(piece), _LONG)]
-    return r"\allowbreak ".join(map(escaped, pieces))
+    return r"\allowbreak ".join(map(escape_latex, pieces))
 
 
 _LONG = 14
-"""Letters of a name that stay together."""
+"""Number of letters of a name that stay together."""
 
 
-def _parted(found: re.Match[str]) -> str:
-    """Long words in a formula, in pieces."""
-    pieces = re.findall(r"(?:\\_|[^_ ])*(?:\\_| |$)", found[1])
+def _parted(match: re.Match[str]) -> str:
+    """Split long words in a formula."""
+    pieces = re.findall(r"(?:\\_|[^_ ])*(?:\\_| |$)", match[1])
     return r"\allowbreak ".join(rf"\text{{{piece}}}" for piece in pieces if piece)
 
 
 def breakable(latex: str) -> str:
-    """A formula that may be broken after commas and between factors, wherever no braces and no fences enclose them."""
+    """Allow line breaks in a formula after commas and between factors, outside of braces and fences."""
     latex = re.sub(r"\\text\{((?:[^{}$\\]|\\_){20,})\}", _parted, latex)
     depth, out = 0, []
     for token in re.findall(r"\\begin\{[a-z]+\}|\\end\{[a-z]+\}|\\left|\\right|\\[a-zA-Z]+|\\.|, |.", latex, re.DOTALL):

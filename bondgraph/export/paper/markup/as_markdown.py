@@ -1,4 +1,4 @@
-"""Markdown: the content of a document in; a page for KaTeX or MathJax, with its figure inside, out."""
+"""Markdown of a document: a page for KaTeX or MathJax, with its figure inside."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math,
 
 
 def as_markdown(paper: Paper) -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n\n".join([f"# {_plain(paper.title)}", *map(_block, paper.blocks)]) + "\n"
 
 
@@ -38,7 +38,7 @@ def _row(cells: list[str]) -> str:
 
 
 def _cell(words: Words) -> str:
-    """Words in a table, where a bar would end the cell."""
+    """Return text in a table cell, which a bar would end."""
     return _words(words).replace(r"\|", r"\Vert ").replace("|", r"\vert ")
 
 
@@ -56,7 +56,7 @@ def _words(words: Words) -> str:
 
 
 def _plain(words: str) -> str:
-    """Words in which nothing is a sign of Markdown."""
+    """Escape all signs of Markdown."""
     for sign in "\\`*_{}[]<>#|$":
         words = words.replace(sign, f"\\{sign}")
     return words

@@ -1,10 +1,11 @@
-"""Typst: the content of a document in; its source for the Typst compiler, without packages and with its figures inside, out."""
+"""Typst of a document: source for the Typst compiler, without packages and with its figures inside."""
 
 from __future__ import annotations
 
 import re
 
 from bondgraph.export.paper.markup.content import Code, Equations, Figure, Math, Paper, Paragraph, Section, Table, Words
+from bondgraph.export.paper.markup.drawing import MAX_SCALE, PAGE_WIDTH
 from bondgraph.export.paper.markup.typst_math import PREAMBLE, quoted, typst_math
 
 _HEAD = r"""#set page(paper: "a4", margin: 18mm, numbering: "1")
@@ -32,14 +33,10 @@ _HEAD = r"""#set page(paper: "a4", margin: 18mm, numbering: "1")
   )
 }
 """
-WIDEST = 490.0
-"""Points of the width of a page."""
-LARGEST = 0.66
-"""Points of a px, where there is room."""
 
 
 def as_typst(paper: Paper) -> str:
-    """The source of a whole document; raises `ModelError` E280 for a formula of the user's that Typst cannot have."""
+    """Return the source of a whole document; raise `ModelError` E280 for a formula of the user's that Typst cannot express."""
     title = _plain(paper.title)
     head = [_HEAD + PREAMBLE, f"#set document(title: [{title}])", f"#align(center, text(size: 1.44em, weight: 700)[{title}])"]
     return "\n\n".join(["\n".join(head), *map(_block, paper.blocks)]) + "\n"
@@ -61,10 +58,10 @@ def _block(block: object) -> str:
         case Table(heads, widths, rows):
             columns = ", ".join(f"{100 * width / sum(widths):.1f}%" for width in widths)
             lines = ["  " + " ".join(f"[{_words(cell)}]," for cell in row) for row in rows]
-            given = " ".join(f"[{_plain(head)}]," for head in heads)
-            return "\n".join([f"#rows(({columns}), ({given}),", *lines, ")"])
+            headings = " ".join(f"[{_plain(head)}]," for head in heads)
+            return "\n".join([f"#rows(({columns}), ({headings}),", *lines, ")"])
         case Figure(svg, caption, width, height):
-            scale = min(LARGEST, WIDEST / width)
+            scale = min(MAX_SCALE, PAGE_WIDTH / width)
             size = f"width: {width * scale:.1f}pt, height: {height * scale:.1f}pt"
             image = f'#image(bytes({quoted(svg)}), format: "svg", {size})'
             return (
@@ -87,17 +84,17 @@ def _words(words: Words) -> str:
                 out.append(f"#raw({quoted(text)})")
             case _:
                 out.append(_plain(piece))
-    # What follows a name at once is no argument.
+    # Text right after a name is no argument.
     return re.sub(r"(#raw\(\"(?:[^\"\\]|\\.)*\"\))(?=[(\[.])", r"\1;", "".join(out))
 
 
 def _plain(words: str) -> str:
-    """Words in which nothing is a sign of Typst."""
+    """Escape all signs of Typst."""
     words = re.sub(r"[\\#$*_`<>@~\[\]\"']", r"\\\g<0>", words)
     words = re.sub(r"(?<=[-/.])[-/*.]", r"\\\g<0>", words)  # signs of their own, comments, addresses
     return re.sub(r"(?m)^(\s*)([-+=/]|\d+\.)", _no_item, words)
 
 
-def _no_item(found: re.Match[str]) -> str:
-    """The beginning of a line that would be an item of a list."""
-    return f"{found[1]}{found[2][:-1]}\\{found[2][-1]}"
+def _no_item(match: re.Match[str]) -> str:
+    """Escape the begin of a line that would be an item of a list."""
+    return f"{match[1]}{match[2][:-1]}\\{match[2][-1]}"

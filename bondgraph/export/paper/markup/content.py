@@ -1,4 +1,4 @@
-"""Content of a document, without its markup: what builders put together and writers (LaTeX, Markdown, Typst) write."""
+"""Content of a document without its markup: built by the sections, written as LaTeX, Markdown or Typst."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Math:
-    """A formula in a line of text, as LaTeX."""
+    """Formula in a line of text, as LaTeX."""
 
     latex: str
 
 
 @dataclass(frozen=True)
 class Code:
-    """A name as it stands in the user's program."""
+    """Name in the user's program."""
 
     text: str
 
@@ -26,7 +26,7 @@ Words = tuple[Piece, ...]
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph; a title stands in front of it, and small ones are set in small letters."""
+    """Paragraph; a title stands in front of it, and small ones are set in small letters."""
 
     words: Words
     title: str = ""
@@ -35,7 +35,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Numbered:
-    """A numbered equation: what stands in front of it, and where a paper has it."""
+    """Numbered equation, with its lead and its source in the literature."""
 
     number: str
     latex: str
@@ -52,7 +52,7 @@ class Equations:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: heads of its columns, how wide each is (parts of the whole width), and rows of cells."""
+    """Table: heads of its columns, their widths (relative), and rows of cells."""
 
     heads: tuple[str, ...]
     widths: tuple[float, ...]
@@ -61,7 +61,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing in SVG, its caption (none for a small one that belongs to what follows), and width and height in px."""
+    """Drawing in SVG, its caption (none for a small one that belongs to the next block), and width and height in px."""
 
     svg: str
     caption: Words
@@ -71,7 +71,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """Something under a heading of level 1 or 2; its parts follow it as blocks of their own."""
+    """Heading of level 1 or 2; its parts follow it as blocks of their own."""
 
     title: str
     level: int = 1
@@ -82,7 +82,7 @@ Block = Paragraph | Equations | Table | Figure | Section
 
 @dataclass(frozen=True)
 class Paper:
-    """A whole document."""
+    """Complete document."""
 
     title: str
     blocks: tuple[Block, ...]

@@ -1,4 +1,4 @@
-"""A drawing in LaTeX: the SVG of a diagram in; a `picture` with its lines as PDF operators and its text as text, out."""
+"""Drawing in LaTeX: the SVG of a diagram as a `picture`, with its lines as PDF operators and its text as text."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from bondgraph.export.paper.markup.content import Figure
-from bondgraph.output.tex import escaped
-from bondgraph.render.primitives import Lettering, Outline, Place, primitives
+from bondgraph.output.tex import escape_latex
+from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 
-WIDEST = 490.0
-"""Points (bp) of the width of a page."""
-LARGEST = 0.66
-"""Points of a px, where there is room."""
+PAGE_WIDTH = 490.0
+"""Width of a page, points (bp)."""
+MAX_SCALE = 0.66
+"""Maximum number of points per px."""
 
 
 def drawing(figure: Figure) -> str:
-    """The figure for pdflatex, as wide as the page at most."""
+    """Return the figure for pdflatex, at most as wide as the page."""
     root = ElementTree.fromstring(figure.svg)
-    scale = min(LARGEST, WIDEST / figure.width)
+    scale = min(MAX_SCALE, PAGE_WIDTH / figure.width)
     pen = _Pen(figure.height, scale)
-    seen = [each for each in primitives(root) if each.style.get("width") != "100%"]  # the page is the ground
+    seen = [each for each in primitives(root) if each.style.get("width") != "100%"]  # the page is the background
     lines = [pen.outline(each) if isinstance(each, Outline) else pen.text(each) for each in seen]
     size = f"({figure.width * scale:.1f},{figure.height * scale:.1f})"
     return "\n".join([r"{\setlength{\unitlength}{1bp}\noindent\begin{picture}" + size, *lines, r"\end{picture}}"])
 
 
 _STEPS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
-"""Step of an outline -> operator of PDF, which follows its places."""
+"""Step of an outline -> PDF operator, which follows its points."""
 
 
 @dataclass(frozen=True)
 class _Pen:
-    """Writes primitives in points, from below upwards."""
+    """Writes primitives in points, upwards."""
 
     height: float
     scale: float
 
-    def _at(self, place: Place) -> str:
-        return f"{place[0] * self.scale:.2f} {(self.height - place[1]) * self.scale:.2f}"
+    def _at(self, point: Point) -> str:
+        return f"{point[0] * self.scale:.2f} {(self.height - point[1]) * self.scale:.2f}"
 
     def outline(self, outline: Outline) -> str:
-        """Operators of PDF."""
-        steps = [" ".join([*map(self._at, places), _STEPS[letter]]) for letter, places in outline.cubics()]
+        """Return operators of PDF."""
+        steps = [" ".join([*map(self._at, points), _STEPS[letter]]) for letter, points in outline.cubics()]
         return (
             rf"\put(0,0){{\pdfliteral{{q {' '.join([*self._state(outline.style), *steps, _PAINT[_inked(outline.style)]])} Q}}}}"
         )
@@ -60,18 +60,18 @@ class _Pen:
         ]
 
     def text(self, text: Lettering) -> str:
-        """One line of text."""
+        """Return one line of text."""
         size = float(text.style["font-size"]) * self.scale * 0.95
         anchor = {"start": "[bl]", "middle": "[b]", "end": "[br]"}[text.style["text-anchor"]]
         weight = r"\bfseries" if text.bold else ""
         x, y = self._at(text.at).split()
         colour = _colour(text.style["fill"]).replace(" ", ",")
         face = rf"\color[rgb]{{{colour}}}\sffamily{weight}\fontsize{{{size:.1f}}}{{{size:.1f}}}\selectfont"
-        return rf"\put({x},{y}){{\makebox(0,0){anchor}{{{face} \smash{{{escaped(text.words)}}}}}}}"
+        return rf"\put({x},{y}){{\makebox(0,0){anchor}{{{face} \smash{{{escape_latex(text.words)}}}}}}}"
 
 
 _PAINT = {(True, True): "B", (True, False): "f", (False, True): "S", (False, False): "n"}
-"""How a path is painted, by whether it is filled and stroked."""
+"""Paint operator of a path, by whether it is filled and stroked."""
 
 
 def _inked(style: Mapping[str, str]) -> tuple[bool, bool]:

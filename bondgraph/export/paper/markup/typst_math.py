@@ -1,4 +1,4 @@
-"""Formulas in Typst: LaTeX mathematics as documents have it in; mathematics of Typst, in the words of `PREAMBLE` too, out."""
+"""Typst mathematics: translate LaTeX formulas of documents into formulas of Typst, with the words of `PREAMBLE`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PREAMBLE = """\
 #let cut = { h(0pt); math.class("relation", box()); h(0pt) } // a place where a formula may be broken
 #let br = { h(1em / 6); cut }
 """
-"""What formulas use beyond Typst's own words; formulas of Typst are broken after relations and operators alone."""
+"""Definitions for formulas; Typst itself breaks them only after relations and operators."""
 
 _WORDS = re.findall(
     r"(\w+) (\S+)",
@@ -43,7 +43,7 @@ _NAMES = frozenset(
         "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh exp ln log lg min max sup inf lim det dim ker deg gcd arg",
     )
 )
-"""Functions that both languages call the same."""
+"""Functions with the same name in both languages."""
 _ACCENTS: Mapping[str, str] = {
     **{"dot": "dot", "ddot": "dot.double", "dddot": "dot.triple", "bar": "macron", "hat": "hat", "widehat": "hat"},
     **{"tilde": "tilde", "widetilde": "tilde", "vec": "arrow", "check": "caron", "breve": "breve", "acute": "acute"},
@@ -58,7 +58,7 @@ _FACES: Mapping[str, tuple[str, str]] = {
     "mathit": ("italic({})", "italic({})"),
     "mathtt": ("mono({})", "mono({})"),
 }
-"""Commands that set words in letters of their own: how words are written, and how single letters and formulas are."""
+"""Font commands: forms of words, and of single letters and formulas."""
 _MATRICES: Mapping[str, str] = {"bmatrix": '"["', "pmatrix": '"("', "vmatrix": '"|"', "Bmatrix": '"{"', "matrix": "#none"}
 _AS_THEY_ARE = frozenset("+-=<>()[]|!?*.,;:%")
 _ESCAPED = frozenset('/@"`')
@@ -68,27 +68,27 @@ _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\d+(?:\.\d+)*|:=|\s+|.", re.DOTALL)
 _WORD = re.compile(r"(?:[^\W_]|[.'-]|\\[ _&#%$])+")
 _IN_TEXT: Mapping[str, str] = {r"\textbackslash": "\\", r"\textasciicircum": "^", r"\textasciitilde": "~", "~": "\u00a0"}
 _LONG = 20
-"""Letters of words in a formula that stay together."""
+"""Number of letters of words in a formula that stay together."""
 _END = ""
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """A piece of a formula: what stands there, what is raised and lowered, and whether spaces next to it are seen."""
+    """Piece of a formula: its body, its scripts, and whether spaces next to it are visible."""
 
     body: str
     scripts: str = ""
     spaced: bool = False
 
     @property
-    def whole(self) -> str:
+    def text(self) -> str:
         return self.body + self.scripts
 
 
 def typst_math(latex: str) -> str:
-    """A formula of LaTeX in Typst, without its dollar signs.
+    """Return a formula of LaTeX in Typst, without its dollar signs.
 
-    Raises `ModelError` E280 for a command that is not known here, which only a symbol or formula of the user's own can have.
+    Raises `ModelError` E280 for an unknown command, which only a symbol or formula of the user's own can have.
 
     >>> typst_math(r"\\dot{q}_{1} = \\frac{\\mathsf{a}}{2}\\,x^{\\top}")
     'dot(q)_1 = frac(sf(a), 2) br x^(⊤)'
@@ -97,7 +97,7 @@ def typst_math(latex: str) -> str:
 
 
 def quoted(words: str) -> str:
-    """A string of Typst."""
+    """Return a string of Typst."""
     return '"' + words.replace("\\", r"\\").replace('"', r"\"") + '"'
 
 
@@ -108,18 +108,18 @@ class _Reader:
         self.latex, self.tokens, self.at = latex, _TOKEN.findall(latex), 0
 
     def refused(self, what: str) -> ModelError:
-        """E280."""
+        """Return E280."""
         cure = 'style="latex", or another symbols= or latex= where the model has it'
         return refusal("E280", f"the formula {self.latex} cannot be written in Typst: {what}", cure, about="document", places=())
 
     def next(self) -> str:
-        """The next token that is seen, which stays where it is."""
+        """Return the next visible token without consuming it."""
         while self.at < len(self.tokens) and self.tokens[self.at].isspace():
             self.at += 1
         return self.tokens[self.at] if self.at < len(self.tokens) else _END
 
     def take(self, wanted: str = "") -> str:
-        """The next token; it must be the one that is wanted, if one is."""
+        """Consume and return the next token; it must be the `wanted` one, if given."""
         token = self.next()
         if token == _END or (wanted and token != wanted):
             raise self.refused(f"{wanted or 'something'} is missing")
@@ -127,8 +127,8 @@ class _Reader:
         return token
 
     def sequence(self, ends: tuple[str, ...], outermost: bool = False) -> list[_Piece]:
-        """The pieces before one of these tokens; the outermost ones may be parted after commas, thin spaces and words."""
-        found: list[_Piece] = []
+        """Return the pieces before one of these tokens; the outermost ones may be broken after commas, thin spaces and words."""
+        result: list[_Piece] = []
         while (token := self.next()) not in ends:
             pieces = self.scripted()
             pieces = [part for piece in pieces for part in _parted(piece)] if outermost else pieces
@@ -136,11 +136,11 @@ class _Reader:
                 pieces = [_Piece("br")]
             elif outermost and (token == "," or (token == r"\text" and pieces[-1].body.endswith(' "'))):
                 pieces.append(_Piece("br" if token == "," else "cut"))
-            found += pieces
-        return found
+            result += pieces
+        return result
 
     def scripted(self) -> list[_Piece]:
-        """A piece with what is raised and lowered."""
+        """Return a piece with its scripts."""
         base = [] if self.next() in ("_", "^", "'") else self.atom()
         scripts = ""
         while (token := self.next()) in ("_", "^", "'"):
@@ -153,12 +153,12 @@ class _Reader:
         return [_Piece(f"attach({_argument(base)})" if base else '""', scripts)]
 
     def script(self) -> str:
-        """What is raised or lowered: a letter or digit, or a group in parentheses, which are not seen."""
+        """Return a script: a letter or digit, or a group in invisible parentheses."""
         text = _joined(self.group())
         return text if len(text) == 1 and text.isalnum() else f"({text})"
 
     def group(self) -> list[_Piece]:
-        """What stands in braces, or the next atom."""
+        """Return the content of braces, or the next atom."""
         token = self.next()
         if token[:1].isdigit():  # without braces, one digit
             self.tokens[self.at : self.at + 1] = [token[0], *_TOKEN.findall(token[1:])]
@@ -170,7 +170,7 @@ class _Reader:
         return pieces
 
     def raw(self) -> str:
-        """The source of what stands in braces, or the next token."""
+        """Return the source of the content of braces, or the next token."""
         if self.next() != "{":
             return self.take()
         self.take()
@@ -183,7 +183,7 @@ class _Reader:
         raise self.refused("} is missing")
 
     def atom(self) -> list[_Piece]:
-        """The next piece, without what is raised and lowered; several of a group or of words with formulas in them."""
+        """Return the next piece without its scripts; several for a group or for words with formulas in them."""
         if self.next() == "{":
             return self.group()
         token = self.take()
@@ -200,7 +200,7 @@ class _Reader:
         raise self.refused(f"{token} is out of place")
 
     def command(self, name: str) -> list[_Piece]:
-        """What a command stands for, with its arguments."""
+        """Return the translation of a command with its arguments."""
         if name in _SIGNS:
             return [_Piece(_SIGNS[name], spaced=_SIGNS[name] in _BARS)]
         if name in _NAMES:
@@ -216,8 +216,8 @@ class _Reader:
             return self.face(name)
         match name:
             case "frac" | "tfrac" | "dfrac":
-                whole = f"frac({_argument(self.group())}, {_argument(self.group())})"
-                return [_Piece(f"display({whole})" if name == "dfrac" else whole)]
+                fraction = f"frac({_argument(self.group())}, {_argument(self.group())})"
+                return [_Piece(f"display({fraction})" if name == "dfrac" else fraction)]
             case "text" | "textrm" | "mbox":
                 return self.text(self.raw())
             case "operatorname":
@@ -229,7 +229,7 @@ class _Reader:
         raise self.refused(f"\\{name} is not known")
 
     def face(self, name: str) -> list[_Piece]:
-        """Letters of their own kind: words as text, anything else as a formula."""
+        """Return letters of a font: words as text, anything else as a formula."""
         words, letters = _FACES[name]
         start = self.at
         raw = self.raw()
@@ -242,37 +242,37 @@ class _Reader:
         return [_Piece(words.format(quoted(plain)) if words else quoted(plain), spaced=True)]
 
     def text(self, raw: str) -> list[_Piece]:
-        """Words, with formulas between dollar signs."""
-        found: list[_Piece] = []
+        """Return words, with formulas between dollar signs."""
+        result: list[_Piece] = []
         words = ""
         for token in re.findall(r"\$[^$]*\$|\\text[a-z]+(?:\{\})?|\\.|.", raw, re.DOTALL):
             if token.startswith("$") and len(token) > 1:
-                found += [_Piece(quoted(words), spaced=True)] if words else []
-                found += _Reader(token[1:-1]).sequence((_END,))
+                result += [_Piece(quoted(words), spaced=True)] if words else []
+                result += _Reader(token[1:-1]).sequence((_END,))
                 words = ""
             elif token.startswith("\\text"):
                 words += _IN_TEXT.get(token.removesuffix("{}")) or self._unknown(token)
             else:
                 words += _IN_TEXT.get(token, token.removeprefix("\\"))
-        return [*found, _Piece(quoted(words), spaced=True)] if words else found
+        return [*result, _Piece(quoted(words), spaced=True)] if words else result
 
     def _unknown(self, token: str) -> str:
         raise self.refused(f"{token} is not known")
 
     def fenced(self) -> list[_Piece]:
-        """What stands between fences that grow with it."""
+        """Return the content between fences that grow with it."""
         left = self.fence()
         inner = self.sequence((r"\right", _END))
         self.take(r"\right")
         return [_Piece(f"lr({_argument([*left, *inner, *self.fence()])})")]
 
     def fence(self) -> list[_Piece]:
-        """One fence; a point stands for none."""
+        """Return one fence; a point stands for none."""
         pieces = self.atom()
         return [] if pieces[0].body == "." else pieces
 
     def matrix(self) -> list[_Piece]:
-        """Rows of cells."""
+        """Return rows of cells."""
         kind = self.raw()
         if kind not in _MATRICES:
             raise self.refused(f"\\begin{{{kind}}} is not known")
@@ -291,7 +291,7 @@ class _Reader:
 
 
 def _parted(piece: _Piece) -> list[_Piece]:
-    """Long words in pieces, between which the formula may be broken."""
+    """Split long words into pieces, between which the formula may be broken."""
     if not (piece.body.startswith('"') and len(piece.body) > _LONG and not piece.scripts):
         return [piece]
     parts = [_Piece(f'"{part}"', spaced=True) for part in re.findall(r"[^_ ]*[_ ]|[^_ ]+", piece.body[1:-1])]
@@ -299,31 +299,31 @@ def _parted(piece: _Piece) -> list[_Piece]:
 
 
 def _argument(pieces: Iterable[_Piece]) -> str:
-    """Pieces as an argument of a function, whose commas, semicolons and colons part nothing."""
+    """Return pieces as an argument of a function, with its commas, semicolons and colons escaped."""
     return _joined([replace(each, body=f"\\{each.body}") if each.body in (",", ";", ":") else each for each in pieces])
 
 
 def _joined(pieces: list[_Piece]) -> str:
-    """One formula; fences without a partner stand for themselves."""
+    """Join pieces to one formula; fences without a partner are escaped."""
     depth, lowest = 0, 0
     for each in pieces:
         depth += (each.body in _OPEN) - (each.body in _CLOSE)
         lowest = min(lowest, depth)
     if depth or lowest:
         pieces = [replace(each, body=f"\\{each.body}") if each.body in _OPEN | _CLOSE else each for each in pieces]
-    out = pieces[0].whole if pieces else ""
+    out = pieces[0].text if pieces else ""
     for k, (before, after) in enumerate(pairwise(pieces)):
         signed = k == 0 and before.body in ("+", "-") and not after.spaced
-        out += ("" if signed else _between(before, after)) + after.whole
+        out += ("" if signed else _between(before, after)) + after.text
     return out
 
 
 def _between(before: _Piece, after: _Piece) -> str:
-    """A space parts letters and names; next to words and bars it would be seen."""
+    """Return a space between letters and names; next to words and bars it would be visible."""
     if before.spaced or after.spaced:
-        last, first = before.whole[-1], after.whole[0]
+        last, first = before.text[-1], after.text[0]
         name = last.isalnum() and first.isalnum()
         return '""' if name or last + first in ("||", "[|", "|]", "‖|", "|‖") else ""
-    calling = len(before.whole) == 1 and before.body.isalpha() and after.body == "("
+    calling = len(before.text) == 1 and before.body.isalpha() and after.body == "("
     tight = before.body in _OPEN and not before.scripts
     return "" if tight or calling or after.body in (*_CLOSE, ",", r"\,") else " "

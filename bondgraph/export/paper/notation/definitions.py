@@ -1,4 +1,4 @@
-"""Functions: operations as they are met in; a name for each that is no plain formula, and its formula written out once, out."""
+"""Function definitions: a name for each operation that is no plain formula, and its formula, written once."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bondgraph.export.paper.notation.formulas import SHARED, Formula, Recorded, recorded, written
-from bondgraph.export.paper.notation.told import local
+from bondgraph.export.paper.notation.formulas import SHARED, Formula, Recorded, formula_latex, record
+from bondgraph.export.paper.notation.operation_latex import local
 from bondgraph.model.ops import Op, sources_of
 from bondgraph.tape import opcodes
 
-_SHORT = 24
-"""Most steps of an operation on scalars that is written where it stands."""
+_MAX_INLINE_STEPS = 24
+"""Maximum number of steps of an operation on scalars that is written inline."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A function of the document: its number, its name, and its arguments and results in local letters."""
+    """Function of the document: its number, its name, and its arguments and results in local letters."""
 
     number: int
     title: str
@@ -30,12 +30,12 @@ class Definition:
 
     @property
     def formula(self) -> Formula:
-        """What it computes."""
-        return written(self.code, self.arguments, self.results, local(SHARED))
+        """Return its formula."""
+        return formula_latex(self.code, self.arguments, self.results, local(SHARED))
 
     @property
     def reads(self) -> tuple[bool, ...]:
-        """Which of its arguments it depends on."""
+        """Return for each argument whether the function depends on it."""
         blocks = {int(step[1]) for step in self.code.steps if step[0] == opcodes.INPUT}
         return tuple(k in blocks for k in range(len(self.arguments)))
 
@@ -44,52 +44,54 @@ class Functions:
     """Gives names to operations, each one once; equal ones share a name."""
 
     def __init__(self) -> None:
-        self.found: dict[Recorded, Definition] = {}
-        self.whole: set[int] = set()
-        """Numbers of those that are called with all arguments, also those that they do not read."""
+        self.definitions: dict[Recorded, Definition] = {}
+        self.with_all_arguments: set[int] = set()
+        """Numbers of functions that are called with all arguments, including those that they do not read."""
 
     def plain(self, operation: Op, shapes: Sequence[tuple[int, ...]], letters: Sequence[str]) -> str:
-        """The formula of an operation on scalars in these letters, if it is short; else ""."""
+        """Return the formula of an operation on scalars in these letters, if it is short; else ""."""
         if any(shapes):
             return ""
-        code = recorded(operation, shapes)
-        if code.results != ((),) or len(code.steps) > _SHORT:
+        code = record(operation, shapes)
+        if code.results != ((),) or len(code.steps) > _MAX_INLINE_STEPS:
             return ""
-        found = written(code, letters, ("y",), SHARED)
-        return "" if found.parts else found.results[0].removeprefix("y = ")
+        formula = formula_latex(code, letters, ("y",), SHARED)
+        return "" if formula.parts else formula.results[0].removeprefix("y = ")
 
     def of(self, operation: Op, shapes: Sequence[tuple[int, ...]], letters: Sequence[str], results: Sequence[str]) -> Definition:
-        """The definition of an operation on arguments of these shapes; the letters are those of its first use."""
-        code = recorded(operation, shapes)
-        known = self.found.get(code)
-        if known is None:
-            number = len(self.found) + 1
+        """Return the definition of an operation on arguments of these shapes; the letters are those of its first use."""
+        code = record(operation, shapes)
+        definition = self.definitions.get(code)
+        if definition is None:
+            number = len(self.definitions) + 1
             function = rf"\mathrm{{{_word(operation.name)}}}_{{{number}}}"
-            own = _local([*letters, *results])
-            arguments, outs = tuple(own[: len(letters)]), tuple(own[len(letters) :])
-            known = Definition(number, operation.name, function, arguments, outs, code, sources_of(operation), operation.note)
-            self.found[code] = known
-        return known
+            local_letters = _local([*letters, *results])
+            arguments, outs = tuple(local_letters[: len(letters)]), tuple(local_letters[len(letters) :])
+            definition = Definition(
+                number, operation.name, function, arguments, outs, code, sources_of(operation), operation.note
+            )
+            self.definitions[code] = definition
+        return definition
 
 
 def _word(name: str) -> str:
-    """The first word of a name."""
+    """Return the first word of a name."""
     words = re.findall(r"[A-Za-z]+", name)
     return words[0] if words else "f"
 
 
 def _local(letters: Sequence[str]) -> list[str]:
-    """A local letter for each: its own; with a hat or so, where an earlier one has it already."""
-    taken, found = {local(SHARED)}, list[str]()
+    """Return a local letter for each: its own; with a hat or another mark if an earlier one has it already."""
+    taken, results = {local(SHARED)}, list[str]()
     for letter in letters:
-        own = re.search(r"\\[a-z]+|[A-Za-z]", re.sub(r"\\(?:bar|hat|tilde|d+ot|math[a-z]+|text)(?![a-z])", "", letter))
-        first = own[0] if own else "a"
+        match = re.search(r"\\[a-z]+|[A-Za-z]", re.sub(r"\\(?:bar|hat|tilde|d+ot|math[a-z]+|text)(?![a-z])", "", letter))
+        first = match[0] if match else "a"
         marked = (mark.format(local(first)) for mark in _MARKS)
         free = next((each for each in marked if each not in taken), None)
         free = free or next(local(c) for c in "abcdefghijklmnopqrtuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if local(c) not in taken)
         taken.add(free)
-        found.append(free)
-    return found
+        results.append(free)
+    return results
 
 
 _MARKS = ("{}", r"\hat{{{}}}", r"\check{{{}}}", r"\bar{{{}}}")

@@ -1,7 +1,7 @@
-"""Formulas written out: an operation and the letters of its arguments in; LaTeX of its results and of what they share, out.
+"""Written-out formulas: LaTeX of an operation's results and of their shared parts.
 
-The operation is recorded on a tape, as it is when it is compiled: what is printed is what is computed.
-What occurs more than once, or is too long to be read in one piece, gets a name.
+The operation is recorded on a tape, as in compilation: the document prints what is computed. A part that occurs more than once,
+or is too long to read in one piece, gets a name.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 SHARED = "s"
-"""The letter of shared parts."""
-_NARROW = 3.0
-"""A part of this width is written again wherever it occurs."""
-_WIDE = 70.0
-"""A part wider than this is named although it occurs once."""
-_FEW = 4
-"""So many zeros are told one by one."""
-_FRACTION = 16
-"""The widest numerator or denominator."""
+"""Letter of shared parts."""
+_MAX_REPEATED_WIDTH = 3.0
+"""Maximum width of a part that is repeated wherever it occurs."""
+_MAX_UNNAMED_WIDTH = 70.0
+"""Maximum width of a part without a name, if it occurs once."""
+_MAX_LISTED_ZEROS = 4
+"""Maximum number of zeros that are listed one by one."""
+_MAX_FRACTION_WIDTH = 16
+"""Maximum width of a numerator or denominator."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """An operation on arguments of certain shapes, as steps; equal ones compute the same."""
+    """Operation on arguments of certain shapes, as steps; equal ones compute the same."""
 
     shapes: tuple[tuple[int, ...], ...]
     results: tuple[tuple[int, ...], ...]
@@ -48,44 +48,44 @@ class Formula:
     parts: tuple[str, ...]
     results: tuple[str, ...]
     others_zero: bool = False
-    """Whether all components that are not among the results are zero."""
+    """True if all components that are not among the results are zero."""
 
 
-def recorded(operation: Op, shapes: Sequence[tuple[int, ...]]) -> Recorded:
-    """The steps of an operation; raises what the operation does with scalars of a tape (`TraceError`, `TypeError`, ...)."""
+def record(operation: Op, shapes: Sequence[tuple[int, ...]]) -> Recorded:
+    """Record the steps of an operation; raises the operation's errors with scalars of a tape (`TraceError`, `TypeError`, ...)."""
     tape = Tape()
     blocks = tuple((f"a{k}", int(np.prod(shape))) for k, shape in enumerate(shapes))
-    given = [shaped(list(tape.inputs(name, size)), shape) for (name, size), shape in zip(blocks, shapes, strict=True)]
-    result = operation(*given)
-    several = result if isinstance(result, tuple) else (result,)
-    outputs = tuple(scalar for each in several for scalar in scalars_of(each))
+    arguments = [shaped(list(tape.inputs(name, size)), shape) for (name, size), shape in zip(blocks, shapes, strict=True)]
+    result = operation(*arguments)
+    results = result if isinstance(result, tuple) else (result,)
+    outputs = tuple(scalar for each in results for scalar in scalars_of(each))
     code: Listing = listing(Routine("formula", tape, blocks, outputs))
-    return Recorded(tuple(shapes), tuple(np.shape(each) for each in several), code.steps, code.outputs)
+    return Recorded(tuple(shapes), tuple(np.shape(each) for each in results), code.steps, code.outputs)
 
 
 def components(letter: str, shape: tuple[int, ...]) -> list[str]:
-    """Letters of the scalars of a value, in row-major order, with indices from 1."""
+    """Return letters of the scalars of a value, in row-major order, with indices from 1."""
     if not shape:
         return [letter]
-    places = [[k + 1 for k in index] for index in np.ndindex(*shape)]
+    indices = [[k + 1 for k in index] for index in np.ndindex(*shape)]
     comma = "," if len(shape) > 1 and max(shape) > 9 else ""
-    return [f"{letter}_{{{comma.join(map(str, place))}}}" for place in places]
+    return [f"{letter}_{{{comma.join(map(str, index))}}}" for index in indices]
 
 
-def written(code: Recorded, arguments: Sequence[str], results: Sequence[str], shared: str) -> Formula:
-    """LaTeX of the results named `results`, with the arguments' letters; shared parts are `shared_1`, `shared_2`, ..."""
-    writer = _Scribe(code, arguments, shared)
-    right = [writer.piece(place).latex for place in code.outputs]
+def formula_latex(code: Recorded, arguments: Sequence[str], results: Sequence[str], shared: str) -> Formula:
+    """Return LaTeX of the results, in the arguments' letters; shared parts are `shared_1`, `shared_2`, ..."""
+    writer = _FormulaWriter(code, arguments, shared)
+    right = [writer.piece(position).latex for position in code.outputs]
     left = [letter for name, shape in zip(results, code.results, strict=True) for letter in components(name, shape)]
     equal: dict[str, list[str]] = {}
     for one, other in zip(left, right, strict=True):
         equal.setdefault(other, []).append(one)
-    zeros = equal.pop("0", []) if equal.get("0", []) != left and len(equal.get("0", [])) > _FEW else []
+    zeros = equal.pop("0", []) if equal.get("0", []) != left and len(equal.get("0", [])) > _MAX_LISTED_ZEROS else []
     lines = [f"{' = '.join(letters)} = {formula}" for formula, letters in equal.items()]
     return Formula(tuple(writer.parts), tuple(lines), bool(zeros))
 
 
-class _Scribe:
+class _FormulaWriter:
     """Turns steps into text, from the first to the last."""
 
     def __init__(self, code: Recorded, arguments: Sequence[str], shared: str):
@@ -95,24 +95,24 @@ class _Scribe:
         self._uses = np.zeros(len(code.steps), dtype=int)
         for step in code.steps:
             if step[0] > op.INPUT:
-                for place in step[1:]:
-                    self._uses[int(place)] += 1
+                for position in step[1:]:
+                    self._uses[int(position)] += 1
         self._last = set(code.outputs)
-        self._known: list[Piece] = []
-        for place, step in enumerate(code.steps):
-            self._known.append(self._named(place, self._piece(step)))
+        self._pieces: list[Piece] = []
+        for position, step in enumerate(code.steps):
+            self._pieces.append(self._named(position, self._piece(step)))
 
-    def piece(self, place: int) -> Piece:
-        """The text of a step: its formula, or the name of the part."""
-        return self._known[place]
+    def piece(self, position: int) -> Piece:
+        """Return the text of a step: its formula, or the name of the part."""
+        return self._pieces[position]
 
-    def _named(self, place: int, piece: Piece) -> Piece:
-        code = self.code.steps[place][0]
+    def _named(self, position: int, piece: Piece) -> Piece:
+        code = self.code.steps[position][0]
         if code in (op.CONSTANT, op.INPUT):
             return piece
-        uses, size = self._uses[place], width(piece.latex)
-        again = (uses > 1 and size > _NARROW) or (uses > 0 and place in self._last and size > _NARROW)
-        awkward = uses > 0 and (piece.strength == pieces.CHOICE or size > _WIDE)
+        uses, size = self._uses[position], width(piece.latex)
+        again = (uses > 1 and size > _MAX_REPEATED_WIDTH) or (uses > 0 and position in self._last and size > _MAX_REPEATED_WIDTH)
+        awkward = uses > 0 and (piece.strength == pieces.CHOICE or size > _MAX_UNNAMED_WIDTH)
         if not (again or awkward):
             return piece
         name = Piece(f"{self.shared}_{{{len(self.parts) + 1}}}")
@@ -125,11 +125,11 @@ class _Scribe:
             return pieces.number(float(step[1]))
         if code == op.INPUT:
             return Piece(self._letters[int(step[1])][int(step[2])])
-        given = [self._known[int(place)] for place in step[1:]]
-        for k in range(op.OPERATIONS[code].truths, len(given)):
-            if int(self.code.steps[int(step[1 + k])][0]) in op.CONDITIONS and not given[k].latex.startswith(self.shared):
-                given[k] = Piece(f"[{given[k].latex}]")
-        return FORMS[code](*given)
+        operands = [self._pieces[int(position)] for position in step[1:]]
+        for k in range(op.OPERATIONS[code].truths, len(operands)):
+            if int(self.code.steps[int(step[1 + k])][0]) in op.CONDITIONS and not operands[k].latex.startswith(self.shared):
+                operands[k] = Piece(f"[{operands[k].latex}]")
+        return FORMS[code](*operands)
 
 
 def _product(a: Piece, b: Piece) -> Piece:
@@ -141,7 +141,7 @@ def _power(a: Piece, b: Piece) -> Piece:
 
 
 def _function(name: str) -> Callable[..., Piece]:
-    return lambda *given: pieces.called(name, *given)
+    return lambda *arguments: pieces.called(name, *arguments)
 
 
 def _between(sign: str) -> Callable[[Piece, Piece], Piece]:
@@ -152,9 +152,9 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.ADD: pieces.plus,
     op.SUBTRACT: pieces.minus,
     op.MULTIPLY: _product,
-    op.DIVIDE: lambda a, b: pieces.over(a, b, _FRACTION),
+    op.DIVIDE: lambda a, b: pieces.over(a, b, _MAX_FRACTION_WIDTH),
     op.NEGATIVE: pieces.opposite,
-    op.RECIPROCAL: lambda a: pieces.over(Piece("1"), a, _FRACTION),
+    op.RECIPROCAL: lambda a: pieces.over(Piece("1"), a, _MAX_FRACTION_WIDTH),
     op.POWER: _power,
     op.SIN: _function(r"\sin"),
     op.COS: _function(r"\cos"),
@@ -163,7 +163,7 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.ACOS: _function(r"\arccos"),
     op.ATAN: _function(r"\arctan"),
     op.ATAN2: _function(r"\operatorname{atan2}"),
-    op.SQRT: lambda a: Piece(rf"\sqrt{{{a.latex}}}") if width(a.latex) <= _FRACTION else pieces.raised(a, "1/2"),
+    op.SQRT: lambda a: Piece(rf"\sqrt{{{a.latex}}}") if width(a.latex) <= _MAX_FRACTION_WIDTH else pieces.raised(a, "1/2"),
     op.EXP: _function(r"\exp"),
     op.LOG: _function(r"\ln"),
     op.TANH: _function(r"\tanh"),
@@ -180,4 +180,4 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.OPPOSITE: lambda a: Piece(f"\\neg {a.within(pieces.ATOM)}", pieces.CHOICE),
     op.WHERE: pieces.chosen,
 }
-"""How each instruction is written."""
+"""Formula of each instruction."""

@@ -1,4 +1,4 @@
-"""Letters: a system and its parts in; LaTeX of every value, each different from all others, out.
+"""Letters: LaTeX of every value of a system, all distinct.
 
 A value that shares its letter with others bears the number of its part: e_{2.3} is the effort of part 2.3.
 """
@@ -15,13 +15,13 @@ from functools import cached_property
 from bondgraph.assembly.system import System
 from bondgraph.export.paper.notation.parts import Branch, Parts
 from bondgraph.export.symbols import LOCAL, greek_or_letter, text
-from bondgraph.output.tex import escaped
+from bondgraph.output.tex import escape_latex
 
 DOTS = ("", r"\dot", r"\ddot", r"\dddot")
 ARROW = r"\to "
 _LITTLE = ("of", "a", "the", "at", "in", "and", "for", "to")
-_WHOLE, _SHORTENED = 8, 4
-"""Most letters of a word that stands for itself, and how many of a longer one."""
+_MAX_WORD, _SHORTENED = 8, 4
+"""Maximum number of letters of a word that stands for itself, and the number kept of a longer one."""
 WORDS = LOCAL | {
     "centre": "c",
     "radius": "r",
@@ -70,12 +70,12 @@ WORDS = LOCAL | {
 """Letters of the literature for words of longer names."""
 
 RESERVED = frozenset({"t", "u", "e"})
-"""Letters that no value bears without the number of its part: time, what comes from outside of one of many equal parts."""
+"""Letters that need the number of a part: time, and values from outside of equal parts."""
 
 
 @dataclass(frozen=True)
 class Letter:
-    """The letter of a value in pieces: what is raised or lowered, and the number of its part."""
+    """Letter of a value in pieces: its scripts, and the number of its part."""
 
     core: str
     below: str = ""
@@ -85,7 +85,7 @@ class Letter:
 
     @property
     def latex(self) -> str:
-        """The whole."""
+        """Return the LaTeX of all pieces."""
         core = f"{DOTS[self.dots]}{{{self.core}}}" if self.dots else self.core
         below = ",".join(filter(None, (self.below, self.owner)))
         return core + (f"_{{{below}}}" if below else "") + (f"^{{{self.above}}}" if self.above else "")
@@ -93,53 +93,53 @@ class Letter:
 
 @dataclass(frozen=True)
 class Letters:
-    """LaTeX of values by name; within one of many parts that are alike, its number is the letter that stands for it."""
+    """LaTeX of values by name; inside equal parts, a letter stands for the number of the part."""
 
     letters: Mapping[str, Letter]
     parts: Parts
     tree: tuple[Branch, ...]
-    asked: set[str] = field(default_factory=set)
-    """The first of each group of values that was asked for: they need an entry in the list of symbols."""
+    used: set[str] = field(default_factory=set)
+    """First value of each group that was used: they need an entry in the list of symbols."""
     inside: tuple[Branch, ...] = ()
-    """The branches whose numbers are letters."""
-    given: Mapping[str, str] = field(default_factory=dict)
-    """Values from outside of such branches -> what they are called inside."""
+    """Branches whose numbers are letters."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Values from outside of such branches -> their names inside."""
 
     def __getitem__(self, name: str) -> str:
-        """LaTeX of a value; of `-x` with its sign."""
+        """Return LaTeX of a value; of `-x` with its sign."""
         name = name.removesuffix(":computed")
         if name.startswith("-"):
             return f"-{self[name[1:]]}"
-        if name in self.given:
-            return self.given[name]
-        self.asked.add(self.first(name))
+        if name in self.renamed:
+            return self.renamed[name]
+        self.used.add(self.first(name))
         return self.letter(name).latex
 
     def letter(self, name: str) -> Letter:
-        """The letter of a value."""
+        """Return the letter of a value."""
         letter = self.letters[name]
         return replace(letter, owner=self.number(letter.owner)) if self.inside and letter.owner else letter
 
     def number(self, number: str) -> str:
-        """The number of a part, with the letters that stand for it."""
+        """Return the number of a part, with the letters that stand for it."""
         for branch in self.inside:
-            known = branch.members[0].number
+            prefix = branch.members[0].number
             ends = number.split(ARROW)
-            number = ARROW.join(branch.index + end[len(known) :] if _begins(end, known, ".") else end for end in ends)
+            number = ARROW.join(branch.index + end[len(prefix) :] if _begins(end, prefix, ".") else end for end in ends)
         return number
 
-    def within(self, branch: Branch, given: Mapping[str, str]) -> Letters:
-        """The same, as they are written in what one of many equal parts stands for."""
-        return replace(self, inside=(*self.inside, branch), given={**self.given, **given})
+    def within(self, branch: Branch, renamed: Mapping[str, str]) -> Letters:
+        """Return the letters for the common text of equal parts."""
+        return replace(self, inside=(*self.inside, branch), renamed={**self.renamed, **renamed})
 
     def first(self, name: str) -> str:
-        """The value of the same meaning in the first of the parts that are alike, if each of them has one; else itself."""
+        """Return the corresponding value in the first of the equal parts, if each of them has one; else the value itself."""
         first = self._counterpart(name)
         return first if first in self.shared else name
 
     @cached_property
     def shared(self) -> frozenset[str]:
-        """Values of the first of parts that are alike which every other has too."""
+        """Return values of the first of equal parts which every other has too."""
         counts = Counter(map(self._counterpart, self.letters))
         return frozenset(
             name for name, count in counts.items() if count == math.prod(len(branch.members) for branch, _ in self._around(name))
@@ -152,25 +152,25 @@ class Letters:
         return name
 
     def general(self, name: str) -> str:
-        """LaTeX of the first of a group of values, with letters for the numbers of parts."""
+        """Return LaTeX of the first of a group of values, with letters for the numbers of parts."""
         around = [branch for branch, _ in self._around(name) if branch.index] if name in self.shared else []
-        return replace(self, inside=tuple(around), given={}).letter(name).latex
+        return replace(self, inside=tuple(around), renamed={}).letter(name).latex
 
     def ranges(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
-        """The letters for numbers of parts in `general`, and what they stand for."""
+        """Return the letters for numbers of parts in `general`, and these numbers."""
         around = self._around(name) if name in self.shared else ()
         return [(branch.index, tuple(part.number for part in branch.members)) for branch, _ in around if branch.index]
 
     def _around(self, name: str) -> list[tuple[Branch, str]]:
-        """The branches that a value lies in, from outside to inside, each with the part that it lies in."""
-        found: list[tuple[Branch, str]] = []
+        """Return the branches around a value, from outside to inside, each with the part that contains it."""
+        surrounding: list[tuple[Branch, str]] = []
         path = ""
         for word in self.parts.owner(name).path.split("."):
             path = f"{path}.{word}" if path else word
             if path in self._members:
-                found.append((self._members[path], path))
+                surrounding.append((self._members[path], path))
                 path = self._members[path].members[0].path
-        return found
+        return surrounding
 
     @cached_property
     def _members(self) -> Mapping[str, Branch]:
@@ -182,35 +182,35 @@ def _begins(text: str, start: str, after: str) -> bool:
 
 
 def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: Iterable[str]) -> Letters:
-    """Letters of these values; those of parts that are alike bear their numbers in any case."""
+    """Return letters of these values; those of equal parts always bear their numbers."""
     many = [part.path for top in tree for branch in top.all() if branch.index for part in branch.members]
-    found: dict[str, Letter] = {}
+    letters: dict[str, Letter] = {}
     rates = {state.rate: state.name for state in system.states}
     for name in dict.fromkeys(names):
-        found[name] = _base(system, name, many)
+        letters[name] = _base(system, name, many)
     for rate, state in sorted(rates.items(), key=lambda pair: pair[1] in rates):
-        if rate in found and state in found and not (system.values[rate].symbol and not found[rate].dots):
-            found[rate] = replace(found[state], dots=found[state].dots + 1)
-    alike = {name for name in found if any(_begins(parts.owner(name).path, path, ".") for path in many)}
-    while numbered := _to_be_numbered(found, alike):
-        found |= {name: replace(found[name], owner=_number(parts, name)) for name in numbered}
+        if rate in letters and state in letters and not (system.values[rate].symbol and not letters[rate].dots):
+            letters[rate] = replace(letters[state], dots=letters[state].dots + 1)
+    alike = {name for name in letters if any(_begins(parts.owner(name).path, path, ".") for path in many)}
+    while numbered := _to_be_numbered(letters, alike):
+        letters |= {name: replace(letters[name], owner=_number(parts, name)) for name in numbered}
     taken: set[str] = set()
-    for name, letter in found.items():
+    for name, letter in letters.items():
         count = 2
         while letter.latex in taken:
-            letter = replace(found[name], below=",".join(filter(None, (found[name].below, f"({count})"))))
+            letter = replace(letters[name], below=",".join(filter(None, (letters[name].below, f"({count})"))))
             count += 1
         taken.add(letter.latex)
-        found[name] = letter
-    return Letters(found, parts, tree)
+        letters[name] = letter
+    return Letters(letters, parts, tree)
 
 
-def _to_be_numbered(found: Mapping[str, Letter], alike: Collection[str]) -> list[str]:
-    """What has no number of its part yet, and needs it: it is like others, or its letter is; a number may make it so."""
-    clashes = Counter(letter.latex for letter in found.values())
+def _to_be_numbered(letters: Mapping[str, Letter], alike: Collection[str]) -> list[str]:
+    """Return values without the number of their part that need it: they are in equal parts, or their letter is not unique."""
+    clashes = Counter(letter.latex for letter in letters.values())
     return [
         name
-        for name, letter in found.items()
+        for name, letter in letters.items()
         if name != "time" and not letter.owner and (clashes[letter.latex] > 1 or letter.latex in RESERVED or name in alike)
     ]
 
@@ -226,12 +226,12 @@ def _base(system: System, name: str, many: Collection[str]) -> Letter:
     value = system.values.get(name)
     if name == "time":
         return Letter("t")
-    # a symbol with the name of one of many equal parts is none for all of them
+    # a symbol with the name of one of several equal parts does not fit the others
     symbol = value.symbol if value is not None else ""
     if symbol and not any(_begins(name, path, ".:") and path.partition(".")[0] in symbol.replace("\\ ", " ") for path in many):
-        found = split(symbol)
-        dotted = re.fullmatch(r"\\(d{1,2})ot\s*(\{?)(\\?[A-Za-z]+)\}?", found.core)
-        return replace(found, core=dotted[3], dots=len(dotted[1])) if dotted else found
+        own_letter = split(symbol)
+        dotted = re.fullmatch(r"\\(d{1,2})ot\s*(\{?)(\\?[A-Za-z]+)\}?", own_letter.core)
+        return replace(own_letter, core=dotted[3], dots=len(dotted[1])) if dotted else own_letter
     path, _, local = name.rpartition(".")
     if name in system.modes:
         return Letter(r"\sigma")
@@ -247,69 +247,75 @@ def _base(system: System, name: str, many: Collection[str]) -> Letter:
 
 
 def _of_words(name: str) -> Letter:
-    """The letter of a name of several words: that of the main one, with the others below it.
+    """Return the letter of a name of several words: that of the main one, with the others below it.
 
-    The main word is the last one (before "of") that the literature has a letter for, else the last that is a letter, with what
-    follows it as an index ("zB"), else the last: if it is not long, it stands for itself.
+    The main word is the last one (before "of") that the literature has a letter for, else the last that is a letter, with an
+    index after it ("zB"), else the last: if it is not long, it stands for itself.
     """
     head, *rest = (_WORD.findall(part) for part in re.split(r"(?<=[^\W_])[\s_]+of[\s_]+(?=[^\W_])", name, maxsplit=1))
     order = [word for part in (head, *rest) for word in reversed(part)]
     if not order:
         return Letter(r"\mathrm{x}")
-    known = next((word for word in order if word.lower() in WORDS), None)
-    main = known or next(filter(_SHORT.fullmatch, order), None) or next(filter(str.isalpha, order), order[0])
+    literature_word = next((word for word in order if word.lower() in WORDS), None)
+    main = literature_word or next(filter(_SHORT.fullmatch, order), None) or next(filter(str.isalpha, order), order[0])
     words = [word for part in (head, *rest) for word in part]
     words.remove(main)
-    letter = split(WORDS[main.lower()]) if known else Letter(main[0], main[1:]) if _SHORT.fullmatch(main) else _standing(main)
-    others = r"\ ".join(escaped(word) for k, word in enumerate(words) if word not in _LITTLE or k == len(words) - 1)
+    letter = (
+        split(WORDS[main.lower()])
+        if literature_word
+        else Letter(main[0], main[1:])
+        if _SHORT.fullmatch(main)
+        else _standing(main)
+    )
+    others = r"\ ".join(escape_latex(word) for k, word in enumerate(words) if word not in _LITTLE or k == len(words) - 1)
     return replace(letter, below=",".join(filter(None, (letter.below, _upright(others)))))
 
 
 def _standing(word: str) -> Letter:
-    """A word that stands for itself: a Greek letter, or an upright word that is not long."""
-    written = escaped(word if len(word) <= _WHOLE else word[:_SHORTENED])
+    """Return a word that stands for itself: a Greek letter, or an upright word that is not long."""
+    written = escape_latex(word if len(word) <= _MAX_WORD else word[:_SHORTENED])
     return Letter(written.strip("$")) if re.fullmatch(r"\$\\[a-zA-Z]+\$", written) else Letter(_upright(written))
 
 
 def _upright(words: str) -> str:
-    """Text as a part of a letter; with signs that only text can hold, as text."""
+    """Return text as a part of a letter; with signs that only text can hold, as text."""
     return "" if not words else rf"\text{{{words}}}" if "$" in words else rf"\mathrm{{{words}}}"
 
 
 _WORD = re.compile(r"[^\W\d_]+\d*|\d+")
 _SHORT = re.compile(r"(?!(?:of|at|in|to)$)[A-Za-z][A-Za-z]?\d*")
-"""A letter with an index."""
+"""Letter with an index."""
 
 
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|.", re.DOTALL)
 
 
 def split(symbol: str) -> Letter:
-    """A symbol in pieces: what is under and over its letter at the outermost level; with several of these it is kept whole."""
+    """Split a symbol into its letter and its outermost scripts; a symbol with several of these is kept whole."""
     tokens = _TOKEN.findall(symbol)
-    core, found = "", {"_": "", "^": ""}
+    core, scripts = "", {"_": "", "^": ""}
     at = 0
     while at < len(tokens):
         token = tokens[at]
-        if token in found:
+        if token in scripts:
             at += 1
             while tokens[at].isspace():
                 at += 1
             group, at = _group(tokens, at)
-            if found[token]:
+            if scripts[token]:
                 return Letter(f"{{{symbol}}}")
-            found[token] = group
-        elif any(found.values()) and not token.isspace():
+            scripts[token] = group
+        elif any(scripts.values()) and not token.isspace():
             return Letter(f"{{{symbol}}}")
         else:
             group, after = _group(tokens, at)
             core += "".join(tokens[at:after])
             at = after
-    return Letter(core.strip(), found["_"], found["^"])
+    return Letter(core.strip(), scripts["_"], scripts["^"])
 
 
 def _group(tokens: list[str], at: int) -> tuple[str, int]:
-    """What a token or a pair of braces encloses, and where it ends."""
+    """Return the content of a token or a pair of braces, and its end."""
     if tokens[at] != "{":
         return tokens[at], at + 1
     depth, end = 0, at

@@ -1,4 +1,4 @@
-"""Parts of a model: its elements, automata and nested graphs in; a numbered tree, and branches of parts that are alike, out."""
+"""Parts of a model: a numbered tree of its elements, automata and nested graphs, with branches of equal parts."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from bondgraph.model.ops import Choice, Constant, Gate
 
 @dataclass(frozen=True)
 class Component:
-    """An element, a state machine, or a nested graph with its own parts; numbered like the sections of a book."""
+    """Element, automaton, or nested graph with its own parts; numbered like the sections of a book."""
 
     path: str
     number: str
     parts: tuple[Component, ...] = ()
 
     def all(self) -> list[Component]:
-        """Itself and all below, in order."""
-        return [self, *(found for part in self.parts for found in part.all())]
+        """Return itself and all below, in order."""
+        return [self, *(component for part in self.parts for component in part.all())]
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a model by path."""
+    """Parts of a model by path."""
 
-    whole: Component
+    root: Component
 
     @cached_property
     def by_path(self) -> Mapping[str, Component]:
-        """Every part but the whole."""
-        return {part.path: part for part in self.whole.all()[1:]}
+        """Return every part except the root."""
+        return {part.path: part for part in self.root.all()[1:]}
 
     def owner(self, name: str) -> Component:
-        """The smallest part that a value belongs to, by its name, and both ends of a bond; the whole for time."""
+        """Return the smallest part that contains a value, by its name, or both ends of a bond; the root for time."""
         ends = [self._owner(end.partition(":")[0]).split(".") for end in name.lstrip("-").split(" -> ")]
         common = ".".join(one for one, *others in itertools.takewhile(lambda each: len(set(each)) == 1, zip(*ends, strict=False)))
-        return self.by_path[common] if common else self.whole
+        return self.by_path[common] if common else self.root
 
     def _owner(self, path: str) -> str:
         while path and path not in self.by_path:
@@ -50,7 +50,7 @@ class Parts:
 
 
 def parts_of(model: Model) -> Parts:
-    """The tree of a model's elements and automata, in the order of the graph."""
+    """Return the tree of a model's elements and automata, in the order of the graph."""
     paths = list(dict.fromkeys((*model.elements, *model.automata)))
     return Parts(Component("", "", _children("", "", paths)))
 
@@ -61,11 +61,11 @@ def _children(path: str, number: str, paths: Sequence[str]) -> tuple[Component, 
     for each in paths:
         if each != path:
             inner.setdefault(each[start:].partition(".")[0], []).append(each)
-    found = []
+    components = []
     for k, (name, below) in enumerate(inner.items(), start=1):
-        own, label = (f"{path}.{name}" if path else name), f"{number}.{k}" if number else str(k)
-        found.append(Component(own, label, _children(own, label, below)))
-    return tuple(found)
+        child_path, label = (f"{path}.{name}" if path else name), f"{number}.{k}" if number else str(k)
+        components.append(Component(child_path, label, _children(child_path, label, below)))
+    return tuple(components)
 
 
 def _within(path: str, part: str) -> bool:
@@ -73,57 +73,57 @@ def _within(path: str, part: str) -> bool:
 
 
 def inside(system: System, part: Component) -> list[Statement]:
-    """The statements of a part, in order of evaluation."""
+    """Return the statements of a part, in order of evaluation."""
     return [s for s in system.statements if _within(s.element, part.path)]
 
 
 INDICES = "ijklnqrvwz"
-"""Letters that stand for the numbers of parts that are alike."""
+"""Letters for the numbers of equal parts."""
 
 
-WORTH = 7
-"""So many equations must be saved by writing parts that are alike once."""
+MIN_SAVED = 7
+"""Minimum number of equations saved by writing equal parts once."""
 
 
 @dataclass(frozen=True)
 class Branch:
-    """Parts that have the same equations, up to numbers and to what they are connected with; often only one."""
+    """Parts with the same equations, except for numbers and connections; often only one."""
 
     members: tuple[Component, ...]
     index: str
-    """The letter that stands for their numbers; "" of a single part."""
+    """Letter for their numbers; "" for a single part."""
     outside: tuple[tuple[str, ...], ...]
-    """Values from outside, in the order in which they are read first: a row for each, with the name for each member."""
+    """Values from outside, in the order of their first use: a row for each, with the name for each member."""
     below: tuple[Branch, ...]
-    """The parts of the first."""
+    """Parts of the first."""
 
     def all(self) -> list[Branch]:
-        """Itself and all below, in order."""
-        return [self, *(found for branch in self.below for found in branch.all())]
+        """Return itself and all below, in order."""
+        return [self, *(component for branch in self.below for component in branch.all())]
 
 
 def branches(system: System, model: Model, parts: Parts) -> tuple[Branch, ...]:
-    """The tree of parts with those that are alike in one; inside of such, each part stands alone."""
+    """Return the tree of parts with equal ones in one branch; inside of these, each part stands alone."""
     indices = _letters()
 
     def grown(siblings: Iterable[Component], alone: bool = False) -> tuple[Branch, ...]:
-        found: dict[object, list[tuple[Component, tuple[str, ...]]]] = {}
+        groups: dict[object, list[tuple[Component, tuple[str, ...]]]] = {}
         for part in siblings:
             form, read = _form(system, model, parts, part)
-            found.setdefault(part.path if alone else form, []).append((part, read))
+            groups.setdefault(part.path if alone else form, []).append((part, read))
         out = []
-        for group in _worthwhile(system, found.values()):
+        for group in _worthwhile(system, groups.values()):
             members = tuple(part for part, _ in group)
             outside = list(zip(*(names for _, names in group), strict=True)) if len(members) > 1 else []
             index, below = next(indices) if len(members) > 1 else "", grown(members[0].parts, alone or len(members) > 1)
             out.append(Branch(members, index, tuple(outside), below))
         return tuple(out)
 
-    return grown(parts.whole.parts)
+    return grown(parts.root.parts)
 
 
 def _letters() -> Iterator[str]:
-    """As many as there are families."""
+    """Yield a letter for each branch of equal parts."""
     yield from INDICES
     yield from (f"{letter}_{{{count}}}" for count in itertools.count(2) for letter in INDICES)
 
@@ -131,25 +131,25 @@ def _letters() -> Iterator[str]:
 def _worthwhile(
     system: System, groups: Iterable[list[tuple[Component, tuple[str, ...]]]]
 ) -> Iterator[list[tuple[Component, tuple[str, ...]]]]:
-    """The groups, those apart that save few equations; where the first of each stands."""
-    found = []
+    """Yield the groups, split if they save few equations; in the order of their first parts."""
+    kept_groups = []
     for group in groups:
         saved = len(inside(system, group[0][0])) * (len(group) - 1)
-        found += [group] if saved >= WORTH else [[each] for each in group]
-    yield from sorted(found, key=lambda group: [int(k) for k in group[0][0].number.split(".")])
+        kept_groups += [group] if saved >= MIN_SAVED else [[each] for each in group]
+    yield from sorted(kept_groups, key=lambda group: [int(k) for k in group[0][0].number.split(".")])
 
 
 def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[object, tuple[str, ...]]:
-    """What two parts have in common that are written once; and the values from outside in order of their first use."""
+    """Return a form, equal for parts that are written once; and the values from outside in order of their first use."""
     statements = inside(system, part)
     if not statements:
         return part.path, ()
     outside: dict[str, int] = {}
-    own = re.compile(rf"(?<![\w.]){re.escape(part.path)}(?![\w ])")
+    own_path = re.compile(rf"(?<![\w.]){re.escape(part.path)}(?![\w ])")
 
     def local(name: str) -> object:
         if _within(parts.owner(name).path, part.path):
-            return own.sub("~", name)
+            return own_path.sub("~", name)
         return name if name == "time" else outside.setdefault(name, len(outside))
 
     lines = [
@@ -169,7 +169,7 @@ def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[
         for path, automaton in model.automata.items()
         if _within(path, part.path)
     ]
-    turns = [
+    transitions = [
         (
             local(event.automaton),
             (event.source, event.target, event.internal, event.error, event.impulse, event.accumulates),
@@ -180,4 +180,4 @@ def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[
         if _within(event.automaton, part.path)
     ]
     solved = [(local(u.value), u.reason, u.algebraic) for u in system.unknowns if _within(u.element, part.path)]
-    return repr((lines, kinds, machines, turns, solved)), tuple(outside)
+    return repr((lines, kinds, machines, transitions, solved)), tuple(outside)

@@ -1,4 +1,4 @@
-"""Pieces of formulas in LaTeX: text, how strongly it holds together, and how wide it is; operators between them."""
+"""Pieces of LaTeX formulas: text, operator precedence and width; operators between them."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 
 CHOICE, SUM, RATIO, PRODUCT, POWER, ATOM = range(6)
-"""How strongly a piece holds together; a weaker one takes parentheses inside of a stronger one."""
+"""Precedence of a piece; a lower one takes parentheses inside of a higher one."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A formula or a part of one."""
+    """Formula or a part of one."""
 
     latex: str
     strength: int = ATOM
 
     def within(self, strength: int) -> str:
-        """Its text as an operand of something of this strength."""
+        """Return its text as an operand of an operator of this precedence."""
         return self.latex if self.strength >= strength else f"({self.latex})"
 
     @property
     def negative(self) -> bool:
-        """Whether it begins with a minus sign."""
+        """Return True if it begins with a minus sign."""
         return self.latex.startswith("-")
 
 
 def number(value: float) -> Piece:
-    """A number that is read back to the same bits: a fraction of small numbers, or decimals."""
+    """Return a number that is read back to the same bits: a fraction of small numbers, or decimals."""
     for below in range(2, 13) if np.isfinite(value) and abs(value) < 100 else ():
         above = round(value * below)
         if above / below == value and 0 < abs(above) < 100 and value != round(value) and repr(value) != f"{value:.4g}":
@@ -41,31 +41,31 @@ def number(value: float) -> Piece:
     sign = SUM if value < 0 else ATOM
     if not power:
         return Piece(digits, sign)
-    whole = rf"{digits}\cdot 10^{{{int(power)}}}"
-    return Piece(whole, min(sign, PRODUCT))
+    scientific = rf"{digits}\cdot 10^{{{int(power)}}}"
+    return Piece(scientific, min(sign, PRODUCT))
 
 
 def plus(a: Piece, b: Piece) -> Piece:
-    """a + b; a sign that b begins with is taken over."""
+    """Return a + b; a minus sign at the begin of b replaces the plus."""
     if b.negative and b.strength >= SUM:
         return Piece(f"{a.within(SUM)} - {b.latex[1:]}", SUM)
     return Piece(f"{a.within(SUM)} + {b.within(SUM)}", SUM)
 
 
 def minus(a: Piece, b: Piece) -> Piece:
-    """a - b; of a negative number its size is added."""
+    """Return a - b; a negative number b is added without its sign."""
     if b.negative and b.latex[1:].replace(".", "").isdigit():
         return plus(a, Piece(b.latex[1:]))
     return Piece(f"{a.within(SUM)} - {b.within(PRODUCT)}", SUM)
 
 
 def opposite(a: Piece) -> Piece:
-    """-a."""
+    """Return -a."""
     return Piece(f"-{a.within(PRODUCT)}", SUM)
 
 
 def times(a: Piece, b: Piece) -> Piece:
-    """a b; a number stands first."""
+    """Return a b; a number stands first."""
     if b.latex[0].isdigit() and not a.latex[0].isdigit() and b.strength >= PRODUCT:
         a, b = b, a
     sign = r"\cdot " if b.latex[0].isdigit() else r"\,"
@@ -73,34 +73,36 @@ def times(a: Piece, b: Piece) -> Piece:
 
 
 def over(a: Piece, b: Piece, widest: int) -> Piece:
-    """a / b: as a fraction where it is narrow, else on the line, where it may be broken."""
+    """Return a / b: as a fraction if it is narrow, else in the line, where it may be broken."""
     if max(width(a.latex), width(b.latex)) <= widest and r"\frac" not in a.latex + b.latex and not a.negative:
         return Piece(rf"\frac{{{a.latex}}}{{{b.latex}}}", POWER)
     return Piece(f"{a.within(PRODUCT)} / {b.within(POWER)}", RATIO)
 
 
 def raised(a: Piece, exponent: str) -> Piece:
-    """a^exponent."""
+    """Return a^exponent."""
     bare = a.strength == ATOM and "^" not in a.latex and "frac" not in a.latex
     return Piece(f"{a.latex if bare else f'({a.latex})'}^{{{exponent}}}", POWER)
 
 
 def called(function: str, *arguments: Piece) -> Piece:
-    """function(arguments)."""
+    """Return function(arguments)."""
     return Piece(f"{function}({', '.join(a.latex for a in arguments)})", ATOM)
 
 
 def chosen(condition: Piece, held: Piece, otherwise: Piece) -> Piece:
-    """One of two values, by a condition."""
+    """Return one of two values, by a condition."""
     words = rf"\text{{ if }} {condition.latex} \text{{, else }}"
     return Piece(f"{held.within(SUM)} {words} {otherwise.within(CHOICE)}", CHOICE)
 
 
-_UNSEEN = re.compile(r"\\(mathsf|mathrm|text|mathcal|bar|hat|dot|tilde|left|right|operatorname)\b|[{}_^\\]|(?<=\\)[,;]|\s")
+_INVISIBLE = re.compile(r"\\(mathsf|mathrm|text|mathcal|bar|hat|dot|tilde|left|right|operatorname)\b|[{}_^\\]|(?<=\\)[,;]|\s")
 
 
 def width(latex: str) -> float:
-    """About how many letters wide a formula in the line is; what is raised or lowered counts less."""
-    small = sum(len(_UNSEEN.sub("", found)) for found in re.findall(r"[_^]\{([^{}]*)\}|[_^](\w)", latex) for found in found)
-    seen = len(re.sub(r"\\[a-zA-Z]+", "x", _UNSEEN.sub("", re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1", latex))))
+    """Return the approximate width of a formula in the line, in letters; scripts count less."""
+    small = sum(
+        len(_INVISIBLE.sub("", scripts)) for scripts in re.findall(r"[_^]\{([^{}]*)\}|[_^](\w)", latex) for scripts in scripts
+    )
+    seen = len(re.sub(r"\\[a-zA-Z]+", "x", _INVISIBLE.sub("", re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1", latex))))
     return seen - 0.35 * small

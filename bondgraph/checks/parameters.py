@@ -1,0 +1,292 @@
+"""Checks of parameters: finite, in range, positive (definite) or passive where energy requires it, of the bond's dimension, with
+units that exist."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import Problem
+from bondgraph.model.domains import COEFFICIENTS
+from bondgraph.model.element import Element
+from bondgraph.model.laws import InertialField, Junction, Resistor, SignalBlock, Storage, Transformer
+from bondgraph.model.modal import modal_parameters, numbers_of
+from bondgraph.model.model import Model
+from bondgraph.model.ops import Constant
+from bondgraph.quantities import UNITS, real, symbols_of, unknown_unit
+
+
+def check_numbers(model: Model) -> Iterator[Problem]:
+    """Check that parameters, start values, nominal sizes and structural ratios are finite, and nominal sizes positive (E113)."""
+    for path, element in model.elements.items():
+        if _plain(element):
+            continue
+        for name, value in _numbers(element):
+            if isinstance(value, float) and 0.0 < value < math.inf:
+                continue
+            array = real(value)
+            wanted = "a finite number or an array of them"
+            fine = array is not None and bool(np.isfinite(array).all())
+            if fine and name.startswith("nominal size"):
+                wanted, fine = "positive", bool(np.all(array > 0))  # type: ignore[operator]
+            if not fine:
+                title = f'{element.kind} "{path}": {name} is {_short(value)}'
+                cures = ("the number without quotes" if isinstance(value, str) else "check where this value comes from",)
+                yield Problem("E113", title, (f"it must be {wanted}",), (element.place,), cures)
+
+
+def _plain(element: Element) -> bool:
+    """Return True if all numbers of an element are finite scalars and it has no ratio or nominal size."""
+    law = element.law
+    if isinstance(law, Transformer):
+        return False
+    for parameter in element.parameters.values():
+        value = parameter.value
+        if not isinstance(value, float) or not math.isfinite(value):
+            return False
+    for spec in law.states().values():
+        if spec.nominal is not None or not isinstance(spec.initial, float) or not math.isfinite(spec.initial):
+            return False
+    return True
+
+
+def _all_positive(element: Element) -> bool:
+    """Return True if all parameters of an element are positive numbers."""
+    for parameter in element.parameters.values():
+        if not isinstance(parameter.value, float) or not parameter.value > 0.0:
+            return False
+    return True
+
+
+def _numbers(element: Element) -> Iterator[tuple[str, Any]]:
+    for name, parameter in element.parameters.items():
+        yield from numbers_of(name, parameter).items()
+    for name, spec in element.law.states().items():
+        yield f"start value of {name}", spec.initial
+        if spec.nominal is not None:
+            yield f"nominal size of {name}", spec.nominal
+    law = element.law
+    if isinstance(law, Transformer) and isinstance(law.matrix, Constant):
+        yield "ratio", law.matrix()
+
+
+def _short(value: Any) -> str:
+    shown = repr(value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value)
+    return shown if len(shown) < 80 else shown[:76] + " ..."
+
+
+def check_energies(model: Model) -> Iterator[Problem]:
+    """Check that parameters of linear storages and resistors are positive, or symmetric and positive definite (E119).
+
+    Zero and semidefinite matrices are allowed where they make sense.
+    """
+    for path, element in model.elements.items():
+        if not is_linear(element) or _all_positive(element):
+            continue
+        numbers = [
+            (name, coefficient.positive, number)
+            for key, parameter in element.parameters.items()
+            if (coefficient := COEFFICIENTS.get(key.partition(" in ")[0])) is not None
+            for name, number in numbers_of(key, parameter).items()
+        ]
+        for name, strict, number in numbers:
+            value = None if isinstance(number, float) and number > 0.0 else real(number)
+            if value is None or not np.isfinite(value).all() or value.ndim > 2:
+                continue
+            if not is_positive(value, strict):
+                wanted = "positive" if strict else "positive or zero"
+                if value.ndim == 2:
+                    wanted = f"symmetric and positive {'definite' if strict else 'semidefinite'}"
+                active = "; for an element that gives power, R(effort=...)" if isinstance(element.law, Resistor) else ""
+                title = f'{element.kind} "{path}": {name} must be {wanted}'
+                cures = (f"a {name} that is {wanted}{active}",)
+                yield Problem("E119", title, (f"given: {_short(value)}",), (element.place,), cures)
+
+
+def check_kinetic_energies(model: Model) -> Iterator[Problem]:
+    """Check that the kinetic energy of an IC without signals is quadratic in the velocity (E136)."""
+    for path, element in model.elements.items():
+        law = element.law
+        if not isinstance(law, InertialField) or element.signals or modal_parameters(element):
+            continue
+        numbers = [real(value) for _, value in _numbers(element)]
+        if any(array is None or not np.isfinite(array).all() for array in numbers):
+            continue
+        parameters = [np.asarray(parameter.value, dtype=float)[()] for parameter in element.parameters.values()]
+        q = np.asarray(law.position.initial, dtype=float)[()]
+        v = np.linspace(0.7, 1.3, q.size).reshape(q.shape)[()]
+        try:
+            at_rest, at_v, at_2v = (float(law.energy(q, factor * v, *parameters)) for factor in (0.0, 1.0, 2.0))
+        except Exception:  # the pass `shapes` reports a formula that fails, with its arguments
+            continue
+        if abs(at_2v - at_rest - 4.0 * (at_v - at_rest)) > 1e-9 * (abs(at_2v) + abs(at_rest) + abs(at_v)):
+            title = f'the kinetic energy of IC "{path}" is not quadratic in the velocity'
+            details = (f"at the start it is {at_v - at_rest:.6g} J at a velocity and {at_2v - at_rest:.6g} J at twice that",)
+            cures = ("T = v M(q) v / 2; what depends on q alone belongs to `potential`",)
+            yield Problem("E136", title, details, (element.place,), cures)
+
+
+def is_linear(element: Element) -> bool:
+    """Return True if an element is a storage or resistor with one number, diagonal or matrix as its parameter."""
+    return isinstance(element.law, (Storage, Resistor)) and element.law.linear
+
+
+def is_positive(value: np.ndarray, strict: bool) -> bool:
+    """Return True if a number, a diagonal or a symmetric matrix is positive (or, not strict, positive or zero)."""
+    if value.ndim < 2:
+        return bool(np.all(value > 0) if strict else np.all(value >= 0))
+    if value.shape[0] != value.shape[1] or not np.allclose(value, value.T, rtol=1e-12, atol=1e-12 * np.abs(value).max()):
+        return False
+    lowest = float(np.linalg.eigvalsh(value)[0])
+    return lowest > 0 if strict else lowest >= -1e-12 * float(np.abs(value).max())
+
+
+def check_sizes(model: Model) -> Iterator[Problem]:
+    """Check that start values and the parameters of linear elements have the dimension of the bond (E128)."""
+    for path, element in model.elements.items():
+        law = element.law
+        if len(element.ports) != 1 or not isinstance(law, (Storage, Resistor, InertialField)):
+            continue
+        bonds = model.bonds_at(path)
+        if len(bonds) != 1 or (not isinstance(law, InertialField) and _plain(element)):
+            continue
+        n = bonds[0].dimension
+        vector: list[tuple[int, ...]] = [(n,)] if n > 1 else []
+        allowed: list[tuple[str, Any, list[tuple[int, ...]]]] = []
+        if isinstance(law, Storage) and law.rate is None:
+            allowed.append((f"start value of {law.state}", law.spec.initial, [(), *vector]))
+            allowed.append(("nominal size", law.spec.nominal, [(), *vector]))
+        if isinstance(law, InertialField):
+            for name, spec in element.law.states().items():
+                allowed.append((f"start value of {name}", spec.initial, vector or [()]))
+                allowed.append((f"nominal size of {name}", spec.nominal, [(), *vector]))
+        square = [(n, n)] if n > 1 else []
+        for name in COEFFICIENTS:
+            if name in element.parameters and is_linear(element):
+                numbers = numbers_of(name, element.parameters[name])
+                allowed += [(label, value, [(), *vector, *square]) for label, value in numbers.items()]
+        for name, value, shapes in allowed:
+            if value is None:  # no hint
+                continue
+            array = None if isinstance(value, float) else real(value)
+            if array is not None and array.shape not in shapes:
+                title = f'{element.kind} "{path}": {name} has shape {array.shape}'
+                details = (f'its bond "{bonds[0].name}" has dimension {n}', f"shapes that fit: {', '.join(map(str, shapes))}")
+                yield Problem("E128", title, details, (element.place,), ("a value of a fitting shape, or another `dimension`",))
+
+
+def check_ranges(model: Model) -> Iterator[Problem]:
+    """Check that parameters lie between zero and their `max_value`, and not below the parameter in `not_below` (E151)."""
+    for path, element in model.elements.items():
+        for key, parameter in element.parameters.items():
+            most = parameter.max_value
+            for name, number in numbers_of(key, parameter).items() if most is not None else ():
+                value = real(number)
+                if value is None or not np.isfinite(value).all() or (np.all(value >= 0.0) and np.all(value <= most)):
+                    continue
+                wanted = "zero or more" if most == math.inf else f"between 0 and {most:g}"
+                title = f'{element.kind} "{path}": {name} must be {wanted}'
+                details = (f"given: {value.tolist()}",)
+                yield Problem("E151", title, details, (element.place,), (f"for {name}, a number that is {wanted}",))
+            if not parameter.not_below:
+                continue
+            number, least = _number(element, key), _number(element, parameter.not_below)
+            if number is not None and least is not None and 0.0 <= number < least:
+                title = f'{element.kind} "{path}": {key} must be no less than {parameter.not_below}'
+                cures = (f"a {key} of the {parameter.not_below} or more; for a run, change both",)
+                yield Problem("E151", title, (f"{key} {number:g}, {parameter.not_below} {least:g}",), (element.place,), cures)
+
+
+def _number(element: Element, key: str) -> float | None:
+    """Return the value of a scalar parameter, None for others."""
+    value = real(element.parameters[key].value) if key in element.parameters else None
+    return float(value) if value is not None and value.shape == () else None
+
+
+SAMPLE_SIZES = np.concatenate([[0.0], np.logspace(-6, 6, 49)])
+DIRECTIONS = 24
+"""Random directions in which a relation of several components is sampled, besides its axes."""
+POWER_ROUNDING = 1e-12
+"""Power that counts as zero, as a part of |effort| |flow|."""
+
+
+def check_passive(model: Model) -> Iterator[Problem]:
+    """Check by sampling that relations declared passive take power, effort times flow >= 0 (E153); signals prevent sampling."""
+    for path, element in model.elements.items():
+        law = element.law
+        if not isinstance(law, Resistor) or not law.passive:
+            continue
+        if element.signals:
+            yield _not_passive(element, "it reads signals, so that it cannot be tried by itself", "leave `passive` out")
+            continue
+        values = [np.asarray(parameter.value, dtype=float)[()] for parameter in element.parameters.values()]
+        bonds = model.bonds_at(path)
+        dimension = bonds[0].dimension if bonds else 1
+        for name, formula in (("flow", law.effort), ("effort", law.flow)):
+            sample = None if formula is None else _active_sample(formula, values, dimension)
+            if sample is not None:
+                why = f"at {name} = {np.array2string(np.asarray(sample[0]), precision=4)} its power is {sample[1]:.4g} W"
+                yield _not_passive(element, why, "a relation through zero that stays in its quadrants")
+                break
+
+
+def _active_sample(formula: Any, values: list[Any], dimension: int) -> tuple[Any, float] | None:
+    """Return a sample at which the relation gives power, and that power, or None."""
+    for sample in _samples(dimension):
+        with np.errstate(all="ignore"):
+            result = np.asarray(formula(sample, *values), dtype=float)
+            power, size = float(np.sum(result * sample)), float(np.sum(np.abs(result * sample)))
+        if np.isfinite(power) and power < -POWER_ROUNDING * size:
+            return sample, power
+    return None
+
+
+def _samples(dimension: int) -> Iterator[Any]:
+    if dimension == 1:
+        yield from (float(sign * size) for size in SAMPLE_SIZES for sign in (1.0, -1.0))
+        return
+    rng = np.random.default_rng(0)
+    directions = np.vstack([np.eye(dimension), -np.eye(dimension), rng.normal(size=(DIRECTIONS, dimension))])
+    yield from (size * direction / np.linalg.norm(direction) for size in SAMPLE_SIZES for direction in directions)
+
+
+def _not_passive(element: Element, why: str, cure: str) -> Problem:
+    title = f'{element.kind} "{element.name}" is declared passive, and is not known to be'
+    return Problem("E153", title, (why,), (element.place,), (cure,))
+
+
+def check_units(model: Model) -> Iterator[Problem]:
+    """Check that units are products of SI units, their usual companions and the units of the model's domains (E156)."""
+    domains = {id(bond.domain): bond.domain for bond in model.bonds}
+    domain_units = [u for d in domains.values() for u in (d.effort_unit, d.flow_unit, d.displacement_unit, d.momentum_unit)]
+    symbols = frozenset(symbol for unit in domain_units for symbol in symbols_of(unit))
+    valid: set[str] = set()
+    for path, element in model.elements.items():
+        law = element.law
+        if not element.parameters and isinstance(law, Junction):
+            continue
+        for name, unit in _units(element):
+            if isinstance(unit, str) and unit in valid:
+                continue
+            wrong = unknown_unit(unit, symbols)
+            if wrong is None:
+                valid.add(unit)
+                continue
+            near = difflib.get_close_matches(wrong, sorted(UNITS), n=3, cutoff=0.5)
+            details = (f"there is no unit {wrong!r}" + (f"; near it: {', '.join(near)}" if near else ""),)
+            title = f'{element.kind} "{path}": the unit of {name} cannot be {unit!r}'
+            cures = ('a product of powers, such as "kg m^2/s"; "1" for a plain number',)
+            yield Problem("E156", title, details, (element.place,), cures)
+
+
+def _units(element: Element) -> Iterator[tuple[str, str]]:
+    for name, parameter in element.parameters.items():
+        yield name, parameter.unit
+    for name, spec in element.law.states().items():
+        yield name, spec.unit
+    if isinstance(element.law, SignalBlock):
+        yield from element.law.units.items()

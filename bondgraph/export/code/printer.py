@@ -1,0 +1,138 @@
+"""Printer of straight-line code: one statement for each operation, in the order and with the rounding of the NumPy reference.
+
+Locals are v0, v1, ... (numbers) and c0, c1, ... (truth values). A long routine is split into parts that share a workspace, as in
+the emitter of machine code.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bondgraph.emit.text import workspace_slots
+from bondgraph.errors import refusal
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.nodes import Node
+from bondgraph.tape.opcodes import Operation
+from bondgraph.tape.routine import Listing
+
+InputText = Callable[[int, int], str]
+"""(block, position) -> the expression of an input."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Statements of a language.
+
+    Parameters
+    ----------
+    language : its name.
+    form : text of an instruction in {x}, {y}, {z}, "" if it has none; one with {v} is a complete statement.
+    number : text of a constant, with all its bits.
+    value, condition : statements that assign {right} to the local {v}.
+    counted : the condition {c} as the number 1 or 0.
+    asked : the number {v} as a condition; what is no number counts as true, as in NumPy.
+    stored : the statement that puts {value} at {place}.
+    slot : place k of the workspace.
+    whole : steps up to which a routine is in one piece.
+    part : steps of each piece of a longer one.
+    """
+
+    language: str
+    form: Callable[[Operation], str]
+    number: Callable[[float], str]
+    value: str
+    condition: str
+    as_number: str
+    as_condition: str
+    store: str
+    slot: Callable[[int], str]
+    max_unsplit: int
+    part_size: int
+
+
+def constant(value: float, not_a_number: str, infinity: str) -> str:
+    """Return a constant that a compiler reads back to the same bits."""
+    text = not_a_number if math.isnan(value) else infinity if math.isinf(value) else repr(abs(float(value)))
+    return f"(-{text})" if math.copysign(1.0, value) < 0 and not math.isnan(value) else text
+
+
+@dataclass
+class _Part:
+    """Printer of one part: steps `first` to `last`."""
+
+    dialect: Dialect
+    program: Listing
+    reading: InputText
+    result: Callable[[int], str]
+    slots: dict[int, int]
+    stores: dict[int, list[int]]
+    first: int
+    last: int
+    lines: list[str] = field(default_factory=list)
+    texts: dict[int, str] = field(default_factory=dict)
+
+    def emit(self) -> list[str]:
+        store = self.dialect.store
+        for position in range(self.first, self.last):
+            step = self.program.steps[position]
+            if step[0] > op.INPUT:
+                self._step(position, step)
+            if position in self.slots:
+                slot = self.dialect.slot(self.slots[position])
+                self.lines.append(store.format(place=slot, value=self.value(position)))
+            for k in self.stores.get(position, ()):
+                self.lines.append(store.format(place=self.result(k), value=self.value(position)))
+        return self.lines
+
+    def value(self, a: int) -> str:
+        """Return step `a` as a number."""
+        text = self.texts.get(a)
+        if text is None:
+            step = self.program.steps[a]
+            if step[0] == op.CONSTANT:
+                text = self.dialect.number(step[1])
+            elif step[0] == op.INPUT:
+                text = self.reading(step[1], step[2])
+            elif a < self.first:
+                text = self.dialect.slot(self.slots[a])
+            else:
+                text = self.dialect.as_number.format(c=f"c{a}") if step[0] in op.CONDITIONS else f"v{a}"
+            self.texts[a] = text
+        return text
+
+    def truth(self, a: int) -> str:
+        """Return step `a` as a condition."""
+        inside = a >= self.first and self.program.steps[a][0] in op.CONDITIONS
+        return f"c{a}" if inside else self.dialect.as_condition.format(v=self.value(a))
+
+    def _step(self, v: int, step: Node) -> None:
+        operation, dialect = op.OPERATIONS[step[0]], self.dialect
+        operands = [self.truth(a) if k < operation.truths else self.value(a) for k, a in enumerate(step[1:])]
+        form = dialect.form(operation)
+        if not form:
+            title = f'the operation "{operation.name}" has no form in {dialect.language}'
+            raise refusal("E271", title, "run the compiled model instead", about=f"{dialect.language} source", places=())
+        local = f"c{v}" if operation.is_condition else f"v{v}"
+        right = form.format(v=local, **dict(zip("xyz", operands, strict=False)))
+        statement = dialect.condition if operation.is_condition else dialect.value
+        self.lines.append(right if "{v}" in form else statement.format(v=local, right=right))
+
+
+def pieces(dialect: Dialect, program: Listing, reading: InputText, result: Callable[[int], str]) -> tuple[list[list[str]], int]:
+    """Return the lines of every part of a routine, and the length of the workspace that they share.
+
+    `result` gives the target of an output. Raises `ModelError` E271 if an operation has no form in the language.
+    """
+    count = len(program.steps)
+    stores: dict[int, list[int]] = {}
+    for k, position in enumerate(program.outputs):
+        stores.setdefault(position, []).append(k)
+    cuts = [0, count] if count <= dialect.max_unsplit else [*range(0, count, dialect.part_size), count]
+    slots, size = workspace_slots(program, cuts)
+    bodies = [
+        _Part(dialect, program, reading, result, slots, stores, first, last).emit() for first, last in itertools.pairwise(cuts)
+    ]
+    return bodies, size

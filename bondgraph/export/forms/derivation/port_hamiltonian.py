@@ -1,0 +1,282 @@
+"""Port-Hamiltonian form of a model of storages, junctions, two-ports, resistors and sources, from its energy balance.
+
+Storages are cut at their outputs, the gradient z of their energy, and resistors at theirs, d. The remaining junction structure
+gives all inputs by these outputs and by the sources u, linearly and without power. Resistors d = D r close it. Dependent storages
+have states that are functions phi of the others: with x' = F z + B u - N^T (d phi/dx) x', and z_d = N z, the matrix E = 1 + N^T d
+phi/dx includes them: E x' = F z + B u, and E^T z is the gradient of the energy of all storages.
+
+Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import sympy
+
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.state_names import labels_of, own_states
+from bondgraph.errors import ModelError, refusal
+from bondgraph.export.forms.derivation.structure import (
+    CutModel,
+    arranged,
+    column,
+    cut,
+    inverse,
+    is_whole,
+    mirrored,
+    new_symbols,
+    secant,
+    slopes_of,
+    source_values,
+    statement_of,
+    with_decimals,
+)
+from bondgraph.export.forms.expression_text import letters_of
+from bondgraph.export.forms.records import PortHamiltonian
+from bondgraph.export.forms.state_form import numbers_of
+from bondgraph.model import laws
+from bondgraph.model.element import Element
+from bondgraph.model.ops import TIME_DERIVATIVE, Op
+from bondgraph.tracing.on_tape.values import scalars_of
+
+WITHOUT_POWER = (laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock)
+"""Laws that pass power on, or have none; of signal blocks only those without states."""
+
+
+@dataclass
+class _Ports:
+    """Cuts of the structure: values by role, each with its element."""
+
+    states: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Storage in integral causality -> its states."""
+    outputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Storage in integral causality -> values that are the gradient of its energy by its states."""
+    following: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Dependent storage -> its state and the rate of that."""
+    resistors: dict[str, tuple[int, str, str]] = field(default_factory=dict)
+    """Resistor -> its statement, its input and its output."""
+    sources: dict[str, tuple[str, str, int]] = field(default_factory=dict)
+    """Source -> its output, the conjugate, and the sign with which their product is supplied power."""
+    symbols: dict[str, Any] = field(default_factory=dict)
+    """Value -> its symbols."""
+    laws: dict[int, Op] = field(default_factory=dict)
+    """Replaced formulas of some statements."""
+
+
+def balance_of(compiled: Compiled, numbers: bool) -> PortHamiltonian:
+    """Return the port-Hamiltonian form; raise E277 if there is none."""
+    ports = _Ports()
+    for path, element in compiled.model.elements.items():
+        _add(ports, compiled, path, element)
+    system = compiled.system
+    rates = {state.name: state.rate for state in own_states(system)[0]}
+    energies = dict(system.energies)
+    wanted = [rates[name] for names in ports.states.values() for name in names] + list(energies.values())
+    wanted += [argument for _, argument, _ in ports.resistors.values()] + [state for state, _ in ports.following.values()]
+    wanted += [name for output, conjugate, _ in ports.sources.values() for name in (output, conjugate)]
+    model = cut(compiled, ports.symbols, wanted, numbers, ports.laws)
+    return _Balance(model, ports, numbers).form([rates[name] for names in ports.states.values() for name in names], energies)
+
+
+def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None:
+    """Cut the structure at an element, or raise E277."""
+    law, system = element.law, compiled.system
+    if isinstance(law, laws.Storage):
+        state = f"{path}.{law.state}"
+        if law.rate is not None:
+            raise no_form(compiled, path, "its state is no plain integral of what it takes")
+        if path in compiled.causality.derivative:
+            rate = next(s.outs[0] for s in system.statements if s.element == path and s.op is TIME_DERIVATIVE)
+            ports.symbols[rate] = new_symbols(system, rate, f"{state}'")
+            ports.following[path] = state, rate
+            return
+        out = _out(compiled, path, law.output)
+        ports.symbols[out] = new_symbols(system, out, f"{path}.{law.gives}")
+        ports.states[path], ports.outputs[path] = (state,), (out,)
+    elif isinstance(law, laws.InertialField):
+        _add_field(ports, compiled, path, law)
+    elif isinstance(law, laws.Resistor):
+        statement = statement_of(compiled, path, law.effort) or statement_of(compiled, path, law.flow)
+        if statement is None or statement[1].outs[0].endswith(":by relation"):
+            raise no_form(compiled, path, "its only relation is used the other way round", "its other relation too")
+        out = statement[1].outs[0]
+        ports.symbols[out] = new_symbols(system, out, f"{path}:given")
+        ports.resistors[path] = statement[0], statement[1].args[0], out
+    elif isinstance(law, laws.Source):
+        if law.value is not None:
+            out = _out(compiled, path, law.value)
+            ports.symbols[out] = new_symbols(system, out, f"{path}.{law.gives}")
+            (bond,) = compiled.model.bonds_at(path)
+            sign = -1 if bond.head.element == path else 1
+            ports.sources[path] = out, system.resolve(f"{path}.{laws.OTHER[law.gives]}"), sign
+    elif not isinstance(law, WITHOUT_POWER):
+        raise no_form(compiled, path, "what it does has no place in J, R and G")
+    elif law.states():
+        raise no_form(compiled, path, "it has states that store no energy")
+
+
+def _add_field(ports: _Ports, compiled: Compiled, path: str, law: laws.InertialField) -> None:
+    """Cut a Hamiltonian IC field: its momenta feel dH/dq, and dH/dp = q'."""
+    if path in compiled.causality.derivative:
+        raise no_form(compiled, path, "its velocities are set by others")
+    if law.motion != "p":
+        raise no_form(compiled, path, "its states are velocities, not momenta", 'form="hamiltonian" for it')
+    statement = statement_of(compiled, path, law.rate)
+    assert statement is not None
+    out = _out(compiled, path, law.flow)
+    slope = new_symbols(compiled.system, out, f"{path}.dH/dq")
+    ports.symbols |= {out: new_symbols(compiled.system, out, f"{path}.v"), f"{path}.dH/dq": slope}
+    ports.laws[statement[0]] = Op("momentum rate", lambda q, v, effort, *_: effort - slope)
+    ports.states[path], ports.outputs[path] = (f"{path}.q", f"{path}.p"), (f"{path}.dH/dq", out)
+
+
+def _out(compiled: Compiled, path: str, op: Op) -> str:
+    """Return the value that a formula of an element gives."""
+    statement = statement_of(compiled, path, op)
+    assert statement is not None
+    return statement[1].outs[0]
+
+
+def no_form(
+    compiled: Compiled, path: str, why: str, cure: str = "`state_equations`, for the equations as they are"
+) -> ModelError:
+    """Return E277 for an element."""
+    element = compiled.model.elements[path]
+    title = f'{element.kind} "{path}" is no part of a port-Hamiltonian form'
+    return refusal("E277", title, cure, about=compiled.system.name, why=why, places=(element.place,))
+
+
+@dataclass(frozen=True)
+class _Balance:
+    """Matrices of the structure, and the form that follows from them."""
+
+    model: CutModel
+    ports: _Ports
+    numbers: bool
+
+    def form(self, rates: Sequence[str], energies: Mapping[str, str]) -> PortHamiltonian:
+        """Return the port-Hamiltonian form, from the rates of the states and the energies of storages."""
+        compiled, values, ports = self.model.compiled, self.model.values, self.ports
+        names = [name for of_storage in ports.states.values() for name in of_storage]
+        x = [s for name in names for s in scalars_of(values[name])]
+        z, d, u, rho = (list(self._symbols(role)) for role in ("storages", "resistors", "sources", "following"))
+        every = [*z, *d, *u, *rho]
+        taken = column(values[name] for _, name, _ in ports.resistors.values())
+        y = column([sign * s for s in scalars_of(values[name])] for _, name, sign in ports.sources.values())
+        n, r, k = len(x), len(d), len(u)
+        S = slopes_of(sympy.Matrix([*column(values[name] for name in rates), *taken, *y]), every)
+        X, T, Y = slice(0, n), slice(n, n + r), slice(n + r, None)
+        Z, G, U, N = slice(0, n), slice(n, n + r), slice(n + r, n + r + k), slice(n + r + k, None)
+        self._check_structure(S, every, S[n:, N])
+        stored = {path: self._energy(path, energies[path]) for path in ports.states}
+        H = sympy.Add(*stored.values())
+        gradient = slopes_of(sympy.Matrix([H]), x).T
+        self._check_energies(stored, x, z)
+        at = dict(zip(z, gradient, strict=True))
+        D = self._dissipation(taken, z, {*d, *u, *rho}).xreplace(at)
+        closed = D * inverse(sympy.eye(r) - S[T, G] * D) if r else sympy.zeros(0, 0)
+        F, B = S[X, Z] + S[X, G] * closed * S[T, Z], S[X, U] + S[X, G] * closed * S[T, U]
+        A, L = S[Y, Z] + S[Y, G] * closed * S[T, Z], S[Y, U] + S[Y, G] * closed * S[T, U]
+        if ports.following:
+            phi = column(values[state] for state, _ in ports.following.values()).xreplace(at)
+            if phi.free_symbols & {*d, *u, *rho}:
+                raise no_form(compiled, next(iter(ports.following)), "it follows sources or resistors, not storages alone")
+            H += sum((values[energies[path]].xreplace(at) for path in ports.following), sympy.S.Zero)
+            E = inverse(sympy.eye(n) - S[X, N] * slopes_of(phi, x))
+            F, B, A = E * F * E.T, E * B, A * E.T
+        half = sympy.Rational(1, 2)
+        matrices = {"J": F - F.T, "R": -F - F.T, "G": B + A.T, "P": A.T - B, "M": L - L.T, "S": L + L.T}
+        return self._record(names, x, {name: half * matrix for name, matrix in matrices.items()}, H)
+
+    def _energy(self, path: str, value: str) -> Any:
+        """Return the energy of a storage by its states; that of an IC field is given by q and v, which is M^-1 p."""
+        compiled, values = self.model.compiled, self.model.values
+        law, energy = compiled.model.elements[path].law, sympy.S(values[value])
+        if not isinstance(law, laws.InertialField):
+            return energy
+        statement = next(s for s in compiled.system.statements if s.element == path and s.op is law.flow)
+        velocity = self.model.evaluate(law.flow, *(values[arg] for arg in statement.args))
+        flows = scalars_of(self.model.symbols[statement.outs[0]])
+        return energy.xreplace(dict(zip(flows, velocity, strict=True)))
+
+    def _symbols(self, role: str) -> Iterator[Any]:
+        values = {
+            "storages": (name for of_storage in self.ports.outputs.values() for name in of_storage),
+            "resistors": (out for _, _, out in self.ports.resistors.values()),
+            "sources": (out for out, _, _ in self.ports.sources.values()),
+            "following": (rate for _, rate in self.ports.following.values()),
+        }[role]
+        return (s for name in values for s in scalars_of(self.model.symbols[name]))
+
+    def _check_structure(self, S: Any, every: Sequence[Any], others: Any) -> None:
+        compiled = self.model.compiled
+        if S.free_symbols & set(every):
+            ratios = [path for path, e in compiled.model.elements.items() if isinstance(e.law, WITHOUT_POWER[:3]) and e.signals]
+            path = (ratios or list(compiled.model.elements))[0]
+            raise no_form(compiled, path, "its modulus depends on efforts or flows", "a modulus of states, such as `body.p`")
+        if any(entry != 0 for entry in others):
+            path = next(iter(self.ports.following))
+            raise no_form(compiled, path, "what it takes acts on a source or a resistor at once")
+
+    def _check_energies(self, stored: Mapping[str, Any], x: Sequence[Any], z: Sequence[Any]) -> None:
+        """Check that each energy depends on its own states, of which the outputs are then the gradient (else E155)."""
+        values, compiled = self.model.values, self.model.compiled
+        for path, names in self.ports.states.items():
+            states = {s for name in names for s in scalars_of(values[name])}
+            if stored[path].free_symbols & ({*x, *z} - states):
+                raise no_form(compiled, path, "its energy depends on the states of others")
+
+    def _dissipation(self, taken: Any, z: Sequence[Any], others: set[Any]) -> Any:
+        """Return D with d = D r for all resistors, in terms of z and x."""
+        compiled, values = self.model.compiled, self.model.values
+        blocks, start = [], 0
+        for path, (index, _, out) in self.ports.resistors.items():
+            count = len(scalars_of(self.model.symbols[out]))
+            rows = taken[start : start + count, :]
+            start += count
+            r = [sympy.Symbol(f"{path}:taken {k}", real=True) for k in range(count)]
+            statement = compiled.system.statements[index]
+            argument = np.array(r, dtype=object) if self.model.shape_of(statement.args[0]) else r[0]
+            block = secant(self.model.evaluate(statement.op, argument, *(values[arg] for arg in statement.args[1:])), r)
+            if block is None:
+                raise no_form(compiled, path, "its relation is no resistance times what it takes")
+            if block.free_symbols & set(r):
+                if rows.free_symbols & others:
+                    raise no_form(compiled, path, "its resistance would depend on sources or other resistors")
+                block = block.xreplace(dict(zip(r, rows, strict=True)))
+            if block.free_symbols & others:
+                raise no_form(compiled, path, "its resistance would depend on sources or other resistors")
+            blocks.append(block)
+        return sympy.diag(*blocks) if blocks else sympy.zeros(0, 0)
+
+    def _record(self, names: Sequence[str], x: Sequence[Any], matrices: Mapping[str, Any], H: Any) -> PortHamiltonian:
+        compiled, system = self.model.compiled, self.model.compiled.system
+        keep_fractions = is_whole(self.model, self.numbers)
+        written = {name: with_decimals(arranged(matrix, x), keep_fractions) for name, matrix in matrices.items()}
+        written |= {name: mirrored(written[name], sign) for name, sign in (("J", -1), ("R", 1), ("M", -1), ("S", 1))}
+        energy = with_decimals(arranged(sympy.Matrix([H]), x)[0], keep_fractions)
+        occurring = {s.name for m in (*written.values(), energy) for s in m.free_symbols}
+        variables = {path: compiled.model.elements[path].law_as(laws.Source).gives for path in self.ports.sources}
+
+        def named(variable: Mapping[str, laws.Variable]) -> list[str]:
+            shapes = {path: system.values[out].shape or () for path, (out, _, _) in self.ports.sources.items()}
+            return [label for path in variables for label in labels_of(f"{path}.{variable[path]}", shapes[path])]
+
+        more = [f"{path}.{which}" for path in variables for which in ("effort", "flow")]
+        return PortHamiltonian(
+            name=system.name,
+            **written,
+            H=energy,
+            states=tuple(label for name in names for label in labels_of(name, system.values[name].shape or ())),
+            inputs=tuple(named(variables)),
+            values=source_values(self.model, {path: out for path, (out, _, _) in self.ports.sources.items()}),
+            outputs=tuple(named({path: laws.OTHER[variable] for path, variable in variables.items()})),
+            parameters=MappingProxyType(numbers_of(system, occurring)),
+            letters=MappingProxyType(letters_of(compiled, [], more)),
+            modes=MappingProxyType({mode: states for mode, (states, _) in system.modes.items()}),
+        )

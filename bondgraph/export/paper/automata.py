@@ -1,0 +1,306 @@
+"""Hybrid part of a document: automata with their transitions, as tables and state diagrams, and clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, permutations
+
+from bondgraph.assembly.system import LoweredTransition
+from bondgraph.export.paper.equations import Writer
+from bondgraph.export.paper.markup.content import Block, Code, Figure, Math, Paragraph, Table, Words
+from bondgraph.model.laws import Switched
+from bondgraph.model.model import Model
+from bondgraph.model.ops import Constant, sources_of
+from bondgraph.render.glyphs import FONT, rounded, text
+from bondgraph.render.palette import COLOURED
+from bondgraph.render.sketch import text_width
+
+NAME_SIZE, LABEL_SIZE = 12.0, 10.0
+"""Font sizes, px."""
+HALF_HEIGHT = 9.0
+"""Half height of a box."""
+OUTSIDE = 15.0
+"""Space above and below boxes: for the start, loops, ends."""
+LANE = 11.0
+"""Distance between arcs that pass other states."""
+GAP = 34.0
+"""Minimum distance between boxes."""
+MAX_NAME = 24
+"""Maximum number of letters of a name; longer ones are shown without their middle."""
+MAX_PERMUTED = 6
+"""Maximum number of states for which every order is tried."""
+Arrows = Mapping[tuple[int, int | None], str]
+"""(from, to) -> the label; an arrow to None ends the run."""
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class _Boxes:
+    """Positions of the boxes of states, and distances of the arrows that pass some of them, px."""
+
+    x: Mapping[int, float]
+    half: Sequence[float]
+    middle: float
+    above: Mapping[tuple[int, int], float]
+    below: Mapping[tuple[int, int], float]
+    width: float
+    height: float
+
+
+def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple[int, int | None]]) -> Figure:
+    """Return the figure; a transition is (from, to), where None ends the run, and its label is its number, counted from 1."""
+    numbers: dict[tuple[int, int | None], list[str]] = {}
+    for number, ends in enumerate(transitions, start=1):
+        numbers.setdefault(ends, []).append(str(number))
+    arrows: Arrows = {ends: ", ".join(each) for ends, each in numbers.items()}
+    first, names = states.index(start), _short(states)
+    boxes = _boxes(names, first, arrows)
+    style = f'fill="{COLOURED.box}" stroke="{COLOURED.muted}" stroke-width="1.1"'
+    size = f'width="{boxes.width:.0f}" height="{boxes.height:.0f}" viewBox="0 0 {boxes.width:.0f} {boxes.height:.0f}"'
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="{FONT}" fill="none">',
+        '<title>States and transitions</title><rect width="100%" height="100%" fill="#ffffff"/>',
+        _start(boxes.x[first] - boxes.half[first] + 8.0, boxes.middle - HALF_HEIGHT),
+        *(_arrow(boxes, a, b, label, (b, a) in arrows) for (a, b), label in arrows.items()),
+    ]
+    for k, name in enumerate(names):
+        left, right = boxes.x[k] - boxes.half[k], boxes.x[k] + boxes.half[k]
+        box = rounded(left, boxes.middle - HALF_HEIGHT, right, boxes.middle + HALF_HEIGHT, 6.0, style)
+        lines.append(box + text(boxes.x[k], boxes.middle, name, NAME_SIZE, COLOURED.ink))
+    return Figure("\n".join([*lines, "</svg>"]), (), boxes.width, boxes.height)
+
+
+def _short(states: Sequence[str]) -> list[str]:
+    """Return the texts of boxes: long names without their middle, if they stay distinct."""
+    short = [f"{name[:8]}...{name[-12:]}" if len(name) > MAX_NAME else name for name in states]
+    return short if len(set(short)) == len(states) else list(states)
+
+
+def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
+    """Place the boxes: neighbours as far apart as the labels between them need."""
+    order = in_order(len(names), start, arrows)
+    half = [max(text_width(name, NAME_SIZE) / 2 + 8.0, 16.0) for name in names]
+    x = {order[0]: half[order[0]] + 2.0}
+    for a, b in pairwise(order):
+        label = max(text_width(arrows.get(ends, ""), LABEL_SIZE) for ends in ((a, b), (b, a)))
+        label += 2.0 * text_width(arrows.get((a, a), ""), LABEL_SIZE)  # the label of a loop stands beside it
+        x[b] = x[a] + half[a] + max(GAP, label + 18.0) + half[b]
+    rank = {state: k for k, state in enumerate(order)}
+    right, left = lanes(arrows, rank)
+    ending = any(b is None for _, b in arrows)
+    first = OUTSIDE + 2.0 if ending else OUTSIDE - 3.0
+    above = {ends: OUTSIDE + 2.0 + LANE * lane for ends, lane in right.items()}
+    below = {ends: first + LANE * lane for ends, lane in left.items()}
+    middle = max([OUTSIDE, *(high + 7.0 for high in above.values())]) + HALF_HEIGHT
+    foot = max([OUTSIDE if ending else 8.0, *(high + 7.0 for high in below.values())])
+    last = order[-1]
+    label_width = max(
+        text_width(arrows.get((last, last), ""), LABEL_SIZE), text_width(arrows.get((last, None), ""), LABEL_SIZE) - half[last]
+    )
+    return _Boxes(x, half, middle, above, below, x[last] + half[last] + 2.0 + max(label_width, 0.0), middle + HALF_HEIGHT + foot)
+
+
+def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) -> str:
+    """Return the arrow from state a to b, straight to a neighbour, beside the one that leads back."""
+    top, bottom = boxes.middle - HALF_HEIGHT, boxes.middle + HALF_HEIGHT
+    if b is None:
+        return _end(boxes.x[a] - boxes.half[a] + 9.0, bottom, label)
+    if a == b:
+        return _loop(boxes.x[a] + boxes.half[a] - 11.0, top, label)
+    if (a, b) in boxes.above:
+        return _arc(boxes.x[a], boxes.x[b], top, top - boxes.above[a, b], label)
+    if (a, b) in boxes.below:
+        return _arc(boxes.x[a], boxes.x[b], bottom, bottom + boxes.below[a, b], label)
+    towards = 1.0 if boxes.x[a] < boxes.x[b] else -1.0
+    y = boxes.middle - 4.0 * towards * both_ways
+    ends = boxes.x[a] + towards * boxes.half[a], boxes.x[b] - towards * boxes.half[b]
+    return _straight(*ends, y, label, y > boxes.middle)
+
+
+def in_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
+    """Return the order of states from left to right with the shortest arrows; of several the one that begins with the start."""
+    plain = (start, *(k for k in range(count) if k != start))
+    if count > MAX_PERMUTED:
+        return plain
+
+    def length(order: tuple[int, ...]) -> int:
+        rank = {state: k for k, state in enumerate(order)}
+        return sum((rank[a] - rank[b]) ** 2 for a, b in arrows if b is not None)
+
+    return min(permutations(plain), key=length)
+
+
+def lanes(arrows: Arrows, rank: Mapping[int, int]) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:
+    """Return arrows past other states, to the right and to the left -> lane, so that none lies on another."""
+    sides: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]] = ({}, {})
+    far = [(a, b) for a, b in arrows if b is not None and abs(rank[a] - rank[b]) > 1]
+    for a, b in sorted(far, key=lambda ends: abs(rank[ends[0]] - rank[ends[1]])):
+        side = sides[rank[a] > rank[b]]
+        first, last = sorted((rank[a], rank[b]))
+        met = {lane for ends, lane in side.items() if min(rank[k] for k in ends) < last and max(rank[k] for k in ends) > first}
+        side[a, b] = next(lane for lane in range(len(met) + 1) if lane not in met)
+    return sides
+
+
+def _line(d: str) -> str:
+    return f'<path d="{d}" stroke="{COLOURED.ink}" stroke-width="1.1" fill="none"/>'
+
+
+def _head(tip: Point, along: Point) -> str:
+    """Return the head of an arrow that points along a unit vector."""
+    base = (tip[0] - 6.0 * along[0], tip[1] - 6.0 * along[1])
+    corners = (tip, *((base[0] - s * 2.6 * along[1], base[1] + s * 2.6 * along[0]) for s in (1.0, -1.0)))
+    return f'<path d="M{" L".join(f"{x:.1f},{y:.1f}" for x, y in corners)} Z" fill="{COLOURED.ink}" stroke="none"/>'
+
+
+def _dot(x: float, y: float, radius: float, style: str) -> str:
+    return rounded(x - radius, y - radius, x + radius, y + radius, radius, style)
+
+
+def _start(x: float, top: float) -> str:
+    """Return a dot above the initial state."""
+    dot = _dot(x, top - 11.5, 2.8, f'fill="{COLOURED.ink}" stroke="none"')
+    return dot + _line(f"M{x:.1f},{top - 11.5:.1f} L{x:.1f},{top - 5.0:.1f}") + _head((x, top), (0.0, 1.0))
+
+
+def _end(x: float, bottom: float, label: str) -> str:
+    """Return a dot in a ring below a state in which the run can end."""
+    ring = _dot(x, bottom + 10.8, 3.6, f'fill="#ffffff" stroke="{COLOURED.ink}" stroke-width="1.0"')
+    line = _line(f"M{x:.1f},{bottom:.1f} L{x:.1f},{bottom + 4.0:.1f}") + _head((x, bottom + 7.0), (0.0, 1.0))
+    return (
+        line
+        + ring
+        + _dot(x, bottom + 10.8, 1.9, f'fill="{COLOURED.ink}" stroke="none"')
+        + _label(x + 7.0, bottom + 8.0, label, "start")
+    )
+
+
+def _loop(x: float, top: float, label: str) -> str:
+    """Return an arrow from a state to itself, above it."""
+    d = f"M{x - 4.0:.1f},{top:.1f} Q{x - 8.0:.1f},{top - 12.0:.1f} {x:.1f},{top - 12.0:.1f} "
+    d += f"Q{x + 7.0:.1f},{top - 12.0:.1f} {x + 5.0:.1f},{top - 4.0:.1f}"
+    return _line(d) + _head((x + 4.0, top), (-0.24, 0.97)) + _label(x + 9.0, top - 8.0, label, "start")
+
+
+def _straight(left: float, right: float, y: float, label: str, under: bool) -> str:
+    """Return an arrow to the neighbour."""
+    towards = 1.0 if right > left else -1.0
+    line = _line(f"M{left:.1f},{y:.1f} L{right - 5.0 * towards:.1f},{y:.1f}") + _head((right, y), (towards, 0.0))
+    return line + _label((left + right) / 2, y + (6.5 if under else -6.5), label, "middle")
+
+
+def _arc(x: float, to: float, edge: float, height: float, label: str) -> str:
+    """Return an arrow past other states, from the edge of a box to that of another, at some height."""
+    run, side = min(abs(to - x) / 2, 20.0) * (1.0 if to > x else -1.0), 1.0 if height > edge else -1.0
+    d = f"M{x:.1f},{edge:.1f} Q{x + run / 2:.1f},{height:.1f} {x + run:.1f},{height:.1f} "
+    d += f"L{to - run:.1f},{height:.1f} Q{to - run / 2:.1f},{height:.1f} {to - run / 8:.1f},{edge + side * 5.0:.1f}"
+    along = run / 8, -side * 5.0
+    size = (along[0] ** 2 + along[1] ** 2) ** 0.5
+    tip = _head((to, edge), (along[0] / size, along[1] / size))
+    at, half = (x + to) / 2, text_width(label, LABEL_SIZE) / 2 + 1.0
+    under = rounded(at - half, height - 4.5, at + half, height + 4.5, 0.0, 'fill="#ffffff" stroke="none"')
+    return _line(d) + tip + under + _label(at, height, label, "middle")
+
+
+def _label(x: float, y: float, label: str, anchor: str) -> str:
+    return text(x, y, label, LABEL_SIZE, COLOURED.muted, anchor)
+
+
+def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]:
+    """Return an automaton: its states with their numbers, its start, and its transitions as a table and as a diagram.
+
+    An automaton that only changes descriptions has no diagram.
+    """
+    system = writer.system
+    mode = f"{path}.mode"
+    states, start = system.modes[mode]
+    named: list[str | Math | Code] = [Math(writer.letters[mode]), ": "]
+    for k, state in enumerate(states):
+        named += [", " if k else "", Code(state), f" ({k})"]
+    events = [event for event in system.events if event.automaton == path]
+    source = sources_of(*(writer.producer[event.guard].op for event in events if event.guard in writer.producer))
+    named += ["; it starts in ", Code(start), f" ({source})." if source else "."]
+    rows = [((str(k),), *_row(writer, model, states, event)) for k, event in enumerate(events, start=1)]
+    blocks: list[Block] = [Paragraph(tuple(named), f"{number} {path.rpartition('.')[2]} (state machine)")]
+    if not all(event.internal for event in events):
+        blocks.append(state_diagram(states, start, [(e.source, None if e.error else e.target) for e in events]))
+    if rows:
+        heads = ("", "from", "to", "when this rises through 0", "what it does")
+        blocks.append(Table(heads, (0.03, 0.12, 0.12, 0.31, 0.42), tuple(rows)))
+    return blocks
+
+
+def _row(writer: Writer, model: Model, states: Sequence[str], event: LoweredTransition) -> tuple[Words, ...]:
+    source, target = (Code(states[event.source]),), (Code(states[event.target]),)
+    if event.error:
+        target = ("the run ends",)  # type: ignore[assignment]
+    return source, target, _guard(writer, event), tuple(_effects(writer, model, states, event))
+
+
+def _guard(writer: Writer, event: LoweredTransition) -> Words:
+    statement = writer.producer.get(event.guard)
+    if statement is not None and isinstance(statement.op, Constant):
+        return ("never by itself",)
+    if statement is not None and ":" in event.guard:
+        return (Math(writer.right(statement)),)
+    return (Math(writer.letters[event.guard]),)
+
+
+def _effects(writer: Writer, model: Model, states: Sequence[str], event: LoweredTransition) -> list[str | Math | Code]:
+    words: list[str | Math | Code] = []
+    for state, value in event.resets:
+        statement = writer.producer.get(value)
+        inner = statement is not None and ":" in value
+        after = writer.right(statement) if statement is not None and inner else writer.letters[value]
+        words += ["; " if words else "", Math(rf"{writer.letters[state]} := {after}")]
+    for path in event.impact:
+        flow = writer.letters[writer.system.resolve(f"{path}.h'")]
+        ratio = writer.letters[f"{path}.restitution"]
+        words += ["; " if words else "", "an impact: an impulse along ", Math(_impulse(writer, path)), " makes "]
+        words += [Math(rf"({flow})^{{+}} = -{ratio}\,({flow})^{{-}}"), ", which takes the energy "]
+        words += [Math(f"1 - {ratio}^2"), " times the kinetic energy of this flow"]
+    stopping = [] if event.impact else _stopped(model, event, states)
+    if stopping:
+        words += ["; " if words else "", "impulses bring to rest what begins to hold: "]
+        for k, path in enumerate(stopping):
+            words += [", " if k else "", Code(path)]
+    if event.accumulates is not None:
+        words += ["; " if words else "", "where this happens ever faster, the run goes on in ", Code(states[event.accumulates])]
+    if event.error:
+        words += ["; " if words else "", event.error]
+    if event.internal:
+        words += ["; " if words else "", "(a change of description)"]
+    return words or ["nothing jumps"]
+
+
+def _impulse(writer: Writer, path: str) -> str:
+    system = writer.system
+    name = system.resolve(f"{path}.effort")
+    return writer.letters[name if name in system.values else f"{path}.multiplier"]
+
+
+def _stopped(model: Model, event: LoweredTransition, states: Sequence[str]) -> list[str]:
+    source, target = states[event.source], states[event.target]
+    return [
+        path
+        for path, element in model.elements.items()
+        if isinstance(element.law, Switched) and element.law.automaton == event.automaton and element.law.stops(source, target)
+    ]
+
+
+def clocks(writer: Writer) -> list[Block]:
+    """Return the ticks of sampled blocks and the states that they set; and the times at which signals jump or bend."""
+    rows: list[tuple[Words, ...]] = []
+    for clock in writer.system.clocks:
+        offset = writer.letters[clock.offset]
+        if clock.period is None:
+            when: Words = (Math(rf"t \in {offset}"),)
+            what: list[str | Math | Code] = ["a signal jumps or bends; the integration begins anew"]
+        else:
+            when = (Math(rf"t_n = {offset} + n\,{writer.letters[clock.period]},\ n = 0, 1, \ldots"),)
+            what = []
+            for state, value in clock.updates:
+                what += ["; " if what else "", Math(rf"{writer.letters[state]} := {writer.letters[value]}")]
+        rows.append(((Code(clock.element),), when, tuple(what)))
+    return [Table(("block", "when", "what happens"), (0.3, 0.35, 0.35), tuple(rows))] if rows else []

@@ -1,0 +1,316 @@
+"""Document of a model: the section "the model" of a paper, with all of its equations, numbers, automata and definitions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+from xml.etree import ElementTree
+
+from bondgraph.assembly.system import Statement, System
+from bondgraph.compile.compiled import Compiled
+from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.errors import refusal
+from bondgraph.export.paper import tables
+from bondgraph.export.paper.automata import clocks, machine
+from bondgraph.export.paper.conventions import conventions, method, summary
+from bondgraph.export.paper.equations import REMARK, Counterparts, Writer, is_needless
+from bondgraph.export.paper.markup.as_latex import as_latex
+from bondgraph.export.paper.markup.as_markdown import as_markdown
+from bondgraph.export.paper.markup.as_typst import as_typst
+from bondgraph.export.paper.markup.content import (
+    Block,
+    Code,
+    Equations,
+    Figure,
+    Math,
+    Numbered,
+    Paper,
+    Paragraph,
+    Piece,
+    Section,
+    Words,
+)
+from bondgraph.export.paper.notation.definitions import Definition, Functions
+from bondgraph.export.paper.notation.letters import Letters, letters_of
+from bondgraph.export.paper.notation.parts import Branch, Component, Parts, branches, inside, parts_of
+from bondgraph.export.value_roles import ledger_only, of_transitions, solved_only
+from bondgraph.model.laws import Junction, Ratio, SkewGyrator
+from bondgraph.model.model import Model
+from bondgraph.model.ops import sources_of
+from bondgraph.render.diagram import diagram
+from bondgraph.render.sketch import text_width
+
+FOLD_ABOVE = 16
+"""Number of elements above which nested graphs are folded."""
+MAX_BOXES = 80
+"""Number of boxes and elements above which there is no figure."""
+_SVG = "http://www.w3.org/2000/svg"
+
+
+def figure(compiled: Compiled, parts: Parts) -> list[Block]:
+    """Return the figure; the numbers are those of the sections."""
+    model = compiled.model
+    folded = len(model.elements) > FOLD_ABOVE and bool(model.groups)
+    if (len(parts.root.parts) if folded else len(model.elements)) > MAX_BOXES:
+        words = (
+            f"The bond graph, of {len(model.elements)} elements, is too large for a page; ",
+            Code("diagram(model)"),
+            " draws it.",
+        )
+        return [Paragraph(words)]
+    drawing = diagram(compiled, folded="all" if folded else ())
+    ElementTree.register_namespace("", _SVG)
+    root = ElementTree.fromstring(drawing.svg)
+    for group in root.iter(f"{{{_SVG}}}g"):
+        part = parts.by_path.get(group.get("data-name", ""))
+        drawn = [text for text in group.iter(f"{{{_SVG}}}text") if text.text]
+        if part is not None and drawn:
+            name = part.path.rpartition(".")[2]
+            caption_text = next((text for text in drawn if text.text == name), drawn[-1])
+            label = f"{part.number} {caption_text.text}"
+            narrower = max(len(caption_text.text or ""), 4) / max(len(label), 4)
+            size = float(caption_text.get("font-size", "13"))
+            if caption_text.get("text-anchor") == "start":  # kind, colon and name stay in the middle
+                more = text_width(label, size * max(narrower, 0.7)) - text_width(caption_text.text or "", size)
+                for text in drawn:
+                    text.set("x", f"{float(text.get('x', '0')) - more / 2:.1f}")
+            caption_text.set("font-size", f"{size * max(narrower, 0.7):.1f}")
+            caption_text.text = label
+    for child in list(root):
+        if child.get("class") == "title":
+            root.remove(child)
+    folding = ", nested graphs folded" if folded else ""
+    caption = (f"The bond graph{folding}; numbers are those of the sections.",)
+    return [Figure(ElementTree.tostring(root, encoding="unicode"), caption, drawing.width, drawing.height)]
+
+
+MAX_EQUATIONS = 1500
+"""Number of equations above which only parts that occur several times are written."""
+
+
+def paper_of(compiled: Compiled) -> Paper:
+    """Return the content of a model's document."""
+    system, model = compiled.system, compiled.model
+    parts = parts_of(model)
+    tree = branches(system, model, parts)
+    letters = letters_of(system, parts, tree, (name for name in system.values if not _of_machine(system, name)))
+    body = _Body(compiled, letters, Functions(), _hidden(compiled))
+    writer = Writer(system, letters, body.definitions)
+    length = sum(len(inside(system, branch.members[0])) for branch in tree)
+    written = [branch for branch in tree if branch.index or length <= MAX_EQUATIONS]
+    sections = [block for branch in written for block in body.branch(branch, writer)]
+    if len(written) < len(tree):
+        kept = f"only parts that occur several times are written here, {len(written)} of {len(tree)}; "
+        words = (f"This model would take {length} equations: ", kept, Code("latex(model)"), " has a line for each.")
+        sections.insert(0, Paragraph(words))
+    balance, ticks = body.balance(writer), clocks(writer)
+    noted: dict[str, int] = {}
+    functions = [
+        _definition(each, each.number in body.definitions.with_all_arguments, noted)
+        for each in body.definitions.definitions.values()
+    ]
+    tabled = [*tables.parameters(compiled, letters), *tables.states(compiled, letters)]
+    blocks: list[Block] = [
+        *summary(compiled, body.count, body.sought),
+        *figure(compiled, parts),
+        *conventions(system, functions, [b for top in tree for b in top.all() if b.index], sections),
+    ]
+    blocks += [*tabled, Section("Equations"), *_joined(sections), *balance]
+    blocks += [Section("Clocks and breaks of time", 2), *ticks] if ticks else []
+    blocks += method(compiled)
+    blocks += [Section("Functions"), *functions] if functions else []
+    blocks += tables.values(compiled, letters)
+    digest = hashlib.sha256(repr((model.name, blocks)).encode()).hexdigest()[:12]
+    return Paper(model.name, (Paragraph(("Check sum of the content: ", Code(digest), "."), small=True), *blocks))
+
+
+def _of_machine(system: System, name: str) -> bool:
+    return ":" in name and f"{name.partition(':')[0]}.mode" in system.modes
+
+
+def _hidden(compiled: Compiled) -> frozenset[str]:
+    """Return values without an equation of their own: those of transitions and solvers, and powers that nothing reads."""
+    system, elements = compiled.system, compiled.model.elements
+    read = {arg for s in system.statements for arg in s.args} | {state.rate for state in system.states}
+    ratios = {
+        f"{path}.{local}"
+        for path, element in elements.items()
+        if isinstance(element.law, (Ratio, SkewGyrator))
+        for local in ("N", "r", "J")
+    }
+    counted = {value for _, value in system.energies} | {power.value for power in system.powers}
+    counted |= {arg for s in system.statements if counted & set(s.outs) for arg in s.args}
+    return frozenset(of_transitions(system) | solved_only(system) | ledger_only(system) - counted | ratios - read)
+
+
+@dataclass
+class _Body:
+    """Writes parts one after the other, and counts equations."""
+
+    compiled: Compiled
+    letters: Letters
+    definitions: Functions
+    hidden: frozenset[str]
+    count: int = 0
+    sought: list[tuple[str, str]] = field(default_factory=list)
+    """Unknowns, and the number of the equation that determines each."""
+
+    def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
+        """Return the next equation; a line that explains letters of those before it has no number of its own."""
+        if latex.startswith(REMARK):
+            return Numbered(f"in {self.count}, and above", latex, source=source)
+        self.count += 1
+        return Numbered(str(self.count), latex, lead, source)
+
+    def branch(self, branch: Branch, writer: Writer) -> list[Block]:
+        """Return the blocks of a part, or of several equal parts."""
+        if not branch.index:
+            return self.part(branch, writer)
+        renamed: dict[str, str] = {}
+        rows: list[tuple[str, Sequence[str]]] = []
+        for values in branch.outside:
+            if len(set(values)) > 1:
+                renamed[values[0]] = rf"u_{{{branch.index},{len(renamed) + 1}}}"
+                rows.append((renamed[values[0]], [writer.letters[value] for value in values]))
+        system = self.compiled.system
+        lines = zip(*(inside(system, part) for part in branch.members), strict=True)
+        alike = Counterparts(branch.index, {one.outs: tuple(several) for one, *several in lines})
+        inner = Writer(system, writer.letters.within(branch, renamed), self.definitions, alike)
+        numbers = [part.number for part in branch.members]
+        names = [part.path.rpartition(".")[2] for part in branch.members]
+        blocks = self.part(branch, inner)
+        remark: Words = (
+            f"{', '.join(names)} are alike: what follows holds for each, with ",
+            Math(branch.index),
+            f" = {', '.join(numbers)}.",
+        )
+        start = 1 if isinstance(blocks[0], Section) else 0
+        table = tables.connections(branch.index, numbers, [*rows, *alike.differs.items()])
+        return [*blocks[:start], Paragraph(remark), *blocks[start:], *table]
+
+    def part(self, branch: Branch, writer: Writer) -> list[Block]:
+        """Return the blocks of one part: the equations of an element, the table of an automaton, the parts of a graph."""
+        first = branch.members[0]
+        number = writer.letters.number(first.number)
+        if first.parts:
+            names = ", ".join(part.path.rpartition(".")[2] for part in branch.members)
+            below = [block for child in branch.below for block in self.branch(child, writer)]
+            return [Section(f"{number} {names}", 2), *self._own(first, number, writer), *below]
+        return self._own(first, number, writer)
+
+    def _own(self, part: Component, number: str, writer: Writer) -> list[Block]:
+        model, system = self.compiled.model, self.compiled.system
+        blocks: list[Block] = []
+        if part.path in model.elements:
+            statements = [s for s in system.statements if s.element == part.path and self._visible(s)]
+            lines = [sourced for s in statements for sourced in writer.sourced(s)]
+            torn = {f"{unknown.value}:computed" for loop in system.loops for unknown in loop.unknowns}
+            indices = (k for k, s in enumerate(statements) for line in writer.equations(s) if not line.startswith(REMARK))
+            for k, index in enumerate(indices, start=self.count + 1):
+                self.sought += [(writer.letters[out], str(k)) for out in statements[index].outs if out in torn]
+            for unknown in system.unknowns:
+                if unknown.element == part.path:
+                    source = sources_of(writer.producer[unknown.held or unknown.residual].op)
+                    lines += [(line, source) for line in writer.implicit(unknown)]
+                    count = sum(not line.startswith(REMARK) for line, _ in lines)
+                    self.sought.append((writer.letters[unknown.value], str(self.count + count)))
+            name, kind = model.elements[part.path].name, _kind(model, part.path)
+            lead: Words = (Math(rf"\mathbf{{{number}}}"), " ", Code(name), f" ({kind})")
+            items = tuple(self.numbered(line, () if k else lead, source) for k, (line, source) in enumerate(lines))
+            blocks.append(Equations(items) if items else Paragraph(lead))
+        if f"{part.path}.mode" in system.modes:
+            blocks += machine(writer, model, part.path, number)
+        return blocks
+
+    def _visible(self, statement: Statement) -> bool:
+        values = self.compiled.system.values
+        empty = all(0 in (values[out].shape or ()) for out in statement.outs)
+        return not set(statement.outs) <= self.hidden and not is_needless(statement) and not empty
+
+    def balance(self, writer: Writer) -> list[Block]:
+        """Return the power balance: stored energy changes by supplied and dissipated power."""
+        system = self.compiled.system
+        if not system.energies:
+            return []
+        stored = " + ".join(writer.letters[value] for _, value in system.energies)
+        gained = [writer.letters[p.value] for p in system.powers if p.role != "dissipated"]
+        lost = [writer.letters[p.value] for p in system.powers if p.role == "dissipated"]
+        right = " + ".join(gained) + "".join(f" - {each}" for each in lost) or "0"
+        equation = self.numbered(rf"\tfrac{{d}}{{dt}}({stored}) = {right.strip()}")
+        words = ("Between impacts and resets, what the storages hold changes by the powers that are supplied and dissipated:",)
+        return [Section("Energy", 2), Paragraph(words), Equations((equation,))]
+
+
+def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) -> Paragraph:
+    """Return the definition of a function, and its note; `noted` has the lines of notes so far, and grows."""
+    left = each.results[0] if len(each.results) == 1 else f"({', '.join(each.results)})"
+    sized = zip(each.arguments, each.code.shapes, each.reads, strict=True)
+    read = [letter for letter, shape, used in sized if 0 not in shape and (used or all_arguments)]
+    words: list[Piece] = [Math(rf"{left} = {each.function}({', '.join(read)})")]
+    for letter, shape in zip((*each.arguments, *each.results), (*each.code.shapes, *each.code.results), strict=True):
+        size = r" \times ".join(map(str, shape))
+        words += [", ", Math(rf"{letter} \in \mathbb{{R}}^{{{size}}}")] if shape and letter in (*read, *each.results) else []
+    formula = each.formula
+    words.append(": with " if formula.parts else ": ")
+    words += [piece for k, part in enumerate(formula.parts) for piece in (", " if k else "", Math(part))]
+    words.append("; then " if formula.parts else "")
+    words += [piece for k, result in enumerate(formula.results) for piece in (", " if k else "", Math(result))]
+    words.append(", all others 0" if formula.others_zero else "")
+    words.append(f" ({each.source})." if each.source else ".")
+    if each.note:
+        lines = each.note.split("\n")
+        new = [line for line in lines if noted.setdefault(line, each.number) == each.number]
+        old = sorted({noted[line] for line in lines} - {each.number})
+        new += [f"See {', '.join(f'D{number}' for number in old)}."] if old else []
+        words.append(" In the notation of the source: ")
+        words += [Math(text) if k % 2 else text for k, text in enumerate(" ".join(new).split("$")) if text]
+    return Paragraph(tuple(words), f"D{each.number} {each.title}.", small=True)
+
+
+def _joined(blocks: Sequence[Block]) -> list[Block]:
+    """Join neighbouring equations in one block."""
+    out: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Equations) and out and isinstance(out[-1], Equations):
+            out[-1] = replace(block, items=(*out[-1].items, *block.items))
+        else:
+            out.append(block)
+    return out
+
+
+def _kind(model: Model, path: str) -> str:
+    law = model.elements[path].law
+    if not isinstance(law, Junction):
+        return model.elements[path].kind
+    if law.automaton is None:
+        return f"{law.type}-junction"
+    return f"X{law.type}-junction, joins while {law.automaton} is {' or '.join(law.active)}"
+
+
+Style = Literal["latex", "markdown", "typst"]
+
+STYLES: Mapping[str, Callable[[Paper], str]] = {"latex": as_latex, "markdown": as_markdown, "typst": as_typst}
+"""Writer of each document style."""
+
+
+def document(model: Compilable, style: Style = "latex") -> str:
+    """Return a complete document of a model: nothing else is needed to compute its motion.
+
+    It has the bond graph as a figure, conventions, parameters with values and units, states with start values, the numbered
+    equations of each part (equal parts once), automata with guards, resets and impacts, sampled blocks with their clocks,
+    energies and power balance, a definition of every function that occurs, and every letter.
+
+    Parameters
+    ----------
+    model : compiled, or a graph, which is compiled first.
+    style : "latex" for pdflatex, "markdown" with formulas for KaTeX or MathJax, or "typst", which needs no packages.
+
+    Raises `ModelError` E100 for no model, E279 for another style, E280 for a symbol or formula of your own with a LaTeX command
+    that has no form in Typst.
+    """
+    if style not in STYLES:
+        names = ", ".join(f'"{name}"' for name in get_args(Style))
+        raise refusal("E279", f"style={style!r} is no style of documents", f"one of {names}", about="document", places=())
+    return STYLES[style](paper_of(compiled_form(model, "document")))

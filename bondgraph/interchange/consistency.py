@@ -1,0 +1,256 @@
+"""Consistency checks of a model that was read from a file: ends, ports, names, formulas.
+
+A graph gets these by flattening; a file only claims them. Every claim is checked, so that no later stage meets a dangling name.
+Checks of graphs (`bondgraph.checks`) are not repeated here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from bondgraph.assembly.ideal import STABILISERS
+from bondgraph.errors import Problem
+from bondgraph.graph.signal_names import signals_of
+from bondgraph.interchange.formula_arguments import FormulaOwner, result_count
+from bondgraph.interchange.records import BUILTIN
+from bondgraph.interchange.replay import Replay
+from bondgraph.model import laws
+from bondgraph.model.automata import Automaton
+from bondgraph.model.domains import COEFFICIENTS
+from bondgraph.model.element import Element
+from bondgraph.model.modal import modal_parameters
+from bondgraph.model.model import CollisionSet, ContactPoint, End, Model
+from bondgraph.model.names import is_name
+from bondgraph.model.ops import Op
+
+MAX_DIMENSION = 1000
+"""Largest dimension of a bond."""
+PORTS: Mapping[type[laws.Law], int | None] = {
+    laws.Storage: 1,
+    laws.InertialField: 1,
+    laws.Resistor: 1,
+    laws.Reaction: 2,
+    laws.IdealConstraint: None,
+    laws.IdealSwitch: 1,
+    laws.Source: 1,
+    laws.Transformer: 2,
+    laws.Gyrator: 2,
+    laws.SkewGyrator: 1,
+    laws.Junction: 1,
+    laws.SignalBlock: 0,
+}
+"""Number of ports of an element with a law; a junction's one stands for all, a constraint has one for each coordinate."""
+
+
+def inconsistencies(model: Model) -> list[Problem]:
+    """Return E355 for the inconsistencies of the first kind that has any, since the others may follow from them."""
+    for check in (_names, _elements, _bonds, _signals, _formulas, _pictures_and_collisions):
+        problems = [Problem("E355", text, (), (), ("save_model writes files that fit together",)) for text in check(model)]
+        if problems:
+            return problems[:20]
+    return []
+
+
+def _names(model: Model) -> Iterator[str]:
+    parts: list[tuple[str, Element | Automaton]] = [*model.elements.items(), *model.automata.items()]
+    for path, part in parts:
+        kind = "element" if isinstance(part, Element) else "automaton"
+        if path != part.name or not all(map(is_name, path.split("."))):
+            yield f"{kind} {path[:60]!r} is called {part.name[:60]!r}, or that is no path of names"
+    twice = [name for name, count in Counter(bond.name for bond in model.bonds).items() if count > 1]
+    yield from (f"two bonds are called {name[:60]!r}" for name in twice)
+
+
+def _elements(model: Model) -> Iterator[str]:
+    for path, element in model.elements.items():
+        law, label = element.law, f'{element.kind} "{path}"'
+        count = PORTS[type(law)]
+        expected = max(law.coordinates and len(element.ports), 1) if isinstance(law, laws.IdealConstraint) else count
+        if len(element.ports) != expected or len({port.name for port in element.ports}) != len(element.ports):
+            yield f"{label} has ports that its law has not"
+        if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):
+            yield f"{label} has {len(law.inputs)} inputs and reads {len(element.signals)} signals"
+        if isinstance(law, laws.Junction) and law.type not in (0, 1):
+            yield f"{label} is a junction of type {law.type}"
+        if isinstance(law, laws.IdealSwitch) and "alpha1" not in element.parameters:
+            yield f'{label} has no parameter "alpha1"'
+        if isinstance(law, laws.IdealSwitch) and law.automaton is None:
+            yield f"{label} is switched by nothing"
+        if isinstance(law, laws.InertialField) and law.motion not in ("v", "p"):
+            yield f"{label} has the motion {law.motion[:60]!r}"
+        if isinstance(law, laws.IdealConstraint):
+            yield from _constraint(label, element, law)
+        linear = isinstance(law, (laws.Storage, laws.Resistor)) and law.linear
+        if linear and (len(element.parameters) != 1 or not set(element.parameters) <= set(COEFFICIENTS)):
+            yield f"{label} is linear, and has not one coefficient"
+        for name in (*element.parameters, *law.states(), *(port.name for port in element.ports)):
+            if not is_name(name.removesuffix("'")):
+                yield f"{label} has something of the name {name[:60]!r}, which is no name"
+        for name, parameter in element.parameters.items():
+            if parameter.not_below and parameter.not_below not in element.parameters:
+                yield f"{label}: {name} is not below {parameter.not_below[:60]!r}, which it has not"
+
+
+def _constraint(label: str, element: Element, law: laws.IdealConstraint) -> Iterator[str]:
+    held = law.position is not None or law.stores_position
+    if missing := set(STABILISERS if held else STABILISERS[:1]) - set(element.parameters):
+        yield f'{label} has no parameter "{min(missing)}"'
+    if law.released is not None and law.automaton is None:
+        yield f"{label} gives an effort while it does not hold, and nothing switches it"
+    if law.coordinates and (law.position is None or not 0 < law.coordinates <= len(element.signals) or law.conditions < 1):
+        yield f"{label} has {law.coordinates} coordinates, which do not fit its signals"
+    if law.coordinates < 0 or (law.coordinates and law.coordinates != len(element.ports)):
+        yield f"{label} has {law.coordinates} coordinates and {len(element.ports)} ports"
+
+
+def _bonds(model: Model) -> Iterator[str]:
+    free = Counter({(path, port.name): 1 for path, e in model.elements.items() for port in e.ports if not _is_junction(e)})
+    for bond in model.bonds:
+        label = f"bond {bond.name[:80]!r}"
+        if not 0 < bond.dimension <= MAX_DIMENSION or bond.domain.dimension not in (None, bond.dimension):
+            yield f"{label} has dimension {bond.dimension}"
+        if bond.tail.element == bond.head.element:
+            yield f"{label} joins an element to itself"
+        for end in bond.ends:
+            yield from _end(model, label, bond.name, bond.dimension, end)
+            free[end.element, end.port] -= 1
+    for (path, port), missing in free.items():
+        if missing and path in model.elements and not _is_junction(model.elements[path]):
+            yield f'port {port[:60]!r} of "{path}" has {1 - missing} bonds'
+
+
+def _end(model: Model, label: str, name: str, dimension: int, end: End) -> Iterator[str]:
+    element = model.elements.get(end.element)
+    if element is None:
+        yield f"{label} ends at {end.element[:60]!r}, which is no element"
+        return
+    if _is_junction(element) and end.port != name:
+        yield f"{label} ends at a junction by the name {end.port[:60]!r}"
+    ports = [port for port in element.ports if _is_junction(element) or port.name == end.port]
+    if not ports:
+        yield f'{label} ends at port {end.port[:60]!r} of "{end.element}", which has none of that name'
+    elif ports[0].dimension not in (None, dimension):
+        yield f'{label} has dimension {dimension}, and "{end.element}" {ports[0].dimension}'
+
+
+def _is_junction(element: Element) -> bool:
+    return isinstance(element.law, laws.Junction)
+
+
+def _signals(model: Model) -> Iterator[str]:
+    names = Counter({"time": 1})
+    for path, element in model.elements.items():
+        offered = signals_of(path, element)
+        names.update(set(offered) if isinstance(element.law, laws.SignalBlock) else offered)
+    names.update(f"{path}.mode" for path in model.automata)
+    yield from (f"two values are called {name[:60]!r}" for name, count in names.items() if count > 1)
+    for path, element in model.elements.items():
+        reads = [*element.signals, *(f"{modal.automaton}.mode" for modal in modal_parameters(element).values())]
+        if isinstance(element.law, laws.Switched) and element.law.automaton is not None:
+            reads.append(element.law.mode)
+        yield from _unknown_reads(names, f'{element.kind} "{path}"', reads)
+        if element.automaton is not None and element.automaton is not model.automata.get(path):
+            yield f'{element.kind} "{path}" has an automaton that is not in the model'
+    for path, automaton in model.automata.items():
+        for edge in automaton.transitions:
+            yield from _unknown_reads(
+                names, f'automaton "{path}"', [*edge.signals, *(s for _, _, args in edge.resets for s in args)]
+            )
+    for alias, path in model.aliases.items():
+        if alias in names:
+            yield f"two values are called {alias[:60]!r}"
+        yield from _unknown_reads(names, f"the name {alias[:60]!r}", [path])
+    yield from (f'"{path[:60]}" is no element that could wait for a bond' for path in model.exposed - set(model.elements))
+
+
+def _unknown_reads(names: Mapping[str, int], label: str, reads: list[str]) -> Iterator[str]:
+    yield from (f"{label} reads {name[:60]!r}, which does not exist" for name in reads if name not in names)
+
+
+def _formulas(model: Model) -> Iterator[str]:
+    """Check that formulas have as many arguments and results as they have names for them."""
+    owner = FormulaOwner(model)
+    for path, element in model.elements.items():
+        owner.path = path
+        yield from _check_record(owner, element.law, f'{element.kind} "{path}"')
+    for path, automaton in model.automata.items():
+        owner.path = path
+        for edge in automaton.transitions:
+            yield from _check_formula(owner, edge, "guard", 0, edge.guard, f'automaton "{path}"')
+            for index, (_, op, _) in enumerate(edge.resets):
+                yield from _check_formula(owner, edge, "resets", index, op, f'automaton "{path}"')
+
+
+def _check_record(owner: FormulaOwner, record: Any, label: str) -> Iterator[str]:
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, (Op, Replay)):
+            yield from _check_formula(owner, record, field.name, 0, value, label)
+        elif is_dataclass(value):
+            yield from _check_record(owner, value, label)
+        elif isinstance(value, tuple):
+            for entry in value:
+                if isinstance(entry, laws.Equation):
+                    yield from _check_record(owner, entry, label)
+
+
+def _check_formula(owner: FormulaOwner, record: Any, name: str, index: int, value: Any, label: str) -> Iterator[str]:
+    try:
+        arguments = owner.arguments(record, name, index)
+    except KeyError:
+        return  # E118 reports the unknown local name
+    function, results = value.function if isinstance(value, Op) else value, result_count(record)
+    if arguments is None:
+        yield f"{label} has a formula {name} that its law has not"
+    elif any(value is operation for operation in BUILTIN.values()):
+        if isinstance(record, laws.Equation) and (len(arguments), results) != (1, 1):
+            yield f"{label}: its formula {name} is of one argument; {len(arguments)} and {results} results are needed"
+    elif isinstance(function, Replay):
+        formula = function.formula
+        if len(formula.arguments) != len(arguments) or len(formula.results) != results:
+            counts = f"{len(formula.arguments)} arguments and {len(formula.results)} results"
+            yield f"{label}: its formula {name} has {counts}; {len(arguments)} and {results} are needed"
+
+
+def _pictures_and_collisions(model: Model) -> Iterator[str]:
+    signals = {signal for path, element in model.elements.items() for signal in signals_of(path, element)}
+    signals |= {f"{path}.mode" for path in model.automata}
+    twice = [path for path, count in Counter(point.path for point in model.contacts).items() if count > 1]
+    yield from (f"two contacts are called {path[:60]!r}" for path in twice)
+    for point in model.contacts:
+        yield from _contact(model, signals, point)
+    for picture in model.visible:
+        yield from (
+            f'"{picture.path}" in pictures reads {s[:60]!r}, which does not exist'
+            for s in set(picture.signals.values()) - signals
+        )
+    for collisions in model.collisions:
+        yield from _collision_set(signals, collisions)
+
+
+def _contact(model: Model, signals: set[str], point: ContactPoint) -> Iterator[str]:
+    entries = [*point.slip, *(() if point.normal is None else (point.normal,))]
+    read = {point.gap, point.gap_rate, *(entry.signal for entry in entries), *point.ignored, *point.frames, *point.stepped}
+    read |= set() if point.friction is None else {point.friction}
+    yield from (f'contact "{point.path}" reads {name[:60]!r}, which does not exist' for name in read - signals)
+    for automaton, state in point.off:
+        if automaton not in model.automata or state not in model.automata[automaton].states:
+            yield f'contact "{point.path}" is off in {state[:60]!r} of {automaton[:60]!r}, which does not exist'
+
+
+def _collision_set(signals: set[str], collisions: CollisionSet) -> Iterator[str]:
+    for body in collisions.bodies:
+        read = {body.pose, body.twist, *([] if body.momentum is None else [body.momentum])}
+        yield from (f'"{body.path}" collides by {name[:60]!r}, which does not exist' for name in read - signals)
+    numbers, with_shape = set(range(len(collisions.bodies))), {index for index, _ in collisions.shapes}
+    pairs = (*collisions.exclude, *(collisions.only or ()))
+    named = with_shape.union(*pairs)
+    yield from (f"there is no body number {index} that could collide" for index in named - numbers)
+    yield from (f'"{collisions.bodies[index].path}" has no shape to collide with' for index in numbers - with_shape)
+    yield from (f"body number {i} would collide with itself" for i, j in pairs if i == j)
+    e, mu = collisions.restitution, collisions.friction
+    if not (0.0 <= mu < float("inf") and 0.0 <= e <= 1.0 and collisions.max_contacts > 0):
+        yield f"bodies collide with friction {mu}, restitution {e} and {collisions.max_contacts} candidates"

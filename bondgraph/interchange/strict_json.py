@@ -1,0 +1,91 @@
+"""Strict JSON: parse an object within limits, without duplicate keys, numbers that JSON lacks, or deep nesting."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from bondgraph.errors import ModelError, refusal
+
+MAX_BYTES = 64_000_000
+"""Maximum size of a file, unless the reader allows more."""
+MAX_DEPTH = 32
+"""Maximum nesting depth of brackets."""
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a character."""
+_ESCAPED = re.compile(r"\\u[dD][89abcdefABCDEF]")
+_TEXT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+_OPENING, _CLOSING, _CURLY = ord("{"), ord("}"), ord("{") ^ ord("[")
+
+
+def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> ModelError:
+    """Return the error of a model file: what is wrong, and at which path in it."""
+    cures = (cure,) if cure else ("save_model writes such files; what was changed by hand is the first to look at",)
+    title = f"{path}: {why}" if path else why
+    return refusal(code, title, *cures, about=file, places=())
+
+
+def too_large(file: str, size: int, largest: int) -> ModelError:
+    """Return E351 for a file of this size."""
+    cure = f"largest={size}, if you trust who wrote it: reading takes some ten times its size of memory"
+    return file_error("E351", file, "", f"it has {size} bytes, and {largest} are read at most", cure)
+
+
+def nesting_depth(text: str) -> int:
+    """Return the maximum nesting depth of brackets outside of strings, for any text, JSON or not.
+
+    It needs no recursion: Python's own parser goes as deep as the recursion limit allows, which the caller may have raised beyond
+    the stack.
+
+    >>> nesting_depth('{"a[[[": [1, {"b\\\\"{": [2]}]}'), nesting_depth("[[["), nesting_depth("]]]"), nesting_depth("")
+    (4, 3, 0, 0)
+    """
+    letters = np.frombuffer(_TEXT.sub("", text).encode("utf-8", "surrogatepass"), np.uint8) | _CURLY
+    brackets = letters[(letters == _OPENING) | (letters == _CLOSING)]
+    return int(np.cumsum(np.where(brackets == _OPENING, 1, -1)).max(initial=0))
+
+
+def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
+    """Return the object that a text holds; raise E351 if it is invalid, or beyond the limits."""
+    if len(text) > largest:
+        raise too_large(file, len(text), largest)
+    if nesting_depth(text) > MAX_DEPTH:
+        raise file_error("E351", file, "", f"its brackets are nested more than {MAX_DEPTH} deep")
+
+    def pairs(entries: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        content = dict(entries)
+        if len(content) < len(entries):
+            keys = [key for key, _ in entries]
+            duplicate = next(key for key in keys if keys.count(key) > 1)
+            raise file_error("E351", file, "", f"the key {duplicate[:60]!r} stands twice in one object")
+        return content
+
+    def constant(word: str) -> NoReturn:
+        raise file_error("E351", file, "", f'JSON has no number {word}; such numbers are texts, "{word.lower()}"')
+
+    try:
+        content = json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=_integer_literal)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise file_error("E351", file, "", f"the file is not JSON: {error.msg} in {where}") from None
+    except OverflowError:
+        raise file_error("E351", file, "", "a number in it is too long") from None
+    if not isinstance(content, dict):
+        raise file_error("E351", file, "", "it holds no object {...}")
+    if (SURROGATE.search(text) or _ESCAPED.search(text)) and _has_surrogates(content):
+        raise file_error("E351", file, "", "a text in it has half of a character: one surrogate without the other")
+    return content
+
+
+def _has_surrogates(content: dict[str, Any]) -> bool:
+    return SURROGATE.search(json.dumps(content, ensure_ascii=False)) is not None
+
+
+def _integer_literal(digits: str) -> int:
+    if len(digits) > 40:
+        raise OverflowError
+    return int(digits)

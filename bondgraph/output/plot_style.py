@@ -1,0 +1,161 @@
+"""Style of all Matplotlib plots: typeface, sizes, lines and colours, as one table of settings.
+
+Draw inside of `styled()`, take colours from here, and give no font a size but `SMALL` and `TITLE`. The colours of `CYCLE` can be
+told apart by colour-blind readers (red-green and blue-yellow); the first two mark bodies in contact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from bondgraph.errors import refusal
+
+__all__ = [
+    "CYCLE",
+    "DANGER",
+    "DASHES",
+    "INK",
+    "MUTED",
+    "PAPER",
+    "RULE",
+    "SHADE",
+    "SHEET",
+    "SMALL",
+    "FLAT",
+    "TINTS",
+    "TITLE",
+    "widen_flat_range",
+    "styled",
+]
+
+PAPER = "#ffffff"
+INK = "#1c2331"
+MUTED = "#667085"
+RULE = "#d5d9e0"
+SHADE = "#eef1f7"
+"""Background of a time span in which something holds: a contact, a mode."""
+TINTS = ("#f3c98b", "#9ec5e8", "#a9d3b5", "#cdb6e0", "#c3c8d1")
+"""Backgrounds of the modes of automata."""
+DANGER = "#fdf0ef"
+"""Background of unstable regions."""
+CYCLE = ("#1e3a8a", "#c2410c", "#14a3a8", "#937ee6", "#b28262", "#5c2410")
+"""Colours of curves, in order."""
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1.5, 1.5)))
+"""Solid, dashed and dotted lines."""
+
+SMALL = 8.5
+"""Font size of legends and of notes inside of a panel, points."""
+TITLE = 12.5
+"""Font size of the title of a picture, points."""
+FLAT = 1e-6
+"""Relative range below which a curve is flat: only its last digits vary."""
+
+SHEET: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "mathtext.fontset": "stix",
+    "text.color": INK,
+    "figure.facecolor": PAPER,
+    "figure.titlesize": TITLE,
+    "figure.titleweight": "bold",
+    "axes.facecolor": PAPER,
+    "axes.prop_cycle": f"cycler('color', {list(CYCLE)})",
+    "axes.titlesize": 10.0,
+    "axes.titlelocation": "left",
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.use_mathtext": True,
+    "axes.formatter.limits": (-3, 4),
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "lines.linewidth": 1.5,
+    "lines.solid_capstyle": "round",
+    "legend.frameon": False,
+    "legend.fontsize": SMALL,
+    "legend.edgecolor": RULE,
+    "pdf.fonttype": 42,
+}
+"""Settings of Matplotlib, by their names there."""
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw with Matplotlib in this style inside the block; restore the settings afterwards. Needs Matplotlib (else E416)."""
+    from bondgraph.output.extras import require_package
+
+    require_package("plots", "matplotlib")
+    import matplotlib
+
+    with matplotlib.rc_context(SHEET):
+        try:
+            yield
+        finally:
+            interactive = matplotlib.is_interactive()
+    # The notebook backend sets this with the first figure; without it only that figure would be shown.
+    matplotlib.interactive(interactive)
+
+
+def widen_flat_range(axes: Any) -> None:
+    """Widen the range of flat curves (`FLAT`) to a tenth of their value, so that rounding is not drawn large."""
+    low, high = axes.dataLim.intervaly
+    size = max(abs(low), abs(high))
+    if 0.0 < size < float("inf") and high - low < FLAT * size:
+        axes.set_ylim(low - 0.05 * size, high + 0.05 * size)
+
+
+MAX_PANELS = 12
+"""Maximum number of panels plotted by default; and of curves in one panel that a legend can tell apart."""
+
+
+@contextmanager
+def panels(count: int, axes: Any, what: str, about: str, *, title: str = "", same_x: bool = True) -> Iterator[np.ndarray]:
+    """Yield `count` axes (count,): the first of those given, or those of a new figure in this style. No window is opened.
+
+    Raises E416, also an ImportError, if Matplotlib is not installed; `ModelError` E560 for too few axes.
+    """
+    if axes is not None:
+        supplied = np.asarray(axes, dtype=object).reshape(-1)
+        if len(supplied) < count:
+            title = f"{count} {what} are to be plotted on {len(supplied)} axes"
+            raise refusal("E560", title, f"as many axes as {what}, or none", about=about)
+        yield supplied[:count]
+        return
+    with styled():
+        import matplotlib.pyplot as plt
+
+        size = (8.0, 0.9 + (1.75 if same_x else 2.6) * max(count, 1))
+        figure, grid = plt.subplots(max(count, 1), 1, sharex=same_x, squeeze=False, figsize=size, layout="constrained")
+        figure.suptitle(title or about, x=0.01, ha="left")
+        new_axes = grid.reshape(-1)
+        try:
+            yield new_axes[:count]
+        except BaseException:
+            plt.close(figure)
+            raise
+        figure.align_ylabels(new_axes)
+
+
+def legend_beside(axes: Any, handles: Any = None, labels: Any = None, title: str | None = None) -> None:
+    """Add a legend on the right of a panel."""
+    arguments = () if handles is None else (handles, labels)
+    axes.legend(*arguments, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.2, title=title)
+
+
+def axis_label(name: str, unit: str, separator: str = "\n") -> str:
+    """Return the label of an axis.
+
+    >>> labelled("mass.flow", "m/s", " ")
+    'mass.flow (m/s)'
+    """
+    return name + (f"{separator}({unit})" if unit else "")

@@ -1,0 +1,171 @@
+"""Memory layout of plans: loops of kernels over addresses, with all values in the blocks, the results and one workspace."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondgraph.schedule.calls import Call, Kind, Plan, ValueTable
+from bondgraph.schedule.list_scheduling import Batch, batches, needed
+from bondgraph.tape import opcodes as op
+from bondgraph.tape.routine import Listing
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """Address of an argument of instance i: `block[start + stride * i]`, or at `tables[table + i]` if `table` is not -1."""
+
+    block: str
+    start: int
+    stride: int
+    table: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class KernelLoop:
+    """A kernel over `count` instances; `parallel` if none reads the result of another."""
+
+    kind: Kind
+    count: int
+    parallel: bool
+    ins: tuple[Access, ...]
+    outs: tuple[Access, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """A routine `name`: loops from blocks of inputs (name, length) to `out` (n_out,); `workspace` is in scalars."""
+
+    name: str
+    blocks: tuple[tuple[str, int], ...]
+    n_out: int
+    loops: tuple[KernelLoop, ...]
+    tables: np.ndarray
+    workspace: int
+    numbers: np.ndarray
+    """Values of its block of constants."""
+    copied_block: str | None = None
+    """The block that is copied to `out` before the loops, if any."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Length of each block."""
+        return tuple(n for _, n in self.blocks)
+
+
+def schedule(
+    plan: Plan,
+    book: ValueTable,
+    blocks: Sequence[tuple[str, int]],
+    locations: Mapping[int, tuple[str, int]],
+    order: Sequence[Batch] | None = None,
+) -> Schedule:
+    """Order the calls of a plan, unless `order` is given, and place every value; `locations` are the locations of inputs."""
+    base, address = _input_locations(plan.calls, locations)
+    base.update(dict.fromkeys(plan.results, "out"))
+    address.update(plan.results)
+    order = batches(needed(plan.calls, plan.results), base) if order is None else order
+    size = _place_in_workspace(order, book.sizes, address)
+    tables = Tables()
+    loops = []
+    at = address.__getitem__
+    for batch in order:
+        ins, outs = (
+            tuple(
+                tables.access(base.get(column[0], "w"), np.fromiter(map(at, column), dtype=np.int32, count=len(column)))
+                for column in zip(*rows, strict=True)
+            )
+            for rows in ([call.ins for call in batch.calls], [call.outs for call in batch.calls])
+        )
+        loops.append(KernelLoop(batch.calls[0].kind, len(batch.calls), batch.parallel, ins, outs))
+    for number, positions in plan.numbers.items():
+        kind = Kind(Listing(((op.CONSTANT, number),), (0,)), (1,))
+        loops.append(KernelLoop(kind, len(positions), True, (), (tables.access("out", np.array(positions, dtype=np.int32)),)))
+    return Schedule(
+        plan.name, tuple(blocks), plan.n_out, tuple(loops), tables.joined, size, np.array(list(book.numbers)), plan.copied_block
+    )
+
+
+def _input_locations(calls: Sequence[Call], locations: Mapping[int, tuple[str, int]]) -> tuple[dict[int, str], dict[int, int]]:
+    """Return blocks and offsets of the inputs that calls read."""
+    base: dict[int, str] = {}
+    address: dict[int, int] = {}
+    for call in calls:
+        for value in call.ins:
+            if value in locations:
+                base[value], address[value] = locations[value]
+    return base, address
+
+
+class Tables:
+    """Index tables of a routine, one after the other."""
+
+    def __init__(self) -> None:
+        self._parts: list[np.ndarray] = []
+        self._length = 0
+
+    @property
+    def joined(self) -> np.ndarray:
+        """All tables, concatenated."""
+        return np.concatenate(self._parts) if self._parts else np.zeros(0, dtype=np.int32)
+
+    def access(self, block: str, positions: np.ndarray) -> Access:
+        """Return the access to an argument at these positions: a stride if they are regular, else a table."""
+        first = int(positions[0])
+        if len(positions) == 1:
+            return Access(block, first, 0)
+        steps = np.diff(positions)
+        if np.all(steps == steps[0]):
+            return Access(block, first, int(steps[0]))
+        self._parts.append(positions)
+        self._length += len(positions)
+        return Access(block, first, 0, self._length - len(positions))
+
+
+def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]) -> int:
+    """Add addresses in the workspace for values without one, and return its length.
+
+    Results of one batch are contiguous; memory is used again after its last reader.
+    """
+    last: dict[int, int] = {}
+    for number, batch in enumerate(order):
+        for call in batch.calls:
+            last.update(dict.fromkeys(call.ins, number))
+    free: dict[int, list[int]] = {}
+    released: dict[int, list[tuple[int, int]]] = {}
+    length = 0
+    for number, batch in enumerate(order):
+        for column in zip(*[call.outs for call in batch.calls], strict=True):
+            if column[0] in address:
+                continue
+            size = sizes[column[0]]
+            room = size * len(column)
+            if free.get(room):
+                start = free[room].pop()
+            else:
+                start = length
+                length += room
+            address.update(zip(column, itertools.count(start, size), strict=False))
+            end = max([last.get(value, number) for value in column], default=number)
+            released.setdefault(end, []).append((room, start))
+        for room, start in released.pop(number, ()):
+            free.setdefault(room, []).append(start)
+    return length
+
+
+def in_row(name: str, calls: Sequence[Call], book: ValueTable) -> tuple[Plan, list[Batch]]:
+    """Return a plan whose results are all values that the calls give, those of one batch contiguous; and the batches."""
+    base, _ = _input_locations(calls, book.locations)
+    base |= {value: "out" for call in calls for value in call.outs}
+    order = batches(calls, base)
+    results: dict[int, int] = {}
+    offset = 0
+    for batch in order:
+        for column in zip(*[call.outs for call in batch.calls], strict=True):
+            for value in column:
+                results[value] = offset
+                offset += book.sizes[value]
+    return Plan(name, tuple(calls), offset, results), order

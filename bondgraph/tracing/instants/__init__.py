@@ -1,1 +1,0 @@
-"""Instants: a traced system in; how states jump at an event, and times at which signals of time alone break, out."""
