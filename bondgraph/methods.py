@@ -1,4 +1,4 @@
-"""Methods of integration: one record for each, from which settings, help, pages, `warm` and tests follow."""
+"""Table of integration methods: one record for each, from which settings, help, pages, `warm` and tests follow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MethodEntry:
         smallest tolerance per step that it can keep.
     stiff : whether it is for stiff models.
     needs_jacobian : whether it needs the derivatives of the rates.
-    load : imports its code, a `bondgraph.run.steppers.stepper.MethodCode`.
+    load : imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
     """
 
     name: str
@@ -38,7 +38,7 @@ class MethodEntry:
 
 
 def _imported(module: str) -> Any:
-    """The code of a method, which its module calls `STEPPER`."""
+    """Return the code of a method, the `STEPPER` of its module."""
     return importlib.import_module(module).STEPPER
 
 
@@ -100,18 +100,18 @@ RETIRED = {"bdf": "rodas5p", "radau": "rodas5p", "lsoda": "rodas5p", "adams": "d
 
 
 def names() -> tuple[str, ...]:
-    """What `method=` takes as a word."""
+    """Return the words that `method=` accepts."""
     return (AUTO, *METHODS)
 
 
 def help_text() -> str:
-    """One line about all methods, for the signature of `simulate`."""
+    """Return one line about all methods, for the signature of `simulate`."""
     listed = [f'"{entry.name}" ({entry.meaning.split(" (")[0]} of order {entry.order})' for entry in METHODS.values()]
     return f'"auto" ({START.name}; {STIFF.name} from where the model turns out stiff), {", ".join(listed)}, or a `MethodEntry`.'
 
 
 def page_table() -> str:
-    """The table of methods of the pages, in Markdown."""
+    """Return the table of methods for the pages, in Markdown."""
     rows = [("method", "what it is", "order, of the dense output", "for"), ("---",) * 4]
     rows.append(('`"auto"`', f"`{START.name}`; `{STIFF.name}` from where the model turns out stiff", "", "nearly everything"))
     rows += [(f'`"{entry.name}"`', entry.meaning, f"{entry.order}, {entry.dense}", entry.use) for entry in METHODS.values()]
@@ -123,7 +123,7 @@ GONE = ("solver", "iteration")
 
 
 def retired(settings: Mapping[str, object]) -> dict[str, object]:
-    """Settings that were stored by an earlier version, with the methods of this one, and without those that are gone."""
+    """Convert settings that an earlier version stored: with the methods of this one, and without removed settings."""
     current = {name: value for name, value in settings.items() if name not in GONE}
     if isinstance(method := current.get("method"), str):
         current["method"] = RETIRED.get(method.strip().lower(), method)

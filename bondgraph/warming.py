@@ -21,7 +21,7 @@ from bondgraph.stepping.free_bodies import gauss_seidel
 
 
 def _of_method(entry: MethodEntry) -> Callable[[], Library]:
-    """What makes the code of a method."""
+    """Return the function that compiles the code of a method."""
     return lambda: entry.load().machine_code()
 
 

@@ -17,7 +17,7 @@ from bondgraph.compile.changes import StartCall, changed_start, checked_changes,
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
 from bondgraph.compile.report import report, report_cell
 from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
-from bondgraph.emit.cached_build import Last, OnceProperty
+from bondgraph.emit.cached_build import LatestBuild, OnceProperty
 from bondgraph.errors import raise_if_any
 from bondgraph.model.copies import Frozen
 from bondgraph.model.laws import IdealSwitch
@@ -193,8 +193,8 @@ class Compiled(Frozen):
         return self._last_held.made(m.tobytes(), functools.partial(held_in, self.model, self.system, self.program, m))
 
     @OnceProperty
-    def _last_held(self) -> Last[HeldConstraints | None]:
-        return Last()
+    def _last_held(self) -> LatestBuild[HeldConstraints | None]:
+        return LatestBuild()
 
     @property
     def bonds(self) -> tuple[BondVariables, ...]:
@@ -224,19 +224,19 @@ class Compiled(Frozen):
         return SwitchIndices(self.model, self.system, self.program.layout, outputs.n_out)
 
     @OnceProperty
-    def last_start(self) -> Last[None]:
+    def last_start(self) -> LatestBuild[None]:
         """The last start of a run that passed the checks."""
-        return Last()
+        return LatestBuild()
 
     @OnceProperty
-    def last_prepared(self) -> Last[PreparedProgram]:
+    def last_prepared(self) -> LatestBuild[PreparedProgram]:
         """Prepared program of the last run, shared by runs with the same settings."""
-        return Last()
+        return LatestBuild()
 
     @OnceProperty
-    def last_varied(self) -> Last[Any]:
-        """Last kernels of the formulas with their derivatives by free parameters (`estimation.variational`)."""
-        return Last()
+    def last_varied(self) -> LatestBuild[Any]:
+        """LatestBuild kernels of the formulas with their derivatives by free parameters (`estimation.variational`)."""
+        return LatestBuild()
 
     @spelled_settings
     def simulate(

@@ -35,7 +35,7 @@ from bondgraph.compile.consistency import contradicting_closures
 from bondgraph.compile.kernels import autonomous, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
 from bondgraph.compile.programs import program_of
 from bondgraph.compile.starts import contradicting_starts, dependent_starts
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import ModelError, Problem, no_model, raise_if_any
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
@@ -105,7 +105,7 @@ def compile_model(model: Model | Graph, *, backend: str = "auto", progress: bool
         times.append(time.perf_counter())
         bar.show(_TRACING_SHARE, "machine code")
         kernels = kernels_of(routines, backend)
-    jacobian = once(functools.partial(jacobian_of, differentiate, backend))
+    jacobian = build_once(functools.partial(jacobian_of, differentiate, backend))
     couplings = functools.partial(couplings_of, routines, jacobian, backend)
     choose = functools.lru_cache(maxsize=64)(functools.partial(outputs_of, routines, backend))
     in_lanes = functools.lru_cache(maxsize=4)(functools.partial(lanes_of, routines, backend))

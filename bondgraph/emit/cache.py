@@ -1,14 +1,13 @@
-"""Object code on disk: a key of text -> the bytes compiled from it, or nothing.
+"""Cache of object code on disk: a key of text -> the bytes compiled from it, or nothing.
 
 | variable | meaning |
 |---|---|
 | `SCREWBOND_CACHE` | the folder; `off` for none. Without it `$XDG_CACHE_HOME/screwbond`, else the system's place for caches |
 | `SCREWBOND_CACHE_SIZE` | most megabytes that are kept (256); the least recently used goes first |
 
-What lies there is run, so that it is believed only where nobody else can have put it: a folder that others own or may write is
-not used at all (a warning says so once), and a file that others own or may write, that is damaged, or that was stored under
-another key is compiled anew. A folder that cannot be written is passed over, since all that the cache does is to save time.
-Processes share it: a file appears whole or not at all.
+Cached code is executed, so it is trusted only where nobody else can have written it: a folder that others own or may write is
+not used at all (with one warning), and a file that others own or may write, that is damaged, or that was stored under another
+key is compiled anew. A folder that cannot be written is skipped. Processes share the cache: files are replaced atomically.
 """
 
 from __future__ import annotations
@@ -28,20 +27,20 @@ from pathlib import Path
 from bondgraph.errors import CacheWarning, Problem
 
 MEGABYTES = 256.0
-"""Most that is kept, unless the environment says otherwise."""
+"""Default size limit."""
 _DIGEST = 32
 _PACKAGES = ("bondgraph", "screws")
-"""Of which procedures are written."""
-_OWN_FILE = re.compile(r"[0-9a-f]{64}\.o")
-_ABANDONED = 3600.0
+"""Packages whose sources determine the generated procedures."""
+_OBJECT_FILE = re.compile(r"[0-9a-f]{64}\.o")
+_STALE_AGE = 3600.0
 """Age (s) of a temporary file whose process has certainly ended."""
-_BEGAN = time.time()
-_unswept: dict[Path, float] = {}
-"""Bytes that this process may still store in a folder before its size is looked at again."""
+_PROCESS_START = time.time()
+_bytes_before_sweep: dict[Path, float] = {}
+"""Bytes that this process may still store in a folder before it checks the folder's size again."""
 
 
 def directory() -> Path | None:
-    """The folder of the cache, or None where it is disabled."""
+    """Return the folder of the cache, or None where it is disabled."""
     chosen = os.environ.get("SCREWBOND_CACHE", "")
     if chosen.lower() in ("off", "0", "no", "none"):
         return None
@@ -58,21 +57,21 @@ def directory() -> Path | None:
 
 
 def limit() -> float:
-    """Most bytes that are kept; a setting that is no size is said to be none (E398), and the default holds."""
-    given = os.environ.get("SCREWBOND_CACHE_SIZE", "").strip()
+    """Return the size limit in bytes; warn of an invalid setting (E398), and use the default."""
+    setting = os.environ.get("SCREWBOND_CACHE_SIZE", "").strip()
     try:
-        megabytes = float(given) if given else MEGABYTES
+        megabytes = float(setting) if setting else MEGABYTES
     except ValueError:
         megabytes = -1.0
     if megabytes >= 0.0:
         return 1e6 * megabytes
-    title = f'SCREWBOND_CACHE_SIZE is "{given}", which is no number of megabytes'
+    title = f'SCREWBOND_CACHE_SIZE is "{setting}", which is no number of megabytes'
     warnings.warn(CacheWarning(Problem("E398", title, cures=(f"{MEGABYTES:g}, which holds now",))), stacklevel=1)
     return 1e6 * MEGABYTES
 
 
 def key(*parts: str) -> str:
-    """A name for what is compiled from `parts`."""
+    """Return the key of what is compiled from `parts`."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -82,8 +81,8 @@ def key(*parts: str) -> str:
 
 @functools.cache
 def sources() -> str:
-    """A key of the sources of this project as they lie on disk. "" where there are none (in an archive, say), or where some are
-    newer than this process, which may have read what stood there before."""
+    """Return a key of the sources of this project on disk; "" where there are none (in an archive, say), or where some are newer
+    than this process, which may have read an older version."""
     root = Path(__file__).parents[2]
     digest, count = hashlib.sha256(sys.version.encode()), 0
     pending = [str(root / package) for package in _PACKAGES]
@@ -94,7 +93,7 @@ def sources() -> str:
                     if entry.is_dir():
                         pending.append(entry.path)
                     elif entry.name.endswith(".py"):
-                        if entry.stat().st_mtime >= _BEGAN:
+                        if entry.stat().st_mtime >= _PROCESS_START:
                             return ""
                         with open(entry.path, "rb") as file:
                             digest.update(entry.name.encode() + b"\n" + hashlib.sha256(file.read()).digest())
@@ -105,7 +104,7 @@ def sources() -> str:
 
 
 def load(name: str) -> bytes | None:
-    """The bytes stored under the key `name`; None if there are none, or if they cannot be believed."""
+    """Return the bytes stored under the key `name`; None if there are none, or if they cannot be trusted."""
     folder = directory()
     if folder is None or not _trusted(folder):
         return None
@@ -116,17 +115,17 @@ def load(name: str) -> bytes | None:
 
 
 def store(name: str, body: bytes) -> bool:
-    """Store `body` under the key `name` in one step, so that readers never see half of it; False if it cannot be written."""
+    """Store `body` under the key `name` atomically; return False if it cannot be written."""
     folder = directory()
     if folder is None:
         return False
     try:
-        begun = _begun(folder)
+        opened = _open_temporary(folder)
     except OSError:
         return False
-    if begun is None:
+    if opened is None:
         return False
-    handle, temporary = begun
+    handle, temporary = opened
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(_seal(name, body) + body)
@@ -140,39 +139,39 @@ def store(name: str, body: bytes) -> bool:
 
 
 def obstacle() -> str:
-    """Why nothing can be kept, in a few words; "" where it can."""
+    """Return why nothing can be cached, in a few words; "" where it can."""
     folder = directory()
     if folder is None:
         return "SCREWBOND_CACHE says so" if os.environ.get("SCREWBOND_CACHE") else "there is no home directory"
     try:
-        begun = _begun(folder)
+        opened = _open_temporary(folder)
     except OSError as error:
         return f"{folder} cannot be written: {error.strerror or error}"
-    if begun is None:
+    if opened is None:
         return f"{folder} is not this user's alone"
-    os.close(begun[0])
-    os.unlink(begun[1])
+    os.close(opened[0])
+    os.unlink(opened[1])
     return ""
 
 
-def _begun(folder: Path) -> tuple[int, str] | None:
-    """A new file in a folder, which is made if need be: its handle and its name; None where the folder is not ours alone."""
+def _open_temporary(folder: Path) -> tuple[int, str] | None:
+    """Open a new temporary file in a folder, created if need be: its handle and name; None where others may write there."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return tempfile.mkstemp(dir=folder, suffix=".part") if _trusted(folder) else None
 
 
 def _seal(name: str, body: bytes) -> bytes:
-    """Digest of a key and what belongs to it."""
+    """Return the digest of a key and its content."""
     return hashlib.sha256(name.encode() + b"\n" + body).digest()
 
 
 def _read(path: Path) -> bytes | None:
-    """Content of a file that is ours alone, which now counts as used; None for any other."""
-    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    """Return the content of a file that nobody else can write, and mark it as used; None for any other."""
+    safe_flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | careful)) as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or _strangers(found):
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | safe_flags)) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or _other_writers(status):
                 return None
             content = file.read()
     except OSError:
@@ -182,19 +181,19 @@ def _read(path: Path) -> bytes | None:
     return content
 
 
-def _strangers(found: os.stat_result) -> str:
-    """Who else can have written a file or a folder, or ""; Windows keeps strangers out of a user's folders by itself."""
+def _other_writers(status: os.stat_result) -> str:
+    """Return who else may write a file or folder, or ""; Windows protects a user's folders by itself."""
     if not hasattr(os, "geteuid"):
         return ""
-    if found.st_uid != os.geteuid():
-        return f"it belongs to the user with number {found.st_uid}, and this one has {os.geteuid()}"
-    return "others may write there" if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
+    if status.st_uid != os.geteuid():
+        return f"it belongs to the user with number {status.st_uid}, and this one has {os.geteuid()}"
+    return "others may write there" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
 
 
 def _trusted(folder: Path) -> bool:
-    """Whether a folder is ours alone; a warning, once for each, where it is not (E397)."""
+    """Return True if nobody else can write the folder; warn once for each other folder (E397)."""
     try:
-        reason = _strangers(os.stat(folder))
+        reason = _other_writers(os.stat(folder))
     except (OSError, ValueError):
         return False
     if not reason:
@@ -206,33 +205,33 @@ def _trusted(folder: Path) -> bool:
 
 
 def _make_room(folder: Path, stored: int) -> None:
-    """Look at the size of a folder now and then, and delete what was not used for the longest time."""
-    most = limit()
-    left = _unswept.get(folder, 0.0) - stored
-    if left > 0.0:
-        _unswept[folder] = left
+    """Check the size of a folder now and then, and delete the least recently used objects."""
+    max_bytes = limit()
+    remaining = _bytes_before_sweep.get(folder, 0.0) - stored
+    if remaining > 0.0:
+        _bytes_before_sweep[folder] = remaining
         return
-    _unswept[folder] = most / 16.0
+    _bytes_before_sweep[folder] = max_bytes / 16.0
     with contextlib.suppress(OSError):
-        _sweep(folder, most)
+        _sweep(folder, max_bytes)
 
 
-def _sweep(folder: Path, most: float) -> None:
-    """Delete the least recently used objects beyond `most` bytes, with room for a few more, and what killed processes left."""
-    found = []
+def _sweep(folder: Path, max_bytes: float) -> None:
+    """Delete the least recently used objects until a quarter of `max_bytes` is free, and temporary files of killed processes."""
+    objects = []
     with os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
-                about = entry.stat(follow_symlinks=False)
-                if _OWN_FILE.fullmatch(entry.name):
-                    found.append((about.st_mtime, about.st_size, entry.path))
-                elif entry.name.endswith(".part") and time.time() - about.st_mtime > _ABANDONED:
+                status = entry.stat(follow_symlinks=False)
+                if _OBJECT_FILE.fullmatch(entry.name):
+                    objects.append((status.st_mtime, status.st_size, entry.path))
+                elif entry.name.endswith(".part") and time.time() - status.st_mtime > _STALE_AGE:
                     os.unlink(entry.path)
-    total = sum(size for _, size, _ in found)
-    if total <= most:
+    total = sum(size for _, size, _ in objects)
+    if total <= max_bytes:
         return
-    for _, size, path in sorted(found):
-        if total <= 0.75 * most:
+    for _, size, path in sorted(objects):
+        if total <= 0.75 * max_bytes:
             return
         with contextlib.suppress(OSError):
             os.unlink(path)

@@ -1,4 +1,4 @@
-"""What procedures are made of: a table of primitives with a form in every language, and records of instructions for printers.
+"""Instruction set of procedures: a table of primitives with a form in every language, and records of instructions.
 
 Kinds of operands are named as in LLVM: "double", "i64", "i32", "i1" (truths), "ptr". An index of a pointer counts 8-byte fields,
 those of 32-bit integers alone are 4 bytes wide.
@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 
 class Name(NamedTuple):
-    """An argument of a procedure, or what an instruction gave."""
+    """An argument of a procedure, or the result of an instruction."""
 
     kind: str
     name: str
 
 
 class Literal(NamedTuple):
-    """A number that is written down."""
+    """A literal number."""
 
     kind: str
     number: float | int
@@ -44,11 +44,11 @@ class Primitive:
 
     Parameters
     ----------
-    name : what it does, and to which kind.
+    name : operation and kind.
     takes : kinds of its operands.
     gives : kind of its result; "" for none.
     llvm, c : the line in {x}, {y}, {z}, the texts of the operands.
-    pure : it may be left out where nobody needs its result.
+    pure : without side effects, so that it is dropped where its result is unused.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Primitive:
 
 
 class Applied(NamedTuple):
-    """A primitive with its operands; what it gives."""
+    """A primitive with its operands, and the name of its result."""
 
     primitive: Primitive
     operands: tuple[Term, ...]
@@ -68,7 +68,7 @@ class Applied(NamedTuple):
 
 
 class Called(NamedTuple):
-    """A call of a procedure by its name, or of a function by its address; the kind of what it gives ("void"), and its name."""
+    """A call of a procedure by its name, or of a function by its address; kind ("void") and name of its result."""
 
     function: str | Term
     operands: tuple[Term, ...]
@@ -77,19 +77,19 @@ class Called(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A place to go to."""
+    """A label."""
 
     label: str
 
 
 class Jump(NamedTuple):
-    """Going there."""
+    """A jump to a label."""
 
     label: str
 
 
 class Fork(NamedTuple):
-    """Going to one place where a truth holds, to another where it does not."""
+    """A conditional branch: to one label where a truth holds, else to another."""
 
     condition: Term
     yes: str
@@ -105,10 +105,10 @@ class Return(NamedTuple):
 Instruction = Applied | Called | Target | Jump | Fork | Return
 
 FUNCTIONS = {"sqrt": 1, "fabs": 1, "minnum": 2, "maxnum": 2, "pow": 2}
-"""Functions of doubles with the count of their arguments; `minnum` and `maxnum` pass over what is no number."""
+"""Functions of doubles with the count of their arguments; `minnum` and `maxnum` ignore NaN."""
 
 _WRAPPED = "(int64_t)((uint64_t){{x}} {0} (uint64_t){{y}})"
-"""Whole numbers wrap around, as the processor's do; in C those with a sign must not."""
+"""Integers wrap around, as the processor's do; in C signed ones must not overflow."""
 
 
 def _table() -> Iterator[Primitive]:
@@ -143,11 +143,11 @@ def _table() -> Iterator[Primitive]:
 
 
 PRIMITIVES: Mapping[str, Primitive] = MappingProxyType({primitive.name: primitive for primitive in _table()})
-"""All of them by name."""
+"""All primitives by name."""
 
 
 def needed(instructions: Sequence[Instruction]) -> tuple[list[Instruction], Counter[str]]:
-    """Instructions without those whose results nobody uses, and how often each name is used."""
+    """Return the instructions without those whose results are unused (dead code), and the number of uses of each name."""
     uses: Counter[str] = Counter()
     kept: list[Instruction] = []
     for instruction in reversed(instructions):

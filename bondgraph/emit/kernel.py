@@ -1,4 +1,4 @@
-"""A compiled routine as a Python callable: blocks of inputs in, a row of outputs out."""
+"""Kernels: compiled or interpreted routines as Python callables, from blocks of inputs to a row of outputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import Problem, ProblemError
 
 _ARRAY = np.ndarray
@@ -23,16 +23,16 @@ _LINE = 64
 
 
 class KernelError(ProblemError, ValueError):
-    """A kernel is called with blocks that do not fit."""
+    """Error of a kernel that is called with blocks that do not fit."""
 
 
 def address_of(array: np.ndarray) -> int:
-    """Address of an array's first element (`array.ctypes.data` takes five times as long)."""
+    """Return the address of an array's first element (`array.ctypes.data` takes five times as long)."""
     return _pointer(id(array) + _DATA).value or 0
 
 
 def aligned_zeros(count: int) -> np.ndarray:
-    """So many zeros, of which the first lies where vectors are read fastest."""
+    """Return an array of zeros that is aligned to a cache line."""
     block = np.zeros(count + _LINE // 8)
     start = (-int(block.ctypes.data) // 8) % (_LINE // 8)
     return block[start : start + count]
@@ -42,20 +42,20 @@ _probe = np.zeros(1)
 if address_of(_probe) != _probe.ctypes.data:  # another interpreter or another NumPy
 
     def address_of(array: np.ndarray) -> int:
-        """Address of an array's first element."""
+        """Return the address of an array's first element."""
         return int(array.ctypes.data)
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A routine that can be called.
+    """Callable routine.
 
     `sizes` holds the length of each block and `n_out` the count of outputs. `address` is where the machine code
     `void name(const double *block0, ..., double *out)` starts, None for a routine that has `steps`; it holds as long as
     this record is referenced. `function` is that code as a ctypes function of addresses; of an `InterpretedKernel` a
     Python function of arrays `(..., length)` that writes the array `(..., n_out)` given last. `loop` is the machine code
-    `void (long samples, long stride of each block, blocks, out)`. `steps` is what machine code that interprets goes through to
-    evaluate the routine, where it has no address. Calls may run in several threads at once.
+    `void (long samples, long stride of each block, blocks, out)`. `steps` are interpreted to evaluate the routine where it has no
+    address. Calls may run in several threads at once.
     """
 
     name: str
@@ -68,55 +68,55 @@ class Kernel:
     steps: Any = field(repr=False, default=None)
 
     is_made = True
-    """Whether its code is there already."""
+    """True once its code exists."""
 
     @property
     def is_machine_code(self) -> bool:
-        """Whether it is compiled, or will be at its first use."""
+        """True if it is compiled, or will be at its first use."""
         return self.address is not None
 
     def check(self) -> None:
         """Raise what a call by machine code has left behind."""
 
     def __call__(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
-        """Outputs (n_out,) at blocks (length,); a block of length 1 may be a number.
+        """Return the outputs (n_out,) at blocks (length,); a block of length 1 may be a number.
 
-        `out` is where to write, contiguous, apart from all blocks; a new array by default. Raises `KernelError` E395, if blocks
-        or `out` do not fit.
+        `out` is a contiguous array for the result, apart from all blocks; a new array by default. Raises `KernelError` E395 if
+        blocks or `out` do not fit.
         """
         arrays = self._arrays(blocks)
         if out is None:
-            out, places = np.empty(self.n_out), [address_of(array) for array in arrays]
+            out, addresses = np.empty(self.n_out), [address_of(array) for array in arrays]
         else:
-            places = self._check_out(arrays, out, (self.n_out,))
+            addresses = self._check_out(arrays, out, (self.n_out,))
         if not self.is_machine_code:
             self.function(*arrays, out)
         else:
-            self.function(*places, address_of(out))
+            self.function(*addresses, address_of(out))
         return out
 
     def bind(self, *blocks: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-        """A function without arguments that evaluates the present content of these arrays into `out`.
+        """Return a function without arguments that evaluates the present content of these arrays into `out`.
 
-        For loops in Python where even the look-up of addresses counts. The arrays must be contiguous, of floats.
+        For loops in Python where even the look-up of addresses matters. The arrays must be contiguous, of floats.
         """
         arrays = self._arrays(blocks)
-        for position, (given, array) in enumerate(zip(blocks, arrays, strict=True)):
-            if given is not array:
-                raise self._misfit(f"block {position} to bind is not a contiguous array of floats, but {_kind(given)}")
-        places = self._check_out(arrays, out, (self.n_out,))
+        for position, (block, array) in enumerate(zip(blocks, arrays, strict=True)):
+            if block is not array:
+                raise self._misfit(f"block {position} to bind is not a contiguous array of floats, but {_kind(block)}")
+        addresses = self._check_out(arrays, out, (self.n_out,))
         if not self.is_machine_code:
             return functools.partial(self.function, *arrays, out)
-        call = functools.partial(self.function, *places, address_of(out))
+        call = functools.partial(self.function, *addresses, address_of(out))
         call.__dict__["owners"] = (*arrays, out, self)  # addresses hold as long as what they are of
         return call
 
     def many(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
-        """Outputs (samples, n_out) at many samples, without Python between them.
+        """Return the outputs (samples, n_out) at many samples, without Python between them.
 
-        Each block is (samples, length), or (length,) for what is the same in all samples; one of length 1 may also be (samples,)
-        or a number. `out` is where to write, contiguous; a new array by default. Raises `KernelError` E395, if blocks do not fit,
-        or differ in their number of samples.
+        Each block is (samples, length), or (length,) if it is the same in all samples; one of length 1 may also be (samples,)
+        or a number. `out` is a contiguous array for the result; a new array by default. Raises `KernelError` E395 if blocks do
+        not fit, or differ in their number of samples.
         """
         arrays, samples = self._samples(blocks)
         if out is None:
@@ -136,9 +136,9 @@ class Kernel:
         arrays: list[np.ndarray] = []
         for block, n in zip(blocks, self.sizes, strict=True):
             if not (block.__class__ is _ARRAY and block.dtype is _FLOAT and block.shape == (n,) and block.flags.c_contiguous):
-                given, block = block, np.ascontiguousarray(block, dtype=float)  # makes (1,) of a number
+                original, block = block, np.ascontiguousarray(block, dtype=float)  # makes (1,) of a number
                 if block.shape != (n,):
-                    raise self._misfit(f"block {len(arrays)} is {_kind(given)}")
+                    raise self._misfit(f"block {len(arrays)} is {_kind(original)}")
             arrays.append(block)
         return arrays
 
@@ -147,12 +147,12 @@ class Kernel:
             raise self._misfit(f"{len(blocks)} blocks are given")
         arrays: list[np.ndarray] = []
         counts = set()
-        for position, (given, n) in enumerate(zip(blocks, self.sizes, strict=True)):
-            block = np.ascontiguousarray(given, dtype=float)
+        for position, (argument, n) in enumerate(zip(blocks, self.sizes, strict=True)):
+            block = np.ascontiguousarray(argument, dtype=float)
             if n == 1 and block.ndim == 1 and len(block) != 1:
                 block = block.reshape(-1, 1)
             if block.ndim not in (1, 2) or block.shape[-1] != n:
-                raise self._misfit(f"block {position} is {_kind(given)}")
+                raise self._misfit(f"block {position} is {_kind(argument)}")
             if block.ndim == 2:
                 counts.add(len(block))
             arrays.append(block)
@@ -161,18 +161,18 @@ class Kernel:
         return arrays, counts.pop() if counts else 1
 
     def _check_out(self, arrays: list[np.ndarray], out: np.ndarray, shape: tuple[int, ...]) -> list[int]:
-        """Refuse an `out` that does not fit; the addresses of the blocks."""
+        """Check that `out` fits, and return the addresses of the blocks."""
         if out.__class__ is not np.ndarray or out.dtype != _FLOAT or out.shape != shape:
             raise self._misfit(f"`out` is {_kind(out)}, not an array {shape} of floats")
         if not (out.flags.c_contiguous and out.flags.writeable):
             raise self._misfit("`out` is not a contiguous array that can be written")
         start = address_of(out)
         end = start + out.nbytes
-        places = [address_of(array) for array in arrays]
-        for position, place in enumerate(places):
-            if place < end and start < place + arrays[position].nbytes:
+        addresses = [address_of(array) for array in arrays]
+        for position, address in enumerate(addresses):
+            if address < end and start < address + arrays[position].nbytes:
                 raise self._misfit(f"`out` overlaps block {position}; the code reads blocks while it writes")
-        return places
+        return addresses
 
     def _misfit(self, what: str) -> KernelError:
         lengths = ", ".join(map(str, self.sizes))
@@ -180,19 +180,21 @@ class Kernel:
         return KernelError(Problem("E395", f'kernel "{self.name}" is called with blocks that do not fit', details))
 
 
-def _kind(given: Any) -> str:
-    if isinstance(given, np.ndarray):
-        return f"an array {given.shape} of {given.dtype}"
-    return f"a {type(given).__name__} of shape {np.shape(given)}"
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array {value.shape} of {value.dtype}"
+    return f"a {type(value).__name__} of shape {np.shape(value)}"
 
 
-def machine_kernel(name: str, sizes: tuple[int, ...], n_out: int, address: int, loop: int, keep: Any, own: bool = True) -> Kernel:
-    """A kernel from the addresses of its code and of its loop, which may be its `own` or takes the code as its last argument;
-    `keep` owns them."""
+def machine_kernel(
+    name: str, sizes: tuple[int, ...], n_out: int, address: int, loop: int, keep: Any, has_loop: bool = True
+) -> Kernel:
+    """Return a kernel of the code and the loop at these addresses; the loop is the kernel's own (`has_loop`), or takes the code
+    as its last argument. `keep` owns them."""
     pointers = [ctypes.c_void_p] * (len(sizes) + 1)
     function = ctypes.CFUNCTYPE(None, *pointers)(address)
     strides = [ctypes.c_int64] * (1 + len(sizes))
-    if own:
+    if has_loop:
         return Kernel(name, sizes, n_out, address, function, ctypes.CFUNCTYPE(None, *strides, *pointers)(loop), keep)
     each = ctypes.CFUNCTYPE(None, *strides, *pointers, ctypes.c_void_p)(loop)
 
@@ -203,17 +205,17 @@ def machine_kernel(name: str, sizes: tuple[int, ...], n_out: int, address: int, 
 
 
 LANES = (2, 4, 8, 16)
-"""How many runs may go side by side."""
+"""Numbers of SIMD lanes that are allowed."""
 MANY = 64
-"""Runs from which on kernels are made for that."""
+"""Smallest number of runs for which kernels in lanes are compiled."""
 AT_SAMPLE = "at_sample"
-"""The kernel in lanes of what is looked at in a finished run: rates, powers, energies, the entries of the constraints' matrix."""
+"""Name of the kernel in lanes of what is checked in a finished run: rates, powers, energies, entries of the constraint matrix."""
 
 
 @dataclass(frozen=True, eq=False)
 class LaneKernels:
-    """Routines for several runs side by side: how many `lanes` there are, where the code of each routine starts, by its name, and
-    what keeps it loaded. Blocks and outputs have a number of every lane where those of a `Kernel` have one."""
+    """Routines for several runs in SIMD lanes: the number of `lanes`, the addresses of the routines by name, and what keeps them
+    loaded. Blocks and outputs have a number of every lane where those of a `Kernel` have one."""
 
     lanes: int
     addresses: Mapping[str, int]
@@ -221,9 +223,9 @@ class LaneKernels:
 
 
 class InterpretedKernel(Kernel):
-    """A routine that Python evaluates; machine code calls it back.
+    """Kernel that Python evaluates; machine code calls it back.
 
-    An exception on the way, such as an interrupt, leaves outputs that are not numbers; `check` raises it.
+    After an exception, such as an interrupt, the outputs are NaN; `check` raises it.
     """
 
     steps = loop = keep = None
@@ -235,10 +237,10 @@ class InterpretedKernel(Kernel):
 
     @functools.cached_property
     def _called(self) -> Any:
-        """The C function of addresses."""
+        """C function of addresses."""
 
-        def called(*places: int) -> None:
-            *blocks, out = (_array_at(place, n) for place, n in zip(places, (*self.sizes, self.n_out), strict=True))
+        def called(*addresses: int) -> None:
+            *blocks, out = (_array_at(address, n) for address, n in zip(addresses, (*self.sizes, self.n_out), strict=True))
             try:
                 self.function(*blocks, out)
             except BaseException as error:
@@ -249,7 +251,7 @@ class InterpretedKernel(Kernel):
 
     @property
     def address(self) -> int:  # type: ignore[override]
-        """Where machine code finds it."""
+        """Address for machine code."""
         return ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
     def check(self) -> None:
@@ -263,15 +265,15 @@ class InterpretedKernel(Kernel):
         return f"InterpretedKernel({self.name!r}, sizes={self.sizes}, n_out={self.n_out})"
 
 
-def _array_at(place: int | None, count: int) -> np.ndarray:
-    """The numbers that lie at an address."""
+def _array_at(address: int | None, count: int) -> np.ndarray:
+    """Return the numbers at an address."""
     if not count:
         return np.zeros(0)
-    return np.ctypeslib.as_array((ctypes.c_double * count).from_address(place or 0))
+    return np.ctypeslib.as_array((ctypes.c_double * count).from_address(address or 0))
 
 
 class DeferredKernel(Kernel):
-    """A kernel that is compiled when it is first called, or first asked for its address."""
+    """Kernel that is compiled at its first call, or when its address is first needed."""
 
     steps = None
     made: Callable[[], Kernel]
@@ -279,11 +281,11 @@ class DeferredKernel(Kernel):
     def __init__(
         self, name: str, sizes: tuple[int, ...], n_out: Callable[[], int], make: Callable[[], Kernel], machine_code: bool = True
     ):
-        lock, once = threading.Lock(), functools.cache(make)
+        lock, make_cached = threading.Lock(), functools.cache(make)
 
         def made() -> Kernel:
             with lock:
-                kernel = once()
+                kernel = make_cached()
                 self.__dict__["is_made"] = True
                 return kernel
 
@@ -309,13 +311,13 @@ class DeferredKernel(Kernel):
 def deferred_together(
     names: Iterable[str], sizes: tuple[int, ...], n_out: int, make: Callable[[], Mapping[str, Kernel]], machine_code: bool
 ) -> dict[str, DeferredKernel]:
-    """Kernels by name, all with blocks of these sizes and so many outputs, that are all compiled when the first is needed."""
-    found: dict[str, DeferredKernel] = {}
+    """Return kernels by name, all with blocks of these sizes and `n_out` outputs, that are compiled together at the first use."""
+    kernels: dict[str, DeferredKernel] = {}
 
-    @once
+    @build_once
     def every() -> Mapping[str, Kernel]:
         made = make()
-        for kernel in found.values():
+        for kernel in kernels.values():
             kernel.__dict__["is_made"] = True
         return made
 
@@ -323,5 +325,5 @@ def deferred_together(
         return every()[name]
 
     for name in names:
-        found[name] = DeferredKernel(name, sizes, lambda: n_out, functools.partial(one, name), machine_code)
-    return found
+        kernels[name] = DeferredKernel(name, sizes, lambda: n_out, functools.partial(one, name), machine_code)
+    return kernels

@@ -1,8 +1,7 @@
-"""Several runs side by side: a line of LLVM's text for one number in; the same line for a vector of as many numbers as there are
-lanes, out.
+"""SIMD: turn a line of LLVM text for one number into the line for a vector with one number per lane.
 
-Operations, their order and which products may be fused with sums stay what they are, so that each lane has the bits that the
-line for one number gives. Functions that no processor has for vectors, such as `exp`, LLVM calls lane by lane.
+Operations, their order, and which products may be fused with sums do not change, so that each lane has the bits of the line for
+one number. LLVM calls functions that no processor has for vectors, such as `exp`, lane by lane.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ _COSTLY = re.compile(r"\bfdiv\b|\bcall\b")
 _MEMORY = re.compile(r"^(store|%\S+ = load) ")
 
 FRAMED = ' "frame-pointer"="all"'
-"""Attribute of a function whose vectors do not all fit into registers: LLVM puts the others at whole multiples of their length
-only where it keeps a pointer to the frame, and what lies across two lines of the cache takes twice as long."""
+"""Attribute of a function whose vectors do not all fit into registers: LLVM aligns the spilled ones only where it keeps a frame
+pointer, and a vector across two cache lines takes twice as long."""
 
 
 def widened(line: str, lanes: int) -> str:
-    """The line for so many lanes; arrays that it reads and writes have the lanes of a number side by side, at any address.
+    """Return the line for so many lanes; arrays that it reads and writes have the lanes of a number side by side, unaligned.
 
     >>> widened("%v3 = fmul contract double %v1, 2.0", 4)
     '%v3 = fmul contract <4 x double> %v1, splat (double 2.0)'
@@ -45,9 +44,9 @@ def _wide(lanes: int, token: re.Match[str]) -> str:
 
 
 def may_branch(routine: Routine) -> bool:
-    """Whether the code for one number may branch around an operation, which the code for several cannot: one that takes long, and
-    that nothing but a choice needs. Products before a branch are fused with no sums behind it."""
-    steps, outputs = (own := listing(routine)).steps, own.outputs
+    """Return True if the code for one number may branch around an operation, which SIMD code cannot: a slow one that only a
+    selection needs. Products before a branch are not fused with sums behind it."""
+    steps, outputs = (program := listing(routine)).steps, program.outputs
     uses = Counter([*outputs, *(a for step in steps if step[0] > op.INPUT for a in step[1:])])
 
     def sinks(a: int) -> bool:

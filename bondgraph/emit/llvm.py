@@ -1,4 +1,4 @@
-"""Routines or LLVM text -> machine code in this process."""
+"""Just-in-time compilation of routines, procedures or LLVM text to machine code in this process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bondgraph.emit import cache, trigonometry
-from bondgraph.emit.independent_parts import islands_text, moving_text
+from bondgraph.emit.independent_parts import gather_scatter_text, independent_parts_text
 from bondgraph.emit.kernel import Kernel, machine_kernel
 from bondgraph.emit.machine import CompileError, defined_functions, have_llvm, known_code, known_symbols, link, object_code
 from bondgraph.emit.printers.llvm_procedures import module_text
@@ -33,17 +33,17 @@ from bondgraph.tape.specialise import Code, SpecialisedRoutine
 __all__ = ["CompileError", "Library", "compile_ir", "compile_procedures", "compile_routines", "compile_written"]
 __all__ += ["have_llvm", "routines_text"]
 
-WHOLE = 2000
+SINGLE_LIMIT = 2000
 """Steps up to which a routine is one function."""
 
-PART = 500
+PART_STEPS = 500
 """Steps of each function of a longer routine."""
 
 SHARED, FEW = 300, 0.01
-"""Steps from which on a routine shares the code of one that goes on beyond it, and the part that this one may have more."""
+"""Least steps of a routine that shares the code of a longer one with the same beginning, and the part that this may have more."""
 
 QUICK = 60_000
-"""Steps beyond which code is made without optimisation: in about a sixth of the time, at two thirds of the speed."""
+"""Steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the speed."""
 
 
 @short_repr
@@ -61,74 +61,76 @@ class Library:
     each: Mapping[str, str] = field(default_factory=dict)
 
     def address(self, name: str) -> int:
-        """Where the function `name` starts; `CompileError` E394 if there is no such function."""
-        return _known("compiled function", name, self.addresses)
+        """Return the address of the function `name`; `CompileError` E394 if there is none."""
+        return _entry("compiled function", name, self.addresses)
 
     def kernel(self, name: str) -> Kernel:
-        """The routine `name` as a callable; `CompileError` E394 if there is no such routine."""
-        sizes, outputs = _known("compiled routine", name, self.routines)
-        own = name not in self.each
-        loop = self.addresses[f"{name}.many" if own else self.each[name]]
-        return machine_kernel(name, sizes, outputs, self.addresses[name], loop, self, own)
+        """Return the routine `name` as a kernel; `CompileError` E394 if there is none."""
+        sizes, outputs = _entry("compiled routine", name, self.routines)
+        has_loop = name not in self.each
+        loop = self.addresses[f"{name}.many" if has_loop else self.each[name]]
+        return machine_kernel(name, sizes, outputs, self.addresses[name], loop, self, has_loop)
 
 
-def routines_text(routines: Sequence[Code], whole: int = WHOLE, part: int = PART) -> str:
-    """The module that `compile_routines` compiles, for reading."""
-    return _module(routines, whole, part)[0]
+def routines_text(routines: Sequence[Code], single_limit: int = SINGLE_LIMIT, part: int = PART_STEPS) -> str:
+    """Return the LLVM text that `compile_routines` compiles."""
+    return _module(routines, single_limit, part)[0]
 
 
-def _module(routines: Sequence[Code], whole: int, part: int, fused: bool = True) -> tuple[str, int]:
-    """The text and the count of steps in it; products are fused with no sums unless `fused`."""
+def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool = True) -> tuple[str, int]:
+    """Return the text and the count of steps in it; without `fused`, no products are fused with sums."""
     texts = [DECLARATIONS]
     presets = [routine for routine in routines if isinstance(routine, SpecialisedRoutine)]
-    own = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
+    plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
     for one in {preset.shared.name: preset for preset in presets}.values():
         length = one.sizes[one.block_index]
         texts.append(shared_text(one.shared.name, len(one.blocks), one.block_index, length, one.sizes, len(one.outputs)))
     texts += [preset_text(one.name, len(one.blocks), one.shared.name, one.fixed, one.zeros) for one in presets]
-    texts += [loop_text(routine.name, routine.sizes, len(routine.outputs)) for routine in own]
-    functions, straight = _functions(own)
-    by_islands = None if sum(len(one.program.steps) for one in straight) <= QUICK else _by_islands(straight, whole, part)
-    if by_islands is not None:
-        functions, fused = [*functions, *by_islands[0]], False
-        steps = by_islands[1]
+    texts += [loop_text(routine.name, routine.sizes, len(routine.outputs)) for routine in plain]
+    functions, straight = _functions(plain)
+    by_parts = (
+        None if sum(len(one.program.steps) for one in straight) <= QUICK else _by_independent_parts(straight, single_limit, part)
+    )
+    if by_parts is not None:
+        functions, fused = [*functions, *by_parts[0]], False
+        steps = by_parts[1]
     else:
-        functions += [one.text(whole, part) for one in straight]
+        functions += [one.text(single_limit, part) for one in straight]
         steps = sum(len(one.program.steps) for one in straight)
     texts += functions if fused else [text.replace(" contract ", " ") for text in functions]
     return "\n".join([*texts, *trigonometry.called(texts)]), steps
 
 
 class _Straight(NamedTuple):
-    """A straight line of steps that is a function of its own."""
+    """Straight-line program that becomes a function of its own."""
 
     name: str
     program: Listing
     blocks: int
     outs: Mapping[str, int]
 
-    def text(self, whole: int, part: int, lanes: int = 1) -> str:
-        return function_text(self.name, self.program, self.blocks, whole, part, self.outs, lanes)
+    def text(self, single_limit: int, part: int, lanes: int = 1) -> str:
+        return function_text(self.name, self.program, self.blocks, single_limit, part, self.outs, lanes)
 
 
-def _by_islands(straight: Sequence[_Straight], whole: int, part: int) -> tuple[list[str], int] | None:
-    """The texts of functions with islands that are alike written once, and the count of steps in them; None where that leaves
-    more than a half of the steps."""
-    texts, steps = [moving_text()], 0
+def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part: int) -> tuple[list[str], int] | None:
+    """Return texts of functions in which independent parts of the same form are written once, and the count of steps in them;
+    None where that leaves more than half of the steps."""
+    texts, steps = [gather_scatter_text()], 0
     for one in straight:
-        found = forms(one.program, one.blocks, tuple(one.outs.values()))
-        steps += sum(len(form.program.steps) for form in found)
-        texts.append(islands_text(one.name, found, one.blocks, whole, part, one.outs))
+        part_forms = forms(one.program, one.blocks, tuple(one.outs.values()))
+        steps += sum(len(form.program.steps) for form in part_forms)
+        texts.append(independent_parts_text(one.name, part_forms, one.blocks, single_limit, part, one.outs))
     return (texts, steps) if 2 * steps <= sum(len(one.program.steps) for one in straight) else None
 
 
-def _functions(own: Sequence[Routine | Alternatives], lanes: int = 1) -> tuple[list[str], list[_Straight]]:
-    """What routines are made of, those with the same beginning as one: texts of functions that call others, and these."""
+def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tuple[list[str], list[_Straight]]:
+    """Split routines into functions, with a common beginning as one: texts of the functions that call others, and these."""
     texts, straight = list[str](), list[_Straight]()
-    beginnings = _beginnings(own)
-    ends = _ends(own, beginnings)
+    beginnings = _beginnings(routines)
+    ends = _ends(routines, beginnings)
     served = {beginning.name for beginning in beginnings.values()} | set(ends.values())
-    for routine in own:
+    for routine in routines:
         if routine.name in served:
             continue
         name, suffix, outs = routine.name, "", {"out": len(routine.outputs)}
@@ -149,10 +151,10 @@ def _functions(own: Sequence[Routine | Alternatives], lanes: int = 1) -> tuple[l
 
 
 def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine | Alternatives]:
-    """Of routines, by name, another one that is their beginning and has hardly fewer steps: the code of one serves for both."""
+    """Return, by the name of a routine, another one that is its beginning and has hardly fewer steps: both share one code."""
     tapes = {r.name: r.reference.tape for r in routines}
     roots = {r.name: [tapes[r.name].scalar(output).index for output in r.outputs] for r in routines}
-    found: dict[str, Routine | Alternatives] = {}
+    beginnings: dict[str, Routine | Alternatives] = {}
     for routine in routines:
         for other in routines:
             every, first = roots[routine.name], roots[other.name]
@@ -161,14 +163,14 @@ def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine
             if same and first and len(first) < len(every) <= HEAP and every[: len(first)] == first:
                 steps, more = (len(reachable(tape, each)) for each in (first, every))
                 if steps >= SHARED and more <= (1.0 + FEW) * steps:
-                    found[routine.name] = other
-    return found
+                    beginnings[routine.name] = other
+    return beginnings
 
 
 def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, Routine | Alternatives]) -> dict[str, str]:
-    """Of very long routines that serve for their beginning, by name, one that is the rest of them: hardly any of its steps are
+    """Return, by the name of a very long routine that shares its beginning, one that is its remainder, with hardly any steps of
     its own."""
-    found: dict[str, str] = {}
+    ends: dict[str, str] = {}
     for routine in routines:
         beginning = beginnings.get(routine.name)
         if beginning is None or not isinstance(routine, Routine) or steps_of(routine) <= QUICK:
@@ -176,19 +178,19 @@ def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, R
         every = [routine.tape.scalar(output).index for output in routine.outputs]
         for other in routines:
             if isinstance(other, Routine) and other.tape is routine.tape and other.blocks == routine.blocks and other.outputs:
-                own = [other.tape.scalar(output).index for output in other.outputs]
-                if own == every[len(beginning.outputs) :] and 2 * steps_of(other) > steps_of(routine):
-                    found[routine.name] = other.name
-    return found
+                other_outputs = [other.tape.scalar(output).index for output in other.outputs]
+                if other_outputs == every[len(beginning.outputs) :] and 2 * steps_of(other) > steps_of(routine):
+                    ends[routine.name] = other.name
+    return ends
 
 
 def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
-    """Machine code for this processor, from the cache on disk if it was compiled before.
+    """Compile routines to machine code for this processor, or load it from the cache.
 
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
-    Of more than `quick` steps the code is not optimised. With none (0) nothing is fused either: which sums an unoptimised code
-    fuses depends on what else is computed, and what is asked for alone is to have the same bits. The routine that
-    `SpecialisedRoutine`s share is among the routines.
+    Code of more than `quick` steps is not optimised. With `quick` = 0 nothing is fused either: which sums unoptimised code
+    fuses depends on what else is computed, and a result must have the same bits when it is computed alone. The routine that a
+    `SpecialisedRoutine` shares must be among the routines.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
     """
@@ -196,7 +198,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
     if len(set(names)) < len(names):
         twice = ", ".join(sorted({name for name in names if names.count(name) > 1}))
         raise CompileError(Problem("E396", f"several routines are called {twice}", cures=("give each its own name",)))
-    text, steps = _module(routines, WHOLE, PART, quick > 0)
+    text, steps = _module(routines, SINGLE_LIMIT, PART_STEPS, quick > 0)
     # measured: after the tape's rules LLVM's passes bring no speed, and at -O2 take six to nine times the compile time
     code = object_code(text, passes=0, level=1 if steps <= quick else 0)
     each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, SpecialisedRoutine)}
@@ -207,10 +209,11 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK) -> Library:
 
 
 def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
-    """The same for so many runs side by side, without loops: each number of a block, and of what comes out, has as many in its
-    place. Each lane has the bits of `compile_routines`, if neither has more than `QUICK` steps."""
+    """Compile routines as `compile_routines`, but for several runs in SIMD lanes and without loops over samples: blocks and
+    outputs have a vector in the place of each number. Each lane has the bits of `compile_routines` if neither has more than
+    `QUICK` steps."""
     functions, straight = _functions(routines, lanes)
-    functions += [one.text(WHOLE, PART, lanes) for one in straight]
+    functions += [one.text(SINGLE_LIMIT, PART_STEPS, lanes) for one in straight]
     steps = sum(len(one.program.steps) for one in straight)
     angles = trigonometry.called(functions, lanes)
     declared = dict.fromkeys("\n".join([wide_declarations(lanes), *angles[:1]]).splitlines())  # some twice
@@ -220,7 +223,7 @@ def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
 
 
 def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[Any, ...] = (), quick: bool = False) -> Library:
-    """Compile LLVM text that was written by hand.
+    """Compile LLVM text.
 
     Parameters
     ----------
@@ -233,32 +236,32 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
 
     Raises `CompileError` E391 without llvmlite, E392 for a wrong text, E393 for an unknown symbol.
     """
-    given = symbols or {}
+    addresses_by_name = symbols or {}
     code = object_code(text, passes=0, level=0) if quick else object_code(text, passes=2, level=2)
     declared = re.findall(r"^declare[^@]*@\"?(?!llvm\.)([\w.$]+)", text, flags=re.MULTILINE)
-    missing = sorted(set(declared) - set(given) - set(known_symbols()))
+    missing = sorted(set(declared) - set(addresses_by_name) - set(known_symbols()))
     if missing:
         details = (f"no address is given for {', '.join(missing)}",)
         raise CompileError(Problem("E393", "compiled code does not link", details, cures=("pass the addresses as `symbols`",)))
-    tracker, addresses = link(code, defined_functions(text), given)
+    tracker, addresses = link(code, defined_functions(text), addresses_by_name)
     return Library(addresses, {}, (tracker, *keep))
 
 
 def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> Library:
-    """Machine code of procedures; `others` are texts of LLVM with the functions that they call by name besides their own."""
+    """Compile procedures; `others` are LLVM texts of further functions that they call by name."""
     return compile_ir(module_text(procedures, others))
 
 
 def compile_written(write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple) -> Library:
-    """Machine code of the procedures, and of the other texts, that functions of a module write.
+    """Compile the procedures and other texts that functions of a module write.
 
-    Where the sources of this project are as they were when it was made, the cache has it, and nothing is written.
+    While the sources of this project are unchanged, the code comes from the cache, and nothing is written.
     """
     sources = cache.sources()
     name = cache.key("written by", write.__module__, write.__qualname__, sources) if sources else ""
-    known = cache.load(name) if name else None
-    if known is not None:
-        digest, *exported = known.decode().split()
+    record = cache.load(name) if name else None
+    if record is not None:
+        digest, *exported = record.decode().split()
         code = known_code(digest, 2, 2)
         if code is not None:
             tracker, addresses = link(code, exported, {})
@@ -270,7 +273,7 @@ def compile_written(write: Callable[[], Sequence[Procedure]], others: Callable[[
     return library
 
 
-def _known(kind: str, name: str, known: Mapping[str, Any]) -> Any:
-    if name not in known:
-        raise CompileError(Problem("E394", f'no {kind} "{name}"', (f"there are: {', '.join(known)}",)))
-    return known[name]
+def _entry(kind: str, name: str, entries: Mapping[str, Any]) -> Any:
+    if name not in entries:
+        raise CompileError(Problem("E394", f'no {kind} "{name}"', (f"there are: {', '.join(entries)}",)))
+    return entries[name]

@@ -1,4 +1,4 @@
-"""LLVM text -> object code -> addresses of functions in this process."""
+"""Compile LLVM text to object code for this processor, and link it into this process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bondgraph.emit import cache
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import Problem, ProblemError
 
 _LIBRARY = (
@@ -25,12 +25,12 @@ _lock = threading.Lock()
 
 
 class CompileError(ProblemError):
-    """LLVM is missing, or refuses a text."""
+    """Error of a missing LLVM, or of a text that LLVM refuses."""
 
 
 @functools.cache
 def have_llvm() -> bool:
-    """Whether machine code can be made here: `llvmlite` is installed, with its present linker."""
+    """Return True if machine code can be compiled here: `llvmlite` is installed, with its present linker."""
     try:
         import llvmlite.binding
     except ImportError:
@@ -39,7 +39,7 @@ def have_llvm() -> bool:
 
 
 def binding() -> Any:
-    """The binding of LLVM, ready for this processor; `CompileError` E391 where llvmlite is not installed or too old."""
+    """Return the initialised binding of LLVM; `CompileError` E391 where llvmlite is not installed or too old."""
     if not have_llvm():
         title = "machine code needs llvmlite, which is not installed here (or is older than 0.45)"
         cures = (f"{sys.executable} -m pip install 'llvmlite>=0.45'", "the NumPy interpreter, which is slower")
@@ -61,20 +61,20 @@ _BASELINE = {"x86_64": "x86-64", "i386": "pentium4", "i686": "pentium4"}
 
 
 def processor() -> tuple[str, str]:
-    """Name and features, for LLVM, of the processor that code is made for.
+    """Return name and features, for LLVM, of the target processor.
 
-    That of this machine, which is to write lanes of a vector apart from each other one by one: a scatter takes more time than the
-    arithmetic of a short kernel. With `SCREWBOND_PROCESSOR=baseline` the least of its family (x86-64: SSE2, without fused
-    multiply-add), whose results are the same on every machine of the family.
+    By default that of this machine, without scatter instructions: a scatter takes more time than the arithmetic of a short
+    kernel. With `SCREWBOND_PROCESSOR=baseline` the least of its family (x86-64: SSE2, without fused multiply-add), whose results
+    are the same on every machine of the family.
 
-    Raises `CompileError` E390, where the variable says something else.
+    Raises `CompileError` E390 for other values of the variable.
     """
     return _processor(os.environ.get("SCREWBOND_PROCESSOR", "") or "host")
 
 
 @functools.cache
 def _processor(chosen: str) -> tuple[str, str]:
-    """That of a value of the variable, once: LLVM takes a millisecond to find out."""
+    """Return the processor for a value of the variable, cached: LLVM takes a millisecond to find it."""
     llvm = binding()
     if chosen == "host":
         features = llvm.get_host_cpu_features()
@@ -86,12 +86,12 @@ def _processor(chosen: str) -> tuple[str, str]:
 
 
 def vector_width() -> int:
-    """How many runs go side by side on that processor: as many as its widest vectors hold, and no less than four."""
+    """Return the number of SIMD lanes of the target processor: as many as its widest vectors hold, at least four."""
     return 8 if "+avx512f" in processor()[1].split(",") else 4
 
 
 def target_machine(level: int) -> Any:
-    """Code generator for the chosen processor at optimisation level 0-3."""
+    """Return a code generator for the target processor at optimisation level 0-3."""
     llvm = binding()
     cpu, features = processor()
     target = llvm.Target.from_default_triple()
@@ -99,12 +99,12 @@ def target_machine(level: int) -> Any:
 
 
 _TRUSTED = ("x86_64", "i386", "i686")
-"""Families of processors whose loops LLVM makes vectors of. On others two of its models of what they cost may differ, which ends
-the process (LLVM 22 on Arm: an assertion in `LoopVectorizationPlanner::computeBestVF`)."""
+"""Families of processors for which LLVM vectorises loops. On others two of its cost models may differ, which ends the process
+(LLVM 22 on Arm: an assertion in `LoopVectorizationPlanner::computeBestVF`)."""
 
 
 def optimised(text: str, passes: int, machine: Any) -> Any:
-    """The module of `text` after the optimisation pipeline of level `passes` (0: as it stands)."""
+    """Return the module of `text` after the optimisation pipeline of level `passes` (0: none)."""
     llvm = binding()
     try:
         module = llvm.parse_assembly(text)
@@ -123,7 +123,7 @@ def optimised(text: str, passes: int, machine: Any) -> Any:
 
 
 def object_code(text: str, passes: int, level: int) -> bytes:
-    """Object code of `text`, from the cache if it was compiled before."""
+    """Return object code of `text`, from the cache if it was compiled before."""
     name = _object_name(cache.key(text), passes, level)
     stored = cache.load(name)
     if stored is not None:
@@ -135,7 +135,7 @@ def object_code(text: str, passes: int, level: int) -> bytes:
 
 
 def known_code(digest: str, passes: int, level: int) -> bytes | None:
-    """Object code of the text with the key `digest`, if it was compiled before and is still in the cache."""
+    """Return object code of the text with the key `digest`, if it is in the cache."""
     return cache.load(_object_name(digest, passes, level))
 
 
@@ -147,26 +147,26 @@ def _object_name(digest: str, passes: int, level: int) -> str:
     return cache.key(digest, how, llvm.get_default_triple(), *processor(), f"{llvmlite.__version__} {llvm.llvm_version_info}")
 
 
-@once
+@build_once
 def _linker() -> Any:
-    """The linker of this process: LLVM's newer one, which puts what belongs together into one place; not on Windows, whose
-    format it does not know well.
+    """Return the linker of this process: LLVM's newer one (JITLink), which keeps code and constants together; not on Windows,
+    whose format it does not support well.
 
-    The older one places code and its constants one by one; in a process whose memory has large blocks in it they come to lie
-    more than 2 GB apart, and it aborts.
+    The older one places code and constants separately; in a process with large blocks of memory they lie more than 2 GB apart,
+    and it aborts.
     """
     return binding().create_lljit_compiler(use_jit_link=sys.platform != "win32")
 
 
 @functools.cache
 def known_symbols() -> dict[str, int]:
-    """Addresses of the C library's functions that generated code may call: these need not be given."""
+    """Return the addresses of the C library's functions that generated code may call without further symbols."""
     libraries = [ctypes.CDLL(name) for name in (("ucrtbase", "msvcrt") if sys.platform == "win32" else (None,))]
-    found: dict[str, int] = {}
+    addresses: dict[str, int] = {}
     for library, name in itertools.product(libraries, _LIBRARY):
         if hasattr(library, name):
-            found.setdefault(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
-    return found
+            addresses.setdefault(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
+    return addresses
 
 
 def link(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tuple[Any, dict[str, int]]:
@@ -188,6 +188,6 @@ def link(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tu
 
 
 def defined_functions(text: str) -> tuple[str, ...]:
-    """Names of the functions that `text` defines and shows to others."""
+    """Return the names of the functions that `text` defines and exports."""
     lines = re.findall(r"^define\s+(?!internal|private)[^@]*@\"?([\w.$]+)\"?\s*\(", text, flags=re.MULTILINE)
     return tuple(dict.fromkeys(lines))

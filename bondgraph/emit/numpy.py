@@ -1,4 +1,4 @@
-"""Routine -> kernel, one NumPy operation per step: the reference for every other back end."""
+"""Interpreted kernels, with one NumPy operation per step: the reference for every other back end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bondgraph.tape.specialise import Code, SpecialisedRoutine
 
 
 def numpy_kernel(routine: Code) -> Kernel:
-    """The routine as a kernel that needs no compiler."""
+    """Return the routine as a kernel that needs no compiler."""
     execute = interpreter(listing(routine.reference))
 
     def function(*blocks_and_out: np.ndarray) -> None:
@@ -21,13 +21,13 @@ def numpy_kernel(routine: Code) -> Kernel:
 
 
 def preset_kernel(routine: SpecialisedRoutine, shared: Kernel) -> Kernel:
-    """The routine by the kernel of what it shares."""
-    place, number = routine.fixed
+    """Return the routine as a kernel that calls the kernel of the routine that it shares."""
+    index, number = routine.fixed
 
     def function(*blocks_and_out: np.ndarray) -> None:
         blocks, out = list(blocks_and_out[:-1]), blocks_and_out[-1]
         blocks[routine.block_index] = blocks[routine.block_index].copy()
-        blocks[routine.block_index][..., place] = number
+        blocks[routine.block_index][..., index] = number
         shared.function(*blocks, out)
         out[..., list(routine.zeros)] = 0.0
 

@@ -1,8 +1,7 @@
-"""A small structured writer of procedures: arithmetic, loops, conditions and arrays as Python in -> recorded instructions out.
+"""Builder of procedures: record arithmetic, loops, conditions and array access in Python as instructions.
 
-The solvers' own loops are written with it, once, for every language that they are printed in (`printers`). Numbers are 64-bit
-floats ("double"), 64-bit integers ("i64") and pointers ("ptr"); an index of a pointer counts 8-byte fields unless a kind says
-otherwise.
+The loops of the solvers are written with it, once for all languages (`printers`). Numbers are 64-bit floats ("double"), 64-bit
+integers ("i64") and pointers ("ptr"); an index of a pointer counts 8-byte fields unless a kind says otherwise.
 """
 
 from __future__ import annotations
@@ -33,25 +32,25 @@ Operand = Union["Temporary", float, int]
 
 
 def _operator(name: str, swapped: bool = False) -> Callable[[Temporary, Operand], Temporary]:
-    """The operator `name` of two whole numbers or two doubles; the other one stands first if `swapped`."""
+    """Return the operator `name` of two integers or two doubles; the other operand is the first if `swapped`."""
 
-    def method(own: Temporary, other: Operand) -> Temporary:
-        pair = (own, own.procedure.value(other, own.kind))
-        return own.procedure.step(f"{name} {own.kind}", *(reversed(pair) if swapped else pair))
+    def method(left: Temporary, other: Operand) -> Temporary:
+        pair = (left, left.procedure.value(other, left.kind))
+        return left.procedure.step(f"{name} {left.kind}", *(reversed(pair) if swapped else pair))
 
     return method
 
 
 @dataclass(frozen=True, eq=False)
 class Temporary:
-    """A number or pointer inside a procedure; operators, and `equals`, write instructions."""
+    """Number or pointer inside a procedure; operators, and `equals`, record instructions."""
 
     procedure: Procedure
     operand: Term
 
     @property
     def kind(self) -> str:
-        """What it is: "double", "i64", "i32", "i1" or "ptr"."""
+        """Kind of the value: "double", "i64", "i32", "i1" or "ptr"."""
         return self.operand.kind
 
     __add__, __radd__ = _operator("add"), _operator("add", swapped=True)
@@ -72,24 +71,24 @@ class Temporary:
         return self.procedure.step("not", self)
 
     def is_given(self) -> Temporary:
-        """Whether a pointer, or the address of a function, is not zero."""
+        """Test that a pointer, or the address of a function, is not null."""
         return self.procedure.step("is given", self)
 
     def widened(self) -> Temporary:
-        """A 32-bit integer as one of 64 bits."""
+        """Convert a 32-bit integer to 64 bits."""
         return self.procedure.step("widen", self)
 
     def at(self, index: Operand, kind: str = "double") -> Temporary:
-        """Address of a field of a pointer."""
+        """Return the address of a field of a pointer."""
         return self.procedure.step(f"at {kind}", self, self.procedure.value(index, "i64"))
 
     def load(self, index: Operand, kind: str) -> Temporary:
-        """A field of a pointer; i32 fields are widened."""
-        found = self.procedure.step(f"load {kind}", self.at(index, kind))
-        return found.widened() if kind == "i32" else found
+        """Load a field of a pointer; i32 fields are widened."""
+        value = self.procedure.step(f"load {kind}", self.at(index, kind))
+        return value.widened() if kind == "i32" else value
 
     def store(self, index: Operand, value: Operand, kind: str) -> None:
-        """Set a field of a pointer."""
+        """Store a field of a pointer."""
         held = self.procedure.value(value, "i64" if kind == "i32" else kind)
         if kind == "i32":
             held = self.procedure.step("narrow", held)
@@ -104,18 +103,18 @@ class Temporary:
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """A variable of a procedure."""
+    """Local variable of a procedure."""
 
-    place: Temporary
+    address: Temporary
     kind: str
 
     def get(self) -> Temporary:
-        """Its present value."""
-        return self.place.load(0, self.kind)
+        """Load its present value."""
+        return self.address.load(0, self.kind)
 
     def set(self, value: Operand) -> None:
-        """Give it a value."""
-        self.place.store(0, value, self.kind)
+        """Assign a value."""
+        self.address.store(0, value, self.kind)
 
 
 class Record:
@@ -125,11 +124,11 @@ class Record:
         self.pointer, self.fields = pointer, fields
 
     def get(self, name: str) -> Temporary:
-        """A field's value."""
+        """Load a field."""
         return self.pointer.load(*self.fields[name])
 
     def set(self, name: str, value: Operand) -> None:
-        """Set a field."""
+        """Store a field."""
         self.pointer.store(self.fields[name][0], value, self.fields[name][1])
 
     def count(self, name: str, by: Operand = 1) -> None:
@@ -138,15 +137,15 @@ class Record:
 
 
 class Procedure:
-    """One function being written. Arguments are given as name -> kind with attributes ("ptr noalias").
+    """Function under construction. Arguments map name -> kind with attributes ("ptr noalias").
 
-    `variables` and `instructions` are what has been written; `seldom` says that it is called too seldom for wide loops, and
-    `lanes` how many numbers its vectors are to have, 0 for as many as LLVM likes.
+    `variables` and `instructions` have been recorded; `is_cold` marks code that runs too rarely for vectorised loops, and `lanes`
+    is the preferred length of SIMD vectors, 0 for LLVM's choice.
     """
 
     def __init__(self, name: str, arguments: Mapping[str, str], result: str = "void", internal: bool = False):
         self.name, self.arguments, self.result, self.internal = name, dict(arguments), result, internal
-        self.seldom, self.lanes = False, 0
+        self.is_cold, self.lanes = False, 0
         self.variables: list[Variable] = []
         self.instructions: list[Instruction] = []
         self._numbers = itertools.count(1)
@@ -156,7 +155,7 @@ class Procedure:
         return Temporary(self, Name(self.arguments[argument].split()[0], argument))
 
     def _record(self, instruction: Instruction) -> None:
-        """Append an instruction; what follows the end of a block is unreachable and is left out."""
+        """Append an instruction; after the end of a block it is unreachable and is left out."""
         if not self._ended:
             self.instructions.append(instruction)
 
@@ -168,51 +167,51 @@ class Procedure:
         return Name(kind, f"v{next(self._numbers)}") if kind else None
 
     def step(self, primitive: str, *operands: Temporary) -> Temporary:
-        """Append a primitive of the table; what it gives, 0 where that is nothing.
+        """Append a primitive of the table and return its result, 0 where it has none.
 
-        Raises a TypeError where operands are of other kinds.
+        Raises a TypeError for operands of other kinds.
         """
-        row, given = PRIMITIVES[primitive], tuple([operand.operand for operand in operands])
-        kinds = tuple([operand.kind for operand in given])
+        row, terms = PRIMITIVES[primitive], tuple([operand.operand for operand in operands])
+        kinds = tuple([operand.kind for operand in terms])
         if kinds != row.takes:
             raise TypeError(f'"{primitive}" takes {", ".join(row.takes)}, not {", ".join(kinds)}')
         result = self._new(row.gives)
-        self._record(Applied(row, given, result))
+        self._record(Applied(row, terms, result))
         return Temporary(self, result or Literal("i64", 0))
 
     def value(self, operand: Operand, kind: str) -> Temporary:
-        """An operand as a value; a TypeError where a whole number is needed and a fraction given."""
+        """Convert an operand to a value; a TypeError for a fraction in the place of an integer."""
         if isinstance(operand, Temporary):
             return operand
         number = float(operand) if kind == "double" else operator.index(cast(int, operand))
         return Temporary(self, Literal(kind, number))
 
     def local(self, start: Operand, kind: str = "double") -> Local:
-        """A new variable with its first value."""
-        place = Variable(f"l{next(self._numbers)}", kind)
-        self.variables.append(place)
-        variable = Local(Temporary(self, place), kind)
+        """Return a new variable with its first value."""
+        address = Variable(f"l{next(self._numbers)}", kind)
+        self.variables.append(address)
+        variable = Local(Temporary(self, address), kind)
         variable.set(start)
         return variable
 
     def select(self, condition: Temporary, yes: Operand, no: Operand, kind: str = "double") -> Temporary:
-        """`yes` where the condition holds, else `no`."""
+        """Return `yes` where the condition holds, else `no`."""
         return self.step(f"select {kind}", condition, self.value(yes, kind), self.value(no, kind))
 
-    def real(self, whole: Temporary) -> Temporary:
-        """An integer as a double."""
-        return self.step("real", whole)
+    def real(self, integer: Temporary) -> Temporary:
+        """Convert an integer to a double."""
+        return self.step("real", integer)
 
     def intrinsic(self, name: str, *operands: Operand) -> Temporary:
-        """sqrt, fabs, minnum, maxnum, pow of doubles."""
+        """Apply sqrt, fabs, minnum, maxnum or pow to doubles."""
         return self.step(name, *(self.value(operand, "double") for operand in operands))
 
     def call(self, function: str | Temporary, operands: Sequence[Temporary], result: str = "void") -> Temporary:
         """Call a procedure by its name, or a function by its address."""
-        given = self._new("" if result == "void" else result)
+        result_name = self._new("" if result == "void" else result)
         target = function if isinstance(function, str) else function.operand
-        self._record(Called(target, tuple(o.operand for o in operands), result, given))
-        return Temporary(self, given or Literal("i64", 0))
+        self._record(Called(target, tuple(o.operand for o in operands), result, result_name))
+        return Temporary(self, result_name or Literal("i64", 0))
 
     def _label(self, name: str) -> None:
         if not self._ended:
@@ -221,7 +220,7 @@ class Procedure:
         self._record(Target(name))
 
     def jump(self, label: str) -> None:
-        """End the block here and go on at a label."""
+        """End the block and jump to a label."""
         self._end(Jump(label))
 
     def give(self, value: Operand | None = None) -> None:
@@ -230,7 +229,7 @@ class Procedure:
 
     @contextmanager
     def when(self, condition: Temporary) -> Iterator[None]:
-        """What happens only if the condition holds."""
+        """Execute the body only if the condition holds."""
         mark = next(self._numbers)
         self._end(Fork(condition.operand, f"then{mark}", f"end{mark}"))
         self._label(f"then{mark}")
@@ -239,7 +238,7 @@ class Procedure:
 
     @contextmanager
     def loop(self, stop: Operand, start: Operand = 0) -> Iterator[Temporary]:
-        """Count from start up to and without stop."""
+        """Loop over integers from start up to, but not including, stop."""
         mark = next(self._numbers)
         counter, last = self.local(start, "i64"), self.value(stop, "i64")
         self._label(f"head{mark}")
@@ -261,17 +260,16 @@ class Procedure:
         self._label(f"done{mark}")
 
 
-def seldom(procedures: Iterable[Procedure]) -> list[Procedure]:
-    """The same, marked as called seldom: LLVM leaves their loops as they are, in half of the time, and to the same bits."""
+def cold(procedures: Iterable[Procedure]) -> list[Procedure]:
+    """Mark procedures as cold code: LLVM does not vectorise their loops, in half of the compile time, with the same bits."""
     marked = list(procedures)
     for procedure in marked:
-        procedure.seldom = True
+        procedure.is_cold = True
     return marked
 
 
 def in_lanes(procedures: Iterable[Procedure], lanes: int) -> list[Procedure]:
-    """The same, marked as going over so many numbers side by side: LLVM, which prefers half of what AVX-512 has, makes vectors of
-    so many."""
+    """Set the length of the SIMD vectors of procedures, since LLVM by default prefers half of the width of AVX-512."""
     marked = list(procedures)
     for procedure in marked:
         procedure.lanes = lanes

@@ -1,9 +1,9 @@
-"""Program -> text in LLVM's assembly language.
+"""Generate LLVM text from programs of routines.
 
-A short program is one function. A long one is cut into functions of some hundred steps, for compile time grows faster
+A short program is one function. A long one is cut into functions of some hundred steps, since compile time grows faster
 than the length of a function; values that later parts need go through a workspace on the caller's stack, so that
-threads share nothing. Products and sums may contract to fused operations; no flag assumes that numbers are finite. Sines and
-cosines that follow one another are computed together.
+threads share nothing. Products and sums may contract to fused operations; no flag assumes that numbers are finite. Consecutive
+sines and cosines are computed in one call.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _CALLED = [
 DECLARATIONS = "\n".join(
     [*_CALLED, "declare i64 @llvm.fptosi.sat.i64.f64(double)", "declare ptr @malloc(i64)", "declare void @free(ptr)"]
 )
-"""What the functions of `function_text` call."""
+"""Declarations of the functions that code of `function_text` calls."""
 
 
 FENCE = "call double @llvm.arithmetic.fence.f64(double {})"
-"""A number as it is, which no rule of the compiler looks behind."""
+"""Identity that blocks the compiler's rewriting rules."""
 
 
 def wide_declarations(lanes: int) -> str:
-    """What these call with several lanes."""
+    """Return `DECLARATIONS` for several lanes."""
     called = [*_CALLED, f"declare {FENCE.format('').removeprefix('call ')}"]
     return "\n".join([*(widened(line, lanes) for line in called), "declare ptr @malloc(i64)", "declare void @free(ptr)"])
 
@@ -55,20 +55,20 @@ class Part:
     lines: list[str] = field(default_factory=list)
     numbers: dict[int, str] = field(default_factory=dict)
     conditions: dict[int, str] = field(default_factory=dict)
-    together: dict[int, list[int]] = field(default_factory=dict)
-    """Step of a sine or cosine -> the angles that are done with its own, its own the first."""
+    joint: dict[int, list[int]] = field(default_factory=dict)
+    """Step of a sine or cosine -> angles that are computed in its call, its own first."""
     lanes: int = 1
-    """Runs side by side."""
+    """SIMD lanes."""
 
     def write(self, *lines: str) -> None:
-        """Append lines that are written for one number."""
+        """Append lines for one number, widened to all lanes."""
         self.lines += [widened(line, self.lanes) for line in lines]
 
     def emit(self) -> None:
         for position in range(self.first, self.last):
             step = self.program.steps[position]
-            if position in self.together:
-                self._sines_and_cosines(position, self.together[position])
+            if position in self.joint:
+                self._sines_and_cosines(position, self.joint[position])
             if step[0] > op.INPUT and position not in self.numbers:
                 self._step(position, step)
             if position in self.slots:
@@ -81,21 +81,21 @@ class Part:
 
     def _sines_and_cosines(self, position: int, angles: list[int]) -> None:
         name = f"t{position}"
-        given = [self.number(a) for a in angles]
+        values = [self.number(a) for a in angles]
         wide = self.lanes > 1
-        self.lines += trigonometry.wide_call(name, given, self.lanes) if wide else trigonometry.call(name, given)
-        places = {a: k for k, a in enumerate(angles)}
+        self.lines += trigonometry.wide_call(name, values, self.lanes) if wide else trigonometry.call(name, values)
+        index_of = {a: k for k, a in enumerate(angles)}
         for v in range(position, self.last):
             code, *arguments = self.program.steps[v]
-            if code in (op.SIN, op.COS) and arguments[0] in places:
-                self.numbers[v] = f"%{name}{'s' if code == op.SIN else 'c'}{places[arguments[0]]}"
+            if code in (op.SIN, op.COS) and arguments[0] in index_of:
+                self.numbers[v] = f"%{name}{'s' if code == op.SIN else 'c'}{index_of[arguments[0]]}"
 
     def number(self, a: int) -> str:
-        """The value of step `a` as a double."""
-        found = self.numbers.get(a)
-        if found is None:
-            found = self.numbers[a] = self._number(a)
-        return found
+        """Return the value of step `a` as a double."""
+        text = self.numbers.get(a)
+        if text is None:
+            text = self.numbers[a] = self._number(a)
+        return text
 
     def _number(self, a: int) -> str:
         step = self.program.steps[a]
@@ -113,14 +113,14 @@ class Part:
         return f"%v{a}"
 
     def condition(self, a: int) -> str:
-        """The value of step `a` as a truth value."""
-        found = self.conditions.get(a)
-        if found is None:
+        """Return the value of step `a` as a truth value."""
+        text = self.conditions.get(a)
+        if text is None:
             if not (a >= self.first and self.program.steps[a][0] in op.CONDITIONS):
                 value = self.number(a)
                 self.write(f"%c{a} = fcmp une double {value}, 0.0")
-            found = self.conditions[a] = f"%c{a}"
-        return found
+            text = self.conditions[a] = f"%c{a}"
+        return text
 
     def _step(self, v: int, step: Node) -> None:
         operation = op.OPERATIONS[step[0]]
@@ -130,21 +130,21 @@ class Part:
         )
         *before, last = operation.llvm.format(x=x, y=y, z=z, v=v).split("\n")
         if self.lanes > 1 and last.startswith("select"):
-            # a vector's choice between a number and what changes nothing would become one with the sum or product that takes it,
-            # and that sum be fused with other products than a single number's
+            # LLVM would merge a vector's select between a number and a neutral element with the sum or product that uses it, and
+            # fuse that sum with other products than in the code for a single number
             before, last = [*before, f"%chosen{v} = {last}"], FENCE.format(f"%chosen{v}")
         self.write(*before, f"%{'c' if operation.is_condition else 'v'}{v} = {last}")
 
 
 def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]]:
-    """Sines and cosines that follow one another between these steps: the first of each group, and the angles of the group."""
+    """Group consecutive sines and cosines between these steps: the first step of each group, and the angles of the group."""
     groups: list[dict[int, int]] = [{}]
     for position in range(first, last):
         code, *arguments = program.steps[position]
         if code in (op.SIN, op.COS):
             group, angle = groups[-1], arguments[0]
-            known = angle < min(group.values(), default=position) or program.steps[angle][0] <= op.INPUT
-            if not known or (angle not in group and len(group) == trigonometry.LANES):
+            available = angle < min(group.values(), default=position) or program.steps[angle][0] <= op.INPUT
+            if not available or (angle not in group and len(group) == trigonometry.LANES):
                 groups.append({})
             groups[-1].setdefault(angle, position)
         elif code > op.INPUT and groups[-1]:
@@ -153,57 +153,56 @@ def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]
 
 
 def function_text(
-    name: str, program: Listing, blocks: int, whole: int, part: int, outs: Mapping[str, int] | None = None, lanes: int = 1
+    name: str, program: Listing, blocks: int, single_limit: int, part: int, outs: Mapping[str, int] | None = None, lanes: int = 1
 ) -> str:
-    """The function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `whole`.
+    """Return the function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `single_limit`.
 
-    `outs` says where outputs go instead: names of arrays with the count of each. With several `lanes` blocks and outputs have as
-    many numbers side by side in the place of each, one for each run.
+    `outs` names other output arrays, with the length of each. With several `lanes` blocks and outputs have a vector, with one
+    number for each run, in the place of each number.
     """
     count = len(program.steps)
-    cuts = [0, count] if count <= whole else [*range(0, count, part), count]
+    cuts = [0, count] if count <= single_limit else [*range(0, count, part), count]
     outs = {"out": len(program.outputs)} if outs is None else outs
-    places = [(out, k) for out, length in outs.items() for k in range(length)]
+    targets = [(out, k) for out, length in outs.items() for k in range(length)]
     stores: dict[int, list[tuple[str, int]]] = {}
-    for place, position in zip(places, program.outputs, strict=True):
-        stores.setdefault(position, []).append(place)
+    for target, position in zip(targets, program.outputs, strict=True):
+        stores.setdefault(position, []).append(target)
     slots, size = workspace_slots(program, cuts)
     attributes = f" noinline{FRAMED if lanes > 1 else ''}"
-    given = [*(f"ptr noalias readonly %b{i}" for i in range(blocks)), *(f"ptr noalias %{out}" for out in outs)]
+    parameters = [*(f"ptr noalias readonly %b{i}" for i in range(blocks)), *(f"ptr noalias %{out}" for out in outs)]
     pieces = []
     for first, last in itertools.pairwise(cuts):
-        piece = Part(program, slots, stores, first, last, together=joint_angles(program, first, last), lanes=lanes)
+        piece = Part(program, slots, stores, first, last, joint=joint_angles(program, first, last), lanes=lanes)
         piece.emit()
         pieces.append(piece.lines)
     if len(pieces) == 1:
-        return define(f"void @{name}", given, pieces[0], attributes)
-    inner, passed = [*given, "ptr noalias %work"], _passed(blocks, *outs, "work")
+        return define(f"void @{name}", parameters, pieces[0], attributes)
+    inner, passed = [*parameters, "ptr noalias %work"], _passed(blocks, *outs, "work")
     texts = [define(f"internal void @{name}.part{k}", inner, lines, attributes) for k, lines in enumerate(pieces)]
     calls = [f"call void @{name}.part{k}({passed})" for k in range(len(pieces))]
-    return "\n".join([*texts, define(f"void @{name}", given, with_workspace("work", size * lanes, calls), attributes)])
+    return "\n".join([*texts, define(f"void @{name}", parameters, with_workspace("work", size * lanes, calls), attributes)])
 
 
 def with_workspace(name: str, size: int, calls: Sequence[str]) -> list[str]:
-    """Lines that surround calls by a workspace of `size` doubles, of their own so that threads share nothing: on the stack or,
-    where it is large, on the heap."""
+    """Surround calls by a workspace of `size` doubles, so that threads share nothing: on the stack or, if large, on the heap."""
     if size > HEAP:
         return [f"%{name} = call ptr @malloc(i64 {8 * size})", *calls, f"call void @free(ptr %{name})"]
     return [f"%{name} = alloca double, i64 {max(size, 1)}, align 64", *calls]
 
 
 def _passed(blocks: int, *others: str) -> str:
-    """Arguments of a call: all blocks, and other pointers."""
+    """Return the arguments of a call: all blocks, and other pointers."""
     return ", ".join([*(f"ptr %b{i}" for i in range(blocks)), *(f"ptr %{other}" for other in others)])
 
 
 def define(header: str, parameters: list[str], body: list[str], attributes: str = "") -> str:
-    """Text of a function that returns nothing, from its lines."""
+    """Return the text of a void function from its lines."""
     lines = "\n".join(f"  {line}" for line in body)
     return f"define {header}({', '.join(parameters)}) nounwind{attributes} {{\n{lines}\n  ret void\n}}\n"
 
 
 def workspace_slots(program: Listing, cuts: list[int]) -> tuple[dict[int, int], int]:
-    """Places in the workspace for values that a later part needs, reused when no part needs them any more."""
+    """Allocate slots in the workspace for values that a later part needs, reused when no later part needs them."""
     if len(cuts) <= 2:
         return {}, 0
     part = cuts[1]
@@ -234,7 +233,7 @@ def workspace_slots(program: Listing, cuts: list[int]) -> tuple[dict[int, int], 
 def choice_text(
     name: str, blocks: int, block: int, slots: tuple[int, ...], counts: tuple[int, ...], cases: list[str], outs: Iterable[str]
 ) -> str:
-    """The function `name` that calls one of `cases`, by the whole numbers block[slot]; the last slot runs fastest."""
+    """Return the function `name` that calls one of `cases`, selected by the integers block[slot]; the last slot runs fastest."""
     passed = _passed(blocks, *outs)
     lines = []
     index = "0"
@@ -255,46 +254,46 @@ def choice_text(
 
 
 def shared_text(shared: str, blocks: int, block: int, length: int, sizes: tuple[int, ...], outputs: int) -> str:
-    """What routines of other numbers have of the function `shared` in common: `shared.with`, which calls it with a copy of one
-    block (length,) in which one number is another; and `shared.each`, which calls any of them for each of many samples."""
-    own = _passed(blocks, "out").replace(f"%b{block}", "%own")
+    """Return the common text of presets of the function `shared`: `shared.with`, which calls it with a copy of one block
+    (length,) in which one number is replaced; and `shared.each`, which calls any preset for each of many samples."""
+    arguments = _passed(blocks, "out").replace(f"%b{block}", "%own")
     lines = [
         f"%own = alloca double, i64 {max(length, 1)}, align 64",
         f"call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %b{block}, i64 {8 * length}, i1 false)",
         "%place = getelementptr inbounds double, ptr %own, i64 %at",
         "store double %number, ptr %place",
-        f"call void @{shared}({own})",
+        f"call void @{shared}({arguments})",
     ]
-    given = [_passed(blocks, "out"), "i64 %at", "double %number"]
-    return define(f"internal void @{shared}.with", given, lines, " noinline") + loop_text(shared, sizes, outputs, "each")
+    parameters = [_passed(blocks, "out"), "i64 %at", "double %number"]
+    return define(f"internal void @{shared}.with", parameters, lines, " noinline") + loop_text(shared, sizes, outputs, "each")
 
 
-def preset_text(name: str, blocks: int, shared: str, given: tuple[int, float], zeros: Sequence[int]) -> str:
-    """The function `name` that calls `shared` with one number of a block `given`, and leaves some outputs at zero."""
+def preset_text(name: str, blocks: int, shared: str, setting: tuple[int, float], zeros: Sequence[int]) -> str:
+    """Return the function `name` that calls `shared` with one number of a block preset (index, number), and some outputs zero."""
     passed = _passed(blocks, "out")
-    lines = [f"call void @{shared}.with({passed}, i64 {given[0]}, double {given[1]!r})"]
-    for k, place in enumerate(zeros):
-        lines += [f"%a{k} = getelementptr inbounds double, ptr %out, i64 {place}", f"store double 0.0, ptr %a{k}"]
+    lines = [f"call void @{shared}.with({passed}, i64 {setting[0]}, double {setting[1]!r})"]
+    for k, index in enumerate(zeros):
+        lines += [f"%a{k} = getelementptr inbounds double, ptr %out, i64 {index}", f"store double 0.0, ptr %a{k}"]
     return define(f"void @{name}", [passed], lines)
 
 
 def split_text(blocks: int, both: str, name: str, beginning: str, end: str | None, counts: Sequence[int], lanes: int = 1) -> str:
-    """The function `name` of as many outputs as `counts` together, the function `beginning` of the first of them and, if there is
-    one, `end` of the last, by the function `both` that writes the first to `out` and the last to `rest`."""
+    """Return three functions by the function `both`, which writes its first outputs to `out` and the last to `rest`: `name` of
+    all outputs (sum of `counts`), `beginning` of the first and, unless None, `end` of the last."""
     call = f"call void @{both}({_passed(blocks, 'out', 'rest')})"
     behind = f"%rest = getelementptr inbounds double, ptr %out, i64 {counts[0] * lanes}"
-    given = [_passed(blocks, "out")]
-    texts = [define(f"void @{name}", given, [behind, f"tail {call}"])]
-    texts.append(define(f"void @{beginning}", given, [f"%rest = alloca double, i64 {counts[1] * lanes}", call]))
+    parameters = [_passed(blocks, "out")]
+    texts = [define(f"void @{name}", parameters, [behind, f"tail {call}"])]
+    texts.append(define(f"void @{beginning}", parameters, [f"%rest = alloca double, i64 {counts[1] * lanes}", call]))
     if end is not None:
-        given = [_passed(blocks, "rest")]
-        texts.append(define(f"void @{end}", given, [f"%out = alloca double, i64 {counts[0] * lanes}", call]))
+        parameters = [_passed(blocks, "rest")]
+        texts.append(define(f"void @{end}", parameters, [f"%out = alloca double, i64 {counts[0] * lanes}", call]))
     return "".join(texts)
 
 
 def loop_text(name: str, sizes: tuple[int, ...], outputs: int, suffix: str = "many") -> str:
-    """The function `name.many` that calls `name` for each of many samples; a stride of 0 keeps a block. With another suffix it
-    calls the function that is its last argument."""
+    """Return the function `name.many` that calls `name` for each of many samples; a stride of 0 keeps a block. With another
+    suffix it calls the function that is its last argument."""
     count, callee = len(sizes), f"@{name}" if suffix == "many" else "%function"
     parameters = ["i64 %samples", *(f"i64 %stride{i}" for i in range(count)), *(f"ptr %b{i}" for i in range(count)), "ptr %out"]
     parameters += [] if suffix == "many" else ["ptr %function"]

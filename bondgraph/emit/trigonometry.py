@@ -1,10 +1,9 @@
-"""Sines and cosines of four angles at once, as text in LLVM's assembly language.
+"""Sines and cosines of four angles in one SIMD call, as text in LLVM's assembly language.
 
-A call of the mathematical library for each angle costs as much as forty products. Here four angles share one call, in vectors of
-the processor at hand: an angle is brought into [-pi/4, pi/4] by a multiple of pi/2 in three parts
-(Cody and Waite 1980), where polynomials serve (those of fdlibm, Sun Microsystems 1993). The error stays below one unit in the
-last place; angles beyond `FAR`, and what is no number, go to the library. What an angle's sine is does not depend on its
-neighbours.
+A call of the mathematical library for each angle costs as much as forty products. Here four angles share one call: an angle is
+reduced to [-pi/4, pi/4] by a multiple of pi/2 in three parts (Cody and Waite 1980), where polynomials serve (those of fdlibm, Sun
+Microsystems 1993). The error stays below one unit in the last place; the library computes angles beyond `MAX_EXACT_ANGLE` and
+NaN. The sine of an angle does not depend on its neighbours.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from bondgraph.emit.printers.llvm_procedures import number
 LANES = 4
 """Angles of one call."""
 
-FAR = 1e5
+MAX_EXACT_ANGLE = 1e5
 """Size of an angle, rad, up to which the three parts of pi/2 are exact."""
 
 NAME = "screwbond.sines.cosines"
@@ -50,7 +49,8 @@ RESULT = f"{{ {VECTOR}, {VECTOR} }}"
 
 
 def call(name: str, angles: list[str]) -> list[str]:
-    """Lines that compute `%{name}s{k}` and `%{name}c{k}`, sine and cosine of each of at most four angles, values of LLVM."""
+    """Return lines that compute `%{name}s{k}` and `%{name}c{k}`, sine and cosine of each of at most four angles, values of
+    LLVM."""
     vector, lines = "zeroinitializer", []
     for k, angle in enumerate(angles):
         lines.append(f"%{name}x{k} = insertelement {VECTOR} {vector}, double {angle}, i32 {k}")
@@ -64,7 +64,7 @@ def call(name: str, angles: list[str]) -> list[str]:
 
 
 def wide_call(name: str, angles: list[str], lanes: int) -> list[str]:
-    """The same of angles that are vectors themselves, one for each of so many runs side by side; as vectors."""
+    """Return lines that compute sines and cosines as `call`, but of angles that are vectors with a number in each lane."""
     vector = f"<{lanes} x double>"
     result, lines = f"{{ {vector}, {vector} }}", list[str]()
     for k, angle in enumerate(angles):
@@ -78,7 +78,7 @@ def _name(lanes: int) -> str:
 
 
 def definition(lanes: int = LANES) -> str:
-    """Text of the function for vectors of so many angles."""
+    """Return the text of the function for vectors of so many angles."""
     vector, bits, truths = (f"<{lanes} x {kind}>" for kind in ("double", "i64", "i1"))
     result, every = f"{{ {vector}, {vector} }}", functools.partial(_all, lanes)
     return f"""define internal {result} @{_name(lanes)}({vector} %x) nounwind noinline {{
@@ -120,7 +120,7 @@ begin:
   %next = add {bits} %q, {_each("i64 1", lanes)}
 {_signed("sin", "%q", "%cosine", "%sine", lanes)}
 {_signed("cos", "%next", "%sine", "%cosine", lanes)}
-  %near = fcmp ole {vector} %a, {every(FAR)}
+  %near = fcmp ole {vector} %a, {every(MAX_EXACT_ANGLE)}
   %all = call i1 @llvm.vector.reduce.and.v{lanes}i1({truths} %near)
   br i1 %all, label %done, label %far
 far:
@@ -192,5 +192,5 @@ def _by_the_library(lanes: int) -> str:
 
 
 def called(texts: Iterable[str], lanes: int = LANES) -> list[str]:
-    """What texts that call these functions need besides; nothing where none does."""
+    """Return declarations and definition of the functions if one of the texts calls them, else nothing."""
     return [_declarations(lanes), definition(lanes)] if any(f"@{_name(lanes)}(" in text for text in texts) else []

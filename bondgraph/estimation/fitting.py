@@ -31,7 +31,7 @@ from bondgraph.estimation.sensitivity_results import RunSensitivities, by_name, 
 from bondgraph.estimation.variational import Variational, variational_of
 from bondgraph.output.progress import Progress
 from bondgraph.quantities import real
-from bondgraph.run.settings import known
+from bondgraph.run.settings import check_names
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 
 TOLERANCE = 1e-8
@@ -76,7 +76,7 @@ def estimate(
     if loss not in LOSSES:
         title, why = f"there is no loss {loss!r}", f"there are: {', '.join(LOSSES)}"
         raise refusal("E380", title, 'loss="soft_l1"', about=compiled.model.name, why=why, places=())
-    known(settings, SETTINGS)
+    check_names(settings, SETTINGS)
     names = list(unknown)
     varied = free_parameters_of(compiled, names)
     variational = variational_of(compiled, varied)

@@ -1,4 +1,4 @@
-"""A program with its parameters bound: (t, x, m) -> rates, guards, powers, energies, and x after a transition."""
+"""Program with bound parameters: rates, guards, powers, energies and resets as functions of (t, x, m)."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
 
-NEWTON_STEPS = 200
-"""Most steps of a damped Newton iteration for an algebraic loop."""
+MAX_NEWTON_ITERATIONS = 200
+"""Most iterations of a damped Newton iteration for an algebraic loop."""
 
-SHORTEST = 1e-16
-"""Part of a Newton step below which it is not halved again: a saturation current makes the first step as long as 1e12."""
+MIN_STEP_FRACTION = 1e-16
+"""Smallest damping factor of a Newton step: a saturation current makes the first step as long as 1e12."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
-"""A step of that part of the unknowns is rounding; what counts as their size at least, for that; what a last step may be of them,
-and of that, where a loop is solved."""
+"""Relative size of a Newton step that is rounding; least size of the unknowns for that test; largest last step of a solved loop,
+relative to the unknowns, and their least size for that test."""
 
 
 class Bound:
-    """Kernels of a program at fixed parameters p (parameters,). For work between steps, not inside them.
+    """Kernels of a program at fixed parameters p (parameters,), for work between steps, not inside them.
 
-    Belongs to one run: arguments are copied into arrays of its own, whose addresses the kernels know. All times given are
-    those since `origin` (s), the start of a run of `span` seconds on the clock of the formulas; these see none outside
-    `window`, the times (2,) on their clock between the break before and the next one.
+    It belongs to one run: arguments are copied into its arrays, to whose addresses the kernels are bound. Times count from
+    `origin` (s), the start of a run of `span` seconds on the clock of the formulas; they are clipped to `window`, the times (2,)
+    on that clock of the break before and the next one.
     """
 
     def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0, span: float = 0.0):
@@ -41,7 +41,7 @@ class Bound:
         self._bound: dict[Kernel, tuple[Callable[[], object], np.ndarray]] = {}
 
     def _values(self, kernel: Kernel | None, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """What a kernel gives; nothing where there is none."""
+        """Evaluate a kernel; return an empty array where there is none."""
         if kernel is None:
             return np.zeros(0)
         if kernel not in self._bound:
@@ -53,22 +53,22 @@ class Bound:
         return out.copy()
 
     def check(self) -> None:
-        """Raise what interpreted formulas have left behind in machine code."""
+        """Raise an exception that interpreted formulas stored when machine code called them."""
         if not self.program.is_machine_code:
             for kernel in self.program.kernels:
                 kernel.check()
 
     def time(self, t: float) -> float:
-        """A time since the start on the clock of the formulas, inside the window."""
+        """Convert a time since the start to the clock of the formulas, clipped to the window."""
         return max(min(self.origin + t, self.window.item(1)), self.window.item(0))
 
     def clock(self, t: np.ndarray | float) -> np.ndarray:
-        """The same of many times."""
-        # Where no break is left, the window's end may be no number.
+        """Convert many times as `time`."""
+        # After the last break the window's end may be NaN.
         return np.asarray(np.fmax(np.fmin(self.origin + np.asarray(t, dtype=float), self.window[1]), self.window[0]))
 
     def breaks(self) -> list[tuple[str, float, float]]:
-        """Times at which formulas jump or bend, on their own clock: (element, time, period), s."""
+        """Return the times at which formulas jump or bend, on their clock: (element, time, period), s."""
         kernel = self.program.breaks
         if kernel is None:
             return []
@@ -102,12 +102,12 @@ class Bound:
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
     def resets(self, index: int) -> bool:
-        """Whether transition `index` may change states."""
+        """Return True if transition `index` may change states."""
         return _at(self.program.resets, index) is not None
 
     def pushed(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """What the impulse of transition `index` adds to all guards, and x after it without the impulse; m as for `reset`.
-        None where no other transition could answer it."""
+        """Return the change of all guards by the impulse of transition `index`, and x after it without the impulse; m as for
+        `reset`. None where no other transition could react."""
         kernel, count = _at(self.program.pushes, index), len(self.program.transitions)
         if kernel is None:
             return None
@@ -125,31 +125,31 @@ class Bound:
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
     def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
-        """x with the unknowns of nonlinear algebraic loops found by a damped Newton iteration, and the loop where that fails.
+        """Solve nonlinear algebraic loops by a damped Newton iteration; return x with their unknowns, and the loop that fails.
 
-        A step is halved until the residual falls; what is left below rounding, or a step that no longer moves, ends it.
+        A step is halved until the residual falls; a residual below rounding, or a step that no longer moves, ends the iteration.
         """
         x = x.copy()
         for loop in self.program.loops:
-            places, count = list(loop.states), len(loop.states)
+            indices, count = list(loop.states), len(loop.states)
             with np.errstate(all="ignore"):
                 out = self._values(loop.kernel, t, x, m)
-                for _ in range(NEWTON_STEPS):
+                for _ in range(MAX_NEWTON_ITERATIONS):
                     size, step = float(np.abs(out[:count]).max()), out[count:]
-                    if size == 0.0 or np.abs(step).max() <= ROUNDED * (SMALL + np.abs(x[places]).max()):
+                    if size == 0.0 or np.abs(step).max() <= ROUNDED * (SMALL + np.abs(x[indices]).max()):
                         break
-                    start, part = x[places].copy(), 1.0
-                    while part > SHORTEST:
-                        x[places] = start + part * step
+                    start, part = x[indices].copy(), 1.0
+                    while part > MIN_STEP_FRACTION:
+                        x[indices] = start + part * step
                         out = self._values(loop.kernel, t, x, m)
                         if np.isfinite(out).all() and float(np.abs(out[:count]).max()) < size:
                             break
                         part /= 2.0
-                    else:  # no smaller residual to be had: converged to rounding, or stuck
-                        x[places] = start
+                    else:  # no step reduces the residual: converged to rounding, or stuck
+                        x[indices] = start
                         out = self._values(loop.kernel, t, x, m)
                         break
-                if not np.isfinite(out).all() or np.abs(out[count:]).max() > CLOSE * (CLOSE + np.abs(x[places]).max()):
+                if not np.isfinite(out).all() or np.abs(out[count:]).max() > CLOSE * (CLOSE + np.abs(x[indices]).max()):
                     return x, loop
         return x, None
 
@@ -168,20 +168,20 @@ class Bound:
         """Entries of d rates / d x in the order of the program's pattern."""
         return self._values(self.program.jacobian, t, x, m)
 
-    def couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> JacobianCouplings:
-        """Which states drive which, and how fast; none where the program has no derivatives."""
+    def jacobian_couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> JacobianCouplings:
+        """Return the couplings of states from the Jacobian, with their rates; none where the program has no derivatives."""
         kernel, structures = self.program.jacobian_couplings
         return structures.couplings(self._values(kernel, t, x, m))
 
     @cached_property
-    def kept(self) -> np.ndarray:
-        """Places of the states that are no guesses for unknowns of loops."""
-        guesses = {place for loop in self.program.loops for place in loop.states}
+    def true_states(self) -> np.ndarray:
+        """Indices of the states, without the guesses for unknowns of algebraic loops."""
+        guesses = {state for loop in self.program.loops for state in loop.states}
         return np.array([k for k in range(self.program.states) if k not in guesses], dtype=int)
 
     @property
     def quadratures(self) -> int:
-        """Count of powers that are integrated along the run."""
+        """Count of integrated powers."""
         return 0 if self.program.powers is None else int(self.program.powers.n_out)
 
 

@@ -10,7 +10,7 @@ def clock_time(write: Procedure, record: Record, t: Temporary) -> Temporary:
     between breaks; `record` has the fields origin and window."""
     window = record.get("window")
     inside = write.intrinsic("minnum", record.get("origin") + t, window[1])
-    return write.local(write.intrinsic("maxnum", inside, window[0])).place
+    return write.local(write.intrinsic("maxnum", inside, window[0])).address
 
 
 def magnitude(write: Procedure, value: Temporary) -> Temporary:

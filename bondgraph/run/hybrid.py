@@ -1,6 +1,6 @@
 """Hybrid simulation: segments of integration between events, and event handling at the end of each.
 
-Loops, from a step to a sweep; each stands inside the next
+Loops, from a step to a sweep; each is inside the next
 ----------------------------------------------------------
 stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at the stages, error estimate
 steps      of a segment   `steppers.driver`: propose a step size, attempt the step, judge its error; event detection in the step,
@@ -21,9 +21,9 @@ Order at an instant, and its reason
    impulses (`events.impacts`), since an order would decide where momentum goes.
 4. Modes are searched where transitions lead back to modes in which they fired before (`events.mode_search`).
 5. Unknowns of algebraic loops are solved at the new state (`events.algebraic_loops`): guards are only known with them.
-6. Guards are looked at again, from 3. on, until none rises. A guard must fall below its rounding before it can fire again
-   (`events.guards`), so that what has just separated does not collide.
-7. Events that accumulate (Zeno) bring their switch to rest (`events.accumulation`), and the guards are looked at again.
+6. Guards are evaluated again, from 3. on, until none rises (event iteration). A guard must fall below its rounding before it
+   can fire again (`events.guards`), so that bodies that have just separated do not collide.
+7. Events that accumulate (Zeno) bring their switch to rest (`events.accumulation`), and the guards are evaluated again.
 8. The state, the modes and the energy that the event supplied hold in the run; the log has its rows; error weights begin anew,
    since a jump makes states of another size.
 """
@@ -63,8 +63,8 @@ from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import segment as legs
-from bondgraph.run.steppers.choose import build, for_stiff, settle_function, settling, tolerances
-from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Selection
+from bondgraph.run.steppers.choose import build, event_settler, selection_after_stiffness, settle_function, tolerances
+from bondgraph.run.steppers.segment import Effort, Integrator, Segment, Selection
 from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
 
 if TYPE_CHECKING:
@@ -72,15 +72,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Underway:
-    """A run on its way.
+class RunCheckpoint:
+    """Checkpoint of a run that machine code has left unfinished.
 
     Parameters
     ----------
-    integrator, weights, settler : on the tables of the run; no settler where nothing is to be settled.
-    status : what the integrator has answered.
+    integrator, weights, settler : on the tables of the run; no settler for a model without events and loops.
+    status : last status of the integrator.
     samples : with the first of them written.
-    logged : rows of events that have been taken over already, in pieces (k, width).
+    logged : rows of events that have been copied already, in chunks (k, width).
     start_energies : energy per storage before anything happened, J.
     """
 
@@ -94,10 +94,10 @@ class Underway:
 
 
 class Hybrid:
-    """A run in progress: where it is, and what it has met. Its times are those since the start, s.
+    """Run in progress: its state, samples and events. Times count from the start, s.
 
-    `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code settles events on its
-    way (`instants`), except in a `reference`; `handed_back` counts those that are settled here.
+    `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code handles events on its
+    way (`events.loop`), except in a `reference`; `handed_back` counts those that are handled here.
     """
 
     def __init__(
@@ -126,65 +126,65 @@ class Hybrid:
         self._settler: EventHandler | None = None
 
     def go(self, choice: Selection) -> None:
-        """On from the start to the end, or to a failure."""
+        """Run from the start to the end, or to a failure."""
         if self.ticks.due(self.t):
             _, self.x = self.ticks.tick(self.t, self.x, self.m)
         levels = self._start(choice)
         self.samples.start(self.x, self.q, self.m)
         self._go(choice, levels)
 
-    def go_on(self, choice: Selection, underway: Underway) -> None:
-        """On from where machine code has left the run."""
-        self.weights, self.samples, self.start_energies = underway.weights, underway.samples, underway.start_energies
-        for rows in underway.logged:
+    def go_on(self, choice: Selection, checkpoint: RunCheckpoint) -> None:
+        """Continue the run from a checkpoint of machine code."""
+        self.weights, self.samples, self.start_energies = checkpoint.weights, checkpoint.samples, checkpoint.start_energies
+        for rows in checkpoint.logged:
             self.log.take(rows)
-        if (settler := underway.settler) is not None:
+        if (settler := checkpoint.settler) is not None:
             self.history, self.accumulation, self._settler = settler.history, settler.accumulation, settler
             settler.bind_log(self.log, self.samples)
-        leg = underway.integrator.leg(underway.status)
-        self._go(choice, np.zeros(0) if leg.onset is None else leg.onset.levels, underway.integrator, leg)
+        segment = checkpoint.integrator.segment(checkpoint.status)
+        self._go(choice, np.zeros(0) if segment.start is None else segment.start.levels, checkpoint.integrator, segment)
 
-    def _go(self, choice: Selection, levels: np.ndarray, begun: Integrator | None = None, leg: Leg | None = None) -> None:
-        """On to the end, with an integrator that has `begun` and whose last leg is this, if there is one."""
-        going: Selection | None = choice
-        while going is not None and self.failure is None:
-            self.methods.append(going.entry)
-            integrator = begun or build(self.bound, self.settings, going, self.ticks, self.weights, self._settler)
+    def _go(self, choice: Selection, levels: np.ndarray, begun: Integrator | None = None, segment: Segment | None = None) -> None:
+        """Run to the end; an integrator that has `begun` continues after its last segment."""
+        selection: Selection | None = choice
+        while selection is not None and self.failure is None:
+            self.methods.append(selection.entry)
+            integrator = begun or build(self.bound, self.settings, selection, self.ticks, self.weights, self._settler)
             try:
-                going, levels = self._integrate(integrator, going, levels, leg)
+                selection, levels = self._integrate(integrator, selection, levels, segment)
             finally:
                 self.effort = self.effort + integrator.effort()
                 integrator.close()
-            begun = leg = None
+            begun = segment = None
 
     def _start(self, choice: Selection) -> np.ndarray:
-        """Settle what is due at the start; levels (k,) of the guards."""
+        """Handle the events at the start; return the levels (k,) of the guards."""
         if not self._reference:
             watching = self.history, self.accumulation
-            self._settler = settling(self.bound, self.settings, self.ticks, watching)
+            self._settler = event_settler(self.bound, self.settings, self.ticks, watching)
         if self._settler is not None:
             self._settler.bind_log(self.log, self.samples)
         return self._settle_here(choice, (), self.t)
 
-    def _settle_here(self, choice: Selection, fired: tuple[int, ...], begun: float, tried: bool = False) -> np.ndarray:
-        """Settle an event at the end of a leg that began at `begun`, in machine code where that has not `tried`; levels (k,) of
-        the guards."""
+    def _settle_here(self, choice: Selection, fired: tuple[int, ...], segment_start: float, tried: bool = False) -> np.ndarray:
+        """Handle an event at the end of a segment that began at `segment_start`, in machine code unless `tried` there already;
+        return the levels (k,) of the guards."""
         if self._settler is not None and not tried:
-            here = RunPoint(self.t, self.x, self.q, self.m, self.weights.size)
-            found = self._settler.handle_event(settle_function(choice.entry), here, fired, begun)
-            if found is not None:
-                self.x, self.q, self.m = found.x, found.q, found.m
+            point = RunPoint(self.t, self.x, self.q, self.m, self.weights.size)
+            settled_point = self._settler.handle_event(settle_function(choice.entry), point, fired, segment_start)
+            if settled_point is not None:
+                self.x, self.q, self.m = settled_point.x, settled_point.q, settled_point.m
                 return self._settler.begun[1]
-        probe = min(self.probe, SEGMENT_PART * (self.t - begun)) if self.t > begun else self.probe
-        settled = self.settle(fired, max(probe, TIME_RESOLUTION * (abs(self.settings.t_start) + self.t)))
+        probe = min(self.probe, SEGMENT_PART * (self.t - segment_start)) if self.t > segment_start else self.probe
+        settled = self.handle_events(fired, max(probe, TIME_RESOLUTION * (abs(self.settings.t_start) + self.t)))
         self.handed_back += bool(self.bound.program.transitions)
         if self._settler is not None:
             self._settler.refresh_kernels()
         return settled.levels
 
-    def settle(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> EventOutcome:
-        """Take the transitions that are due, `fired` first, and go on in a state that is consistent; `rested` are those that have
-        come to rest at this instant."""
+    def handle_events(self, fired: tuple[int, ...], probe: float, rested: frozenset[int] = frozenset()) -> EventOutcome:
+        """Event iteration: take the due transitions, `fired` first, and continue from a consistent state; `rested` are those that
+        have come to rest at this instant."""
         self.history.record_states(np.array([self.x, self.weights.size[: len(self.x)]]))
         settings = self.settings
         how = IterationOptions(probe, CollisionOptions(SIMULTANEITY * settings.rtol, alone=settings.impacts == "sequential"))
@@ -201,12 +201,12 @@ class Hybrid:
                 if pattern and may_rest:
                     resting[transition] = None
                 elif pattern and self.failure is None:
-                    kind, name = self._told(firing)
+                    kind, name = self._described(firing)
                     self._fail(pattern, f'the events "{kind}" of "{name}" accumulate ({pattern})', name)
         if settled.cycling and self._accumulates(settled.firings[-1].transition):
             resting[settled.firings[-1].transition] = None
         elif settled.cycling or not set(settled.stuck) <= set(resting):
-            self._without_end(settled)
+            self._fail_endless(settled)
         elif settled.ended is not None:
             edge = settled.ended
             self._fail("ended", str(edge.error), edge.name)
@@ -219,13 +219,13 @@ class Hybrid:
         if not np.isfinite(self.x).all() and self.failure is None:
             bad = np.flatnonzero(~np.isfinite(self.x))
             label = self.bound.program.layout.label("x", int(bad[0]))
-            kind = self._told(settled.firings[-1])[0] if settled.firings else "start"
+            kind = self._described(settled.firings[-1])[0] if settled.firings else "start"
             self._fail("not finite", f'the reset at "{kind}" gives a state that is not finite', label)
         return settled if not resting or self.failure is not None else self._rest(tuple(resting), settled, probe, rested)
 
-    def _without_end(self, settled: EventOutcome) -> None:
+    def _fail_endless(self, settled: EventOutcome) -> None:
         last = settled.firings[-1]
-        kind, name = self._told(last)
+        kind, name = self._described(last)
         pattern = "Zeno" if self.accumulation.shrinking(last.transition) else "chattering"
         if settled.stuck:
             text = f'after "{kind}" of "{name}" its guard grows on, so that it would fire again at once ({pattern})'
@@ -233,8 +233,8 @@ class Hybrid:
             text = f'the transitions of "{name}" follow one another without end ({pattern})'
         self._fail(pattern, text, name)
 
-    def _told(self, firing: FiredTransition) -> tuple[str, str]:
-        """What is said of a passage: kind and name."""
+    def _described(self, firing: FiredTransition) -> tuple[str, str]:
+        """Return kind and name of a firing for messages."""
         edge = self.bound.program.transitions[firing.transition]
         return (edge.kind, edge.name) if firing.label is None else (firing.label.kind, firing.label.name)
 
@@ -242,9 +242,9 @@ class Hybrid:
         return self.bound.program.transitions[transition].accumulates is not None
 
     def _rest(self, resting: tuple[int, ...], settled: EventOutcome, probe: float, rested: frozenset[int]) -> EventOutcome:
-        """Go on after events that accumulate, in the states that hold there."""
+        """Put accumulating (Zeno) events to rest, and continue from their states of rest."""
         if rested.issuperset(resting):
-            self._without_end(settled)
+            self._fail_endless(settled)
             return settled
         firings = []
         for transition in resting:
@@ -255,49 +255,49 @@ class Hybrid:
         self.log.extend(firings)
         if not firings:
             if settled.cycling or settled.stuck:
-                self._without_end(settled)
+                self._fail_endless(settled)
             return settled
-        after = self.settle((), probe, rested.union(resting))
+        after = self.handle_events((), probe, rested.union(resting))
         return replace(after, firings=(*settled.firings, *firings, *after.firings))
 
     def _fail(self, kind: str, reason: str, suspect: str) -> None:
         self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect)
 
     def _integrate(
-        self, integrator: Integrator, choice: Selection, levels: np.ndarray, first: Leg | None
+        self, integrator: Integrator, choice: Selection, levels: np.ndarray, first: Segment | None
     ) -> tuple[Selection | None, np.ndarray]:
-        """Legs until the end, a failure, or a change of method; that, and the `levels` (k,) with which the last one began. The
-        `first` leg may have been made before."""
+        """Integrate segments until the end, a failure, or a change of method; return that, and the `levels` (k,) at the start of
+        the last one. The `first` segment may exist already."""
         settings, samples = self.settings, self.samples
-        restart, begun = first is None, self.t
+        restart, segment_start = first is None, self.t
         while self.failure is None:
             if restart:
                 integrator.restart(self.t, self.x, self.q, self.m, levels)
-                begun = self.t
-            left = settings.times[samples.written :], samples.left
-            leg = first or integrator.advance(*left, settings.span, self._next_page)
+                segment_start = self.t
+            remaining = settings.times[samples.written :], samples.left
+            segment = first or integrator.advance(*remaining, settings.span, self._next_page)
             first = None
-            self.t, self.x, self.q = leg.t, leg.x, leg.q
-            if leg.onset is not None:
-                begun, self.m, levels = leg.onset.time, leg.onset.m, leg.onset.levels
-            self.history.record_states(samples.left[: leg.written, : len(self.x)])
-            samples.add(leg.written, self.m, leg.held)
+            self.t, self.x, self.q = segment.t, segment.x, segment.q
+            if segment.start is not None:
+                segment_start, self.m, levels = segment.start.time, segment.start.m, segment.start.levels
+            self.history.record_states(samples.left[: segment.written, : len(self.x)])
+            samples.add(segment.written, self.m, segment.held)
             self.bar.show(self.t, f"t = {self.t:.6g} s, {len(self.log)} events")
-            restart = leg.status == Status.EVENT
-            if leg.status == Status.STOP:
+            restart = segment.status == Status.EVENT
+            if segment.status == Status.STOP:
                 return None, levels
-            if leg.status == Status.STIFF:
-                return for_stiff(self.bound.program, choice), levels
-            if leg.status.failed:
-                self._fail(*cause(self.bound, leg.reason, self.t, self.x, self.m, settings.span, self.weights.known))
-            elif leg.status == Status.PAUSE and (many := self._too_many(integrator.effort().steps)):
-                self._fail("too many steps", many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
+            if segment.status == Status.STIFF:
+                return selection_after_stiffness(self.bound.program, choice), levels
+            if segment.status.failed:
+                self._fail(*cause(self.bound, segment.reason, self.t, self.x, self.m, settings.span, self.weights.known))
+            elif segment.status == Status.PAUSE and (too_many := self._too_many(integrator.effort().steps)):
+                self._fail("too many steps", too_many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
             elif restart:
-                levels = self._settle_here(choice, leg.fired, begun, tried=leg.onset is not None)
+                levels = self._settle_here(choice, segment.fired, segment_start, tried=segment.start is not None)
         return None, levels
 
     def _next_page(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
-        """Room for more samples, where the rows for them are full on the way."""
+        """Return empty rows for more samples, where those on the page are full."""
         samples = self.samples
         self.history.record_states(samples.left[:count, : len(self.x)])
         samples.add(count, m, held)
@@ -305,17 +305,18 @@ class Hybrid:
         return samples.left
 
     def _too_many(self, steps: int) -> str:
-        """What to say of a run that takes too many steps, or has made so little way that it certainly will."""
-        most, way = self.settings.max_steps, self.t / self.settings.span
-        if steps > most:
-            return f"more than {most} steps of integration"
-        if not legs.endless(steps, most, way):
+        """Return the message for a run that takes too many steps, or is so slow that it certainly will; otherwise ""."""
+        max_steps, progress = self.settings.max_steps, self.t / self.settings.span
+        if steps > max_steps:
+            return f"more than {max_steps} steps of integration"
+        if not legs.too_many_steps(steps, max_steps, progress):
             return ""
-        total = f"about {steps / way:.1g} steps" if way > 0.0 else "no end of steps"
-        return f"{steps} steps have made {way:.1g} of the way: to its end the run would take {total}, not {most}"
+        total = f"about {steps / progress:.1g} steps" if progress > 0.0 else "no end of steps"
+        return f"{steps} steps have made {progress:.1g} of the way: to its end the run would take {total}, not {max_steps}"
 
     def examine(self) -> None:
-        """End the run before the first sample at which a value is lost (`first_lost`), unless it has ended there by itself."""
+        """End the run before the first sample with an invalid value (`find_lost_solution`), unless it has ended there by
+        itself."""
         samples, dates = self.samples, self.settings.dates[: self.samples.written]
         lost = find_lost_solution(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
         if lost is not None:
@@ -323,7 +324,7 @@ class Hybrid:
             self.end_before(lost)
 
     def end_before(self, lost: LostSolution) -> None:
-        """End the run where something is lost, unless it has ended there by itself."""
+        """End the run at an invalid sample, unless it has ended there by itself."""
         time = float(self.settings.times[lost.sample])
         if self.failure is not None and time >= self.t:
             return
@@ -333,7 +334,7 @@ class Hybrid:
 
 
 def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
-    """What a run that began with a choice has found, in dates; `wall_time` in s."""
+    """Return the result of a run that began with a selection, on the user's clock; `wall_time` in s."""
     settings, samples = run.settings, run.samples
     return Result(
         program=run.bound.program,
@@ -351,7 +352,7 @@ def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
 
 
 def statistics_of(run: Hybrid, choice: Selection, wall_time: float) -> Statistics:
-    """What a run cost that began with a choice; `wall_time` in s."""
+    """Return the statistics of a run that began with a selection; `wall_time` in s."""
     effort, settings = run.effort, run.settings
     used = list(dict.fromkeys(run.methods)) or [choice.entry]
     local = tolerances(settings, used[-1]).relative

@@ -1,4 +1,4 @@
-"""A model as an ordinary differential equation for anybody's solver: rates, Jacobian, events and start as functions of arrays."""
+"""Ordinary differential equation of a model for external solvers: rates, Jacobian, events and start as functions of arrays."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: n
 
 
 def _functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, sparse: bool) -> OdeFunctions:
-    """The same; raises `RunError` E349 where an algebraic loop has no solution at the start."""
+    """Return the functions without a check for clocks; `RunError` E349 where an algebraic loop has no solution at the start."""
     bound = Bound(program, np.array(p, dtype=float))
     start, unsolved = bound.consistent(t, x, m)
     if unsolved is not None:

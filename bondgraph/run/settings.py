@@ -1,4 +1,4 @@
-"""Settings of a run, checked: what the user gives -> arrays and numbers that a run can rely on, or a RunError."""
+"""Check the settings of a run: convert the user's arguments to arrays and numbers, or raise a `RunError`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
 from screws.renamed import SETTING_VALUES, new_words, now
 
-_INSTEAD = dict.fromkeys(methods.GONE, "no such setting: `method=` alone, or `compiled.ode()` with a solver of yours")
-"""Settings of earlier versions, and what there is instead."""
+_REPLACEMENTS = dict.fromkeys(methods.GONE, "no such setting: `method=` alone, or `compiled.ode()` with a solver of yours")
+"""Settings of earlier versions, and their replacements."""
 RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
-_PIECES = 100
-SHORTEST = math.sqrt(sys.float_info.min) / sys.float_info.epsilon
-"""Length of a run, s, from which squares of its shortest steps are numbers."""
+_MIN_STEPS = 100
+MIN_SPAN = math.sqrt(sys.float_info.min) / sys.float_info.epsilon
+"""Shortest run, s: squares of its shortest steps do not underflow."""
 _FLOAT = np.dtype(float)
 _MEANINGS = {"x": "start values", "p": "parameters", "m": "modes"}
 
@@ -51,41 +51,41 @@ class Settings:
     linear: str
     impacts: str
 
-    def of_run(self, **own: Any) -> Settings:
-        """The same with the numbers of a run; `dataclasses.replace` takes ten times as long."""
-        found = object.__new__(Settings)
-        found.__dict__.update(self.__dict__, **own)
-        return found
+    def of_run(self, **numbers: Any) -> Settings:
+        """Return a copy with the numbers of a run; `dataclasses.replace` takes ten times as long."""
+        settings = object.__new__(Settings)
+        settings.__dict__.update(self.__dict__, **numbers)
+        return settings
 
 
 def _refuse(code: str, title: str, *details: str, cures: Sequence[str] = ()) -> RunError:
     return RunError(Problem(code, title, tuple(details), cures=tuple(cures)))
 
 
-def numbers(given: object, code: str, what: str) -> np.ndarray:
-    """What was given as an array of floats; `code` where it is none."""
-    found = real(given)
-    if found is None:
-        raise _refuse(code, f"{what} must be numbers, not {_shown(given)}")
-    return np.array(found)
+def numbers(argument: object, code: str, what: str) -> np.ndarray:
+    """Convert an argument to an array of floats; raise `code` where that is impossible."""
+    array = real(argument)
+    if array is None:
+        raise _refuse(code, f"{what} must be numbers, not {_shown(argument)}")
+    return np.array(array)
 
 
-def number(given: object, code: str, what: str) -> float:
-    """What was given as one float; `code` where it is none."""
-    found = real(given)
-    if found is None or found.shape != ():
-        raise _refuse(code, f"{what} must be one number, not {_shown(given)}")
-    return float(found)
+def number(argument: object, code: str, what: str) -> float:
+    """Convert an argument to a float; raise `code` where that is impossible."""
+    array = real(argument)
+    if array is None or array.shape != ():
+        raise _refuse(code, f"{what} must be one number, not {_shown(argument)}")
+    return float(array)
 
 
-def _shown(given: object) -> str:
-    text = repr(given)
+def _shown(argument: object) -> str:
+    text = repr(argument)
     return text if len(text) < 60 else text[:57] + "..."
 
 
-def known(settings: Iterable[str], offered: Iterable[str], instead: Mapping[str, str] = {}) -> None:
-    """E322 where a setting does not exist, with what there is instead of it, or the nearest that does."""
-    names, instead = sorted(offered), {**_INSTEAD, **instead}
+def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mapping[str, str] = {}) -> None:
+    """Raise E322 for a setting that does not exist, with its replacement or the nearest name."""
+    names, instead = sorted(offered), {**_REPLACEMENTS, **instead}
     for name in settings:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
@@ -94,40 +94,40 @@ def known(settings: Iterable[str], offered: Iterable[str], instead: Mapping[str,
             raise _refuse("E322", f'a run has no setting "{name}"', f"there are: {', '.join(names)}", cures=cures)
 
 
-def block(program: Program, name: str, given: object, length: int, code: str) -> np.ndarray:
-    """A start vector, parameter vector or mode vector as float64 (length,); E305 and `code` where it does not fit."""
+def block(program: Program, name: str, argument: object, length: int, code: str) -> np.ndarray:
+    """Convert a start vector, parameter vector or mode vector to float64 (length,); E305 and `code` where it does not fit."""
     meaning = _MEANINGS[name]
-    if type(given) is np.ndarray and given.dtype is _FLOAT:
-        values = given.flatten()
+    if type(argument) is np.ndarray and argument.dtype is _FLOAT:
+        values = argument.flatten()
     else:
-        values = numbers(given, code, meaning).ravel()
+        values = numbers(argument, code, meaning).ravel()
     if values.size != length:
         raise _refuse("E305", f"{length} {meaning} are needed, {values.size} were given")
     finite = np.isfinite(values)
     if 0 in finite.tobytes():  # a fifth of what `all` takes for a few numbers
-        places = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in np.flatnonzero(~finite)[:5]]
-        raise _refuse(code, f"{meaning} must be finite numbers", *places, cures=("a finite number for each",))
+        values_text = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in np.flatnonzero(~finite)[:5]]
+        raise _refuse(code, f"{meaning} must be finite numbers", *values_text, cures=("a finite number for each",))
     return values
 
 
 def span_of(t_start: float, t_end: float) -> tuple[float, float]:
-    """Start and end as floats; E301 where they are no interval."""
+    """Return start and end as floats; E301 where they are no interval."""
     start, end = number(t_start, "E301", "t_start"), number(t_end, "E301", "t_end")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s")
     if end <= start:
         raise _refuse("E301", f"t_end = {end:g} s is not after the start at {start:g} s", cures=("a larger t_end",))
-    if end - start < SHORTEST:
+    if end - start < MIN_SPAN:
         title = f"a run of {end - start:.3g} s is too short to be made in steps: their squares are no numbers but zero"
-        raise _refuse("E301", title, cures=(f"a t_end that is {SHORTEST:.0e} s or more after the start",))
+        raise _refuse("E301", title, cures=(f"a t_end that is {MIN_SPAN:.0e} s or more after the start",))
     return start, end
 
 
-def longest_step(given: object, span: float, max_steps: int) -> float:
-    """The longest step of a run of `span`, s; E306 where that is none, or the run has more of them than it may."""
-    if given is None:
-        return span / _PIECES
-    step = positive("max_step", given)
+def longest_step(argument: object, span: float, max_steps: int) -> float:
+    """Return the largest step size of a run of `span`, s; E306 where it is invalid, or needs more than `max_steps`."""
+    if argument is None:
+        return span / _MIN_STEPS
+    step = positive("max_step", argument)
     if span + step == span:
         title = f"max_step = {step:g} s makes no step of a run of {span:g} s: the two together are {span:g} s in floating point"
         raise _refuse("E306", title, cures=("max_step=None, which leaves the length of steps to the run",))
@@ -138,23 +138,23 @@ def longest_step(given: object, span: float, max_steps: int) -> float:
 
 
 def _no_less(value: float) -> str:
-    """In three digits."""
+    """Round up to three digits, as text."""
     near = f"{value:.3g}"
     return near if float(near) >= value else f"{1.006 * value:.3g}"
 
 
 def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.ndarray | None]:
-    """Relative tolerance and absolute one per state, where given; E302 where out of range."""
+    """Return the relative tolerance, and the absolute one per state or None; E302 where out of range."""
     low, high = RTOL_RANGE
     relative = number(rtol, "E302", "rtol")
     if not low <= relative <= high:
         raise _refuse("E302", f"rtol = {relative:g} is out of range", f"allowed: {low:g} to {high:g}")
     if atol is None:
         return relative, None
-    given = numbers(atol, "E302", "atol")
-    if given.shape not in ((), (1,), (program.states,)):
-        raise _refuse("E302", f"atol has shape {given.shape}", cures=(f"one number, or {program.states}",))
-    absolute = np.array(np.broadcast_to(given, (program.states,)))
+    values = numbers(atol, "E302", "atol")
+    if values.shape not in ((), (1,), (program.states,)):
+        raise _refuse("E302", f"atol has shape {values.shape}", cures=(f"one number, or {program.states}",))
+    absolute = np.array(np.broadcast_to(values, (program.states,)))
     bad = np.flatnonzero(~(np.isfinite(absolute) & (absolute > 0.0)))
     if bad.size:
         name = program.layout.label("x", int(bad[0]))
@@ -164,53 +164,54 @@ def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.n
 
 
 def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Sample times since the start, which is the first, and as they were given; E303 where they do not ascend within the run."""
+    """Return the sample times since the start, which is the first, and on the user's clock; E303 where they do not ascend
+    within the run."""
     span = end - start
     if samples is None:
         since = np.linspace(0.0, span, DEFAULT_SAMPLES)
         return since, _dates(since, start, end)
     if has_masked(samples):
         raise _refuse("E303", "some of the sample times are masked", cures=("samples.compressed(), which leaves them out",))
-    given = numbers(samples, "E303", "sample times")
-    if given.ndim == 0:
-        step = float(given)
+    ascending = numbers(samples, "E303", "sample times")
+    if ascending.ndim == 0:
+        step = float(ascending)
         if not (math.isfinite(step) and step > 0.0):
             raise _refuse("E303", f"a sample step of {step} s is not positive and finite")
         if span / step > 1e8:
             count = f"{span / step:.3g}"
             raise _refuse("E303", f"a sample step of {step:g} s makes {count} samples", cures=("a longer step",))
-        whole = math.floor(span / step * (1.0 + 1e-12))
-        times = step * np.arange(whole + 1)
+        steps = math.floor(span / step * (1.0 + 1e-12))
+        times = step * np.arange(steps + 1)
         if span - times[-1] < 1e-9 * step:  # the end, but for rounding
             times[-1] = span
         else:
             times = np.append(times, span)
         return times, _dates(times, start, end)
-    if given.ndim != 1 or given.size == 0 or not np.all(np.isfinite(given)):
+    if ascending.ndim != 1 or ascending.size == 0 or not np.all(np.isfinite(ascending)):
         raise _refuse("E303", "sample times must be a list of finite numbers")
-    if np.any(np.diff(given) <= 0.0):
-        where = int(np.argmax(np.diff(given) <= 0.0))
-        raise _refuse("E303", f"sample times do not ascend: {given[where]:g} s is followed by {given[where + 1]:g} s")
+    if np.any(np.diff(ascending) <= 0.0):
+        where = int(np.argmax(np.diff(ascending) <= 0.0))
+        raise _refuse("E303", f"sample times do not ascend: {ascending[where]:g} s is followed by {ascending[where + 1]:g} s")
     slack = 1e-12 * span
-    if given[0] < start - slack or given[-1] > end + slack:
-        reach = f"samples from {given[0]:g} to {given[-1]:g} s"
+    if ascending[0] < start - slack or ascending[-1] > end + slack:
+        reach = f"samples from {ascending[0]:g} to {ascending[-1]:g} s"
         raise _refuse("E303", f"{reach} lie outside the run, {start:g} to {end:g} s")
-    given = np.clip(given, start, end)
-    given = given if given[0] == start else np.concatenate([[start], given])
-    return given - start, given
+    ascending = np.clip(ascending, start, end)
+    ascending = ascending if ascending[0] == start else np.concatenate([[start], ascending])
+    return ascending - start, ascending
 
 
 def _dates(since: np.ndarray, start: float, end: float) -> np.ndarray:
-    """The same on the user's clock; the end is the one that was asked for, however start and length round."""
+    """Convert sample times to the user's clock; the end is exactly the user's, however start and length round."""
     dates = start + since
     return np.where(since == end - start, end, dates)
 
 
-def method_of(given: object) -> MethodEntry | None:
-    """The method that was asked for, None for "auto"; E304 where there is none of that name."""
-    if isinstance(given, MethodEntry):
-        return given
-    name = str(given).lower().strip()
+def method_of(argument: object) -> MethodEntry | None:
+    """Return the method of this name, None for "auto"; E304 for an unknown name."""
+    if isinstance(argument, MethodEntry):
+        return argument
+    name = str(argument).lower().strip()
     if name == methods.AUTO:
         return None
     if name in methods.METHODS:
@@ -218,26 +219,26 @@ def method_of(given: object) -> MethodEntry | None:
     cures: tuple[str, ...] = ("`compiled.ode()`, which gives the model to a solver of yours",)
     if name in methods.RETIRED:
         cures = (f'method="{methods.RETIRED[name]}"', *cures)
-    raise _refuse("E304", f"unknown method {given!r}", f"there are: {', '.join(methods.names())}", cures=cures)
+    raise _refuse("E304", f"unknown method {argument!r}", f"there are: {', '.join(methods.names())}", cures=cures)
 
 
-def one_of(what: str, given: str, allowed: Sequence[str]) -> str:
-    """A setting that must be one of a few words; E304 otherwise."""
-    if given not in allowed:
-        new = SETTING_VALUES.get(what, {}).get(str(given))
-        cures = () if new is None else (now(given, new),)
-        raise _refuse("E304", f"unknown {what} {given!r}", f"there are: {', '.join(allowed)}", cures=cures)
-    return given
+def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
+    """Check a setting that must be one of a few words; E304 otherwise."""
+    if argument not in allowed:
+        new = SETTING_VALUES.get(what, {}).get(str(argument))
+        cures = () if new is None else (now(argument, new),)
+        raise _refuse("E304", f"unknown {what} {argument!r}", f"there are: {', '.join(allowed)}", cures=cures)
+    return argument
 
 
-def positive(what: str, given: object) -> float:
-    """A positive number; E306 otherwise."""
-    value = number(given, "E306", what)
+def positive(what: str, argument: object) -> float:
+    """Return a positive number; E306 otherwise."""
+    value = number(argument, "E306", what)
     if not value > 0.0:
-        raise _refuse("E306", f"{what} = {given} is not positive")
+        raise _refuse("E306", f"{what} = {argument} is not positive")
     return value
 
 
-def count(what: str, given: object) -> int:
-    """A positive count, the largest possible where it is infinite; E306 otherwise."""
-    return int(min(positive(what, given), 2.0**53))
+def count(what: str, argument: object) -> int:
+    """Return a positive count, the largest possible if infinite; E306 otherwise."""
+    return int(min(positive(what, argument), 2.0**53))

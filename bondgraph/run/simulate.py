@@ -1,4 +1,4 @@
-"""Simulation: a program and the settings of a run in; checked, run and judged, a `Result` out."""
+"""Simulation of a program: check the settings, run it, and check the validity of the result."""
 
 from __future__ import annotations
 

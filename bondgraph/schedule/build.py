@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.assembly.system import Statement, System
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel import InterpretedKernel, Kernel
 from bondgraph.model.ops import Op
 from bondgraph.schedule.calls import GIVEN, NUMBERS, Plan
@@ -185,7 +185,7 @@ def scheduled(
         with lock:
             return list(map(schedule_unprepared, jumps(cache, changes, blocks[1][1])))
 
-    @once
+    @build_once
     def outputs() -> list[int]:
         return [number[name] for name in output_names(system)]
 

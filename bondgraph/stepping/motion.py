@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
@@ -60,7 +60,7 @@ def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: 
     return call
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """Return the step as machine code."""
     return compile_written(procedures)

@@ -17,7 +17,7 @@ from bondgraph.errors import Problem, raise_if_any, refusal
 from bondgraph.methods import MethodEntry
 from bondgraph.output.progress import Progress
 from bondgraph.run.measures import Measure
-from bondgraph.run.settings import known, sample_times, span_of
+from bondgraph.run.settings import check_names, sample_times, span_of
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 from bondgraph.sweeps.columns import Column
 from bondgraph.sweeps.executors import executor_or_threads, run_chunks, speed
@@ -72,7 +72,7 @@ def sweep(
     `FileError` E364 for an invalid store or path; `RunError` E367 where a worker dies, and for settings;
     `KeyboardInterrupt` with a note on how to resume, after the finished runs are stored.
     """
-    known(settings, SETTINGS.keys() - {"strict"}, INSTEAD)
+    check_names(settings, SETTINGS.keys() - {"strict"}, INSTEAD)
     progress, more = settings.get("progress", True), {key: value for key, value in settings.items() if key not in OWN}
     sent = sent_model(model, progress=progress)
     compiled = sent.compiled

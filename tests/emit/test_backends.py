@@ -81,7 +81,7 @@ def chain(links):
 def test_long_program_in_parts():
     """Parts hand values on through a workspace that they reuse; conditions cross borders too."""
     routine = chain(9)
-    assert len(listing(routine).steps) > llvm.WHOLE
+    assert len(listing(routine).steps) > llvm.SINGLE_LIMIT
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])
     expected = numpy_kernel(routine)(x, p)
     for part in (7, 100, 500):
@@ -102,11 +102,11 @@ def test_very_long_program(place, limit, monkeypatch):
     np.testing.assert_allclose(BACKENDS["llvm"](routine)(x, p), expected, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("links, whole", [(5, llvm.WHOLE), (9, llvm.WHOLE), (5, 100)])
+@pytest.mark.parametrize("links, whole", [(5, llvm.SINGLE_LIMIT), (9, llvm.SINGLE_LIMIT), (5, 100)])
 @pytest.mark.parametrize("chosen", [False, True])
 def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, chosen, monkeypatch):
     """Straight, in parts and by cases; the beginning writes nothing beyond its own outputs."""
-    monkeypatch.setattr(llvm, "WHOLE", whole)
+    monkeypatch.setattr(llvm, "SINGLE_LIMIT", whole)
     long = chain(links)
     count = len(long.outputs) - 2
 

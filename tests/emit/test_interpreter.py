@@ -138,7 +138,7 @@ def test_error_control_sees_the_jacobian_of_a_model():
     compiled = compile_model(graph)
     bound = Bound(compiled.program, compiled.parameters())
     x, m = np.array([0.3, -0.7]), np.zeros(0)
-    couplings, jacobian_of = bound.couplings(0.0, x, m), np.abs(bound.jacobian(0.0, x, m))
+    couplings, jacobian_of = bound.jacobian_couplings(0.0, x, m), np.abs(bound.jacobian(0.0, x, m))
     np.testing.assert_allclose(couplings.diagonal, np.diag(jacobian_of), rtol=1e-14)
     beside = jacobian_of[couplings.structure.rows, couplings.structure.columns]
     np.testing.assert_allclose(couplings.values, beside, rtol=1e-14)
@@ -158,18 +158,18 @@ def test_lanes_have_the_bits_of_a_run_alone(lanes):
     made = lane_steps(steps, lanes)
     numbers, rows = (aligned_zeros(n * lanes) for n in (len(steps.start), made.rows * 9))
     numbers[:] = np.repeat(steps.start, lanes)
-    rows[made.seeded[:, None] + np.arange(lanes)] = 1.0
+    rows[made.seed_offsets[:, None] + np.arange(lanes)] = 1.0
     interpret = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 2)(machine_code(lanes).address("interpret"))
 
     def found(table):
         places = [address_of(array) for array in (table, numbers, rows, made.columns)]
         interpret(*places, len(table), len(steps.start) - len(table))
-        return rows[made.found[:, None] + np.arange(lanes)].T
+        return rows[made.entry_offsets[:, None] + np.arange(lanes)].T
 
     random, met = np.random.default_rng(8), 0
     for _ in range(30):
         points = random.choice([0.0, -0.0, 1.0, -1.0, 0.5, np.inf, np.nan, *random.uniform(-3.0, 3.0, 30)], (lanes, 9))
-        numbers.reshape(-1, lanes)[steps.places] = points.T[steps.indices]
+        numbers.reshape(-1, lanes)[steps.positions] = points.T[steps.indices]
         quick, alone = found(made.quick), np.array([kernel(point) for point in points])
         np.testing.assert_array_equal(found(made.guarded), alone)
         np.testing.assert_array_equal(quick[~np.isnan(quick)], alone[~np.isnan(quick)])
@@ -195,7 +195,7 @@ def test_columns_that_no_output_has_in_common_go_together():
         steps, columns = kernel.steps, np.repeat(np.arange(n), np.diff(indptr))
         assert steps.groups in (3, 4, 5)
         for output in range(n):
-            assert len(set(steps.of_found[indices == output])) == 3
+            assert len(set(steps.entry_groups[indices == output])) == 3
         point = np.random.default_rng(n).normal(size=n)
         found = kernel(point)
         for column in (0, 1, n // 2, n - 1):

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import bondgraph
-from bondgraph.emit.cached_build import OnceProperty, once
+from bondgraph.emit.cached_build import OnceProperty, build_once
 
 
 def by_function(make: Callable[[], object]) -> Callable[[], object]:
-    return once(make)
+    return build_once(make)
 
 
 def by_property(make: Callable[[], object]) -> Callable[[], object]:

@@ -31,7 +31,7 @@ def largest():
         found.set(write.intrinsic("maxnum", found.get(), record.get("values")[i]))
     record.set("total", found.get())
     with write.when(record.get("report").is_given() & ~(found.get() < 1.5)):
-        write.call(record.get("report"), [found.place, write.value(3, "i32")], "i32")
+        write.call(record.get("report"), [found.address, write.value(3, "i32")], "i32")
     write.give()
     return write
 

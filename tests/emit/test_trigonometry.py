@@ -22,7 +22,7 @@ def _sines_and_cosines(angles: np.ndarray) -> np.ndarray:
     return compile_routines([routine]).kernel("angles").many(angles).reshape(-1, ANGLES, 2)
 
 
-@pytest.mark.parametrize("size", [1e-3, 1.0, 10.0, 1e3, 0.99 * trigonometry.FAR])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 10.0, 1e3, 0.99 * trigonometry.MAX_EXACT_ANGLE])
 def test_the_error_is_below_a_unit_in_the_last_place(size):
     """Against the library, which is right to a half: so that both together may differ by one and a half."""
     angles = np.random.default_rng(1).uniform(-size, size, (2000, ANGLES))

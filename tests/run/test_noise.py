@@ -191,9 +191,9 @@ class Counted(Bound):
 
     looks = 0
 
-    def couplings(self, t, x, m):
+    def jacobian_couplings(self, t, x, m):
         self.looks += 1
-        return super().couplings(t, x, m)
+        return super().jacobian_couplings(t, x, m)
 
 
 def test_rates_that_know_the_time_are_told_from_others():

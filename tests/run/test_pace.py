@@ -93,9 +93,9 @@ def clock(monkeypatch):
 
 
 def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(clock):
-    told, called_off = workers.Pace(), threading.Event()
-    seconds = workers.HEARD / 100.5
-    assert taken(workers.Claims(997, 8, told, called_off).pieces(), seconds, clock) == [
+    told, called_off = workers.RunDuration(), threading.Event()
+    seconds = workers.MAX_CALL_SECONDS / 100.5
+    assert taken(workers.WorkQueue(997, 8, told, called_off).pieces(), seconds, clock) == [
         8,
         100,
         100,
@@ -108,7 +108,7 @@ def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(clock):
         100,
         89,
     ]
-    pieces = workers.Claims(1000, 8, told, called_off).pieces()
+    pieces = workers.WorkQueue(1000, 8, told, called_off).pieces()
     assert next(pieces) == slice(0, 100)
     called_off.set()
     assert list(pieces) == []
@@ -116,18 +116,20 @@ def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(clock):
 
 def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
     """What is worth a thread is measured with a few runs; of what is left, each takes ever less at a time."""
-    short = workers.Claims(400, 1, workers.Pace(), threading.Event())
+    short = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
     assert taken(short.first(), 1e-5, clock) == [1, 1, 2, 4, 8, 16, 32, 64, 128] and short.shared_by(2) == 1
     assert taken(short.pieces(), 1e-5, clock) == [144]
-    long = workers.Claims(400, 1, workers.Pace(), threading.Event())
+    long = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
     assert taken(long.first(), 1e-2, clock) == [1, 1] and long.shared_by(3) == 3
     counts = taken(long.pieces(), 1e-2, clock)
     assert counts[0] == 30 and counts == sorted(counts, reverse=True) and counts[-1] == 1 and sum(counts) == 398
-    slow = workers.Claims(400, 1, workers.Pace(), threading.Event())
+    slow = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
     assert taken(slow.first(), 1.0, clock) == [1] and taken(slow.pieces(), 1.0, clock) == [1] * 399
-    many = workers.Claims(100_000, 32, workers.Pace(), threading.Event())
+    many = workers.WorkQueue(100_000, 32, workers.RunDuration(), threading.Event())
     assert taken(many.first(), 1e-5, clock)[-1] == 128 and many.shared_by(64) == 64
-    assert min(taken(many.pieces(), 1e-5, clock)[:-1]) >= workers.CALL / 1e-5 - 1.0, "Python takes little beside a call"
+    assert min(taken(many.pieces(), 1e-5, clock)[:-1]) >= workers.MIN_CALL_SECONDS / 1e-5 - 1.0, (
+        "Python takes little beside a call"
+    )
 
 
 @pytest.mark.parametrize("lanes", [1, 4])

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.events import boost
 from bondgraph import J1, Automaton, C, Friction, Graph, I, R, Se, Transition, compile_model, signals
 from bondgraph.errors import RunError
-from bondgraph.run.batch.collect import Collected
+from bondgraph.run.batch.collect import BatchCollector
 from bondgraph.run.batch.prepared import prepare
 from bondgraph.run.measures import events, integral, last, mean, peak, series
 from bondgraph.run.program import RunTransition
@@ -106,13 +106,13 @@ def compiled_case(name):
 @pytest.fixture
 def alone(monkeypatch):
     """The numbers of runs that were done one by one."""
-    numbers, single = [], Collected.single
+    numbers, single = [], BatchCollector.single
 
     def noted(own, run):
         numbers.append(run)
         single(own, run)
 
-    monkeypatch.setattr(Collected, "single", noted)
+    monkeypatch.setattr(BatchCollector, "single", noted)
     return numbers
 
 

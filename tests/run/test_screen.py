@@ -10,7 +10,7 @@ from screwbond.models.delta import DeltaParameters, DeltaRobot
 
 from bondgraph import RunEndedWarning, compile_model
 from bondgraph.run.batch import prepared
-from bondgraph.run.batch.collect import Collected
+from bondgraph.run.batch.collect import BatchCollector
 from bondgraph.run.batch.validity.bounds import bounds
 from bondgraph.run.batch.validity.sample_check import envelope
 from bondgraph.run.measures import integral
@@ -22,8 +22,8 @@ from tests.models.test_loops import cranks
 @pytest.fixture
 def singles(monkeypatch):
     """The numbers of the runs that were done again one by one."""
-    done, single = [], Collected.single
-    monkeypatch.setattr(Collected, "single", lambda self, run: (done.append(run), single(self, run)))
+    done, single = [], BatchCollector.single
+    monkeypatch.setattr(BatchCollector, "single", lambda self, run: (done.append(run), single(self, run)))
     return done
 
 

@@ -1,1 +1,1 @@
-"""Derivatives of routines without a compiler: a routine in; a kernel of its derivatives, interpreted, out."""
+"""Interpreter of derivatives: the Jacobian of a routine by forward differentiation, without compiling it."""

@@ -1,13 +1,13 @@
-"""The interpreter of derivatives in machine code: one piece of it serves all routines.
+"""Interpreter of derivatives (forward mode) in machine code, one for all routines.
 
-A table of steps is gone through, each with the address of what it does: the value of an instruction, and the row of its
-derivatives by all columns, blocks of columns at a time.
+It executes a table of steps, each with the address of its code, which computes the value of an instruction and the row of its
+derivatives by all columns, one block of columns at a time.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit import trigonometry
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.lanes import widened
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
@@ -18,22 +18,22 @@ from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 
 BLOCK = 8
-"""Columns that are done together, of which rows have a multiple: as many as the widest vectors hold."""
+"""Columns of a block, of which rows have a multiple: as many as the widest SIMD vectors hold."""
 
 ARGUMENTS = {code: op.OPERATIONS[code].arguments for code in range(op.ADD, len(op.OPERATIONS)) if code != op.DIVIDE}
 """Instructions of a tape with the count of their arguments: at most three."""
 FIELDS = 10
-"""Of a step: where the code of its instruction starts, places of its three arguments, row of its derivatives, rows of its
-arguments'; row 0 is zero; then the first block of columns on which it depends, and that after the last."""
+"""Fields of a step: address of its code, indices of its three arguments, row of its derivatives, rows of its arguments'; row 0
+is zero; then the first block of columns on which it depends, and the one after the last."""
 RESULT = 3
-"""Where in its workspace a rule writes the value and the three slopes: behind the arguments."""
+"""Offset of the value and the three slopes in the workspace of a rule, behind the arguments."""
 WORK = 2 * RESULT + 1
-"""Numbers in that workspace."""
+"""Length of that workspace."""
 
 
-@once
+@build_once
 def machine_code() -> Library:
-    """The interpreter, and the instructions by name."""
+    """Return the compiled interpreter, with the instructions by name."""
     return compile_written(procedures, _texts)
 
 
@@ -44,29 +44,29 @@ def _texts() -> list[str]:
 
 
 def rule(code: int, lanes: int = 1) -> str:
-    """The function of an instruction: three arguments -> its value and its slopes by them, for so many lanes."""
+    """Return the function of an instruction as text: three arguments -> its value and its slopes by them, in SIMD lanes."""
     tape = Tape()
-    given = tape.inputs("given", 3)
-    arguments = [scalar.index for scalar in given[: ARGUMENTS[code]]]
+    inputs = tape.inputs("given", 3)
+    arguments = [scalar.index for scalar in inputs[: ARGUMENTS[code]]]
     zero, one = tape.constant(0.0), tape.constant(1.0)
     for k in range(op.OPERATIONS[code].truths):
         arguments[k] = tape.function("less", zero, arguments[k])
     position = tape.apply(code, *arguments)
-    found = dict(zip(arguments, [zero] * len(arguments), strict=True))
+    derivatives = dict(zip(arguments, [zero] * len(arguments), strict=True))
     if code not in op.FLAT:
         for argument, slope in slopes(tape, position):
-            found[argument] = tape.add(found[argument], slope)
+            derivatives[argument] = tape.add(derivatives[argument], slope)
     value = tape.where(position, one, zero) if code in op.CONDITIONS else position
-    outputs = [value, *found.values()]
+    outputs = [value, *derivatives.values()]
     outputs += [zero] * (1 + RESULT - len(outputs))
     routine = Routine(f"rule_{op.NAMES[code]}", tape, (("given", 3),), tuple(TapeScalar(tape, k) for k in outputs))
     straight = listing(routine)
-    whole = len(straight.steps)
-    return function_text(routine.name, straight, 1, whole, whole, lanes=lanes).replace(" noinline", " alwaysinline")
+    steps = len(straight.steps)
+    return function_text(routine.name, straight, 1, steps, steps, lanes=lanes).replace(" noinline", " alwaysinline")
 
 
 def procedures() -> list[Procedure]:
-    """The interpreter, and a procedure for each instruction, which has its rule."""
+    """Return the interpreter, and a procedure for each instruction, which calls its rule."""
     return [*(_step(code) for code in ARGUMENTS), _interpret()]
 
 
@@ -74,19 +74,19 @@ _STEP = dict.fromkeys(("step", "values", "rows", "work"), "ptr") | dict.fromkeys
 
 
 def _interpret() -> Procedure:
-    """All steps: values, and rows of derivatives."""
+    """Execute all steps: values, and rows of derivatives."""
     arguments = dict.fromkeys(("steps", "values", "rows", "work"), "ptr") | dict.fromkeys(("count", "first", "blocks"), "i64")
     write = Procedure("interpret", arguments)
     with write.loop(write["count"]) as k:
         step = write["steps"].at(k * FIELDS, "i64")
-        given = [step, write["values"], write["rows"], write["work"], write["first"] + k, write["blocks"]]
-        write.call(step.load(0, "ptr"), given)
+        operands = [step, write["values"], write["rows"], write["work"], write["first"] + k, write["blocks"]]
+        write.call(step.load(0, "ptr"), operands)
     write.give()
     return write
 
 
 def _step(code: int) -> Procedure:
-    """A step of this instruction: its value, and its row of derivatives where it varies."""
+    """Execute a step of this instruction: its value, and its row of derivatives where it varies."""
     write, count = Procedure(f"step_{op.NAMES[code]}", _STEP), ARGUMENTS[code]
     step, values, rows, work = (write[name] for name in ("step", "values", "rows", "work"))
     for argument in range(count):
@@ -97,11 +97,13 @@ def _step(code: int) -> Procedure:
     with write.when(row > 0):
         first, last = step.load(8, "i64"), step.load(9, "i64")
         last = write.select(last < write["blocks"], last, write["blocks"], "i64")
-        places = [step.load(5 + argument, "i64") for argument in range(count)]
-        terms = [(work[RESULT + 1 + argument], rows.at(place * stride)) for argument, place in enumerate(places)]
-        # What does not vary adds nothing.
+        argument_rows = [step.load(5 + argument, "i64") for argument in range(count)]
+        terms = [
+            (work[RESULT + 1 + argument], rows.at(argument_row * stride)) for argument, argument_row in enumerate(argument_rows)
+        ]
+        # Constant arguments contribute nothing.
         for needed in range(count, 1, -1):
-            with write.when(places[needed - 1] > 0):
+            with write.when(argument_rows[needed - 1] > 0):
                 _call_sum(write, rows.at(row * stride), terms[:needed], first, last)
                 write.give()
         _call_sum(write, rows.at(row * stride), terms[:1], first, last)
@@ -116,10 +118,10 @@ def _call_sum(
 
 
 def _sum(terms: int) -> str:
-    """Derivatives of a step by the columns of these blocks, as text of LLVM: of each argument the slope and the row of its
-    derivatives. A loop over so few columns would be made for many."""
-    given = ["ptr noalias %target", "i64 %first", "i64 %last"]
-    given += [text for k in range(terms) for text in (f"double %slope{k}", f"ptr %source{k}")]
+    """Return LLVM text for the derivatives of a step by the columns of some blocks: the sum, over its arguments, of slope times
+    row of derivatives. LLVM would build a loop over so few columns for many."""
+    parameters = ["ptr noalias %target", "i64 %first", "i64 %last"]
+    parameters += [text for k in range(terms) for text in (f"double %slope{k}", f"ptr %source{k}")]
     wide, head, lines = f"<{BLOCK} x double>", list[str](), list[str]()
     for k in range(terms):
         head += [
@@ -138,7 +140,7 @@ def _sum(terms: int) -> str:
             *total,
         ]
         lines += [line if line.startswith("%at") else widened(line, BLOCK) for line in written]
-    # Zero is added all the same, for the sign of a zero.
+    # Zero is added even so, for the sign of a zero.
     lines += [widened(f"%sum = fadd double %total{terms - 1}, 0.0", BLOCK)] if terms < RESULT else []
     result = "%sum" if terms < RESULT else f"%total{terms - 1}"
     lines += ["%place = getelementptr double, ptr %target, i64 %column", widened(f"store double {result}, ptr %place", BLOCK)]
@@ -148,4 +150,4 @@ def _sum(terms: int) -> str:
         *(*lines, f"%next = add i64 %column, {BLOCK}", "%more = icmp slt i64 %next, %to"),
         *("br i1 %more, label %block, label %done", "done:"),
     ]
-    return define(f"void @sum_{terms}", given, ["br label %entry", "entry:", *body], " noinline")
+    return define(f"void @sum_{terms}", parameters, ["br label %entry", "entry:", *body], " noinline")

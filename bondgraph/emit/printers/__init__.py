@@ -1,1 +1,1 @@
-"""Printers: recorded procedures in; text of LLVM's assembly language, or of C99, out."""
+"""Printers of recorded procedures, as LLVM assembly language or as C99."""

@@ -1,11 +1,11 @@
-"""Procedures in -> one text of C99 out, which does the same, bit for bit.
+"""Print procedures as one C99 source text with the same bits.
 
-Each instruction is a statement of its own; but sums of addresses are written where they are used, and what nobody needs is left
-out, so that no compiler has anything to say. There is no undefined behaviour: whole numbers wrap around, memory is read and
-written byte for byte (`memcpy`), whatever lies there, and a field that holds a pointer is 8 bytes wide on every processor. The
-text keeps no data of its own. It calls `sqrt`, `fabs` and `pow` of <math.h>; the last is that of the system (decision 0015).
+Each instruction is a statement; address arithmetic is inlined, and unused results are left out, so that compilers do not warn.
+There is no undefined behaviour: integers wrap around, memory is read and written byte for byte (`memcpy`), and a field that holds
+a pointer is 8 bytes wide on every processor. The text has no static data. It calls `sqrt`, `fabs` and `pow` of <math.h>; the last
+is that of the system (decision 0015).
 
-To be compiled with `-ffp-contract=off` and without `-ffast-math`, which would give other bits.
+Compile it with `-ffp-contract=off` and without `-ffast-math`, which would give other bits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from bondgraph.emit.instructions import (
 from bondgraph.emit.procedure import Procedure
 
 TYPES = {"double": "double ", "i64": "int64_t ", "i32": "int32_t ", "i1": "bool ", "ptr": "char *", "void": "void "}
-"""What C calls each kind, with what stands between that and a name."""
+"""C type of each kind, with the separator before a name."""
 
 _HEAD = """\
 #ifdef __FAST_MATH__
@@ -48,9 +48,9 @@ _HEAD = """\
 """
 
 _WIDEST = 2**31
-"""From here on a whole number is written with its type."""
+"""Integers of this size or more are written with `INT64_C`."""
 
-_TAKEN = re.compile(
+_KEYWORDS = re.compile(
     r"auto|bool|break|case|char|const|continue|default|do|double|else|enum|extern|false|float|for|goto|if|inline|int|long"
     r"|register|restrict|return|short|signed|sizeof|static|struct|switch|true|typedef|union|unsigned|void|volatile|while"
 )
@@ -78,11 +78,11 @@ static inline double {name}(double x, double y)
     return y {sign} x || x != x ? y : x;
 }}
 """
-"""Of two equal numbers they give the first, since zeros have signs, and a literal stands first: so does LLVM on x86."""
+"""Of two equal numbers they return the first, since zeros have signs; a literal stands first, as in LLVM on x86."""
 
 
 def _helpers() -> Iterator[tuple[str, str]]:
-    """Names and texts of functions for the statements: fields as they lie in memory, functions that <math.h> lacks."""
+    """Yield names and texts of helper functions: access to fields in memory, and functions that <math.h> lacks."""
     rows = (
         ("double", "double", "x", "value"),
         ("i64", "int64_t", "x", "value"),
@@ -103,40 +103,40 @@ _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for nam
 
 
 def source_text(procedures: Sequence[Procedure]) -> str:
-    """All procedures as one text; those that they call besides are declared."""
+    """Return all procedures as one text; external functions that they call are declared."""
     bodies = [_Definition(procedure).text() for procedure in procedures]
-    known = {procedure.name for procedure in procedures}
+    defined = {procedure.name for procedure in procedures}
     calls = (i for p in procedures for i in p.instructions if isinstance(i, Called) and isinstance(i.function, str))
-    strangers = {str(call.function): _stranger(call) for call in calls if call.function not in known}
-    whole = "\n".join(bodies)
-    helpers = [text for name, text in _helpers() if f"{name}(" in whole]
-    prototypes = "\n".join([*strangers.values(), *(f"{_head(procedure)};" for procedure in procedures)])
+    externs = {str(call.function): _extern(call) for call in calls if call.function not in defined}
+    body = "\n".join(bodies)
+    helpers = [text for name, text in _helpers() if f"{name}(" in body]
+    prototypes = "\n".join([*externs.values(), *(f"{_head(procedure)};" for procedure in procedures)])
     return "\n".join([_HEAD, *helpers, f"{prototypes}\n", *bodies])
 
 
-def _stranger(call: Called) -> str:
+def _extern(call: Called) -> str:
     kinds = ", ".join(TYPES[operand.kind].strip() for operand in call.operands)
     return f"extern {TYPES[call.gives]}{call.function}({kinds or 'void'});"
 
 
 def _head(procedure: Procedure) -> str:
     scope = "static " if procedure.internal else ""
-    given = ", ".join(_argument(name, kind) for name, kind in procedure.arguments.items())
-    return f"{scope}{TYPES[procedure.result]}{procedure.name}({given or 'void'})"
+    parameters = ", ".join(_argument(name, kind) for name, kind in procedure.arguments.items())
+    return f"{scope}{TYPES[procedure.result]}{procedure.name}({parameters or 'void'})"
 
 
 def _argument(name: str, kind: str) -> str:
-    """One that nothing else points into is said to be so."""
+    """Return the declaration of an argument, with `restrict` for "noalias"."""
     first, *attributes = kind.split()
     return f"{TYPES[first]}{'restrict ' if 'noalias' in attributes else ''}{_named(name)}"
 
 
 def _named(name: str) -> str:
-    return f"{name}_" if _TAKEN.fullmatch(name) else name
+    return f"{name}_" if _KEYWORDS.fullmatch(name) else name
 
 
 class _Definition:
-    """One procedure under translation."""
+    """Definition of a procedure under translation."""
 
     def __init__(self, procedure: Procedure):
         self.procedure = procedure
@@ -147,11 +147,11 @@ class _Definition:
         """Results that are addresses of variables."""
 
     def text(self) -> str:
-        """Its definition."""
+        """Return the text of the definition."""
         lines = [f"    {TYPES[variable.holds]}{variable.name};" for variable in self.procedure.variables]
         lines += [f"    (void){_named(name)};" for name in self.procedure.arguments if not self.uses[name]]
         pairs = list(itertools.zip_longest(self.instructions, self.instructions[1:]))
-        reached = {label for pair in pairs for label in _gone_to(*pair)}
+        reached = {label for pair in pairs for label in _jump_labels(*pair)}
         for instruction, following in pairs:
             if isinstance(instruction, Target):
                 lines += [f"{instruction.label}:;"] if instruction.label in reached else []
@@ -160,12 +160,12 @@ class _Definition:
         return "\n".join([_head(self.procedure), "{", *lines, "}\n"])
 
     def _statement(self, instruction: Instruction, following: Instruction | None) -> str:
-        """An instruction as a statement; "" where that needs none."""
+        """Return an instruction as a statement; "" where it needs none."""
         match instruction:
             case Applied(_, _, result):
                 return self._applied(instruction, result)
             case Called(_, operands, _, result):
-                return f"{_given(result)}{self._target(instruction)}({', '.join(map(self._text, operands))})"
+                return f"{_assignment(result)}{self._target(instruction)}({', '.join(map(self._text, operands))})"
             case Fork(condition, yes, no) if _is_target(following, yes):
                 return f"if (!{self._text(condition)}) goto {no}"
             case Fork(condition, yes, no):
@@ -183,19 +183,19 @@ class _Definition:
         if result and isinstance(first, Variable) and primitive in _AT and operands[1] == Literal("i64", 0):
             self.variables[result.name] = first
             return ""
-        place = self.variables.get(first.name) if isinstance(first, Name) else None
-        if place is not None and primitive in (_LOAD[place.holds], _STORE[place.holds]):
-            return f"{_given(result)}{place.name}" if result else f"{place.name} = {self._text(operands[1])}"
+        variable = self.variables.get(first.name) if isinstance(first, Name) else None
+        if variable is not None and primitive in (_LOAD[variable.holds], _STORE[variable.holds]):
+            return f"{_assignment(result)}{variable.name}" if result else f"{variable.name} = {self._text(operands[1])}"
         if primitive in _EXTREMES and isinstance(operands[1], Literal):
             operands = operands[::-1]
         text = primitive.c.format_map(dict(zip("xyz", map(self._text, operands), strict=False)))
         if result and primitive in _AT and self.uses[result.name] == 1:
             self.inlined[result.name] = text
             return ""
-        return f"{_given(result)}{text}"
+        return f"{_assignment(result)}{text}"
 
     def _target(self, call: Called) -> str:
-        """What is called: a name, or an address with its type."""
+        """Return the function of a call: a name, or an address with its type."""
         if isinstance(call.function, str):
             return call.function
         kinds = ", ".join(TYPES[operand.kind].strip() for operand in call.operands)
@@ -212,8 +212,8 @@ class _Definition:
                 return self.inlined.get(name, _named(name)) if variable is None else f"(char *)&{variable.name}"
 
 
-def _given(result: Name | None) -> str:
-    """The beginning of a statement that gives a value to a name."""
+def _assignment(result: Name | None) -> str:
+    """Return the beginning of a statement that assigns to a name."""
     return f"{TYPES[result.kind]}{result.name} = " if result else ""
 
 
@@ -221,8 +221,8 @@ def _is_target(instruction: Instruction | None, label: str) -> bool:
     return isinstance(instruction, Target) and instruction.label == label
 
 
-def _gone_to(instruction: Instruction, following: Instruction | None) -> tuple[str, ...]:
-    """The labels that a statement goes to, rather than on to the next one."""
+def _jump_labels(instruction: Instruction, following: Instruction | None) -> tuple[str, ...]:
+    """Return the labels that a statement jumps to, except the next one."""
     match instruction:
         case Jump(label):
             return () if _is_target(following, label) else (label,)

@@ -1,4 +1,4 @@
-"""Procedures in -> their text in LLVM's assembly language out."""
+"""Print procedures in LLVM's assembly language."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from bondgraph.emit.procedure import Procedure
 
 
 def number(value: float) -> str:
-    """A double as LLVM writes it: exact, in hexadecimal."""
+    """Return a double in LLVM's notation: exact, in hexadecimal."""
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
 
 def module_text(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> str:
-    """All procedures as one text, before it `others`: texts of functions that they call."""
-    given = "\n".join(others)
+    """Return all procedures as one text, after `others`: texts of functions that they call."""
+    external = "\n".join(others)
     declared = [
         line
         for name, arguments in FUNCTIONS.items()
-        if (line := f"declare double @llvm.{name}.f64({', '.join(['double'] * arguments)})") not in given
+        if (line := f"declare double @llvm.{name}.f64({', '.join(['double'] * arguments)})") not in external
     ]
     return "\n\n".join([*others, *(procedure_text(procedure) for procedure in procedures), *declared]) + "\n"
 
 
 def procedure_text(procedure: Procedure) -> str:
-    """One of them."""
-    given = ", ".join(f"{kind} %{name}" for name, kind in procedure.arguments.items())
+    """Return the definition of a procedure."""
+    parameters = ", ".join(f"{kind} %{name}" for name, kind in procedure.arguments.items())
     # Inlined, the helpers would multiply the time to compile and gain nothing measurable.
     scope, attributes = ("internal ", " noinline") if procedure.internal else ("", "")
-    attributes += " optsize" if procedure.seldom else ""
+    attributes += " optsize" if procedure.is_cold else ""
     attributes += f' "prefer-vector-width"="{64 * procedure.lanes}"' if procedure.lanes else ""
-    head = f"define {scope}{procedure.result} @{procedure.name}({given}){attributes} {{\nentry:"
+    head = f"define {scope}{procedure.result} @{procedure.name}({parameters}){attributes} {{\nentry:"
     variables = [f"  %{variable.name} = alloca {variable.holds}" for variable in procedure.variables]
     lines = [_line(instruction) for instruction in procedure.instructions]
     return "\n".join([head, *variables, "  br label %start", "start:", *lines, "}"])
@@ -42,11 +42,11 @@ def _line(instruction: Instruction) -> str:
     match instruction:
         case Applied(primitive, operands, result):
             texts = dict(zip("xyz", map(_text, operands), strict=False))
-            return f"  {_given(result)}{primitive.llvm.format_map(texts)}"
+            return f"  {_assignment(result)}{primitive.llvm.format_map(texts)}"
         case Called(function, operands, gives, result):
             target = f"@{function}" if isinstance(function, str) else _text(function)
             passed = ", ".join(f"{operand.kind} {_text(operand)}" for operand in operands)
-            return f"  {_given(result)}call {gives} {target}({passed})"
+            return f"  {_assignment(result)}call {gives} {target}({passed})"
         case Target(label):
             return f"{label}:"
         case Jump(label):
@@ -57,7 +57,7 @@ def _line(instruction: Instruction) -> str:
             return "  ret void" if value is None else f"  ret {value.kind} {_text(value)}"
 
 
-def _given(result: Name | None) -> str:
+def _assignment(result: Name | None) -> str:
     return "" if result is None else f"%{result.name} = "
 
 

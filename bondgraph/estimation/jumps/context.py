@@ -103,7 +103,7 @@ class RunKernels:
         if (x == after).all():
             return True
         size = np.maximum(self.sizes, np.maximum(np.abs(before), np.abs(after)))
-        return bool(np.all((np.abs(x - after) <= EQUAL * size)[self.bound.kept]))
+        return bool(np.all((np.abs(x - after) <= EQUAL * size)[self.bound.true_states]))
 
 
 def agree(a: np.ndarray, b: np.ndarray) -> bool:

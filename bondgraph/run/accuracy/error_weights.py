@@ -8,9 +8,9 @@ Python instead.
 
 from __future__ import annotations
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
+from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
 from bondgraph.run.accuracy import balancing, error_weights, natural_scales, rounding_noise
 from bondgraph.run.accuracy.fields import CALLBACKS, MODE_SETS, evaluate, record_of
 from bondgraph.run.accuracy.natural_scales import structure_of
@@ -128,10 +128,10 @@ def procedures() -> list[Procedure]:
     ]
     parts += [_propagate_noise(), _measure_noise(), _test_noise(), _decay(), _reset()]
     parts += [_by_callback("refresh", _AT), _by_callback("test_noise", _STEP), _by_callback("decay", _STEP)]
-    return seldom([*balancing.procedures(), *natural_scales.procedures(), *rounding_noise.procedures(), *parts])
+    return cold([*balancing.procedures(), *natural_scales.procedures(), *rounding_noise.procedures(), *parts])
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """Return the error control as machine code."""
     return compile_written(procedures)

@@ -137,7 +137,7 @@ def _coupling_values() -> Procedure:
 def _return_if_current(write: Procedure, record: Record) -> None:
     """Return from the procedure where the couplings were last evaluated at the same point."""
     kept, states, modes = record.get("coupled_at"), record.get("n"), record.get("modes")
-    numbers = ((write.local(clock_time(write, record, write["t"])[0]).place, 0, 1), (write["x"], 1, states))
+    numbers = ((write.local(clock_time(write, record, write["t"])[0]).address, 0, 1), (write["x"], 1, states))
     blocks = (*numbers, (write["m"], states + 1, modes))
     same = write.local(record.get("coupled"), "i64")
     for block, first, count in blocks:

@@ -97,21 +97,21 @@ class SharedWeights(Weights):
         """Evaluate the couplings by interpreted steps."""
         table = self.table
         arrays = {
-            "places": steps.places,
+            "places": steps.positions,
             "place_blocks": steps.blocks,
             "place_indices": steps.indices,
             "constants": steps.start,
             "steps": steps.table,
-            "seeded": steps.seeded,
-            "seed_groups": steps.of_seeds,
-            "entries": steps.found,
-            "entry_groups": steps.of_found,
+            "seeded": steps.seed_rows,
+            "seed_groups": steps.seed_groups,
+            "entries": steps.entry_rows,
+            "entry_groups": steps.entry_groups,
         }
         arrays |= {"numbers": np.zeros(len(steps.start)), "work": np.zeros(WORK), "rows": aligned_zeros(steps.rows * STRIP)}
         for name, array in arrays.items():
             table.point(name, array)
         table.point("interpret", steps.address)
-        table["interpreted"], table["number_count"], table["input_count"] = 1, len(steps.start), len(steps.places)
+        table["interpreted"], table["number_count"], table["input_count"] = 1, len(steps.start), len(steps.positions)
         table["step_count"], table["group_count"] = len(steps.table), steps.groups
 
     def use_lanes(self, kernels: LaneKernels) -> None:

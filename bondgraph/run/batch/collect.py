@@ -49,26 +49,26 @@ def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, n
     """Parameters, states and modes of many runs as contiguous rows of floats, none of each where there are no runs; E305 where
     they do not fit."""
     lengths = (program.parameters, program.states, program.modes)
-    found = [_rows(given) for given in (p, x0, m0)]
-    counts = {len(block) for block in found if block is not None} - {1}
-    fits = all(block is not None and block.ndim == 2 and block.shape[1] == n for block, n in zip(found, lengths, strict=True))
+    blocks = [_rows(argument) for argument in (p, x0, m0)]
+    counts = {len(block) for block in blocks if block is not None} - {1}
+    fits = all(block is not None and block.ndim == 2 and block.shape[1] == n for block, n in zip(blocks, lengths, strict=True))
     if not fits or len(counts) > 1:
-        told = ("no numbers" if block is None else block.shape for block in found)
-        shapes = ", ".join(f"{name} {block}" for name, block in zip(("p", "x0", "m0"), told, strict=True))
+        shown = ("no numbers" if block is None else block.shape for block in blocks)
+        shapes = ", ".join(f"{name} {block}" for name, block in zip(("p", "x0", "m0"), shown, strict=True))
         title = f"runs take blocks (runs, {lengths[0]}), (runs, {lengths[1]}) and (runs, {lengths[2]})"
         raise RunError(Problem("E305", title, (f"given: {shapes}",), cures=("a row for each run, or one for all",)))
-    own = [block[:0] if counts == {0} else block for block in found if block is not None]
-    return own[0], own[1], own[2]
+    rows = [block[:0] if counts == {0} else block for block in blocks if block is not None]
+    return rows[0], rows[1], rows[2]
 
 
-def _rows(given: Any) -> np.ndarray | None:
+def _rows(argument: Any) -> np.ndarray | None:
     """Numbers as contiguous rows of floats; None for what is none."""
-    found = given if isinstance(given, np.ndarray) and given.dtype.kind == "f" else real(given)
-    return None if found is None else np.atleast_2d(np.ascontiguousarray(found, dtype=float))
+    array = argument if isinstance(argument, np.ndarray) and argument.dtype.kind == "f" else real(argument)
+    return None if array is None else np.atleast_2d(np.ascontiguousarray(array, dtype=float))
 
 
 @dataclass(frozen=True)
-class Made:
+class EndedRun:
     """A run up to where a value is lost, and where it ended, whatever its samples are: t, s since the start, x (n,), m (modes,)
     and integrated powers q (powers,); `sound` if it is beyond doubt."""
 
@@ -80,7 +80,7 @@ class Made:
     sound: bool = False
 
 
-class Collected:
+class BatchCollector:
     """Ends of many runs, while they come in.
 
     `blocks` are x, p and m of all, in rows; `ended` makes the result of one from its own, and says where it ended; `wanted` are
@@ -92,7 +92,7 @@ class Collected:
         program: Program,
         settings: Settings,
         wanted: tuple[np.ndarray, np.ndarray],
-        ended: Callable[..., tuple[Result, Made]],
+        ended: Callable[..., tuple[Result, EndedRun]],
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
         kept: Sequence[KeptOfRun],
     ):
@@ -105,7 +105,7 @@ class Collected:
         self._rows["m"][:] = m
         self._t = np.full(runs, settings.t_start)
         self._counts = {name: np.zeros(runs, dtype=np.int64) for name in ("steps", "rejected", "rates", "events")}
-        shapes = {own.name: ((samples,) if own.over_time else ()) + own.shape for own in kept}
+        shapes = {item.name: ((samples,) if item.over_time else ()) + item.shape for item in kept}
         self._found = {name: np.full((runs, *shape), np.nan) for name, shape in shapes.items()}
         self._failures: dict[int, Failure] = {}
         self._doubts: dict[int, tuple[ValidityConcern, ...]] = {}
@@ -121,25 +121,25 @@ class Collected:
         for name, counts in zip(self._counts, counted, strict=True):
             self._counts[name][done] = counts[done]
         at, along = 0, 0
-        for own in self._kept:
-            found, size = self._found[own.name], own.size
-            if own.over_time:
-                found[done] = batch.series[done, :, along : along + size].reshape(found[done].shape)
+        for item in self._kept:
+            values, size = self._found[item.name], item.size
+            if item.over_time:
+                values[done] = batch.series[done, :, along : along + size].reshape(values[done].shape)
                 along += size
             else:
-                found[done] = batch.kept[done, at : at + size].reshape(found[done].shape)
+                values[done] = batch.kept[done, at : at + size].reshape(values[done].shape)
                 at += size
 
     def single(self, run: int) -> None:
         """A run by itself."""
         row = [block[run if len(block) > 1 else 0] for block in self._blocks]
         try:
-            result, made = self._ended(*row)
+            result, end = self._ended(*row)
         except ProblemError as refused:
             self._refused[run] = refused
             return
         if result.failure is None:
-            self._t[run], at = self._date(made.t), {"x": made.x, "m": made.m, "integrals": made.q}
+            self._t[run], at = self._date(end.t), {"x": end.x, "m": end.m, "integrals": end.q}
         else:  # what came after the last sample that holds is none of it
             self._t[run], at = result.t[-1], {name: getattr(result, name)[-1] for name in self._rows}
         for name, values in self._rows.items():
@@ -150,12 +150,12 @@ class Collected:
             self._failures[run] = result.failure
         elif result.warnings:
             self._doubts[run] = result.warnings
-        for own in self._kept:
-            measured = own.measured(result)
-            if own.over_time:
-                self._found[own.name][run, : len(measured)] = measured
+        for item in self._kept:
+            measured = item.measured(result)
+            if item.over_time:
+                self._found[item.name][run, : len(measured)] = measured
             else:
-                self._found[own.name][run] = measured
+                self._found[item.name][run] = measured
 
     def _date(self, since: Any) -> Any:
         """Times since the start on the user's clock; the end as it was asked for."""

@@ -26,7 +26,7 @@ def _forget() -> Procedure:
 
 
 def _known_until(write: Procedure, record: Record, time: Temporary | None) -> None:
-    """What was lost before the samples up to a time, or up to the end, is what was lost until now."""
+    """Set the energy lost before the samples up to a time, or up to the end, to the total until now."""
     with write.repeat() as (_, done):
         k = record.get("lost_rows")
         with write.when(k >= record.get("samples")):

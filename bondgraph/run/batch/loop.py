@@ -5,7 +5,7 @@ What a run cannot end by itself here, or what is doubtful at its end, is marked,
 
 from __future__ import annotations
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.batch import event_losses, native_measures
@@ -14,22 +14,22 @@ from bondgraph.run.batch.validity import lost_loops, rank_screen, sample_check
 from bondgraph.run.batch.validity.sample_check import FIELDS as LOOK
 from bondgraph.run.codegen_helpers import is_finite, larger, magnitude
 from bondgraph.run.status import Status
-from bondgraph.run.steppers.segment import HOPELESS, PATIENCE
+from bondgraph.run.steppers.segment import HOPELESS_RATIO, MIN_STEPS_BEFORE_GIVING_UP
 
 
 def procedures(lanes: int) -> list[Procedure]:
     """The beginning and the end of a run, whose rows are looked at in so many lanes."""
-    own = lost_loops.procedures() if lanes == 1 else []
-    parts = [*native_measures.procedures(), *event_losses.procedures(), *sample_check.procedures(lanes), *own]
-    return [*parts, *rank_screen.procedures(lanes), _examine(lanes), _begun(), _hopeless(), _ended()]
+    lost_loop_parts = lost_loops.procedures() if lanes == 1 else []
+    parts = [*native_measures.procedures(), *event_losses.procedures(), *sample_check.procedures(lanes), *lost_loop_parts]
+    return [*parts, *rank_screen.procedures(lanes), _examine(lanes), _begun(), _too_many_steps(), _ended()]
 
 
 def written() -> list[Procedure]:
     """All of the loop over runs that go alone."""
-    return [*procedures(1), _judge(), _many()]
+    return [*procedures(1), _judge_run(), _many()]
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """The loop as machine code."""
     return compile_written(written)
@@ -50,13 +50,13 @@ def _examine(lanes: int) -> Procedure:
     quadratures, storages = weights.get("quadratures"), weights.get("storages")
     rates, powers, energies = (record.get(name) for name in ("rates", "powers", "energies"))
     look = record.get("look")
-    given = [look, integrator.pointer, record.get("rows")]
+    operands = [look, integrator.pointer, record.get("rows")]
     with write.when(look.is_given()):
-        write.call("present_run", given[:2])
+        write.call("present_run", operands[:2])
     if lanes > 1:
         # Those whose constraints are looked at, too, are left to `may_lose_rank`.
         with write.loop(Record(look, LOOK).get("stride"), Record(look, LOOK).get("watched")) as first:
-            write.call("see_samples", [*given, first])
+            write.call("see_samples", [*operands, first])
     start, worst, in_play = write.local(0.0), write.local(0.0), write.local(0.0)
     with write.when(storages > 0):
         write.call(weights.get("energies"), [record.get("dates"), integrator.get("y_begun"), p, write["m"], energies])
@@ -101,14 +101,14 @@ def _examine(lanes: int) -> Procedure:
     with (
         write.when(look.is_given()),
         write.when(Record(look, LOOK).get("watched").equals(1)),
-        write.when(write.call("may_lose_rank", given, "i64").equals(1)),
+        write.when(write.call("may_lose_rank", operands, "i64").equals(1)),
     ):
         write.give(1)
-    write.give(write.call("any_spoilt", given[:2], "i64") if lanes > 1 else 0)
+    write.give(write.call("any_spoilt", operands[:2], "i64") if lanes > 1 else 0)
     return write
 
 
-def _judge() -> Procedure:
+def _judge_run() -> Procedure:
     """`examine` of a single run that has reached its end from the modes m."""
     write = Procedure("judge", {"r": "ptr", "m": "ptr"}, "i64")
     write.call("forget_events", [write["r"]])
@@ -137,13 +137,13 @@ def _start_of(record: Record, run: Temporary) -> list[Temporary]:
     return [record.get(name).at(run * record.get(f"{name}_stride")) for name in ("x", "m")]
 
 
-def _hopeless() -> Procedure:
+def _too_many_steps() -> Procedure:
     """1 where a run takes too many steps."""
     write = Procedure("hopeless", {"r": "ptr"}, "i64", internal=True)
     record, integrator, _ = tables_of(write)
     steps, most = integrator.get("steps"), record.get("most")
-    way = integrator.get("t") / record.get("span") * write.real(most) * HOPELESS
-    write.give(write.select((steps > most) | ((steps >= PATIENCE) & (way <= write.real(steps))), 1, 0, "i64"))
+    way = integrator.get("t") / record.get("span") * write.real(most) * HOPELESS_RATIO
+    write.give(write.select((steps > most) | ((steps >= MIN_STEPS_BEFORE_GIVING_UP) & (way <= write.real(steps))), 1, 0, "i64"))
     return write
 
 

@@ -1,4 +1,4 @@
-"""A run in machine code that has ended: where it ended and what it wrote in; its `Result` out."""
+"""Finished run in machine code: its end, its samples and events, and its `Result`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers.segment import Effort, Selection
 
 
-class Spent(NamedTuple):
-    """What a run cost besides its effort: its method, tolerance per step, steps at the rounding of the rates, time in all, s."""
+class RunCost(NamedTuple):
+    """Further cost of a run: its method, tolerance per step, steps at the rounding of the rates, time in all, s."""
 
     choice: Selection
     local_rtol: float
@@ -50,19 +50,19 @@ class MachineRun:
 
     @property
     def done(self) -> bool:
-        """Whether it reached its end; where it has not, Python has to go on."""
+        """True if it reached its end; otherwise Python has to continue."""
         return self.status == Status.STOP
 
     @property
     def events(self) -> int:
-        """How many there were."""
+        """Count of events."""
         return sum(map(len, self.logged))
 
     def at(self, samples: np.ndarray) -> MachineRun:
-        """The same with some of its samples, by number (k,)."""
+        """Return the run with some of its samples, by index (k,)."""
         return replace(self, rows=self.rows[samples], modes=self.modes[samples])
 
-    def result(self, program: Program, settings: Settings, start_energies: np.ndarray, spent: Spent) -> Result:
+    def result(self, program: Program, settings: Settings, start_energies: np.ndarray, spent: RunCost) -> Result:
         """Of one that is done; `start_energies` (storages,), J, are those before anything happened."""
         effort, choice, n = self.effort, spent.choice, program.states
         statistics = Statistics(

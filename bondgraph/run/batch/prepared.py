@@ -1,4 +1,4 @@
-"""A program and the settings of a run, bound once -> run after run: a `Result` each, or the ends of many in one call."""
+"""Prepared program: settings are checked once, then single runs give a `Result` each, or a batch runs in one call."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ import numpy as np
 from bondgraph.errors import Problem, RoundingWarning, RunEndedWarning, RunError, UnreliableRunWarning, caller_depth, caller_place
 from bondgraph.output.progress import Progress
 from bondgraph.run import settings as checks
-from bondgraph.run.batch.collect import Made, blocks_of
+from bondgraph.run.batch.collect import EndedRun, blocks_of
 from bondgraph.run.batch.results import BatchResult, RunOutcome
 from bondgraph.run.batch.validity.rank_screen import screens
-from bondgraph.run.batch.workers import Chunks, Crew, Pace
+from bondgraph.run.batch.workers import BatchRunner, RunDuration, WorkerPool
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.hybrid import Hybrid, result_of
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from bondgraph.run.batch.workspace import Workspace
 
 
-def checked_settings(program: Program, t_end: float, given: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
+def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
     """Settings with numbers of a run that are all zero, and the sample times that are wanted, since the start and as dates.
 
     Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choices, E306 other settings.
     """
-    start, end = checks.span_of(given["t_start"], t_end)
-    since, dates = checks.sample_times(given["samples"], start, end)
-    relative, absolute = checks.tolerances(program, given["rtol"], given["atol"])
-    watched, max_steps = checked_times(program, since, end - start), checks.count("max_steps", given["max_steps"])
+    start, end = checks.span_of(settings["t_start"], t_end)
+    since, dates = checks.sample_times(settings["samples"], start, end)
+    relative, absolute = checks.tolerances(program, settings["rtol"], settings["atol"])
+    watched, max_steps = checked_times(program, since, end - start), checks.count("max_steps", settings["max_steps"])
     checked = Settings(
         x=np.zeros(program.states),
         p=np.zeros(program.parameters),
@@ -60,14 +60,14 @@ def checked_settings(program: Program, t_end: float, given: RunSettings) -> tupl
         t_end=end,
         times=watched,
         dates=dates if watched is since else start + watched,
-        method=checks.method_of(given["method"]),
+        method=checks.method_of(settings["method"]),
         rtol=relative,
         atol=absolute,
-        max_step=checks.longest_step(given["max_step"], end - start, max_steps),
-        max_events=checks.count("max_events", given["max_events"]),
+        max_step=checks.longest_step(settings["max_step"], end - start, max_steps),
+        max_events=checks.count("max_events", settings["max_events"]),
         max_steps=max_steps,
-        linear=checks.one_of("linear", given["linear"], ("auto", "dense", "band", "sparse")),
-        impacts=checks.one_of("impacts", given["impacts"], ("simultaneous", "sequential")),
+        linear=checks.one_of("linear", settings["linear"], ("auto", "dense", "band", "sparse")),
+        impacts=checks.one_of("impacts", settings["impacts"], ("simultaneous", "sequential")),
     )
     return checked, (since, dates)
 
@@ -95,25 +95,24 @@ class PreparedProgram:
     strict: bool
     kept: KeptRuns | None = None
     _spaces: deque[Workspace] = field(default_factory=deque, repr=False, compare=False)
-    _pace: Pace = field(default_factory=Pace, repr=False, compare=False)
+    _pace: RunDuration = field(default_factory=RunDuration, repr=False, compare=False)
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """Whether runs are made by a method in machine code, where what it does not know about events is all that is left to
-        Python; ticks that solve loops are not."""
+        """True if runs are integrated in machine code, and Python handles only unknown events; ticks that solve loops are not."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
         return program.is_machine_code and made and not (ticks and program.loops)
 
     @cached_property
-    def _seen_through(self) -> bool:
-        """Whether what machine code finds sound needs no other look: where constraints are watched, it can do so."""
+    def _is_checked_in_machine_code(self) -> bool:
+        """True if machine code alone can check the validity of a run, constraints included."""
         return not has_constraints(self.program) or screens(self.program)
 
     @cached_property
-    def _asked(self) -> np.ndarray | None:
-        """Which of the samples are asked for, (k,); None for all."""
+    def _wanted_indices(self) -> np.ndarray | None:
+        """Indices of the wanted samples, (k,); None for all."""
         times, wanted = self.settings.times, self.wanted[0]
         return None if times is wanted else np.flatnonzero(np.isin(times, wanted))
 
@@ -122,13 +121,13 @@ class PreparedProgram:
         program = self.program
         lengths = (program.states, program.parameters, program.modes)
         blocks = {
-            name: checks.block(program, name, given, length, code)
-            for (name, code), given, length in zip(_BLOCKS, (x0, p, m0), lengths, strict=True)
+            name: checks.block(program, name, argument, length, code)
+            for (name, code), argument, length in zip(_BLOCKS, (x0, p, m0), lengths, strict=True)
         }
         return self._with_times(self.settings.of_run(**blocks), (self.settings.times, self.settings.dates))
 
     def _with_times(self, settings: Settings, samples: tuple[np.ndarray, np.ndarray]) -> Settings:
-        """The same with these samples, which will be those of a result."""
+        """Return the settings with these samples, copied for a result."""
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
@@ -137,11 +136,11 @@ class PreparedProgram:
         if result.ok and not result.statistics.rounding.steps:
             return result
         rtol, name = self.settings.rtol, self.program.name
-        found = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.warnings)]
-        if self.strict and found:
+        messages = [*([] if result.failure is None else [str(result.failure)]), *map(str, result.warnings)]
+        if self.strict and messages:
             title = f'the run of "{name}" is not ok'
-            raise RunError(Problem("E323", title, tuple("\n".join(found).splitlines()), (caller_place(),)))
-        for text in found:
+            raise RunError(Problem("E323", title, tuple("\n".join(messages).splitlines()), (caller_place(),)))
+        for text in messages:
             kind = UnreliableRunWarning if result.failure is None else RunEndedWarning
             warnings.warn(f'"{name}": {text}', kind, stacklevel=caller_depth())
         if result.failure is None and (noise := result.statistics.rounding).steps > _NOISY * result.statistics.steps:
@@ -155,17 +154,17 @@ class PreparedProgram:
         """One run with its failure or doubts, and without a word of them."""
         return self.ended(x0, p, m0, progress)[0]
 
-    def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, Made]:
-        """The same, and where it ended."""
+    def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
+        """Run once, and return the result and the end of the run."""
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
-            made = self._made(settings, begin, bar)
-        if made.sound and self._seen_through:
-            return made.result, made
-        result = checked_result(made.result, settings.t_start, self.wanted, (made.t, made.x))
-        if result.failure is None and not made.sound:
+            end = self._made(settings, begin, bar)
+        if end.sound and self._is_checked_in_machine_code:
+            return end.result, end
+        result = checked_result(end.result, settings.t_start, self.wanted, (end.t, end.x))
+        if result.failure is None and not end.sound:
             result = replace(result, warnings=validity_concerns(result, result.account(), settings.rtol))
-        return result, made
+        return result, end
 
     def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
         """One run that keeps some names alone, judged too."""
@@ -173,12 +172,12 @@ class PreparedProgram:
         with Progress(self.program.name, settings.span, self.progress) as bar:
             return kept.result(settings, bar, begin)
 
-    def _made(self, settings: Settings, begin: float, bar: Progress) -> Made:
+    def _made(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
         """A run, wherever it is made."""
-        found = self._in_machine_code(settings, begin, bar) if self.in_machine_code else None
-        return found or self._in_python(settings, begin, bar)
+        end = self._in_machine_code(settings, begin, bar) if self.in_machine_code else None
+        return end or self._in_python(settings, begin, bar)
 
-    def _in_python(self, settings: Settings, begin: float, bar: Progress) -> Made:
+    def _in_python(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
         """A run that Python begins."""
         bound = Bound(self.program, settings.p, settings.t_start, settings.span)
         run = Hybrid(
@@ -186,9 +185,9 @@ class PreparedProgram:
         )
         run.go(self.choice)
         run.examine()
-        return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
+        return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
-    def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> Made | None:
+    def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> EndedRun | None:
         """A run in machine code, with which Python goes on where that does not reach its end; None for one that only Python can
         begin."""
         with self._workspace() as space:
@@ -197,21 +196,21 @@ class PreparedProgram:
                 return None
             if course.done:
                 sound = space.is_sound(course, settings.m)
-                if sound and self._seen_through and self._asked is not None:
-                    course, settings = course.at(self._asked), self._with_times(settings, self.wanted)
+                if sound and self._is_checked_in_machine_code and self._wanted_indices is not None:
+                    course, settings = course.at(self._wanted_indices), self._with_times(settings, self.wanted)
                 result = space.result(course, settings, begin)
                 if sound or self._is_whole(result):
-                    return Made(result, course.t, course.x, course.m, course.q, sound)
+                    return EndedRun(result, course.t, course.x, course.m, course.q, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
             try:
-                run.go_on(self.choice, space.underway(course, settings.p, settings.m))
+                run.go_on(self.choice, space.checkpoint(course, settings.p, settings.m))
             finally:
                 space.take_back()
             run.examine()
-            return Made(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
+            return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _is_whole(self, result: Result) -> bool:
-        """Whether no value of a run is lost at a sample."""
+        """Return True if all values of a run are valid at the samples."""
         values = result.t, result.p, result.x, result.m, result.integrals
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
@@ -224,9 +223,9 @@ class PreparedProgram:
             if course.done:
                 at, effort = (course.t, course.x, course.m, course.q), course.effort
                 return RunOutcome(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
-        result, made = self.ended(x0, p, m0)
+        result, end = self.ended(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
-        at = (made.t, made.x, made.m, made.q)
+        at = (end.t, end.x, end.m, end.q)
         if result.failure is not None:  # what came after the last sample that holds is none of it
             at = (float(result.since[-1]), result.x[-1], result.m[-1], result.integrals[-1])
         return RunOutcome(result.failure is None, *at, rows, result.m, spent.steps, spent.rates, spent.events)
@@ -272,10 +271,10 @@ class PreparedProgram:
         E345 for what cannot be kept.
         """
         blocks = blocks_of(self.program, p, x0, m0)
-        own = Crew((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
-        made = Chunks(self.program, self.settings, self.choice, self.wanted, self.ended, self._workspace)
+        pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
+        runner = BatchRunner(self.program, self.settings, self.choice, self.wanted, self.ended, self._workspace)
         machine = self.in_machine_code and self._compiled
-        return made.ends(blocks, keep or {}, machine, own, check_rank, self.progress)
+        return runner.ends(blocks, keep or {}, machine, pool, check_rank, self.progress)
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
@@ -294,9 +293,9 @@ class PreparedProgram:
 
 def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
     """Check the settings of a run, and choose its method. Raises `RunError` as `simulate`, but for the numbers of a run."""
-    checks.known(settings, SETTINGS)
-    given: RunSettings = {**DEFAULTS, **settings}
-    checked, wanted = checked_settings(program, t_end, given)
+    checks.check_names(settings, SETTINGS)
+    all_settings: RunSettings = {**DEFAULTS, **settings}
+    checked, wanted = checked_settings(program, t_end, all_settings)
     choice = choose(program, checked)
     keeping = kept_runs(program, choice, wanted, kept)
-    return PreparedProgram(program, checked, choice, wanted, given["progress"], given["strict"], keeping)
+    return PreparedProgram(program, checked, choice, wanted, all_settings["progress"], all_settings["strict"], keeping)

@@ -22,24 +22,24 @@ _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 @dataclass(frozen=True)
 class KeptOfRun:
-    """A measure that is kept of every run: its name there, its shape, and places of its numbers in the source; of a measure of
+    """A measure that is kept of every run: its name there, its shape, and indices of its numbers in the source; of a measure of
     events, the transitions that are meant."""
 
     name: str
     measure: Measure
     shape: tuple[int, ...]
     source: int
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
 
     @property
     def over_time(self) -> bool:
-        """True if it is kept at all samples."""
+        """True if it is kept at all samples (a series)."""
         return self.measure.kind.over_time
 
     @property
     def size(self) -> int:
         """Count of its numbers, at each sample of a series."""
-        return 1 if self.measure.kind.of_event else len(self.places)
+        return 1 if self.measure.kind.of_event else len(self.indices)
 
     def measured(self, result: Result) -> np.ndarray:
         """Return the numbers of a single run, (*shape) or (samples, *shape); nan where it ended early."""
@@ -65,8 +65,8 @@ def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[
     outputs = tuple(dict.fromkeys(slot for slot in slots.values() if slot.block == "out"))
     kernel, starts = program.outputs, {slot: slot.start for slot in outputs}
     if outputs and program.choose is not None:
-        kernel, places = program.choose(outputs)
-        starts = dict(zip(outputs, places, strict=True))
+        kernel, starts_of_outputs = program.choose(outputs)
+        starts = dict(zip(outputs, starts_of_outputs, strict=True))
     kept = []
     for name, measure in chosen.items():
         if measure.kind.of_event:
@@ -113,12 +113,12 @@ class BatchResult:
         return len(self.t)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """What was kept under a name."""
+        """Return the numbers kept under a name."""
         return self.kept[name]
 
     @property
     def ok(self) -> np.ndarray:
-        """Which runs reached their end and can be trusted, (runs,)."""
+        """Runs that reached their end and can be trusted, (runs,)."""
         bad = {*self.failures, *self.warnings, *self.errors}
         return np.array([k not in bad for k in range(len(self))], dtype=bool)
 
@@ -126,7 +126,7 @@ class BatchResult:
 @answer_old_names
 @dataclass(frozen=True)
 class RunOutcome:
-    """Where a run ended.
+    """End of a run.
 
     Parameters
     ----------

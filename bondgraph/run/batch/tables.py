@@ -31,22 +31,22 @@ def table_of(
     kept: Sequence[KeptOfRun],
     outputs: Kernel | None,
 ) -> FieldTable:
-    """What all runs have: samples, since the start and as dates, those `wanted` among them, what is kept of these with the kernel
-    of the outputs among it, limits, and room to work in but for rows and modes at the samples."""
+    """Return the table of a batch, common to all runs: samples, since the start and as dates, those `wanted` among them, what is
+    kept of these with the kernel of the outputs among it, limits, and room to work in but for rows and modes at the samples."""
     program, (times, dates), table = bound.program, samples, FieldTable(FIELDS)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
-    (rules, sources, places, starts), meant = _numbers_of(program, kept)
-    series = [(own.source, place) for own in kept if own.over_time for place in own.places]
+    (rules, sources, indices, starts), meant = _numbers_of(program, kept)
+    series = [(item.source, index) for item in kept if item.over_time for index in item.indices]
     wholes = {
         "rules": rules,
         "sources": sources,
-        "places": places,
+        "places": indices,
         "meant": meant,
         "tops": [0] * len(rules),
         "jumps": [0] * len(wanted),
         "series_sources": [source for source, _ in series],
-        "series_places": [place for _, place in series],
+        "series_places": [index for _, index in series],
         "loop_steps": [loop.steps for loop in loops],
         "wanted": np.isin(times, wanted),
         "wanted_rows": np.flatnonzero(np.isin(times, wanted)),
@@ -86,18 +86,18 @@ def _numbers_of(
     program: Program, kept: Sequence[KeptOfRun]
 ) -> tuple[tuple[list[int], list[int], list[int], list[float]], list[int]]:
     """Rules, sources, places and first values of the numbers that are kept, one after the other; which transitions are meant."""
-    rules, sources, places, starts, meant = list[int](), list[int](), list[int](), list[float](), list[int]()
-    for own in kept:
-        rule = own.measure.kind.machine
-        if own.over_time or rule is None:
+    rules, sources, indices, starts, meant = list[int](), list[int](), list[int](), list[float](), list[int]()
+    for item in kept:
+        rule = item.measure.kind.machine
+        if item.over_time or rule is None:
             continue
-        rules += [int(rule)] * own.size
-        sources += [own.source] * own.size
-        starts += [np.nan if rule == MachineRule.FIRST_TIME else 0.0] * own.size
-        places += [len(meant)] if own.source == EVENT else own.places
-        if own.source == EVENT:
-            meant += [int(k in own.places) for k in range(len(program.transitions))]
-    return (rules, sources, places, starts), meant
+        rules += [int(rule)] * item.size
+        sources += [item.source] * item.size
+        starts += [np.nan if rule == MachineRule.FIRST_TIME else 0.0] * item.size
+        indices += [len(meant)] if item.source == EVENT else item.indices
+        if item.source == EVENT:
+            meant += [int(k in item.indices) for k in range(len(program.transitions))]
+    return (rules, sources, indices, starts), meant
 
 
 def put_runs(table: FieldTable, blocks: tuple[np.ndarray, np.ndarray, np.ndarray], runs: slice, batch: RunBatch) -> None:

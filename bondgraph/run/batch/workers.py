@@ -1,7 +1,4 @@
-"""Many runs of a program in chunks, by threads and in the lanes of vectors: their numbers in; the ends of all out.
-
-In the literature: a thread pool with a work queue.
-"""
+"""Batch execution of runs in chunks: a thread pool with a work queue, and SIMD lanes in each thread."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.methods import START
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
-from bondgraph.run.batch.collect import Collected, Made, RunBatch
+from bondgraph.run.batch.collect import BatchCollector, EndedRun, RunBatch
 from bondgraph.run.batch.results import BatchResult, kept_of
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.measures import Measure
@@ -38,44 +35,43 @@ if TYPE_CHECKING:
     from bondgraph.run.batch.workspace import Workspace
 
 
-HEARD = 0.3
-"""How long a call may take, s: nothing else is heard during it."""
-CALL, THREAD = 1e-3, 5e-3
-"""How long a call should take at least, s, and the work of a thread: many times what Python does around them."""
+MAX_CALL_SECONDS = 0.3
+"""Longest call, s: it cannot be interrupted."""
+MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
+"""Shortest call and least work of a thread, s: many times the overhead of Python."""
 
 
-class Pace:
-    """How long a run takes, s, as far as is known from those before, else 0; threads may share it."""
+class RunDuration:
+    """Duration of a run, s, measured on earlier runs, else 0; threads may share it."""
 
     def __init__(self) -> None:
         self.each = 0.0
 
 
-class Claims:
-    """So many runs, of which threads take piece after piece, `least` runs in each where there are as many; none once all is
-    `called_off`."""
+class WorkQueue:
+    """Work queue of runs: threads take chunks of at least `least` runs; none once all is `called_off`."""
 
-    def __init__(self, runs: int, least: int, pace: Pace, called_off: threading.Event):
+    def __init__(self, runs: int, least: int, pace: RunDuration, called_off: threading.Event):
         self.begun, self._runs, self._pace, self._called_off = 0, runs, pace, called_off
-        self._target = ChunkTarget(HEARD, CALL, least)
+        self._target = ChunkTarget(MAX_CALL_SECONDS, MIN_CALL_SECONDS, least)
         self._threads, self._lock = 1, threading.Lock()
 
     def shared_by(self, threads: int) -> int:
         """Let so many threads share what is left, or as many as that is worth; how many these are."""
-        worth = (self._runs - self.begun) * self._pace.each / THREAD
+        worth = (self._runs - self.begun) * self._pace.each / MIN_THREAD_SECONDS
         self._threads = max(1, min(threads, int(worth)) if self._pace.each else threads)
         return self._threads
 
     def first(self) -> Iterator[slice]:
         """Ever more runs, from one on, until it is known how long they take; with the first, things are made that stay."""
-        count, enough = 1, HEARD
+        count, enough = 1, MAX_CALL_SECONDS
         while not self._pace.each and (piece := self._taken(count)):
             begin = perf_counter()
             yield piece
             seconds = perf_counter() - begin
             if seconds > enough:
                 self._pace.each = seconds / count
-            count, enough = (2 * count if enough == CALL else 1), CALL
+            count, enough = (2 * count if enough == MIN_CALL_SECONDS else 1), MIN_CALL_SECONDS
 
     def pieces(self) -> Iterator[slice]:
         """Those that one thread takes."""
@@ -95,22 +91,22 @@ class Claims:
             return slice(first, self.begun)
 
 
-FOR_EACH = 4
+MIN_RUNS_PER_LANE = 4
 """Runs for each lane in a call, at least: few lanes are idle while the last ones end."""
 
 
 @dataclass(frozen=True)
-class Crew:
-    """So many threads may work at runs, with so many side by side in each (None for as many as the processor's vectors hold), at
-    a pace that they share."""
+class WorkerPool:
+    """Thread pool for runs, with so many SIMD lanes in each thread (None for as many as the processor's vectors hold), and a
+    shared measured duration."""
 
     threads: int
     lanes: int | None
-    pace: Pace
+    pace: RunDuration
 
     @contextmanager
     def at_work(self, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
-        """What does something for each of many, which an exception or an interrupt calls off."""
+        """Yield a `map` over the threads, which an exception or an interrupt calls off."""
         if self.threads == 1:
             yield map
             return
@@ -134,8 +130,8 @@ def ending(called_off: Event) -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class Chunks:
-    """How runs are made of which there are many.
+class BatchRunner:
+    """Execution of a batch of runs.
 
     `wanted` are the sample times that are asked for, since the start and as dates; `ended` makes the result of a single run and
     says where it ended, and `workspace` gives one that nobody else has.
@@ -145,7 +141,7 @@ class Chunks:
     settings: Settings
     choice: Selection
     wanted: tuple[np.ndarray, np.ndarray]
-    ended: Callable[..., tuple[Result, Made]]
+    ended: Callable[..., tuple[Result, EndedRun]]
     workspace: Callable[[], AbstractContextManager[Workspace]]
 
     def ends(
@@ -153,7 +149,7 @@ class Chunks:
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
         keep: Mapping[str, str | Measure],
         machine: bool,
-        crew: Crew,
+        pool: WorkerPool,
         watch: bool,
         progress: bool,
     ) -> BatchResult:
@@ -163,46 +159,48 @@ class Chunks:
         runs, width = max(map(len, blocks)), self.program.states
         kept, outputs = kept_of(self.program, keep)
         watched = watch and has_constraints(self.program)
-        collected = Collected(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
+        collected = BatchCollector(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
         machine = machine and (outputs is None or outputs.is_machine_code)
-        machine = machine and all(own.measure.kind.machine is not None for own in kept)
+        machine = machine and all(item.measure.kind.machine is not None for item in kept)
         machine = machine and (not watched or screens(self.program))
-        beside = self._in_lanes(crew.lanes, runs) if machine else None
-        left: Sequence[int] = range(runs)
+        lane_kernels = self._in_lanes(pool.lanes, runs) if machine else None
+        remaining: Sequence[int] = range(runs)
         called_off = Event()
-        with Progress(self.program.name, runs, progress) as bar, crew.at_work(called_off) as each:
+        with Progress(self.program.name, runs, progress) as bar, pool.at_work(called_off) as each:
             if machine:
-                counts = [sum(own.size for own in kept if own.over_time is over_time) for over_time in (False, True)]
+                counts = [sum(item.size for item in kept if item.over_time is over_time) for over_time in (False, True)]
                 batch = RunBatch.of(runs, width + self._powers, self.program.modes, len(self.wanted[0]), *counts)
-                claims = Claims(runs, 1 if beside is None else FOR_EACH * beside.lanes, crew.pace, called_off)
+                queue = WorkQueue(
+                    runs, 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes, pool.pace, called_off
+                )
 
-                def work(pieces: Iterator[slice], beside: LaneKernels | None) -> None:
+                def work(pieces: Iterator[slice], work_kernels: LaneKernels | None) -> None:
                     with self.workspace() as space, ending(called_off):
                         for piece in pieces:
-                            space.many(blocks, piece, watched, batch, kept, outputs, beside, called_off)
-                            bar.show(claims.begun)
+                            space.many(blocks, piece, watched, batch, kept, outputs, work_kernels, called_off)
+                            bar.show(queue.begun)
 
-                if crew.threads > 1:
-                    work(claims.first(), None)
-                if (hands := claims.shared_by(crew.threads)) == 1:
-                    work(claims.pieces(), beside)
+                if pool.threads > 1:
+                    work(queue.first(), None)
+                if (workers := queue.shared_by(pool.threads)) == 1:
+                    work(queue.pieces(), lane_kernels)
                 else:
-                    for _ in each(work, [claims.pieces() for _ in range(hands)], [beside] * hands):
+                    for _ in each(work, [queue.pieces() for _ in range(workers)], [lane_kernels] * workers):
                         continue
                 for block in blocks:  # what is not finite is refused, even where nothing comes of it
                     batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = Status.NOT_STARTED
                 collected.take(batch)
-                left = np.flatnonzero(batch.status).tolist()
-            for done, _ in enumerate(each(collected.single, left)):
-                bar.show(runs - len(left) + done)
+                remaining = np.flatnonzero(batch.status).tolist()
+            for done, _ in enumerate(each(collected.single, remaining)):
+                bar.show(runs - len(remaining) + done)
         return collected.ends()
 
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
         """The kernels by which runs go side by side; None where each goes alone, as those with events, clocks, breaks of time or
         loops to be solved do."""
         if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
-            told = ", ".join(map(str, (1, *LANES)))
-            raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {told}",)))
+            allowed = ", ".join(map(str, (1, *LANES)))
+            raise RunError(Problem("E306", f"lanes = {lanes!r} runs do not go side by side", (f"there are: {allowed}",)))
         program = self.program
         alone = program.transitions or program.clocks or program.breaks or program.loops or self.choice.entry is not START
         if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):

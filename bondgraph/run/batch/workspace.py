@@ -1,7 +1,4 @@
-"""One thread's room for runs: a program and settings in; run after run in the same tables and arrays, out.
-
-In the literature: the state in which a run goes on is a checkpoint.
-"""
+"""Workspace of a thread: runs of a program in the same tables and arrays, and their checkpoints."""
 
 from __future__ import annotations
 
@@ -14,14 +11,14 @@ from threading import Event
 
 import numpy as np
 
-from bondgraph.emit.cached_build import Last
+from bondgraph.emit.cached_build import LatestBuild
 from bondgraph.emit.kernel import AT_SAMPLE, Kernel, LaneKernels, address_of
 from bondgraph.errors import RunError
 from bondgraph.output.progress import Progress
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.collect import RunBatch
-from bondgraph.run.batch.native_run import MachineRun, Spent
+from bondgraph.run.batch.native_run import MachineRun, RunCost
 from bondgraph.run.batch.results import KeptOfRun
 from bondgraph.run.batch.simd import lane_loop
 from bondgraph.run.batch.simd.tables import UNDER_WAY, emptied, lane_table
@@ -33,7 +30,7 @@ from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.guard_history import GuardHistory
 from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.events.reference.accumulation import AccumulationDetector
-from bondgraph.run.hybrid import Underway
+from bondgraph.run.hybrid import RunCheckpoint
 from bondgraph.run.program import Program
 from bondgraph.run.python_callbacks import check_each
 from bondgraph.run.results.result import Result
@@ -41,7 +38,7 @@ from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import STATUSES, Status
 from bondgraph.run.steppers.choose import in_machine_code, tolerances
-from bondgraph.run.steppers.segment import Selection, endless
+from bondgraph.run.steppers.segment import Selection, too_many_steps
 from bondgraph.run.table import FieldTable
 
 
@@ -51,22 +48,22 @@ class Schedules:
     def __init__(self, bound: Bound, settings: Settings, share: Callable[[ClockSchedule], None]):
         self._bound, self._settings, self._share = bound, settings, share
         clocks, breaks = bound.program.clocks, bound.program.breaks
-        given = {place for clock in clocks for place in (clock.period, clock.offset) if isinstance(place, int)}
-        self._places, self._front = sorted(given), 0 if breaks is None else breaks.sizes[0]
+        slots = {slot for clock in clocks for slot in (clock.period, clock.offset) if isinstance(slot, int)}
+        self._places, self._front = sorted(slots), 0 if breaks is None else breaks.sizes[0]
         self.fixed = not self._places and breaks is None
-        """Whether they are the same in all runs."""
+        """True if the clocks are the same in all runs."""
         self._key: bytes | None = None
         self.ticks: ClockSchedule
 
     def keys(self, p: np.ndarray) -> list[bytes]:
-        """What the clocks of runs with parameters p (runs, parameters) follow from, for each."""
+        """Return, for each of the runs with parameters p (runs, parameters), a key that determines its clocks."""
         if self.fixed:
             return [b""] * len(p)
-        found, breaks = p[:, self._places], self._bound.program.breaks
+        values, breaks = p[:, self._places], self._bound.program.breaks
         if breaks is not None:
             with np.errstate(all="ignore"):
-                found = np.hstack([found, breaks.many(p[:, : self._front])])
-        return [row.tobytes() for row in found]
+                values = np.hstack([values, breaks.many(p[:, : self._front])])
+        return [row.tobytes() for row in values]
 
     def follow(self, key: bytes) -> None:
         """Have the clocks of this key, that of the parameters which are bound now. Raises `RunError` E330 for a clock that cannot
@@ -104,13 +101,13 @@ class Workspace:
         self.table = self.integrator.table
         self.table["stop"] = settings.span
         library, name = self.integrator.library, self.integrator.method.name
-        pointer, whole = ctypes.c_void_p, ctypes.c_int64
+        pointer, integer = ctypes.c_void_p, ctypes.c_int64
         begin, advance = library.address(f"{name}_begin"), library.address(f"{name}_advance" if self.settler is None else "run")
-        self._begin = ctypes.CFUNCTYPE(whole, *[pointer] * 5, whole)(begin)
-        self._advance = ctypes.CFUNCTYPE(whole, pointer)(advance)
+        self._begin = ctypes.CFUNCTYPE(integer, *[pointer] * 5, integer)(begin)
+        self._advance = ctypes.CFUNCTYPE(integer, pointer)(advance)
         judging = loop.machine_code()
-        self._many = ctypes.CFUNCTYPE(whole, pointer)(judging.address("run_many"))
-        self._judge = ctypes.CFUNCTYPE(whole, pointer, pointer)(judging.address("judge"))
+        self._many = ctypes.CFUNCTYPE(integer, pointer)(judging.address("run_many"))
+        self._judge = ctypes.CFUNCTYPE(integer, pointer, pointer)(judging.address("judge"))
         self._addresses, self._open = (begin, advance), library.address(f"{name}_open")
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
@@ -118,7 +115,7 @@ class Workspace:
         self._choice, self._local = choice, tolerances(settings, choice.entry).relative
         self._beside: list[Workspace] = []
         self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
-        self._last_many, self._last_lanes = Last[FieldTable](), Last[FieldTable]()
+        self._last_many, self._last_lanes = LatestBuild[FieldTable](), LatestBuild[FieldTable]()
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, times: np.ndarray, bar: Progress | None = None) -> MachineRun:
         """One run with parameters p (parameters,) from x (n,) in the modes m (modes,), sampled at these times since its start
@@ -134,16 +131,16 @@ class Workspace:
             settler.table.point("all_held", address_of(modes))
         table["budget"] = self._budget
         start = time.perf_counter()
-        given = *map(address_of, (x, m, times, rows)), samples
-        begun = self._begin(self._place, *given)
+        operands = *map(address_of, (x, m, times, rows)), samples
+        begun = self._begin(self._place, *operands)
         while not begun and settler is not None and settler.ready():
-            begun = self._begin(self._place, *given)
+            begun = self._begin(self._place, *operands)
         status = self._advanced() if begun else Status.NOT_STARTED
         while status in (Status.PAUSE, Status.LOG_FULL):
             if status == Status.LOG_FULL:
                 assert settler is not None
                 pieces.append(settler.take_rows())
-            elif endless(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
+            elif too_many_steps(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
                 break
             table["tried"] = 0
             if bar is not None:
@@ -171,14 +168,14 @@ class Workspace:
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
         """Of the last run, which is done, with the numbers of these settings; `begin` as `time.perf_counter` says it, s."""
         rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
-        spent = Spent(self._choice, self._local, rounding, time.perf_counter() - begin)
+        spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)
         return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
 
-    def underway(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> Underway:
+    def checkpoint(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> RunCheckpoint:
         """The last run, which had parameters p and began in the modes m, for Python to go on with."""
         samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
-        own = self.integrator, self.weights, self.settler
-        return Underway(*own, course.status, samples, course.logged, self.start_energies(p, m))
+        tables = self.integrator, self.weights, self.settler
+        return RunCheckpoint(*tables, course.status, samples, course.logged, self.start_energies(p, m))
 
     def take_back(self) -> None:
         """Python has gone on with a run, perhaps with another integrator: events are those of this one again."""
@@ -186,9 +183,9 @@ class Workspace:
             self.settler.use_arrays(self.table.arrays)
 
     def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
-        """Whether the last run, which has reached its end from the modes m, is beyond doubt: its values are finite at the
-        samples, its loops solved, its account closes by far, and its constraints have kept their rank, if machine code can
-        tell. Where that is not seen at once, Python has to look."""
+        """Return True if the last run, which has reached its end from the modes m, is certainly valid: its values are finite at
+        the samples, its loops solved, its energy account closes by far, and its constraints keep their rank, if machine code
+        can tell. Otherwise Python has to check."""
         if len(course.logged) > 1:
             return False
         table = self._judging
@@ -201,11 +198,11 @@ class Workspace:
     @cached_property
     def _judging(self) -> FieldTable:
         """A table of the loop over many runs, for a single one."""
-        own = self.settings.times, self.settings.dates
-        table = self._table_of_many(own, (), None)
+        samples = self.settings.times, self.settings.dates
+        table = self._table_of_many(samples, (), None)
         table.point("event_counts", np.zeros(1, dtype=np.int64))
         if screens(self.bound.program):
-            table.point("look", self._look(True, None, *own).address)
+            table.point("look", self._look(True, None, *samples).address)
         return table
 
     def _table_of_many(
@@ -231,7 +228,7 @@ class Workspace:
 
     @cached_property
     def _energies(self) -> tuple[Callable[[], object], np.ndarray, np.ndarray, np.ndarray] | None:
-        """What finds the energies at the start of the last run, its parameters, its modes, and what comes out."""
+        """Kernel call for the energies at the start of the last run, with its arrays of parameters, modes and outputs."""
         program = self.bound.program
         if program.energies is None:
             return None
@@ -254,17 +251,17 @@ class Workspace:
         the interpreter's lock: one for each stretch of them that have the same clocks, or more, so that an interrupt is heard.
         What is kept is that at the samples that are wanted; constraints are looked at along a run if `watch`. With kernels in
         `lanes` so many go side by side. Once all is `called_off`, what is under way is left."""
-        own = (self.settings.times, self.settings.dates) if watch else self.wanted
+        samples = (self.settings.times, self.settings.dates) if watch else self.wanted
         kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
-        table = self._last_many.made(kind, lambda: self._table_for(own, *kind))
+        table = self._last_many.made(kind, lambda: self._table_for(samples, *kind))
         if self.settler is not None:
             self.settler.ready()
             self.settler.table.point("all_held", address_of(table.arrays["modes"]))
         self.table["budget"] = self._budget
         keys = self.schedules.keys(p[runs] if len(p) > 1 else p)
         first = runs.start
-        for key, alike in itertools.groupby(keys):
-            stop = first + len(list(alike)) if len(p) > 1 else runs.stop
+        for key, group in itertools.groupby(keys):
+            stop = first + len(list(group)) if len(p) > 1 else runs.stop
             self.bound.p[:] = p[first if len(p) > 1 else 0]
             try:
                 self.schedules.follow(key)
@@ -272,13 +269,13 @@ class Workspace:
                 batch.status[first:stop] = Status.NOT_STARTED
             else:
                 put_runs(table, blocks, slice(first, stop), batch)
-                go_on = self._alone if lanes is None else self._side_by_side(lanes, key, len(own[0]))
+                go_on = self._one_by_one if lanes is None else self._in_lanes(lanes, key, len(samples[0]))
                 while go_on(table.address) and not called_off.is_set():
                     continue
             first = stop
 
-    def _alone(self, many: int) -> int:
-        """Whether runs are left, one after the other, by the address of the table of all."""
+    def _one_by_one(self, many: int) -> int:
+        """Continue the runs one by one, by the address of their table; return 1 while some remain."""
         more = int(self._many(many))
         self.weights.check()
         return more
@@ -300,8 +297,8 @@ class Workspace:
         table.lay({"rows": count * self._width, **modes})
         return table
 
-    def _side_by_side(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
-        """What goes through several runs at once, with the clocks of this key, by the address of the table of all runs."""
+    def _in_lanes(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
+        """Return a function that continues several runs at once, with the clocks of this key, by the address of their table."""
         others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
         while len(self._beside) < others:
             self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))
@@ -311,12 +308,14 @@ class Workspace:
             space.schedules.follow(key)
             space.table["budget"] = self._budget
         tables, weights = [space.table for space in spaces], [space.weights.table for space in spaces]
-        own = self._last_lanes.made((lanes, samples), lambda: lane_table(lanes, self.bound.program, tables, weights, samples))
+        lane_tables = self._last_lanes.made(
+            (lanes, samples), lambda: lane_table(lanes, self.bound.program, tables, weights, samples)
+        )
         code = lane_loop.machine_code(lanes.lanes).address("run_side_by_side")
-        run, place = ctypes.CFUNCTYPE(ctypes.c_int64, address, address)(code), emptied(own).address
+        run, table_address = ctypes.CFUNCTYPE(ctypes.c_int64, address, address)(code), emptied(lane_tables).address
 
         def go_on(many: int) -> int:
-            more = int(run(many, place))
+            more = int(run(many, table_address))
             check_each(space.weights.check for space in spaces)
             return more
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Local, Procedure, Temporary
-from bondgraph.run.bound import CLOSE, NEWTON_STEPS, ROUNDED, SHORTEST, SMALL
+from bondgraph.run.bound import CLOSE, MAX_NEWTON_ITERATIONS, MIN_STEP_FRACTION, ROUNDED, SMALL
 from bondgraph.run.codegen_helpers import clock_time, is_finite, magnitude
 from bondgraph.run.events.state import record_of, truth
 
@@ -63,7 +63,7 @@ def _solved() -> Procedure:
 
     evaluate()
     going, part = write.local(1, "i64"), write.local(1.0)
-    with write.loop(NEWTON_STEPS), write.when(going.get().equals(1)):
+    with write.loop(MAX_NEWTON_ITERATIONS), write.when(going.get().equals(1)):
         size, longest = _largest_of(write, out, count), _largest_of(write, further, count)
         near = longest <= ROUNDED * (SMALL + largest_unknown())
         going.set(truth(write, ~(size.equals(0.0) | near)))
@@ -73,7 +73,7 @@ def _solved() -> Procedure:
                 start[i] = x[indices.load(i, "i64")]
             part.set(1.0)
             with write.repeat() as (_, done):
-                with write.when(~(part.get() > SHORTEST)):
+                with write.when(~(part.get() > MIN_STEP_FRACTION)):
                     try_step(None)  # no smaller residual to be had: converged to rounding, or stuck
                     going.set(0)
                     write.jump(done)

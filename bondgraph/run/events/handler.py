@@ -86,7 +86,7 @@ class EventHandler:
             "loop_counts": [len(loop.states) for loop in program.loops],
             "loop_places": [state for loop in program.loops for state in loop.states],
             "loop_kernels": [loop.kernel.address or 0 for loop in program.loops],
-            "kept": bound.kept,
+            "kept": bound.true_states,
         }
         for name, values in integers.items():
             table.point(name, np.array(values, dtype=np.int64))
@@ -115,7 +115,7 @@ class EventHandler:
         table.lay({**lengths, "newton": 2 * most, "newton_step": most, "newton_start": most})
         self._lay_rows(layout.width, _rows_of(FREE_BYTES, layout.width))
         counts = {"n": n, "modes": modes, "parameters": program.parameters, "transitions": count, "turns": most_transitions}
-        counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.kept)}
+        counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.true_states)}
         counts |= {"width": n + bound.quadratures, "row_width": layout.width}
         counts["most_events"] = self._most
         scalars = {"start": settings.t_start, "origin": bound.origin, "span": bound.span, "rtol": settings.rtol}

@@ -218,7 +218,7 @@ def _fire_transitions() -> Procedure:
     with write.loop(record.get("transitions")) as i:
         record.get("once").store(i, 0, "i64")
     with write.when(write["asked"].equals(1)):
-        next_one.set(write.call("first_fired", [s, t, probe, looked.place], "i64"))
+        next_one.set(write.call("first_fired", [s, t, probe, looked.address], "i64"))
     with write.loop(record.get("turns")):
         with write.when(next_one.get().equals(NO_TRANSITION)):
             with write.when(looked.get().equals(0)):

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
+from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
 from bondgraph.run.sparsity.reference import CouplingStructure
 from bondgraph.run.table import FieldTable, fields_of
 
@@ -57,12 +57,12 @@ def structure_of(n: int, rows: np.ndarray, columns: np.ndarray) -> CouplingStruc
     )
 
 
-@once
+@build_once
 def _search() -> Callable[[int], Any]:
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(machine_code().address("search"))
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """The search as machine code."""
     return compile_written(procedures)
@@ -70,7 +70,7 @@ def machine_code() -> Library:
 
 def procedures() -> list[Procedure]:
     """`search`, and what it needs."""
-    return seldom([_sort_couplings(), _depth_first(), _strong_components(), _write_ear(), _ear(), _find_ears(), _search_all()])
+    return cold([_sort_couplings(), _depth_first(), _strong_components(), _write_ear(), _ear(), _find_ears(), _search_all()])
 
 
 def _record(write: Procedure) -> Record:

@@ -1,1 +1,1 @@
-"""Time integration: rates and events of a program in; accepted steps, dense output and samples out."""
+"""Time integration: step size control, Runge-Kutta and Rosenbrock steps, dense output, samples and clocks."""

@@ -1,4 +1,4 @@
-"""Which method integrates a program: the one that was asked for, or the methods of "auto", and the integrator of a choice."""
+"""Selection of the integration method of a run, the user's or that of "auto", and its integrator."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.events.reference.accumulation import AccumulationDetector
 from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
-from bondgraph.run.steppers.integrator import OneStep
-from bondgraph.run.steppers.sample_time_wrapper import Clocked
+from bondgraph.run.steppers.integrator import OneStep, StepperOptions
+from bondgraph.run.steppers.sample_time_wrapper import SampleTimeWrapper
 from bondgraph.run.steppers.segment import Integrator, Selection, Tolerances
-from bondgraph.run.steppers.stepper import StepperOptions
 
 
 def choose(program: Program, settings: Settings) -> Selection:
@@ -37,28 +36,28 @@ def choose(program: Program, settings: Settings) -> Selection:
     return Selection(settings.method)
 
 
-def for_stiff(program: Program, choice: Selection) -> Selection:
+def selection_after_stiffness(program: Program, choice: Selection) -> Selection:
     """Return the method with which a run goes on after stiffness is detected; without a Jacobian the run stays with its own."""
     return Selection(choice.entry if program.jacobian_pattern is None else STIFF)
 
 
 def tolerances(settings: Settings, entry: MethodEntry) -> Tolerances:
-    """Tolerances per step of a method, from the user's."""
+    """Return the tolerances per step of a method, from the user's."""
     return Tolerances(max(settings.rtol * entry.safety, entry.least), settings.max_step, settings.max_steps)
 
 
-def settling(
+def event_settler(
     bound: Bound, settings: Settings, ticks: ClockSchedule, watching: tuple[GuardHistory, AccumulationDetector]
 ) -> EventHandler | None:
-    """What settles events in machine code, in the loop of an integrator or where its legs end; None where that is left to
-    Python."""
+    """Return the event handler in machine code, for the loop of an integrator or the end of its segments; None where Python
+    handles the events."""
     if not bound.program.is_machine_code or not bound.program.transitions or (len(ticks) and bound.program.loops):
         return None
     return EventHandler(bound, settings, *watching)
 
 
 def settle_function(entry: MethodEntry) -> Callable[[int], int]:
-    """The machine code that settles what is due, of a settler's table: that of a method's own loop."""
+    """Return the event iteration of a method's machine code, a function of the address of a settler's table."""
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(entry.load().machine_code().address("handle_event"))
 
 
@@ -70,10 +69,11 @@ def build(
     weights: Weights,
     settler: EventHandler | None = None,
 ) -> Integrator:
-    """The integrator of a choice. Clocks tick inside its machine code; where a tick must solve algebraic loops, in Python."""
+    """Return the integrator of a selection. Clocks tick in its machine code; in Python where a tick must solve algebraic
+    loops."""
     inside = not bound.program.loops
-    made = in_machine_code(bound, settings, choice, weights, ticks if inside else None, settler)
-    return Clocked(bound, made, ticks) if len(ticks) and not inside else made
+    integrator = in_machine_code(bound, settings, choice, weights, ticks if inside else None, settler)
+    return SampleTimeWrapper(bound, integrator, ticks) if len(ticks) and not inside else integrator
 
 
 def in_machine_code(
@@ -84,7 +84,7 @@ def in_machine_code(
     ticks: ClockSchedule | None = None,
     settler: EventHandler | None = None,
 ) -> OneStep:
-    """A method bound to a run, with its loop in machine code."""
+    """Return a method bound to a run, with its loop in machine code."""
     assert isinstance(weights, SharedWeights), "machine code throughout"
     options = StepperOptions(settings.linear, choice.watch_stiffness, ticks, settler)
     return choice.entry.load().integrator(bound, tolerances(settings, choice.entry), weights, options)

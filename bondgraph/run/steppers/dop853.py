@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.steppers import dop853
 from bondgraph.run.steppers.driver import procedures
-from bondgraph.run.steppers.explicit import Tableau, method_of
-from bondgraph.run.steppers.runge_kutta import ExplicitStepper
+from bondgraph.run.steppers.explicit import ExplicitStepper, Tableau, method_of
 
 Weights = dict[int, float]
 
@@ -96,7 +95,7 @@ def written() -> list[Procedure]:
     return procedures(method_of(TABLEAU))
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """The method as machine code."""
     return compile_written(written)

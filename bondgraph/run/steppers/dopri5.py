@@ -1,4 +1,4 @@
-"""Dormand and Prince's method of order 5(4), for legs that a step or two cover: its tableau, and the machine code of its loop.
+"""Dormand and Prince's method of order 5(4), for segments of a step or two: its tableau, and the machine code of its loop.
 
 J. R. Dormand, P. J. Prince, A family of embedded Runge-Kutta formulae, J. Comp. Appl. Math. 6, 1980; dense output of order 4:
 E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.6, and their code DOPRI5.
@@ -6,12 +6,11 @@ E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 
 
 from __future__ import annotations
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
 from bondgraph.run.steppers.driver import procedures
-from bondgraph.run.steppers.explicit import Tableau, method_of
-from bondgraph.run.steppers.runge_kutta import ExplicitStepper
+from bondgraph.run.steppers.explicit import ExplicitStepper, Tableau, method_of
 
 
 def _fifth_root(write: Procedure, value: Temporary) -> Temporary:
@@ -52,7 +51,7 @@ def written() -> list[Procedure]:
     return procedures(method_of(TABLEAU))
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """The method as machine code."""
     return compile_written(written)

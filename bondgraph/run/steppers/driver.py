@@ -1,26 +1,26 @@
-"""The loop around the steps of a method: samples, events and ticks until the stop time, in machine code."""
+"""Integration loop around the steps of a method, in machine code: step size control, event detection, samples and ticks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from bondgraph.emit.procedure import Procedure, Record, Temporary, seldom
+from bondgraph.emit.procedure import Procedure, Record, Temporary, cold
 from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
 from bondgraph.run.accuracy.reference.error_weights import NEVER, RENEWALS
 from bondgraph.run.events import loop, root_finding
 from bondgraph.run.events.root_finding import EPSILON, POINTS, StepAccess
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import initial_step, sample_clocks, step_control
-from bondgraph.run.steppers.method import Method, derivative, permitted
+from bondgraph.run.steppers.method import Method, derivative, error_weight
 from bondgraph.run.steppers.shared_fields import guard_values, note_rounding, rows_until
 from bondgraph.run.steppers.step_control import GROW
 
-# An event within this part of a step is looked at twice.
-_SOON = 1e-2
+# A zero crossing within this part of a step is checked twice.
+_EARLY_FRACTION = 1e-2
 
 
 def ready(method: Method) -> Procedure:
-    """Where a leg begins anew: rates, guards and the length of the first step."""
+    """Start a segment: rates, guards and the initial step size."""
     write = Procedure("ready", {"c": "ptr"})
     record = method.record(write)
     k, g = record.get("k"), record.get("g")
@@ -38,7 +38,7 @@ def ready(method: Method) -> Procedure:
 
 
 def samples(method: Method) -> Procedure:
-    """Rows for all sample times up to t_new."""
+    """Write rows for all sample times up to t_new, by dense output."""
     write = Procedure("samples", {"c": "ptr", "h": "double", "t_new": "double"}, internal=True)
     record, prepared = method.record(write), write.local(0, "i64")
 
@@ -52,7 +52,7 @@ def samples(method: Method) -> Procedure:
 
 
 def dense_samples(method: Method) -> Procedure:
-    """The same where the dense output is there already."""
+    """Write rows as `samples`, with a dense output that is prepared already."""
     write = Procedure("dense_samples", {"c": "ptr", "h": "double", "t_new": "double"})
     _rows(write, method.record(write), lambda: None)
     return write
@@ -71,12 +71,12 @@ def _rows(write: Procedure, record: Record, prepare: Callable[[], None]) -> None
 
 
 def noisy_step(method: Method) -> Procedure:
-    """Note whether rounding has decided over a step that is accepted, and by how much it exceeds the tolerance."""
+    """Record whether rounding noise dominates the error weight of an accepted step, and by how much it exceeds the tolerance."""
     write = Procedure("noisy_step", {"c": "ptr", "h": "double"})
     record = method.record(write)
     used = write.local(0, "i64")
     with write.loop(record.get("n")) as i:
-        allowed = permitted(write, record, i, write.intrinsic("fabs", record.get("y_new")[i]))
+        allowed = error_weight(write, record, i, write.intrinsic("fabs", record.get("y_new")[i]))
         with write.when(note_rounding(write, record, i, method.rounding(record, i, write["h"]), allowed)):
             used.set(1)
     record.count("noisy_steps", used.get())
@@ -86,7 +86,7 @@ def noisy_step(method: Method) -> Procedure:
 
 
 def _accept(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary) -> None:
-    """Let the state be that at the end of the step."""
+    """Accept the step."""
     y, y_new, k, width, size = (record.get(name) for name in ("y", "y_new", "k", "width", "size"))
     with write.when(record.get("noisy") > 0):
         write.call("noisy_step", [write["c"], h])
@@ -105,7 +105,7 @@ def _accept(method: Method, write: Procedure, record: Record, h: Temporary, t_ne
 
 def advance(method: Method) -> Procedure:
     """Integrate from t to the stop time, the next event, the end of the budget of steps or of all steps of a run, or a failure;
-    ticks are done on the way, and weights are looked at anew where that is due."""
+    carry out ticks on the way, and update the error weights where due."""
     write = Procedure(f"{method.name}_advance", {"c": "ptr"}, "i64")
     with write.repeat():
         status = write.call("steps", [write["c"]], "i64")
@@ -116,8 +116,8 @@ def advance(method: Method) -> Procedure:
     return write
 
 
-def weigh(method: Method) -> Procedure:
-    """Between two attempts: look at the weights anew."""
+def update_weights(method: Method) -> Procedure:
+    """Update the error weights between two attempts."""
     write = Procedure("weigh", {"c": "ptr", "status": "i64"})
     record = method.record(write)
     weights, implicit = record.get("weights"), write.value(int(not method.explicit), "i64")
@@ -145,7 +145,7 @@ def weigh(method: Method) -> Procedure:
 
 
 def attempts(method: Method) -> Procedure:
-    """Steps until something ends them, or the weights are to be looked at anew."""
+    """Take steps until something ends them, or the error weights need an update."""
     write = Procedure("steps", {"c": "ptr"}, "i64", internal=True)
     record = method.record(write)
     c = write["c"]
@@ -160,22 +160,22 @@ def attempts(method: Method) -> Procedure:
             write.give(due)
         h, t_new, land = record.get("trial"), record.get("target"), record.get("is_landing").equals(1)
         error = write.call("attempt", [c, h, t_new], "double")
-        found = write.call("judged", [c, error], "i64")
-        with write.when(found.equals(Status.RETRY)):
+        verdict = write.call("judged", [c, error], "i64")
+        with write.when(verdict.equals(Status.RETRY)):
             write.jump(again)
-        with write.when(~found.equals(Status.ACCEPT)):
-            write.give(found)
+        with write.when(~verdict.equals(Status.ACCEPT)):
+            write.give(verdict)
         with write.when(record.get("guard_count") > 0):
             with write.when(land):
                 _land(method, write, record, h, t_new, again)
             suspect = write.call("crossing_check", [c, h, t_new], "i64")
             with write.when(suspect.equals(1)):
                 write.call("prepare_dense", [c, h])
-                place = write.call("locate", [c, h], "double")
-                with write.when(place <= 1.0):
+                theta = write.call("locate", [c, h], "double")
+                with write.when(theta <= 1.0):
                     record.set("is_landing", 1)
                     record.set("landings", 0)
-                    record.set("landing", place * h)
+                    record.set("landing", theta * h)
                     write.jump(again)
         write.call("samples", [c, h, t_new])
         stiff = write.local(0, "i64")
@@ -191,10 +191,10 @@ def attempts(method: Method) -> Procedure:
 
 
 def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new: Temporary, again: str) -> None:
-    """After the step to the event: correct its length by Newton's rule until the guard is zero, then end the leg.
+    """After the step to the event: correct its length by Newton iteration until the guard is zero, then end the segment.
 
-    The dense output carries the rounding of the whole step, beside which a guard can be nothing at its beginning, after a start
-    from zero for instance. Where it is not near zero after all, and no other has risen, shorter steps go on from here.
+    The dense output has the rounding error of the whole step, which can exceed a guard at its beginning, after a start from zero
+    for instance. If the guard is not near zero after all, and no other has risen, the integration continues with shorter steps.
     """
     g = record.get("g").at(record.get("guard_count") * (POINTS - 1))
     write.call("guard_values", [write["c"], t_new, record.get("y_new"), g])
@@ -209,12 +209,12 @@ def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new:
         write.jump(again)
     write.call("samples", [write["c"], h, t_new])
     before, risen = record.get("g"), write.local(1, "i64")
-    with write.when((h < record.get("h") * _SOON) & (value < before[record.get("first")] * 0.5)):
+    with write.when((h < record.get("h") * _EARLY_FRACTION) & (value < before[record.get("first")] * 0.5)):
         risen.set(0)
         with write.loop(record.get("guard_count")) as i:
-            here = write.select((before[i] < 0.0) & (g[i] >= 0.0), 1, 0, "i64")
-            record.get("fired").store(i, here, "i64")
-            risen.set(write.select(here.equals(1), 1, risen.get(), "i64"))
+            fires = write.select((before[i] < 0.0) & (g[i] >= 0.0), 1, 0, "i64")
+            record.get("fired").store(i, fires, "i64")
+            risen.set(write.select(fires.equals(1), 1, risen.get(), "i64"))
     _accept(method, write, record, h, t_new)
     with write.when(risen.get().equals(0)):
         record.set("is_landing", 0)
@@ -224,20 +224,28 @@ def _land(method: Method, write: Procedure, record: Record, h: Temporary, t_new:
 
 
 def procedures(method: Method) -> list[Procedure]:
-    """All of a method, with the loop over events around it."""
+    """Return all procedures of a method, with the loop over events around it."""
     within = StepAccess(method.fields, exact="dense", cubic=method.cubic)
     parts = [derivative(method.fields), *method.procedures()]
     parts += [part(method) for part in (step_control.proposed, step_control.judged, step_control.lengthened, attempts)]
-    rest = [initial_step.first_step(method), guard_values(method.fields)]
-    rest += [part(method) for part in (ready, samples, dense_samples, noisy_step, weigh, advance)]
-    rest += [part(within) for part in (root_finding.crossing_check, root_finding.crest, root_finding.root, root_finding.locate)]
-    rest += [
-        part(method)
-        for part in (sample_clocks.due, sample_clocks.flush, sample_clocks.carried_out, sample_clocks.tick, sample_clocks.started)
+    cold_parts = [initial_step.first_step(method), guard_values(method.fields)]
+    cold_parts += [part(method) for part in (ready, samples, dense_samples, noisy_step, update_weights, advance)]
+    cold_parts += [
+        part(within) for part in (root_finding.crossing_check, root_finding.crest, root_finding.root, root_finding.locate)
     ]
-    rest += [
+    cold_parts += [
+        part(method)
+        for part in (
+            sample_clocks.due,
+            sample_clocks.flush,
+            sample_clocks.carry_out_ticks,
+            sample_clocks.tick,
+            sample_clocks.start_clocks,
+        )
+    ]
+    cold_parts += [
         *loop.procedures(method.fields, f"{method.name}_advance", Status.EVENT),
-        initial_step.opened(method),
+        initial_step.open_run(method),
         initial_step.begin(method),
     ]
-    return [*parts, *seldom(rest)]
+    return [*parts, *cold(cold_parts)]

@@ -1,4 +1,4 @@
-"""One step of an explicit Runge-Kutta method: stages, error, dense output, and whether a model is stiff.
+"""Step of an explicit Runge-Kutta method: stages, error estimate, dense output, and stiffness detection.
 
 E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.4 to II.6. The error is measured in the
 Euclidean norm of the weighted components, not in their mean, so that quiet components do not hide a lively one.
@@ -9,18 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.llvm import Library, compile_procedures
 from bondgraph.emit.procedure import Procedure, Record, Temporary
+from bondgraph.methods import MethodEntry
 from bondgraph.run.accuracy.reference.natural_scales import MIN_ERROR
-from bondgraph.run.steppers.method import Method, permitted, with_own
+from bondgraph.run.accuracy.table import SharedWeights
+from bondgraph.run.bound import Bound
+from bondgraph.run.steppers.driver import procedures
+from bondgraph.run.steppers.integrator import OneStep, StepperOptions
+from bondgraph.run.steppers.method import Method, error_weight, with_method_fields
+from bondgraph.run.steppers.segment import Tolerances
 
 # f: coefficients of the dense output; k has the rates of all stages; squares: of each of the errors.
-FIELDS = with_own("f squares")
+FIELDS = with_method_fields("f squares")
 
-# Hairer's test: h |lambda| beyond the stability boundary in so many steps in a row (less any `_MILD` good ones).
+# Hairer's test: h |lambda| beyond the stability boundary in so many steps in a row (less any `_RESET_STEPS` good ones).
 # A change of method must be worth it: so many steps would be still ahead.
-_STIFF_STEPS, _MILD, _WORTH = 15, 6, 20_000.0
+_STIFF_STEPS, _RESET_STEPS, _MIN_STEPS_AHEAD = 15, 6, 20_000.0
 # Another method would begin anew at every tick, at the price of so many steps of this one.
-_WORTH_TICK = 200.0
+_MIN_STEPS_TO_TICK = 200.0
 
 Weights = Mapping[int, float]
 
@@ -52,13 +60,13 @@ class Tableau:
 
     @property
     def rows(self) -> int:
-        """How many the dense output has."""
+        """Count of rows of the dense output."""
         return 3 + len(self.dense)
 
 
 def method_of(tableau: Tableau) -> Method:
-    """The method as the loop around its steps takes it."""
-    own = [_squares, _attempt, _prepare_dense, _dense, _hermite, _held_down, _stiffness]
+    """Return the method of a tableau for the integration loop."""
+    parts = [_squares, _attempt, _prepare_dense, _dense, _hermite, _held_down, _stiffness]
     return Method(
         name=tableau.name,
         fields=FIELDS,
@@ -67,7 +75,7 @@ def method_of(tableau: Tableau) -> Method:
         explicit=True,
         root=tableau.root,
         rounding=lambda record, i, h: h * record.get("noise")[i],
-        procedures=lambda: [*_combinations(tableau), *(part(tableau) for part in own)],
+        procedures=lambda: [*_stage_procedures(tableau), *(part(tableau) for part in parts)],
     )
 
 
@@ -75,12 +83,12 @@ _COMBINE = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "width": "i64", "h": "
 
 
 def _record(write: Procedure) -> Record:
-    """The table behind the argument c."""
+    """Return the table behind the argument c."""
     return Record(write["c"], FIELDS)
 
 
 def _combination(name: str, weights: Mapping[int, float], on_top: bool = True) -> Procedure:
-    """out = y + h sum_j weights[j] k[j]; without y if not `on_top`."""
+    """Compute out = y + h sum_j weights[j] k[j]; without y if not `on_top`."""
     write = Procedure(name, _COMBINE, internal=True)
     starts = [(write["k"].at(write["width"] * j), weight) for j, weight in weights.items()]
     with write.loop(write["width"]) as i:
@@ -93,16 +101,16 @@ def _combination(name: str, weights: Mapping[int, float], on_top: bool = True) -
     return write
 
 
-def _combinations(tableau: Tableau) -> list[Procedure]:
-    """stage1 ..., but for the one that is the solution; solution, dense3 ..."""
+def _stage_procedures(tableau: Tableau) -> list[Procedure]:
+    """Return the linear combinations of the rates: stage1 ..., except the last; solution, dense3 ..."""
     stages = [stage for stage in range(1, len(tableau.a)) if stage != tableau.last]
-    made = [_combination(f"stage{stage}", tableau.a[stage]) for stage in stages]
-    made.append(_combination("solution", tableau.a[tableau.last]))
-    return made + [_combination(f"dense{3 + row}", weights, on_top=False) for row, weights in enumerate(tableau.dense)]
+    procedures = [_combination(f"stage{stage}", tableau.a[stage]) for stage in stages]
+    procedures.append(_combination("solution", tableau.a[tableau.last]))
+    return procedures + [_combination(f"dense{3 + row}", weights, on_top=False) for row, weights in enumerate(tableau.dense)]
 
 
 def _attempt(tableau: Tableau) -> Procedure:
-    """All stages of a step of length h from (t, y) into k, y_stage and y_new; returns error over tolerance."""
+    """Compute all stages of a step of length h from (t, y) into k, y_stage and y_new; return error over tolerance."""
     write = Procedure("attempt", {"c": "ptr", "h": "double", "t_new": "double"}, "double", internal=True)
     record = _record(write)
     width, h, t = record.get("width"), write["h"], record.get("t")
@@ -117,30 +125,30 @@ def _attempt(tableau: Tableau) -> Procedure:
     n, moved = record.get("n"), write.local(0.0)
     with write.loop(width, n) as i:
         moved.set(write.intrinsic("maxnum", moved.get(), write.intrinsic("fabs", y_new[i])))
-    squares = [record.get("squares").at(width * place) for place in range(len(tableau.errors))]
+    squares = [record.get("squares").at(width * index) for index in range(len(tableau.errors))]
     write.call("squares", [write["c"], *squares, h, moved.get()])
     totals = [write.local(0.0) for _ in squares]
     with write.loop(width) as i:
         for total, square in zip(totals, squares, strict=True):
             total.set(total.get() + square[i])
     top = totals[0].get()
-    whole = top if len(totals) == 1 else top + totals[1].get() * 0.01
-    scaled = write.intrinsic("fabs", h) * top / write.intrinsic("sqrt", whole)
-    write.give(write.select(whole.equals(0.0), 0.0, scaled))
+    denominator = top if len(totals) == 1 else top + totals[1].get() * 0.01
+    scaled = write.intrinsic("fabs", h) * top / write.intrinsic("sqrt", denominator)
+    write.give(write.select(denominator.equals(0.0), 0.0, scaled))
     return write
 
 
 def _squares(tableau: Tableau) -> Procedure:
-    """Of each component the squares of its errors, over what is allowed; sums of them, which need an order, are no vectors' work.
-    `moved` is the largest integrated power."""
-    outs = {f"square{place}": "ptr noalias" for place in range(len(tableau.errors))}
+    """Compute, for each component, the squares of its errors over the error weight; their sum, which needs an order, is not
+    vectorised. `moved` is the largest integrated power."""
+    outs = {f"square{index}": "ptr noalias" for index in range(len(tableau.errors))}
     write = Procedure("squares", {"c": "ptr", **outs, "h": "double", "moved": "double"}, internal=True)
     record, size_of_step = _record(write), write.intrinsic("fabs", write["h"])
     n, width, y, y_new, k, noise = (record.get(name) for name in ("n", "width", "y", "y_new", "k", "noise"))
     with write.loop(width) as i:
-        own = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
+        size = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
         # Integrated powers count against the largest of them: one that is rounding only has no size of its own.
-        scale = permitted(write, record, i, write.select(i < n, own, write["moved"])) + size_of_step * noise[i]
+        scale = error_weight(write, record, i, write.select(i < n, size, write["moved"])) + size_of_step * noise[i]
         for out, weights in zip(outs, tableau.errors, strict=True):
             error = write.value(0.0, "double")
             for j, weight in weights.items():
@@ -152,15 +160,15 @@ def _squares(tableau: Tableau) -> Procedure:
 
 
 def _prepare_dense(tableau: Tableau) -> Procedure:
-    """Coefficients of the polynomial over the step just attempted."""
+    """Compute the coefficients of the dense output over the step just attempted."""
     write = Procedure("prepare_dense", {"c": "ptr", "h": "double"}, internal=True)
     record = _record(write)
     width, h, t = record.get("width"), write["h"], record.get("t")
     y, y_new, y_stage, k, f = (record.get(name) for name in ("y", "y_new", "y_dense", "k", "f"))
     for s in range(tableau.last + 1, len(tableau.a)):
         write.call(f"stage{s}", [y_stage, y, k, width, h])
-        place = k.at(width * s)
-        write.call("derivative", [write["c"], t + h * tableau.c[s], y_stage, place, write.value(1, "i64")])
+        rates = k.at(width * s)
+        write.call("derivative", [write["c"], t + h * tableau.c[s], y_stage, rates, write.value(1, "i64")])
     with write.loop(width) as i:
         step = y_new[i] - y[i]
         first, last = h * k[i], h * k[width * tableau.last + i]
@@ -174,7 +182,7 @@ def _prepare_dense(tableau: Tableau) -> Procedure:
 
 
 def _dense(tableau: Tableau) -> Procedure:
-    """State at the fraction theta of the step, by the polynomial."""
+    """Evaluate the dense output at the fraction theta of the step."""
     arguments = {"c": "ptr", "theta": "double", "out": "ptr noalias"}
     write = Procedure("dense", arguments, internal=True)
     record = _record(write)
@@ -190,7 +198,7 @@ def _dense(tableau: Tableau) -> Procedure:
 
 
 def _hermite(tableau: Tableau) -> Procedure:
-    """State at the fraction theta of the step by the cubic through its ends: costs no evaluation."""
+    """Evaluate the cubic Hermite interpolant at the fraction theta of the step, without an evaluation of the rates."""
     write = Procedure("hermite", {"c": "ptr", "theta": "double", "h": "double", "out": "ptr noalias"}, internal=True)
     record = _record(write)
     width, y, y_new, k = (record.get(name) for name in ("width", "y", "y_new", "k"))
@@ -205,14 +213,14 @@ def _hermite(tableau: Tableau) -> Procedure:
 
 
 def _stiffness(tableau: Tableau) -> Procedure:
-    """1 if the step length has been held down by stability for long, and much of the run is still ahead."""
+    """Return 1 if stability has limited the step size for long (Hairer's test), and much of the run is still ahead."""
     write = Procedure("stiffness", {"c": "ptr", "h": "double"}, "i64", internal=True)
     record, h = _record(write), write["h"]
     k, width = record.get("k"), record.get("width")
     above, below = write.local(0.0), write.local(0.0)
     # Else `held_down` does not ask for the sums.
     with write.when(is_far(record, h)), write.loop(record.get("n")) as i:
-        scale = permitted(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
+        scale = error_weight(write, record, i, write.intrinsic("fabs", record.get("y")[i]))
         with write.when(scale > MIN_ERROR):
             rise = (k[width * tableau.last + i] - k[width * (tableau.last - 1) + i]) / scale
             run = (record.get("y_new")[i] - record.get("y_stage")[i]) / scale
@@ -223,13 +231,14 @@ def _stiffness(tableau: Tableau) -> Procedure:
 
 
 def is_far(record: Record, h: Temporary) -> Temporary:
-    """Whether so much of the run is still ahead, in steps of length h, that another method would be worth it."""
+    """Return 1 if so much of the run is still ahead, in steps of length h, that another method would be worth it."""
     t = record.get("t")
-    return (record.get("stop") - t > h * _WORTH) & (record.get("horizon") - t > h * _WORTH_TICK)
+    return (record.get("stop") - t > h * _MIN_STEPS_AHEAD) & (record.get("horizon") - t > h * _MIN_STEPS_TO_TICK)
 
 
 def _held_down(tableau: Tableau) -> Procedure:
-    """The same from the sums of squares: how rates and states differ between the last stage and the end of the step."""
+    """Test stiffness from sums of squares: the differences of rates (`above`) and states (`below`) between the last stage and the
+    end of the step."""
     write = Procedure("held_down", {"c": "ptr", "h": "double", "above": "double", "below": "double"}, "i64")
     record, h, above, below = _record(write), write["h"], write["above"], write["below"]
     beyond = h * h * above > below * tableau.boundary**2
@@ -238,7 +247,56 @@ def _held_down(tableau: Tableau) -> Procedure:
         record.count("stiff")
         write.give(write.select(record.get("stiff") >= _STIFF_STEPS, 1, 0, "i64"))
     record.count("mild")
-    with write.when(record.get("mild") >= _MILD):
+    with write.when(record.get("mild") >= _RESET_STEPS):
         record.set("stiff", 0)
     write.give(0)
     return write
+
+
+class ExplicitRungeKutta(OneStep):
+    """Explicit Runge-Kutta method of a tableau, with dense output, in machine code (`library`); with `watch_stiffness` it ends a
+    segment where the model is stiff."""
+
+    def __init__(
+        self,
+        tableau: Tableau,
+        library: Library,
+        bound: Bound,
+        tolerances: Tolerances,
+        weights: SharedWeights,
+        options: StepperOptions,
+    ):
+        width = bound.program.states + bound.quadratures
+        lengths = {"k": len(tableau.a) * width, "f": tableau.rows * width, "squares": len(tableau.errors) * width}
+        super().__init__(method_of(tableau), library, bound, tolerances, weights, lengths, options.ticks, options.settler)
+        self.table["watch"] = options.watch_stiffness
+
+
+@dataclass(frozen=True, eq=False)
+class ExplicitStepper:
+    """Code of the method of a tableau."""
+
+    tableau: Tableau
+    machine_code: Callable[[], Library]
+
+    def integrator(
+        self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions
+    ) -> ExplicitRungeKutta:
+        """Bind the method to a run."""
+        return ExplicitRungeKutta(self.tableau, self.machine_code(), bound, tolerances, weights, options)
+
+
+def explicit_method(
+    tableau: Tableau, order: int, dense: int, meaning: str, use: str, safety: float = 1e-2, least: float = 1e-15
+) -> MethodEntry:
+    """The entry of an explicit Runge-Kutta method of your own, for `simulate(method=...)`; arguments as of `MethodEntry`.
+
+    Its code is compiled when a run first needs it, and kept in the cache by its text.
+    """
+
+    @build_once
+    def machine_code() -> Library:
+        return compile_procedures(procedures(method_of(tableau)))
+
+    stepper = ExplicitStepper(tableau, machine_code)
+    return MethodEntry(tableau.name, order, dense, meaning, use, safety, least, False, False, lambda: stepper)

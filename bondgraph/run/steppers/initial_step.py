@@ -1,8 +1,5 @@
-"""A run begins: start values in; tables of integrator, error control, clocks and events as if they were new, what is due at the
-start carried out, the first row, and the length of a first step, out.
-
-In the literature: the initial step and its size.
-"""
+"""Start of a run in machine code: reset the tables of integrator, error control, clocks and events, carry out ticks and events at
+the start, write the first row, and choose the initial step size."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Sequence
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.accuracy.reference.error_weights import RENEWALS, RETRY_LIMITS
 from bondgraph.run.events.state import FIELDS as INSTANTS
-from bondgraph.run.steppers.method import Method, permitted
+from bondgraph.run.steppers.method import Method, error_weight
 
 _COUNTS = (
     "steps rejected rate_count jacobian_count guard_calls noisy_steps written tried stiff mild doubts noisy is_landing"
@@ -23,8 +20,8 @@ _GIVEN = {**dict.fromkeys(("c", "x", "m", "times", "rows"), "ptr"), "samples": "
 
 
 def begin(method: Method) -> Procedure:
-    """From (x, m) at the time 0, with so many samples, the first of them there, whose rows are to be filled: 1 if that is done, 0
-    where Python has to begin."""
+    """Start a run from (x, m) at the time 0, with so many samples, of which the first row is written; return 1, or 0 where Python
+    has to start it."""
     write = Procedure(f"{method.name}_begin", _GIVEN, "i64")
     record = method.record(write)
     y = record.get("y")
@@ -36,8 +33,8 @@ def begin(method: Method) -> Procedure:
     return write
 
 
-def opened(method: Method) -> Procedure:
-    """The same but for the weights, which are as they are before a run."""
+def open_run(method: Method) -> Procedure:
+    """Start a run as `begin`, but without the first error weights."""
     write = Procedure(f"{method.name}_open", _GIVEN, "i64")
     record = method.record(write)
     n, width, y, weights = (record.get(name) for name in ("n", "width", "y", "weights"))
@@ -62,7 +59,7 @@ def opened(method: Method) -> Procedure:
     with write.loop(n) as i:
         record.get("y_begun")[i] = y[i]
     write.call("start_clocks", [write["c"]])
-    write.call(record.get("weights_reset"), [weights])  # before what is due is settled, which asks how large states have been
+    write.call(record.get("weights_reset"), [weights])  # before event handling, which asks how large states have been
     with write.when(instants.is_given()):
         with write.when(write.call("handle_start", [instants], "i64").equals(0)):
             write.give(0)
@@ -79,7 +76,7 @@ def opened(method: Method) -> Procedure:
 
 
 def first_step(method: Method) -> Procedure:
-    """Length of the first step from two evaluations, k[0] being there already (after Hairer, Norsett, Wanner, II.4).
+    """Choose the initial step size from two evaluations, of which k[0] exists already (after Hairer, Norsett, Wanner, II.4).
 
     Rates of size d1 (in weights per second) that change in the time tau give an error of about d1 tau (h / tau)^p, by `root`.
     """
@@ -92,7 +89,7 @@ def first_step(method: Method) -> Procedure:
     def norm(term: Sequence[Temporary], over: Temporary | None = None) -> Temporary:
         total = write.local(0.0)
         with write.loop(n) as i:
-            scale = permitted(write, record, i, write.intrinsic("fabs", y[i]))
+            scale = error_weight(write, record, i, write.intrinsic("fabs", y[i]))
             part = term[0][i] if over is None else term[0][i] - over[i]
             part = part / scale
             total.set(total.get() + part * part)

@@ -1,11 +1,13 @@
-"""A method of one step bound to a run -> legs."""
+"""One-step methods in machine code bound to a run, the pages of samples that they fill, and their interface to a run."""
 
 from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -15,22 +17,100 @@ from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.handler import EventHandler
-from bondgraph.run.python_callbacks import check_each
+from bondgraph.run.python_callbacks import PythonCallback, check_each
 from bondgraph.run.samples import NextPage
 from bondgraph.run.status import STATUSES, Status
 from bondgraph.run.steppers.method import Method
-from bondgraph.run.steppers.pages import LentPage
-from bondgraph.run.steppers.segment import Effort, Integrator, Leg, Onset, Tolerances
+from bondgraph.run.steppers.segment import Effort, Integrator, Segment, SegmentStart, Tolerances
 from bondgraph.run.steppers.shared_fields import fired, table_of
+from bondgraph.run.table import FieldTable
 
-# Steps of the first call; later ones take about `_PATIENCE` seconds, so that a long run shows its progress. No result depends on
-# where calls end.
-_BUDGET, _PATIENCE = 2_000, 0.1
+
+class Page:
+    """Rows that Python fills: `left` are empty, `written` filled on this page, `total` on all; `following` gives the next
+    page."""
+
+    def __init__(self, rows: np.ndarray, m: np.ndarray, following: NextPage | None):
+        self._rows, self._m, self._following = rows, m, following
+        self.written = self.total = 0
+
+    @property
+    def left(self) -> np.ndarray:
+        """Rows that are still empty."""
+        return self._rows[self.written :]
+
+    def put(self, values: np.ndarray) -> None:
+        """Fill as many rows as there are values (k, n + quadratures)."""
+        while len(values) > len(self.left):
+            fit = len(self.left)
+            self.left[:] = values[:fit]
+            values = values[fit:]
+            self.next(fit, self._m, 0)
+        self.left[: len(values)] = values
+        self.wrote(len(values))
+
+    def wrote(self, count: int) -> None:
+        """Count rows as filled."""
+        self.written += count
+        self.total += count
+
+    def next(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
+        """A `NextPage`, after rows that were filled here before."""
+        assert self._following is not None, "rows for all samples"
+        self.total += count
+        self._rows = self._following(self.written + count, m, self.written + held if held else 0)
+        self.written = 0
+        return self._rows
+
+
+class LentPage:
+    """Rows that machine code fills; it calls `drain` of its table where they are full."""
+
+    def __init__(self, table: FieldTable, settler: EventHandler | None = None):
+        self._table, self._settler = table, settler
+
+    @cached_property
+    def _drain(self) -> PythonCallback:
+        """Callback of machine code for full rows; after an exception there are no more samples."""
+        return PythonCallback(self._full, self._no_more)
+
+    def provide(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
+        """Rows for samples at times (k,), s."""
+        self._times, self._following = times, following
+        table, fit = self._table, min(len(times), len(rows))
+        table.point("times", times)
+        table.point("rows", rows)
+        table["samples"], table["written"] = fit, 0
+        table.point("drain", self._drain.address if fit < len(times) else 0)
+        if self._settler is not None:
+            self._settler.before_call(rows)
+
+    def _full(self) -> int:
+        table, count = self._table, int(self._table["written"])
+        assert self._following is not None, "rows for all samples"
+        held = 0 if self._settler is None else self._settler.after_call()
+        rows = self._following(count, table.arrays["m"], held)
+        self.provide(self._times[count:], rows, self._following)
+        return 0
+
+    def _no_more(self) -> int:
+        self._table.point("drain", 0)
+        return 0
+
+    def check(self) -> None:
+        """Raise the exception of a callback."""
+        if "_drain" in self.__dict__:
+            self._drain.check()
+
+
+# Steps of the first call; later ones take about `_CALL_SECONDS` seconds, so that a long run shows its progress. No result depends
+# on where calls end.
+_FIRST_CALL_STEPS, _CALL_SECONDS = 2_000, 0.1
 _COUNTS = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "noisy_steps")
 
 
 class OneStep(Integrator):
-    """A method of one step in machine code (`library`); arrays of `lengths` are those of its own fields."""
+    """One-step method in machine code (`library`); `lengths` are those of the arrays of its own fields."""
 
     def __init__(
         self,
@@ -46,15 +126,15 @@ class OneStep(Integrator):
         self.method, self.library = method, library
         self._bound, self._weights, self._n = bound, weights, bound.program.states
         width = self._n + bound.quadratures
-        own = {**dict.fromkeys(("y", "y_new", "y_stage", "y_begun"), width), **lengths}
-        table = table_of(method.fields, bound, tolerances, weights, **own)
+        all_lengths = {**dict.fromkeys(("y", "y_new", "y_stage", "y_begun"), width), **lengths}
+        table = table_of(method.fields, bound, tolerances, weights, **all_lengths)
         self.table = table
         table.point("weights", weights.table.address)
         for name, address in weights.addresses.items():
             table.point(f"weights_{name}", address)
         table["mode_count"], table["most"] = bound.program.modes, tolerances.steps
         table["width"], table["span"], table["h_max"] = width, bound.span, tolerances.max_step
-        table["budget"], table["renewal"] = _BUDGET, RENEWALS[0]
+        table["budget"], table["renewal"] = _FIRST_CALL_STEPS, RENEWALS[0]
         if ticks is not None:
             self.share(ticks)
         self._settler, name = settler, f"{method.name}_advance"
@@ -68,7 +148,7 @@ class OneStep(Integrator):
         self.seconds = 0.0
 
     def share(self, ticks: ClockSchedule) -> None:
-        """Let the machine code run the clocks."""
+        """Pass the clocks to the machine code."""
         kernels = [None if row is None else self._bound.program.clocks[row].kernel for row in ticks.clocks]
         addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
         arrays = {
@@ -92,28 +172,28 @@ class OneStep(Integrator):
         if self._settler is not None:
             self._settler.begin(t, levels)
 
-    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Leg:
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Segment:
         table = self.table
-        self._page.lend(times, rows, following)
+        self._page.provide(times, rows, following)
         table["stop"], table["tried"] = stop, 0
         seconds, status = self._call()
         check_each((self._page.check, self._weights.check, self._bound.check))
         self.seconds += seconds
         if status == Status.PAUSE:
-            table["budget"] = max(10.0, min(1e7, table["budget"] * _PATIENCE / max(seconds, 1e-6)))
-        return self.leg(status)
+            table["budget"] = max(10.0, min(1e7, table["budget"] * _CALL_SECONDS / max(seconds, 1e-6)))
+        return self.segment(status)
 
-    def leg(self, status: Status) -> Leg:
-        """The leg that ended with this answer of the machine code."""
+    def segment(self, status: Status) -> Segment:
+        """Return the segment that ended with this status of the machine code."""
         table, n, settler = self.table, self._n, self._settler
         y = table.arrays["y"].copy()
         marked = fired(table) if status == Status.EVENT else ()
         reason = status.text if status.failed else ""
-        leg = Leg(status, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
+        segment = Segment(status, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
         if settler is None:
-            return leg
-        begun, levels = settler.begun
-        return replace(leg, onset=Onset(begun, table.arrays["m"].copy(), levels), held=settler.after_call())
+            return segment
+        start_time, levels = settler.begun
+        return replace(segment, start=SegmentStart(start_time, table.arrays["m"].copy(), levels), held=settler.after_call())
 
     def _call(self) -> tuple[float, Status]:
         begin = time.perf_counter()
@@ -123,3 +203,24 @@ class OneStep(Integrator):
     def effort(self) -> Effort:
         steps, rejected, rates, jacobians, guards, noisy = self._counts()
         return Effort(steps, rejected, rates, jacobians, guards, self.seconds, noisy)
+
+
+@dataclass(frozen=True, eq=False)
+class StepperOptions:
+    """Options of an integrator: kind of linear algebra, whether to report stiffness, clocks and event handler, if any."""
+
+    linear: str = "auto"
+    watch_stiffness: bool = False
+    ticks: ClockSchedule | None = None
+    settler: EventHandler | None = None
+
+
+class MethodCode(Protocol):
+    """Code of a method: what `MethodEntry.load` gives."""
+
+    @property
+    def machine_code(self) -> Callable[[], Library]:
+        """Compile the loop around its steps, once in a process."""
+
+    def integrator(self, bound: Bound, tolerances: Tolerances, weights: SharedWeights, options: StepperOptions) -> OneStep:
+        """Bind the method to a run."""

@@ -1,4 +1,4 @@
-"""What the loop around the steps of a method must know of it, and the table of fields that all such methods have."""
+"""Interface of a one-step method to the integration loop, and the table of fields that all methods share."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bondgraph.run.steppers.shared_fields import Fields, with_shared
 # began, before anything happened; k: rates, those at the start first.
 # moved: whether the state has changed since the last attempt; most: steps of a run.
 # weights ...: the table of the error control, and its procedures (`error_control.weighing`).
-# doubts: rejections since the last question; noisy: whether there is noise, and in how many steps it was used; cornered: asked
-# already at the smallest step; grow ... landing: what the loop must find as it was when it is entered again; trial, target,
-# is_last: length and end of the step that is attempted, and whether the horizon is there.
+# doubts: rejections since the last noise test; noisy: whether there is noise, and in how many steps it was used; cornered: noise
+# was tested already at the smallest step; grow ... landing: state of the loop between calls; trial, target, is_last: length and
+# end of the attempted step, and whether that is the horizon.
 # periods ... breaks: of each row of `ticks.Ticks`; horizon: the next tick, or the end.
 COMMON = with_shared(
     "rates_and_powers y y_new y_stage y_begun k periods tick_offsets following tick_index tick_kernels breaks"
@@ -25,20 +25,20 @@ COMMON = with_shared(
     " once cornered mode_count moved most is_last",
     "span horizon h_max grow landing trial target",
 )
-"""Fields that lie at the same place in the table of every method."""
+"""Fields that have the same offset in the table of every method."""
 
 
-def with_own(pointers: str, wholes: str = "") -> Fields:
-    """Those fields, and behind them a method's own."""
-    own = [(name, kind) for kind, names in (("ptr", pointers), ("i64", wholes)) for name in names.split()]
-    if double := COMMON.keys() & {name for name, _ in own}:
+def with_method_fields(pointers: str, wholes: str = "") -> Fields:
+    """Return the common fields, followed by a method's own."""
+    fields = [(name, kind) for kind, names in (("ptr", pointers), ("i64", wholes)) for name in names.split()]
+    if double := COMMON.keys() & {name for name, _ in fields}:
         raise ValueError(f"fields of the method that all have: {sorted(double)}")
-    return dict(COMMON) | {name: (len(COMMON) + k, kind) for k, (name, kind) in enumerate(own)}
+    return dict(COMMON) | {name: (len(COMMON) + k, kind) for k, (name, kind) in enumerate(fields)}
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """A method of one step.
+    """One-step method.
 
     Its procedures are attempt (c, h, t_new): a step from y to y_new, with what `k` holds at its end, and its error over the
     tolerance; prepare_dense (c, h) and dense (c, theta, out): the state at a fraction of the step just attempted; `cubic`
@@ -65,12 +65,12 @@ class Method:
     procedures: Callable[[], list[Procedure]]
 
     def record(self, write: Procedure) -> Record:
-        """The table behind the argument c."""
+        """Return the table behind the argument c."""
         return Record(write["c"], self.fields)
 
 
 def derivative(fields: Fields) -> Procedure:
-    """Rates, and powers where the stage counts for them (`full`), at (t, y) into k."""
+    """Evaluate the rates, and the powers if the stage contributes to their integrals (`full`), at (t, y) into k."""
     write = Procedure("derivative", {"c": "ptr", "t": "double", "y": "ptr", "k": "ptr", "full": "i64"}, internal=True)
     record = Record(write["c"], fields)
     t, y, k = clock_time(write, record, write["t"]), write["y"], write["k"]
@@ -87,8 +87,8 @@ def derivative(fields: Fields) -> Procedure:
     return write
 
 
-def permitted(write: Procedure, record: Record, i: Temporary, own: Temporary) -> Temporary:
-    """What the error of component i may be where it is of size `own`, without noise; of what nothing drives, or drives by next to
-    nothing far from where it began, no less than `UNDRIVEN`."""
+def error_weight(write: Procedure, record: Record, i: Temporary, magnitude: Temporary) -> Temporary:
+    """Return the error weight of component i of size `magnitude`, without noise: rtol max(size_i, floor_i, magnitude), at least
+    `UNDRIVEN`, the weight of a state that nothing drives, or hardly anything."""
     size = write.intrinsic("maxnum", record.get("size")[i], record.get("floor")[i])
-    return write.intrinsic("maxnum", record.get("rtol") * write.intrinsic("maxnum", size, own), MIN_ERROR)
+    return write.intrinsic("maxnum", record.get("rtol") * write.intrinsic("maxnum", size, magnitude), MIN_ERROR)

@@ -1,4 +1,4 @@
-"""Clocks inside the loop of a method: where to stop for the next tick, and the tick itself."""
+"""Sample clocks inside the integration loop: the stop time for the next tick, and the tick itself."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bondgraph.run.steppers.shared_fields import rows_until
 
 
 def _kernel(write: Procedure, record: Record, i: Temporary) -> tuple[Temporary, Temporary]:
-    """The code of clock i, and whether there is any."""
+    """Return the code of clock i, and 1 if there is any."""
     address = record.get("tick_kernels").load(i, "ptr")
     return address, address.is_given()
 
 
 def due(method: Method) -> Procedure:
-    """Time of the next tick or break; sets `horizon`, where to stop for it or at the end, and up to where formulas may look."""
+    """Return the time of the next tick or break; set `horizon`, the stop time before it, and the window of the formulas."""
     write = Procedure("due", {"c": "ptr"}, "double", internal=True)
     record = method.record(write)
     stop = record.get("stop")
@@ -29,19 +29,19 @@ def due(method: Method) -> Procedure:
         _, loud = _kernel(write, record, i)
         nearest.set(write.select(loud, nearest.get(), write.intrinsic("minnum", nearest.get(), time)))
     record.set("horizon", write.select(earliest.get() < end, earliest.get(), stop))
-    record.get("window")[1] = _beside(write, record, nearest.get(), -1.0)
+    record.get("window")[1] = _break_side(write, record, nearest.get(), -1.0)
     write.give(earliest.get())
     return write
 
 
-def _beside(write: Procedure, record: Record, time: Temporary, side: float) -> Temporary:
-    """The time on the clock of the formulas just before or after a break (see `ticks.Ticks`)."""
+def _break_side(write: Procedure, record: Record, time: Temporary, side: float) -> Temporary:
+    """Return the time on the clock of the formulas just before or after a break (see `clock_schedule`)."""
     on_clock = record.get("origin") + time
     return on_clock + (write.intrinsic("fabs", on_clock) + record.get("span") * 1e-6) * (side * BREAK_MARGIN)
 
 
 def flush(method: Method) -> Procedure:
-    """Rows for sample times up to a time at which the state is y."""
+    """Write rows for sample times up to a time at which the state is y."""
     write = Procedure("flush", {"c": "ptr", "until": "double"})
     record = method.record(write)
     width = record.get("width")
@@ -51,8 +51,8 @@ def flush(method: Method) -> Procedure:
     return write
 
 
-def _together(write: Procedure, record: Record, first: Temporary) -> tuple[Temporary, Temporary]:
-    """When the ticks that are due with the next one, at `first`, are carried out, and up to when they are due with it."""
+def _due_together(write: Procedure, record: Record, first: Temporary) -> tuple[Temporary, Temporary]:
+    """Return the time of the ticks that are due together with the next one, at `first`, and the latest tick that is."""
     t, following = record.get("t"), record.get("following")
     size = write.intrinsic("maxnum", write.intrinsic("fabs", t), write.intrinsic("fabs", first))
     last, time = first + size * SAME_TIME, write.local(t)
@@ -61,8 +61,8 @@ def _together(write: Procedure, record: Record, first: Temporary) -> tuple[Tempo
     return time.get(), last
 
 
-def carried_out(method: Method) -> Procedure:
-    """All ticks up to `last`, at `time`: states after them, the window of the formulas, the times of the next ones."""
+def carry_out_ticks(method: Method) -> Procedure:
+    """Carry out all ticks up to `last` at `time`: states after them, the window of the formulas, the times of the next ones."""
     write = Procedure("carry_out_ticks", {"c": "ptr", "time": "double", "last": "double"}, internal=True)
     record, time, last = method.record(write), write["time"], write["last"]
     y, y_new, largest = (record.get(name) for name in ("y", "y_new", "size"))
@@ -72,7 +72,7 @@ def carried_out(method: Method) -> Procedure:
     with write.loop(record.get("clock_count")) as i, write.when(following[i] <= last):
         _, loud = _kernel(write, record, i)
         with write.when(~loud):
-            window[0] = _beside(write, record, time, 1.0)
+            window[0] = _break_side(write, record, time, 1.0)
     now = clock_time(write, record, time)
     with write.loop(record.get("clock_count")) as i, write.when(following[i] <= last):
         address, loud = _kernel(write, record, i)
@@ -94,7 +94,7 @@ def tick(method: Method) -> Procedure:
     """Carry out all ticks at the time of the next one, `first`; 1 if a guard jumps through zero there (marked in `fired`)."""
     write = Procedure("tick", {"c": "ptr", "first": "double"}, "i64", internal=True)
     record, c = method.record(write), write["c"]
-    time, last = _together(write, record, write["first"])
+    time, last = _due_together(write, record, write["first"])
     record.set("t", time)
     write.call("flush", [c, time])
     write.call("carry_out_ticks", [c, time, last])
@@ -113,8 +113,8 @@ def tick(method: Method) -> Procedure:
     return write
 
 
-def started(method: Method) -> Procedure:
-    """All clocks as they are before a run, and then what is due at its start, the time 0, carried out."""
+def start_clocks(method: Method) -> Procedure:
+    """Reset all clocks, and carry out the ticks at the start, time 0."""
     write = Procedure("start_clocks", {"c": "ptr"}, internal=True)
     record, earliest = method.record(write), write.local(float("inf"))
     following = record.get("following")
@@ -124,6 +124,6 @@ def started(method: Method) -> Procedure:
         earliest.set(write.intrinsic("minnum", earliest.get(), following[i]))
     first = earliest.get()
     with write.when(first < float("inf")), write.when(first <= write.intrinsic("fabs", first) * SAME_TIME):
-        write.call("carry_out_ticks", [write["c"], *_together(write, record, first)])
+        write.call("carry_out_ticks", [write["c"], *_due_together(write, record, first)])
     write.give()
     return write

@@ -1,7 +1,4 @@
-"""What the driver asks of an integrator: legs between events, and nothing else.
-
-In the literature: a segment of integration.
-"""
+"""Interface of an integrator: segments of integration between events, their results and their cost."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from bondgraph.run.status import Status
 
 @dataclass(frozen=True)
 class Tolerances:
-    """What an integrator works with: error per step relative to the weights of a run (`weights`), longest step, s; after more
+    """Tolerances of an integrator: error per step relative to the error weights of a run, largest step size, s; after more
     `steps` it pauses, so that the run ends there."""
 
     relative: float
@@ -27,8 +24,8 @@ class Tolerances:
 
 
 @dataclass(frozen=True)
-class Onset:
-    """Where a leg began after events on the way: time, modes (modes,), levels of the guards (guards,)."""
+class SegmentStart:
+    """Start of a segment after events on the way: time, modes (modes,), levels of the guards (guards,)."""
 
     time: float
     m: np.ndarray
@@ -36,14 +33,14 @@ class Onset:
 
 
 @dataclass(frozen=True)
-class Leg:
-    """A stretch of a run without events.
+class Segment:
+    """Segment of integration, without events.
 
     Parameters
     ----------
     status : why it ended.
-    t, x, q : where it ended: time, states (n,), integrated powers (quadratures,).
-    written : count of rows of samples that are filled; of the last page, where there were several.
+    t, x, q : at its end: time, states (n,), integrated powers (quadratures,).
+    written : count of filled rows of samples; of the last page, where there were several.
     fired : transitions whose guards crossed zero upward at t.
     reason : of a failure, "kind: text".
     onset : of the leg that ends here, where an integrator settles events by itself; `held` : in how many rows of samples it has
@@ -57,13 +54,13 @@ class Leg:
     written: int
     fired: tuple[int, ...] = ()
     reason: str = ""
-    onset: Onset | None = None
+    start: SegmentStart | None = None
     held: int = 0
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What a run cost: counts since the start; `noisy` steps were controlled to the rounding of the rates (`weights`)."""
+    """Cost of a run: counts since the start; `noisy` steps were controlled to the rounding of the rates (error weights)."""
 
     steps: int = 0
     rejected: int = 0
@@ -79,24 +76,23 @@ class Effort:
 
 _NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
-PATIENCE, HOPELESS = 100_000, 1e6
-"""After so many steps a run is given up that would need so many times its largest count of steps at its pace."""
+MIN_STEPS_BEFORE_GIVING_UP, HOPELESS_RATIO = 100_000, 1e6
+"""After so many steps a run is given up if, at its rate of progress, it would need so many times its largest count of steps."""
 
 
-def endless(steps: int, most: int, way: float) -> bool:
-    """Whether so many steps for that part of the way are too many, or will certainly be. Where it is asked is a matter of counts
-    of steps, never of time, so that a run ends in the same place on a slow machine."""
-    return steps > most or (steps >= PATIENCE and way * most * HOPELESS <= steps)
+def too_many_steps(steps: int, max_steps: int, progress: float) -> bool:
+    """Return True if so many steps for that part of the run are too many, or certainly will be. The test depends on counts of
+    steps, never on wall time, so that a run ends at the same point on a slow machine."""
+    return steps > max_steps or (steps >= MIN_STEPS_BEFORE_GIVING_UP and progress * max_steps * HOPELESS_RATIO <= steps)
 
 
 class Integrator(Protocol):
     """A method of integration bound to one program and one run."""
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        """Begin a leg; `levels` (guards,) are what each guard must exceed until it has
-        been below zero once, by as much: g < -|level|."""
+        """Begin a segment; each guard must exceed its level (guards,) until it has been as far below zero: g < -|level|."""
 
-    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Leg:
+    def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Segment:
         """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event; states
         and integrated powers at the times that are reached go into rows (k, n + quadratures), contiguous, or fewer, which
         `following` exchanges for empty ones where they are full."""
@@ -105,13 +101,13 @@ class Integrator(Protocol):
         """Counts since the start."""
 
     def close(self) -> None:
-        """Free what was taken, if anything was."""
+        """Free resources, if any."""
         return
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which method integrates; whether it is to report that the model is stiff."""
+    """Selected method, and whether it reports that the model is stiff."""
 
     entry: MethodEntry
     watch_stiffness: bool = False

@@ -1,6 +1,6 @@
-"""What integrators in machine code share: a table of fields with the arrays of a run, the time of formulas, guards.
+"""Shared fields of integrators in machine code: the table with the arrays of a run, guards, samples and noise.
 
-Every procedure finds all it needs behind one pointer, c, so that the code is the same for all models and threads and is compiled
+Every procedure reads all its data behind one pointer, c, so that the code is the same for all models and threads and is compiled
 once per machine. Vectors hold states, then integrated powers.
 """
 
@@ -19,9 +19,9 @@ from bondgraph.run.events.root_finding import POINTS
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.table import FieldTable, fields_of
 
-# p, m, levels: parameters, modes, and as in `leg.Integrator`; y_dense ... fired, first, slope: as in `root_finding.StepAccess`.
-# size, floor, noise, exceeded: as in `weights`; patience: failures after which these are questioned; times, rows: samples, of
-# which there is room for so many; drain: what makes room for more, if anything does.
+# p, m, levels: parameters, modes, and as in `segment.Integrator`; y_dense ... fired, first, slope: as in
+# `root_finding.StepAccess`. size, floor, noise, exceeded: as in `error_weights`; patience: rejections before the noise test;
+# times, rows: sample times, and room for `samples` rows; drain: callback that makes room for more, if any.
 # origin, window: as in `bound.Bound`; t is the time since the start of the run.
 _POINTERS = "rates powers guards p m levels size floor noise exceeded window times rows drain g g_dense y_dense theta fired"
 _WHOLES = "n quadratures guard_count samples written guard_calls steps patience noisy_steps first fresh"
@@ -30,16 +30,16 @@ _REALS = "t origin stop rtol h slope"
 Fields = Mapping[str, tuple[int, str]]
 
 # A state that has never been this much larger than the rounding of a step is rounding.
-_MERE = 1e3
+_ROUNDING_ONLY_RATIO = 1e3
 
 
 def with_shared(pointers: str, wholes: str, reals: str) -> Fields:
-    """The fields of an integrator, with those that all have."""
+    """Return the fields of an integrator, after those that all share."""
     return fields_of(f"{_POINTERS} {pointers}".split(), f"{_WHOLES} {wholes}".split(), f"{_REALS} {reals}".split())
 
 
 def table_of(fields: Fields, bound: Bound, tolerances: Tolerances, weights: Weights, **lengths: int) -> FieldTable:
-    """The table of a run, with arrays of these lengths for fields of the integrator's own."""
+    """Return the table of a run, with arrays of these lengths for fields of the integrator's own."""
     table, program = FieldTable(fields), bound.program
     guards, width = 0 if program.guards is None else program.guards.n_out, program.states + bound.quadratures
     shared = {"m": program.modes, "levels": guards, "g": POINTS * guards, "g_dense": guards, "theta": guards, "y_dense": width}
@@ -59,12 +59,12 @@ def table_of(fields: Fields, bound: Bound, tolerances: Tolerances, weights: Weig
 
 
 def fired(table: FieldTable) -> tuple[int, ...]:
-    """The guards that are marked."""
+    """Return the indices of the guards that fired."""
     return tuple(int(i) for i in np.flatnonzero(table.arrays["fired"]))
 
 
 def guard_values(fields: Fields) -> Procedure:
-    """Guards less their levels at (t, y) into g."""
+    """Evaluate guards minus their levels at (t, y) into g."""
     write = Procedure("guard_values", {"c": "ptr", "t": "double", "y": "ptr", "g": "ptr"}, internal=True)
     record = Record(write["c"], fields)
     t = clock_time(write, record, write["t"])
@@ -80,9 +80,9 @@ def guard_values(fields: Fields) -> Procedure:
 def rows_until(
     write: Procedure, record: Record, until: Temporary, width: Temporary
 ) -> Iterator[tuple[Temporary, Temporary, str]]:
-    """Over the sample times that are left and not later than `until`: the time, its row to be filled, the label of the next.
+    """Loop over the remaining sample times up to `until`: the time, its row to be filled, the label of the next.
 
-    Where there is room for no more rows, `drain` takes those that are written.
+    Where the rows are full, `drain` is called to empty them.
     """
     with write.repeat() as (again, done):
         k = record.get("written")
@@ -100,12 +100,12 @@ def rows_until(
 
 
 def note_rounding(write: Procedure, record: Record, i: Temporary, rounding: Temporary, allowed: Temporary) -> Temporary:
-    """Whether the rounding of a step decides over state i, rather than the error that is allowed; it is kept where it has.
+    """Return 1 if the rounding of a step exceeds the allowed error of state i, and record by how much.
 
-    A state that is rounding only (the difference of two equal ones) is no news.
+    A state that is rounding only (the difference of two equal ones) does not count.
     """
     exceeded = record.get("exceeded")
-    decides = (rounding / allowed > 1.0) & (record.get("size")[i] > rounding * _MERE)
+    decides = (rounding / allowed > 1.0) & (record.get("size")[i] > rounding * _ROUNDING_ONLY_RATIO)
     with write.when(decides):
         exceeded[i] = write.intrinsic("maxnum", exceeded[i], rounding)
     return decides

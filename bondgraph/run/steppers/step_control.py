@@ -1,8 +1,6 @@
-"""Between the steps of a method: how long the next is, whether one was good, and what must be looked at first.
+"""Step size control by the local error: propose a step size, accept or reject a step, and adapt the next step size.
 
-None of it touches a state, so that runs side by side share it with runs alone.
-
-In the literature: step size control by the local error.
+None of it touches a state, so that runs in SIMD lanes share it with single runs.
 """
 
 from __future__ import annotations
@@ -12,12 +10,12 @@ from bondgraph.run.clock_schedule import SAME_TIME
 from bondgraph.run.events.root_finding import EPSILON
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.method import Method
-from bondgraph.run.steppers.segment import HOPELESS, PATIENCE
+from bondgraph.run.steppers.segment import HOPELESS_RATIO, MIN_STEPS_BEFORE_GIVING_UP
 
 GROW = 6.0
 """Factor by which a step grows at most."""
 _SAFE, _SHRINK = 0.9, 0.2
-# At the smallest step the weights are looked at anew once, and a step so many times as long is tried.
+# At the smallest step size the error weights are updated once, and a step so many times as long is tried.
 _ANOTHER = 1e3
 # Noise is measured anew after so many steps in which it was counted.
 _STALE = 100
@@ -37,20 +35,20 @@ def _tick(write: Procedure, record: Record) -> None:
         write.give(Status.RETRY)
 
 
-def _endless(write: Procedure, record: Record) -> None:
-    """Pause where there are, or will be, too many steps: `leg.endless`, at every step, so that it is the same whenever else the
-    loop pauses."""
+def _pause_if_too_many_steps(write: Procedure, record: Record) -> None:
+    """Pause where there are, or will be, too many steps, as `segment.too_many_steps`; at every step, so that the result does not
+    depend on where else the loop pauses."""
     steps, most = record.get("steps"), record.get("most")
     with write.when(steps > most):
         write.give(Status.PAUSE)
-    with write.when(steps >= PATIENCE):
-        way = record.get("t") / record.get("span") * write.real(most) * HOPELESS
-        with write.when(way <= write.real(steps)):
+    with write.when(steps >= MIN_STEPS_BEFORE_GIVING_UP):
+        scaled = record.get("t") / record.get("span") * write.real(most) * HOPELESS_RATIO
+        with write.when(scaled <= write.real(steps)):
             write.give(Status.PAUSE)
 
 
 def proposed(method: Method) -> Procedure:
-    """What comes next: a step of length `trial` to the time `target`, or an end."""
+    """Propose the next step, of length `trial` to the time `target`, or end the segment."""
     write = Procedure("proposed", {"c": "ptr"}, "i64")
     record = method.record(write)
     t, stop = record.get("t"), record.get("stop")
@@ -59,7 +57,7 @@ def proposed(method: Method) -> Procedure:
         write.give(Status.STOP)
     with write.when(record.get("tried") >= record.get("budget")):
         write.give(Status.PAUSE)
-    _endless(write, record)
+    _pause_if_too_many_steps(write, record)
     record.count("tried")
     record.set("horizon", stop)
     with write.when(record.get("clock_count") > 0):
@@ -77,7 +75,7 @@ def proposed(method: Method) -> Procedure:
 
 
 def judged(method: Method) -> Procedure:
-    """Whether a step with this error over tolerance is good; else a shorter one, a question, or the end."""
+    """Accept a step with this error over tolerance, or reject it: retry a shorter one, test for noise, or fail."""
     write = Procedure("judged", {"c": "ptr", "error": "double"}, "i64")
     record, error = method.record(write), write["error"]
     h, finite, tiny = record.get("trial"), (error * 0.0).equals(0.0), tiny_of(write, record.get("t"))
@@ -103,7 +101,7 @@ def judged(method: Method) -> Procedure:
 
 
 def lengthened(method: Method) -> Procedure:
-    """After a step that was taken: the length of the next, and whether the method or the weights are to be looked at first."""
+    """After an accepted step: choose the next step size, and report stiffness or error weights that need an update."""
     write = Procedure("lengthened", {"c": "ptr", "error": "double", "stiff": "i64"}, "i64")
     record = method.record(write)
     h, wish = record.get("trial"), _SAFE / method.root(write, write.intrinsic("maxnum", write["error"], 1e-30))
@@ -120,5 +118,5 @@ def lengthened(method: Method) -> Procedure:
 
 
 def tiny_of(write: Procedure, t: Temporary) -> Temporary:
-    """What is rounding of a time."""
+    """Return the rounding error of a time."""
     return 16.0 * EPSILON * write.intrinsic("fabs", t)

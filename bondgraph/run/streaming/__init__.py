@@ -1,1 +1,1 @@
-"""Streaming output: names to keep in; samples to memory or a sink, page by page, out."""
+"""Streaming output: samples of chosen quantities go to memory or a sink, page by page."""

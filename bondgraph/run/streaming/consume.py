@@ -1,4 +1,4 @@
-"""Samples of a run as they come, a page at a time: what is asked for of them kept or sent on, all else judged and forgotten."""
+"""Consume the samples of a run page by page: keep or send the wanted quantities, check the rest and drop it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROBES = 16
 """Samples whose states stay, for what is to be said of a run that cannot be trusted."""
 
 
-class Taking:
+class SampleConsumer:
     """Takes the samples of one run, which is told by `begin`.
 
     Parameters
@@ -63,12 +63,12 @@ class Taking:
         stays = np.flatnonzero(self._stay[rows][:count])
         if len(stays):
             self._stays.append((first + stays, x[stays], m[stays], q[stays]))
-        own = self._own[rows][:count]
-        since, dates = (times[self.sent : self.sent + int(own.sum())] for times in self._wanted)
+        wanted = self._own[rows][:count]
+        since, dates = (times[self.sent : self.sent + int(wanted.sum())] for times in self._wanted)
         if self._all:
             self._keep(since, dates, x[:count], q[:count], m[:count], energies[:count])
         elif len(dates):
-            x, q, m = x[:count][own], q[:count][own], m[:count][own]
+            x, q, m = x[:count][wanted], q[:count][wanted], m[:count][wanted]
             self._keep(since, dates, x, q, m, energies_at(program, dates, settings.p, x, m))
 
     def _keep(
@@ -93,8 +93,8 @@ class Taking:
         """Numbers (k,), states (k, n), modes (k, modes) and integrated powers (k, powers) of those that stay of the first so many
         samples."""
         numbers, x, m, q = (np.concatenate(parts) for parts in zip(*self._stays, strict=True))
-        own = numbers < holding
-        return numbers[own], np.ascontiguousarray(x[own]), m[own], np.ascontiguousarray(q[own])
+        wanted = numbers < holding
+        return numbers[wanted], np.ascontiguousarray(x[wanted]), m[wanted], np.ascontiguousarray(q[wanted])
 
     def times(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Times since the start and dates of the first so many samples that are asked for, (count,) s each, which are nobody
@@ -105,15 +105,15 @@ class Taking:
         return since[:count].copy(), dates[:count].copy()
 
     def asked(self, holding: int) -> int:
-        """How many of the first so many samples are asked for."""
+        """Return the count of wanted samples among the first `holding`."""
         return int(self._own[:holding].sum())
 
 
-def _staying(program: Program, own: np.ndarray) -> np.ndarray:
-    """Which samples (k,) stay: a few of those that are asked for (`own`, (k,)), and, where there are constraints, those at which
-    these are looked at."""
-    stay, asked = np.zeros(len(own), dtype=bool), np.flatnonzero(own)
+def _staying(program: Program, wanted: np.ndarray) -> np.ndarray:
+    """Return a mask of the samples (k,) that stay: a few of the `wanted` ones (k,), and those at which constraints are
+    checked."""
+    stay, asked = np.zeros(len(wanted), dtype=bool), np.flatnonzero(wanted)
     stay[asked[np.linspace(0, len(asked) - 1, PROBES).astype(int)]] = True
     if program.closing is not None and program.closing.owners:
-        stay[:: check_stride(len(own))] = True
+        stay[:: check_stride(len(wanted))] = True
     return stay

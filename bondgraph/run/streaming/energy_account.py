@@ -1,5 +1,4 @@
-"""The energy account of a run as it goes: energies, integrated powers and events of samples that follow one another in; their
-totals, of a bounded count of samples, out."""
+"""Running energy account of a run, from energies, integrated powers and events, with a bounded count of samples."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
 from bondgraph.run.results.energy_account import Ledger, events_before, role_columns, totals_of
 
-MOST = 5000
+MAX_SAMPLES = 5000
 """Samples of an account at most. Of more, each stretch of them has the one at which the account is furthest off."""
 
 _COLUMNS = ("t", "stored", "supplied", "dissipated", "injected", "lost", "residual", "in play")
@@ -23,7 +22,7 @@ class RunningAccount:
     def __init__(self, program: Program, p: np.ndarray, log: Log, start: np.ndarray, samples: int):
         self._program, self._p, self._log, self._start = program, p, log, start
         self._columns = role_columns(program.power_roles)
-        self._stretch = max(1, -(-samples // MOST))
+        self._stretch = max(1, -(-samples // MAX_SAMPLES))
         room = -(-samples // self._stretch) + 2
         self._rows = np.zeros((room, len(_COLUMNS)))
         self._numbers = np.full(room, -1)
@@ -47,35 +46,35 @@ class RunningAccount:
             self._put(0, rows[0], 0)
         self._put(-1, rows[-1], numbers[-1])
         if self._stretch == 1:
-            places = numbers + 1
-            self._rows[places], self._numbers[places] = rows, numbers
+            slots = numbers + 1
+            self._rows[slots], self._numbers[slots] = rows, numbers
             return
         off = np.abs(totals["residual"])
         for stretch in np.unique(numbers // self._stretch):
-            own = np.flatnonzero(numbers // self._stretch == stretch)
-            furthest, place = own[int(np.argmax(off[own]))], int(stretch) + 1
-            if self._numbers[place] < 0 or off[furthest] > abs(self._rows[place, _COLUMNS.index("residual")]):
-                self._put(place, rows[furthest], numbers[furthest])
+            indices = np.flatnonzero(numbers // self._stretch == stretch)
+            furthest, slot = indices[int(np.argmax(off[indices]))], int(stretch) + 1
+            if self._numbers[slot] < 0 or off[furthest] > abs(self._rows[slot, _COLUMNS.index("residual")]):
+                self._put(slot, rows[furthest], numbers[furthest])
 
-    def _put(self, place: int, row: np.ndarray, number: int) -> None:
-        self._rows[place], self._numbers[place] = row, number
+    def _put(self, slot: int, row: np.ndarray, number: int) -> None:
+        self._rows[slot], self._numbers[slot] = row, number
 
     def _lost_before(self, since: np.ndarray) -> np.ndarray:
-        """What events before each sample have taken (k,), J."""
+        """Return the energy lost in events before each sample (k,), J."""
         new = Events(self._program, self._p, 0.0, self._log.rows[self._logged :])
         self._logged = len(self._log)
         times, taken = (np.concatenate(pair) for pair in zip(self._ahead, (new.since, new.lost), strict=True))
         lost = np.cumsum(np.concatenate([[self._lost], taken]))
-        found = lost[events_before(since, times, self._seen == 0)]
+        lost_before = lost[events_before(since, times, self._seen == 0)]
         gone = int(np.searchsorted(times, since[-1], side="left"))
         self._lost, self._ahead = float(lost[gone]), (times[gone:], taken[gone:])
-        return np.asarray(found)
+        return np.asarray(lost_before)
 
     def ledger(self, until: float) -> Ledger:
         """The account up to a date, s."""
-        own = np.flatnonzero(self._numbers >= 0)
-        _, first = np.unique(self._numbers[own], return_index=True)
-        rows = self._rows[own[first]]
+        indices = np.flatnonzero(self._numbers >= 0)
+        _, first = np.unique(self._numbers[indices], return_index=True)
+        rows = self._rows[indices[first]]
         rows = rows[rows[:, 0] <= until]
         columns = dict(zip(_COLUMNS, rows.T, strict=True))
         in_play = float(np.max(columns.pop("in play"), initial=float(np.abs(self._start).sum())))

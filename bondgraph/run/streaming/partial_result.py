@@ -18,10 +18,10 @@ from bondgraph.run_arguments import StartValues
 
 def not_kept(what: str, names: Sequence[str], sunk: bool) -> RunError:
     """E347."""
-    told = ", ".join(f'"{name}"' for name in names[:8]) + (", ..." if len(names) > 8 else "")
+    details = ", ".join(f'"{name}"' for name in names[:8]) + (", ..." if len(names) > 8 else "")
     where = "in its sink" if sunk else "kept"
     cures = ("its name in keep=[...], without sink=", "no keep=: a result then holds everything")
-    return RunError(Problem("E347", f"{what} was not kept of this run", (f"{where}: {told}",), cures=cures))
+    return RunError(Problem("E347", f"{what} was not kept of this run", (f"{where}: {details}",), cures=cures))
 
 
 class NotKept:
@@ -72,16 +72,16 @@ class KeptResult(Result):
         slot = self.program.layout[name]
         if slot.block == "p":
             return self.p[slot.start : slot.stop].reshape(slot.shape)
-        whole, bracket, _ = name.partition("[")
-        if bracket and self.values is not None and whole in self.values:
-            return self.values[whole].reshape(len(self.t), -1)[:, slot.start - self.slots[whole].start]
+        quantity, bracket, _ = name.partition("[")
+        if bracket and self.values is not None and quantity in self.values:
+            return self.values[quantity].reshape(len(self.t), -1)[:, slot.start - self.slots[quantity].start]
         raise not_kept(f'"{name}"', tuple(self.measured or self.slots), self.values is None)
 
     def __contains__(self, name: object) -> bool:
         return name in self.measured or name in self.names()
 
     def names(self) -> tuple[str, ...]:
-        """What was kept, unless it went to a sink, and the parameters."""
+        """Return the names of kept quantities, unless they went to a sink, and of the parameters."""
         return (*(self.values or ()), *self.program.layout.names("p"))
 
     def _find(self, names: Sequence[str]) -> None:
@@ -103,5 +103,5 @@ class KeptResult(Result):
         return super().plot(*(names or tuple(self.values or ())), axes=axes)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What was kept, and the names: what a copy in another process gets in place of the code."""
+        """Return the state for pickling: kept values and names, without the code."""
         return {**self.__dict__, "_sides": self._sides, "program": self.program.described()}

@@ -1,4 +1,4 @@
-"""Chosen quantities: names in; their values at samples, from as small a kernel as there is, out."""
+"""Chosen quantities, and their values at samples from the smallest kernel that has them."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class ChosenQuantities:
     """Quantities by name, each in its slot, with the place of its first number in states, modes, or what the `kernel` gives."""
 
     slots: Mapping[str, Slot]
-    places: Mapping[str, int]
+    starts: Mapping[str, int]
     kernel: Kernel | None
 
     @property
     def quantities(self) -> tuple[KeptQuantity, ...]:
-        """What they are."""
+        """Names, units and shapes."""
         return tuple(KeptQuantity(name, slot.unit, slot.shape) for name, slot in self.slots.items())
 
     def values(self, t: np.ndarray, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, np.ndarray]:
         """Values (k, *shape) at dates t (k,), states x (k, n), parameters p and modes m (k, modes)."""
         out = np.zeros((len(t), 0)) if self.kernel is None else self.kernel.many(t, x, p, m)
-        blocks, found = {"x": x, "m": m, "out": out}, dict[str, np.ndarray]()
+        blocks, values = {"x": x, "m": m, "out": out}, dict[str, np.ndarray]()
         for name, slot in self.slots.items():
-            place = self.places[name]
-            found[name] = blocks[slot.block][:, place : place + slot.size].reshape(len(t), *slot.shape).copy()
-        return found
+            start = self.starts[name]
+            values[name] = blocks[slot.block][:, start : start + slot.size].reshape(len(t), *slot.shape).copy()
+        return values
 
 
 def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> ChosenQuantities:
@@ -73,8 +73,8 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
         cures += why[1:]
         if isinstance(measure, Measure) and not why:
             measures[name] = measure
-    whole = {measure.of for measure in measures.values() if measure.kind.over_time}
-    for name in whole & measures.keys():
+    whole_quantities = {measure.of for measure in measures.values() if measure.kind.over_time}
+    for name in whole_quantities & measures.keys():
         if measures[name] != series(name):
             wrong.append(f'"{name}" is a quantity that is kept at all samples: its measure needs another name')
     if wrong or not asked:
@@ -84,7 +84,7 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
 
 
 def _slot(program: Program, name: object) -> Slot | str:
-    """Where a quantity lies, or why it lies nowhere."""
+    """Return the slot of a quantity, or why there is none."""
     if not isinstance(name, str):
         return f"{name!r} is no name"
     try:

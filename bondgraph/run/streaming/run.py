@@ -1,4 +1,4 @@
-"""A run that keeps some names alone: a bound program, settings and what to keep in; a judged `KeptResult` out."""
+"""Streaming run that keeps only some quantities: its checked `KeptResult`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bondgraph.run.results.result import Result
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.steppers.segment import Selection
-from bondgraph.run.streaming.consume import Taking
+from bondgraph.run.streaming.consume import SampleConsumer
 from bondgraph.run.streaming.memory import Memory
 from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of, measures_of
@@ -38,8 +38,8 @@ Wanted = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class KeptRuns:
-    """What runs of a program with these settings keep: the quantities, and where they go; None for the result itself; or measures
-    of these quantities by name."""
+    """Kept quantities of runs of a program with these settings, and their sink (None for the result itself); or measures of these
+    quantities by name."""
 
     program: Program
     choice: Selection
@@ -78,16 +78,16 @@ class KeptRuns:
     def _result(self, settings: Settings, sink: Sink, bar: Progress, begun: float) -> KeptResult:
         """The result without values, which go to a sink."""
         program, (since, dates) = self.program, self.wanted
-        taking = Taking(self.chosen, self.wanted, sink.take)
-        run = _begun(program, settings, taking, bar)
+        consumer = SampleConsumer(self.chosen, self.wanted, sink.take)
+        run = _begun(program, settings, consumer, bar)
         run.go(self.choice)
         run.samples.turn()
-        holding = taking.finish()
+        holding = consumer.finish()
         statistics = statistics_of(run, self.choice, time.perf_counter() - begun)
-        numbers, x, m, q = taking.staying(holding)
+        numbers, x, m, q = consumer.staying(holding)
         events = Events.of(program, settings.p, settings.t_start, run.log)
-        own = np.isin(settings.times[numbers], since)
-        asked = np.searchsorted(since, settings.times[numbers][own])
+        is_wanted = np.isin(settings.times[numbers], since)
+        asked = np.searchsorted(since, settings.times[numbers][is_wanted])
         few = Result(
             program=program,
             p=settings.p,
@@ -102,14 +102,14 @@ class KeptRuns:
             statistics=statistics,
         )
         few = checked_result(few, settings.t_start, (since[asked], dates[asked]), (run.t, run.x))
-        count = taking.asked(holding)
+        count = consumer.asked(holding)
         if few.failure is not run.failure:
             count = min(count, int(np.searchsorted(since, few.since[-1], side="right")))
-        totals = taking.account.ledger(float(dates[count - 1]))
-        last = taking.last if taking.sent == count else None
+        totals = consumer.account.ledger(float(dates[count - 1]))
+        last = consumer.last if consumer.sent == count else None
         if last is None and few.since[-1] == since[count - 1]:
             last = few.x[-1], few.m[-1]
-        own_since, own_dates = taking.times(count)
+        own_since, own_dates = consumer.times(count)
         names, sunk = tuple(self.measures or self.chosen.slots), not isinstance(sink, Memory)
         return KeptResult(
             program=program,
@@ -131,19 +131,19 @@ class KeptRuns:
         )
 
 
-def _begun(program: Program, settings: Settings, taking: Taking, bar: Progress) -> Hybrid:
+def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: Progress) -> Hybrid:
     """A run whose samples are taken a page at a time."""
     bound = Bound(program, settings.p, settings.t_start, settings.span)
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     widths = program.states, bound.quadratures, program.modes
     room = min(len(settings.times), max(1, PAGE // max(sum(widths), 1)))
-    run = Hybrid(bound, settings, ticks, bar, samples=SampleRows(room, *widths, taken=taking.take))
-    taking.begin(run)
+    run = Hybrid(bound, settings, ticks, bar, samples=SampleRows(room, *widths, taken=consumer.take))
+    consumer.begin(run)
     return run
 
 
 def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOptions) -> KeptRuns | None:
-    """What runs are to keep, None for everything.
+    """Return what runs keep, None for everything.
 
     Raises `RunError` E346 for names, E348 for a sink that is none or that nothing is to go to; `FileError` E415 for an ending.
     """

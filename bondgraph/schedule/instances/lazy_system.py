@@ -17,7 +17,7 @@ from bondgraph.assembly.patterns import state_of
 from bondgraph.assembly.system import Power, System
 from bondgraph.causality.assign import Causality
 from bondgraph.checks.relations import contradictions
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import raise_if_any
 from bondgraph.model.model import Model
 from bondgraph.model.ops import IDENTITY, Op
@@ -93,8 +93,8 @@ def system_of_instances(model: Model, causality: Causality) -> tuple[System, Sta
     if not loops_are_better(_kinds(ordered)):
         return None
     raise_if_any(model.name, list(contradictions(model, lambda signal: None)))
-    unsorted_system = once(paused_collection()(lambda: remove_aliases(assemble(model, causality))))
-    sorted_system = once(paused_collection()(lambda: sort_statements(unsorted_system())))
+    unsorted_system = build_once(paused_collection()(lambda: remove_aliases(assemble(model, causality))))
+    sorted_system = build_once(paused_collection()(lambda: sort_statements(unsorted_system())))
     system, values = _system(patterns, ordered, unsorted_system, sorted_system)
     numbers, table = statement_table(patterns, ordered)
     computed = dict(zip(values, numbers[list(values.values())].tolist(), strict=True))

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel import address_of
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure, Temporary
@@ -117,7 +117,7 @@ def _function() -> ctypes._CFunctionType:
     return ctypes.CFUNCTYPE(None, ctypes.c_int64, *pointers, ctypes.c_int64, ctypes.c_double)(machine_code().address("settle"))
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """Return the sweeps as machine code."""
     return compile_written(procedures)

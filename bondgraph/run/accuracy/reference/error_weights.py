@@ -137,7 +137,7 @@ class Weights:
         is."""
         if self._energy_per_square(state, t, x, m) > 0.0:
             return self._has_zero_energy(state, t, x, m)
-        couplings = self._bound.couplings(t, self.known, m)
+        couplings = self._bound.jacobian_couplings(t, self.known, m)
         moving = False
         for driver in couplings.structure.columns[couplings.structure.rows == state].tolist():
             if self._energy_per_square(driver, t, x, m) > 0.0:
@@ -214,7 +214,7 @@ class Weights:
         with np.errstate(all="ignore"):
             largest = np.fmax.reduce(np.abs(self._bound.powers(t, x, m)), initial=0.0)
         noise = ACCUMULATED_NOISE * math.sqrt(max(n, 1)) * self._boost * sigma
-        couplings, tolerance = self._bound.couplings(t, x, m), relative * np.fmax(self.size, self.floor)
+        couplings, tolerance = self._bound.jacobian_couplings(t, x, m), relative * np.fmax(self.size, self.floor)
         # A position that a symmetry holds at zero moves, within a step, by the noise of its velocity.
         rows, columns = couplings.structure.rows, couplings.structure.columns
         driven = h * np.bincount(rows, couplings.values * noise[columns], n)

@@ -52,7 +52,7 @@ def column_scales(
     """Return scales of columns (k, n) of changes of the states at x, with their rates (k, n), propagated along the couplings; 0
     where nothing drives them."""
     with np.errstate(all="ignore"):
-        couplings = bound.couplings(t, x, m)
+        couplings = bound.jacobian_couplings(t, x, m)
         speed = _fastest_rates(couplings, longest)
         moved = np.where(np.abs(rates) < np.inf, np.abs(rates), 0.0) / speed
         return np.array([reference.propagated(couplings, speed, scale) for scale in np.fmax(np.abs(columns), moved)])
@@ -89,7 +89,7 @@ def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: n
 
 def _propagated_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Return scales by the rates and couplings at one state."""
-    couplings = bound.couplings(t, x, m)
+    couplings = bound.jacobian_couplings(t, x, m)
     speed = _fastest_rates(couplings, longest)
     scales = np.fmax(size, _source_rates(bound, t, x, m, speed) / speed)
     return reference.propagated(couplings, speed, scales)

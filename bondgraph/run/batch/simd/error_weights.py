@@ -1,10 +1,10 @@
-"""Weights of runs side by side: runs whose steps call for it in; sizes, floors and noise looked at anew out."""
+"""Error weights of runs in SIMD lanes: update sizes, floors and noise of the runs that are due."""
 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.accuracy.fields import FIELDS as ERROR_CONTROL
-from bondgraph.run.batch.simd import couplings, natural_scales
+from bondgraph.run.batch.simd import lane_jacobians, natural_scales
 from bondgraph.run.batch.simd.explicit import FIELDS
 from bondgraph.run.batch.simd.tables import UNDER_WAY, table_of
 from bondgraph.run.status import Status
@@ -12,31 +12,40 @@ from bondgraph.run.status import Status
 
 def procedures(lanes: int) -> list[Procedure]:
     """`weigh_all`, and what it needs."""
-    return [_weigh(), *couplings.procedures(lanes), *natural_scales.procedures(), _ahead(lanes), _weigh_all(lanes)]
+    return [
+        _update_weights(),
+        *lane_jacobians.procedures(lanes),
+        *natural_scales.procedures(),
+        _ahead(lanes),
+        _update_all_weights(lanes),
+    ]
 
 
-def _is_due(found: Temporary) -> Temporary:
-    """Whether the weights of a run that stands there are to be looked at anew."""
-    return found.equals(Status.DOUBT) | found.equals(Status.RENEW) | found.equals(Status.LANE_STARTS)
+def _is_due(status: Temporary) -> Temporary:
+    """Return 1 if the error weights of a run with this status need an update."""
+    return status.equals(Status.DOUBT) | status.equals(Status.RENEW) | status.equals(Status.LANE_STARTS)
 
 
-def _weigh() -> Procedure:
+def _update_weights() -> Procedure:
     """The weights of a run are looked at anew, or for the first time; then its first step is made ready."""
     write = Procedure("weigh_run", {"v": "ptr", "place": "i64"}, internal=True)
-    record, place = Record(write["v"], FIELDS), write["place"]
-    own, found = table_of(record, place), record.get("found")
-    begins = found.load(place, "i64").equals(Status.LANE_STARTS)
+    record, slot = Record(write["v"], FIELDS), write["place"]
+    integrator, statuses = table_of(record, slot), record.get("found")
+    begins = statuses.load(slot, "i64").equals(Status.LANE_STARTS)
     with write.when(begins):
-        y = own.get("y")
-        write.call(own.get("weights_begin"), [own.get("weights"), own.get("t"), y, y.at(own.get("n")), own.get("m")])
+        y = integrator.get("y")
+        write.call(
+            integrator.get("weights_begin"),
+            [integrator.get("weights"), integrator.get("t"), y, y.at(integrator.get("n")), integrator.get("m")],
+        )
     with write.when(~begins):
-        write.call(record.get("weigh"), [own.pointer, found.load(place, "i64")])
-    control = Record(own.get("weights"), ERROR_CONTROL)
+        write.call(record.get("weigh"), [integrator.pointer, statuses.load(slot, "i64")])
+    control = Record(integrator.get("weights"), ERROR_CONTROL)
     for name in ("ahead", "rated", "scaled"):
         control.set(name, 0)
     with write.when(begins):
-        write.call(record.get("ready"), [own.pointer])
-    found.store(place, Status.LANE_WAITS, "i64")
+        write.call(record.get("ready"), [integrator.pointer])
+    statuses.store(slot, Status.LANE_WAITS, "i64")
     write.give()
     return write
 
@@ -48,13 +57,17 @@ def _ahead(lanes: int) -> Procedure:
     t, now, y, p, m, k = (record.get(f"due_{name}") for name in ("t", "now", "y", "p", "m", "k"))
     states, modes = (record.get(f"due_{name}") for name in ("states", "modes"))
     with write.loop(count) as lane:
-        own = table_of(record, due.load(lane, "i64"))
-        t[lane] = own.get("t")
-        now[lane] = record.get("origin") + own.get("t")
-        states.store(lane, own.get("y"), "ptr")
-        modes.store(lane, own.get("m"), "ptr")
-        for wide, name, length in ((y, "y", own.get("n")), (p, "p", record.get("parameters")), (m, "m", own.get("mode_count"))):
-            write.call("spread", [wide, own.get(name), length, lane])
+        integrator = table_of(record, due.load(lane, "i64"))
+        t[lane] = integrator.get("t")
+        now[lane] = record.get("origin") + integrator.get("t")
+        states.store(lane, integrator.get("y"), "ptr")
+        modes.store(lane, integrator.get("m"), "ptr")
+        for wide, name, length in (
+            (y, "y", integrator.get("n")),
+            (p, "p", record.get("parameters")),
+            (m, "m", integrator.get("mode_count")),
+        ):
+            write.call("spread", [wide, integrator.get(name), length, lane])
     write.call("couple_ahead", [record.get("couplings"), now, y, p, m, due, count])
     write.call(record.get("rates"), [now, y, p, m, k])
     with write.loop(count) as lane:
@@ -66,19 +79,19 @@ def _ahead(lanes: int) -> Procedure:
     return write
 
 
-def _weigh_all(lanes: int) -> Procedure:
+def _update_all_weights(lanes: int) -> Procedure:
     """The weights of the runs whose steps call for it are looked at anew, as soon as these are as many as there are lanes, or a
     lane would be idle."""
     write = Procedure("weigh_all", {"v": "ptr"}, internal=True)
     record, v = Record(write["v"], FIELDS), write["v"]
     due, runs = record.get("due"), record.get("runs")
     count, others = write.local(0, "i64"), write.local(0, "i64")
-    with write.loop(UNDER_WAY * lanes) as place, write.when(runs.load(place, "i64") >= 0):
-        is_due = _is_due(record.get("found").load(place, "i64"))
+    with write.loop(UNDER_WAY * lanes) as slot, write.when(runs.load(slot, "i64") >= 0):
+        is_due = _is_due(record.get("found").load(slot, "i64"))
         with write.when(~is_due):
             others.set(others.get() + 1)
         with write.when(is_due & (count.get() < lanes)):
-            due.store(count.get(), place, "i64")
+            due.store(count.get(), slot, "i64")
             count.set(count.get() + 1)
     with write.when((count.get() < lanes) & (others.get() >= lanes)):
         write.give()

@@ -13,7 +13,7 @@ from bondgraph.run.accuracy.reference.natural_scales import MIN_ERROR
 from bondgraph.run.simd_values import lane_loop
 from bondgraph.run.steppers import dop853
 from bondgraph.run.steppers.dop853 import TABLEAU
-from bondgraph.run.steppers.method import permitted
+from bondgraph.run.steppers.method import error_weight
 from bondgraph.run.table import fields_of
 
 STAGES, EXTENDED, DENSE = TABLEAU.last, len(TABLEAU.a), TABLEAU.rows
@@ -76,14 +76,16 @@ def _folded(name: str, lanes: int, largest: bool) -> Procedure:
     """The sum of so many numbers of each lane, or the largest of them and zero. A number for each lane is at hand at once, which
     are vectors, too."""
     write = Procedure(name, {"out": "ptr noalias", "given": "ptr", "count": "i64"}, internal=True)
-    found = [write.local(0.0) for _ in range(lanes)]
+    totals = [write.local(0.0) for _ in range(lanes)]
     with write.loop(write["count"]) as i:
         row = write["given"].at(i * lanes)
-        for lane, own in enumerate(found):
-            size = write.intrinsic("maxnum", own.get(), write.intrinsic("fabs", row[lane])) if largest else own.get() + row[lane]
-            own.set(size)
-    for lane, own in enumerate(found):
-        write["out"][lane] = own.get()
+        for lane, total in enumerate(totals):
+            size = (
+                write.intrinsic("maxnum", total.get(), write.intrinsic("fabs", row[lane])) if largest else total.get() + row[lane]
+            )
+            total.set(size)
+    for lane, total in enumerate(totals):
+        write["out"][lane] = total.get()
     write.give()
     return write
 
@@ -139,9 +141,9 @@ def _squares() -> Procedure:
     arguments = {"v": "ptr", "fifth": "ptr noalias", "third": "ptr noalias", "count": "i64"}
     write = Procedure("squares", arguments, internal=True)
     record, count = Record(write["v"], FIELDS), write["count"]
-    k, hs, own, noise = (record.get(name) for name in ("k", "hs", "own", "noise"))
+    k, hs, magnitude, noise = (record.get(name) for name in ("k", "hs", "own", "noise"))
     with write.loop(count) as i:
-        scale = permitted(write, record, i, own[i]) + write.intrinsic("fabs", hs[i]) * noise[i]
+        scale = error_weight(write, record, i, magnitude[i]) + write.intrinsic("fabs", hs[i]) * noise[i]
         for square, weights in ((write["fifth"], dop853.E5), (write["third"], dop853.E3)):
             error = write.value(0.0, "double")
             for j, weight in weights.items():
@@ -156,22 +158,22 @@ def _errors(lanes: int) -> Procedure:
     """Error over tolerance of each lane."""
     write = Procedure("errors", {"v": "ptr"}, internal=True)
     record = Record(write["v"], FIELDS)
-    n, width, y, y_new, own = (record.get(name) for name in ("n", "width", "y", "y_new", "own"))
+    n, width, y, y_new, magnitude = (record.get(name) for name in ("n", "width", "y", "y_new", "own"))
     fifth, third = record.get("fifth"), record.get("third")
     with write.loop(n * lanes) as i:
-        own[i] = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
+        magnitude[i] = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
     above, below = record.get("above"), record.get("below")
     write.call("largest", [above, y_new.at(n * lanes), width - n])
     with lane_loop(write, width, lanes, start=n) as (_, lane, i):
-        own[i] = above[lane]
+        magnitude[i] = above[lane]
     write.call("squares", [write["v"], fifth, third, width * lanes])
     write.call("added", [above, fifth, width])
     write.call("added", [below, third, width])
     with write.loop(lanes) as lane:
         top = above[lane]
-        whole = top + below[lane] * 0.01
-        scaled = write.intrinsic("fabs", record.get("h")[lane]) * top / write.intrinsic("sqrt", whole)
-        record.get("error")[lane] = write.select(whole.equals(0.0), 0.0, scaled)
+        denominator = top + below[lane] * 0.01
+        scaled = write.intrinsic("fabs", record.get("h")[lane]) * top / write.intrinsic("sqrt", denominator)
+        record.get("error")[lane] = write.select(denominator.equals(0.0), 0.0, scaled)
     write.give()
     return write
 
@@ -215,7 +217,7 @@ def _rises() -> Procedure:
     record, k, every_one = Record(write["v"], FIELDS), Record(write["v"], FIELDS).get("k"), write["all"]
     y, y_new, y_stage = (record.get(name) for name in ("y", "y_new", "y_stage"))
     with write.loop(write["count"]) as i:
-        scale = permitted(write, record, i, write.intrinsic("fabs", y[i]))
+        scale = error_weight(write, record, i, write.intrinsic("fabs", y[i]))
         rise = (k[every_one * STAGES + i] - k[every_one * (STAGES - 1) + i]) / scale
         run = (y_new[i] - y_stage[i]) / scale
         write["rises"][i] = write.select(scale > MIN_ERROR, rise * rise, 0.0)

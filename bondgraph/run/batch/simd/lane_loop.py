@@ -1,4 +1,4 @@
-"""Many runs side by side in machine code: as `loop`, with a run in each lane of the processor's vectors.
+"""Loop over a batch of runs in machine code with SIMD: as `loop`, with a run in each lane of the processor's vectors.
 
 Each run has the tables of a run alone: its own time, step length, error control and counts. What the vectors do is the attempt
 at a step, the dense output, and the acceptance (`explicit.lanes`), for all lanes at once; then each goes on by itself. More runs
@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel import LANES
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.machine import vector_width
@@ -33,86 +33,98 @@ def machine_code(lanes: int | None = None) -> Library:
 
 def _writer(lanes: int) -> Callable[[], list[Procedure]]:
     def written() -> list[Procedure]:
-        own = [_enter(), _fill(lanes), _sit(lanes), _rise(), _leave(), *error_weights.procedures(lanes), _settle(), _step()]
+        parts = [
+            _start_run(),
+            _start_runs(lanes),
+            _load_lane(lanes),
+            _store_lane(),
+            _retire_lane(),
+            *error_weights.procedures(lanes),
+            _finish_lane_step(),
+            _step(),
+        ]
         wide = in_lanes(vectors.procedures(lanes), lanes)
-        return [*loop.procedures(lanes), *wide, *exchange(lanes), *own, _side_by_side(lanes)]
+        return [*loop.procedures(lanes), *wide, *exchange(lanes), *parts, _run_in_lanes(lanes)]
 
     written.__qualname__ = f"written for {lanes} lanes"
     return written
 
 
-_LIBRARIES = {lanes: once(functools.partial(compile_written, _writer(lanes))) for lanes in LANES}
+_LIBRARIES = {lanes: build_once(functools.partial(compile_written, _writer(lanes))) for lanes in LANES}
 
 
 @contextmanager
-def _sample_before(write: Procedure, own: Record, due: Callable[[Temporary], Temporary]) -> Iterator[None]:
-    """What happens only if samples of a run are left, and the time of the next is `due`."""
-    with write.when(own.get("written") < own.get("samples")), write.when(due(own.get("times")[own.get("written")])):
+def _sample_before(write: Procedure, integrator: Record, due: Callable[[Temporary], Temporary]) -> Iterator[None]:
+    """Execute the body only if samples of a run remain, and the time of the next is `due`."""
+    with (
+        write.when(integrator.get("written") < integrator.get("samples")),
+        write.when(due(integrator.get("times")[integrator.get("written")])),
+    ):
         yield
 
 
-def _enter() -> Procedure:
+def _start_run() -> Procedure:
     """A run begins at this place among those under way: 1, or 0 where Python has to begin it."""
     write = Procedure("enter", {"r": "ptr", "v": "ptr", "place": "i64", "run": "i64"}, "i64", internal=True)
-    many, record, place = Record(write["r"], MANY), Record(write["v"], FIELDS), write["place"]
-    _present(many, record, place)
+    many, record, slot = Record(write["r"], MANY), Record(write["v"], FIELDS), write["place"]
+    _select_run(many, record, slot)
     with write.when(write.call("begun", [write["r"], write["run"]], "i64").equals(0)):
         write.call("ended", [write["r"], write["run"], write.value(Status.NOT_STARTED, "i64")])
         write.give(0)
-    record.get("runs").store(place, write["run"], "i64")
-    record.get("found").store(place, Status.LANE_STARTS, "i64")
+    record.get("runs").store(slot, write["run"], "i64")
+    record.get("found").store(slot, Status.LANE_STARTS, "i64")
     write.give(1)
     return write
 
 
-def _present(many: Record, record: Record, place: Temporary) -> None:
+def _select_run(many: Record, record: Record, slot: Temporary) -> None:
     """Let the loop over many runs have the tables of this one."""
-    own = table_of(record, place)
-    many.set("table", own.pointer)
-    many.set("rows", record.get("row_blocks").load(place, "ptr"))
-    many.set("modes", own.get("m"))
+    integrator = table_of(record, slot)
+    many.set("table", integrator.pointer)
+    many.set("rows", record.get("row_blocks").load(slot, "ptr"))
+    many.set("modes", integrator.get("m"))
 
 
-def _fill(lanes: int) -> Procedure:
+def _start_runs(lanes: int) -> Procedure:
     """Runs begin where others have ended; 0 where none is under way, nor left."""
     write = Procedure("fill", {"r": "ptr", "v": "ptr"}, "i64", internal=True)
     many, record = Record(write["r"], MANY), Record(write["v"], FIELDS)
     runs = record.get("runs")
     under_way = write.local(0, "i64")
-    with write.loop(UNDER_WAY * lanes) as place:
+    with write.loop(UNDER_WAY * lanes) as slot:
         with write.repeat() as (again, done):
             run = record.get("following")
-            with write.when((runs.load(place, "i64") >= 0) | (run >= many.get("runs"))):
+            with write.when((runs.load(slot, "i64") >= 0) | (run >= many.get("runs"))):
                 write.jump(done)
             record.set("following", run + 1)
-            write.call("enter", [write["r"], write["v"], place, run], "i64")
+            write.call("enter", [write["r"], write["v"], slot, run], "i64")
             write.jump(again)
-        with write.when(runs.load(place, "i64") >= 0):
+        with write.when(runs.load(slot, "i64") >= 0):
             under_way.set(1)
     write.give(under_way.get())
     return write
 
 
-def _sit(lanes: int) -> Procedure:
+def _load_lane(lanes: int) -> Procedure:
     """A run that waits for a lane takes this one; 0 where there is none."""
     write = Procedure("sit", {"v": "ptr", "lane": "i64"}, "i64", internal=True)
     record, lane = Record(write["v"], FIELDS), write["lane"]
-    runs, found = record.get("runs"), record.get("found")
-    with write.loop(UNDER_WAY * lanes) as place:
-        waits = (runs.load(place, "i64") >= 0) & found.load(place, "i64").equals(Status.LANE_WAITS)
-        own = table_of(record, place)
+    runs, statuses = record.get("runs"), record.get("found")
+    with write.loop(UNDER_WAY * lanes) as slot:
+        waits = (runs.load(slot, "i64") >= 0) & statuses.load(slot, "i64").equals(Status.LANE_WAITS)
+        integrator = table_of(record, slot)
         with write.when(waits):
-            move(write, "spread", record, own, ("y", "k", "size", "floor", "noise"), lane)
-            for name, count in (("p", record.get("parameters")), ("m", own.get("mode_count"))):
-                write.call("spread", [record.get(name), own.get(name), count, lane])
-            record.get("seats").store(lane, place, "i64")
-            found.store(place, Status.LANE_RUNS, "i64")
+            move(write, "spread", record, integrator, ("y", "k", "size", "floor", "noise"), lane)
+            for name, count in (("p", record.get("parameters")), ("m", integrator.get("mode_count"))):
+                write.call("spread", [record.get(name), integrator.get(name), count, lane])
+            record.get("seats").store(lane, slot, "i64")
+            statuses.store(slot, Status.LANE_RUNS, "i64")
             write.give(1)
     write.give(0)
     return write
 
 
-def _rise() -> Procedure:
+def _store_lane() -> Procedure:
     """The run in a lane leaves it for what its step calls for."""
     write = Procedure("rise", {"v": "ptr", "lane": "i64", "found": "i64"}, internal=True)
     record, lane = Record(write["v"], FIELDS), write["lane"]
@@ -124,17 +136,17 @@ def _rise() -> Procedure:
     return write
 
 
-def _leave() -> Procedure:
+def _retire_lane() -> Procedure:
     """The run in a lane has ended with this status."""
     write = Procedure("leave", {"r": "ptr", "v": "ptr", "lane": "i64", "status": "i64"}, internal=True)
     many, record, lane = Record(write["r"], MANY), Record(write["v"], FIELDS), write["lane"]
-    own, place = of_lane(record, lane), record.get("seats").load(lane, "i64")
-    _present(many, record, place)
-    move(write, "gather", record, own, ("y",), lane)
+    integrator, slot = of_lane(record, lane), record.get("seats").load(lane, "i64")
+    _select_run(many, record, slot)
+    move(write, "gather", record, integrator, ("y",), lane)
     with write.when(write["status"].equals(Status.STOP)):
-        write.call(record.get("flush"), [own.pointer, own.get("t")])
-    write.call("ended", [write["r"], record.get("runs").load(place, "i64"), write["status"]])
-    record.get("runs").store(place, NOBODY, "i64")
+        write.call(record.get("flush"), [integrator.pointer, integrator.get("t")])
+    write.call("ended", [write["r"], record.get("runs").load(slot, "i64"), write["status"]])
+    record.get("runs").store(slot, NOBODY, "i64")
     record.get("seats").store(lane, NOBODY, "i64")
     record.get("taken").store(lane, 0, "i64")
     write.give()
@@ -151,18 +163,18 @@ def _step() -> Procedure:
             seated.set(write.call("sit", [write["v"], lane], "i64"))
         with write.when(seated.get().equals(0)):
             write.give(0)
-        own = of_lane(record, lane)
-        due = write.call(record.get("proposed"), [own.pointer], "i64")
+        integrator = of_lane(record, lane)
+        due = write.call(record.get("proposed"), [integrator.pointer], "i64")
         with write.when(due.equals(Status.ATTEMPT)):
             for name, field in (("t", "t"), ("h", "trial"), ("t_new", "target")):
-                record.get(name)[lane] = own.get(field)
+                record.get(name)[lane] = integrator.get(field)
             write.give(1)
         with write.when(due.equals(Status.PAUSE)):
-            many.set("table", own.pointer)
+            many.set("table", integrator.pointer)
             with write.when(write.call("hopeless", [write["r"]], "i64").equals(1)):
                 write.call("leave", [write["r"], write["v"], lane, write.value(Status.TOO_MANY_STEPS, "i64")])
                 write.jump(again)
-            own.set("tried", 0)
+            integrator.set("tried", 0)
             record.set("paused", 1)
             write.jump(again)
         write.call("leave", [write["r"], write["v"], lane, due])
@@ -170,30 +182,30 @@ def _step() -> Procedure:
     return write
 
 
-def _settle() -> Procedure:
-    """What a good step of a lane leaves: rows of samples, whether it is stiff, noise."""
+def _finish_lane_step() -> Procedure:
+    """Finish an accepted step of a lane: rows of samples, stiffness test, noise."""
     write = Procedure("settle_lane", {"v": "ptr", "lane": "i64"}, internal=True)
     record, lane = Record(write["v"], FIELDS), write["lane"]
-    own, h = of_lane(record, lane), record.get("h")[lane]
-    with _sample_before(write, own, lambda time: time <= own.get("target")):
-        move(write, "gather", record, own, ("y", "y_new"), lane)
-        write.call("gather", [own.get("f"), record.get("f"), record.get("width") * DENSE, lane])
-        write.call(record.get("dense_samples"), [own.pointer, h, own.get("target")])
+    integrator, h = of_lane(record, lane), record.get("h")[lane]
+    with _sample_before(write, integrator, lambda time: time <= integrator.get("target")):
+        move(write, "gather", record, integrator, ("y", "y_new"), lane)
+        write.call("gather", [integrator.get("f"), record.get("f"), record.get("width") * DENSE, lane])
+        write.call(record.get("dense_samples"), [integrator.pointer, h, integrator.get("target")])
     record.get("stiff").store(lane, 0, "i64")
     with write.when(record.get("watch").equals(1)):
         sums = [record.get(name)[lane] for name in ("above", "below")]
-        record.get("stiff").store(lane, write.call(record.get("held_down"), [own.pointer, h, *sums], "i64"), "i64")
-    with write.when(own.get("noisy") > 0):
-        move(write, "gather", record, own, ("y_new", "size"), lane)
-        write.call(record.get("noisy_step"), [own.pointer, h])
-    own.set("cornered", 0)
-    own.set("t", own.get("target"))
-    own.count("steps")
+        record.get("stiff").store(lane, write.call(record.get("held_down"), [integrator.pointer, h, *sums], "i64"), "i64")
+    with write.when(integrator.get("noisy") > 0):
+        move(write, "gather", record, integrator, ("y_new", "size"), lane)
+        write.call(record.get("noisy_step"), [integrator.pointer, h])
+    integrator.set("cornered", 0)
+    integrator.set("t", integrator.get("target"))
+    integrator.count("steps")
     write.give()
     return write
 
 
-def _side_by_side(lanes: int) -> Procedure:
+def _run_in_lanes(lanes: int) -> Procedure:
     """All runs: 0 when they are done, 1 after so many steps of one that others should be heard; it goes on where it was."""
     write = Procedure("run_side_by_side", {"r": "ptr", "v": "ptr"}, "i64")
     r, v, record = write["r"], write["v"], Record(write["v"], FIELDS)
@@ -221,21 +233,21 @@ def _side_by_side(lanes: int) -> Procedure:
             write.jump(again)
         write.call("attempt_all", [v])
         with write.loop(lanes) as lane, write.when(seats.load(lane, "i64") >= 0):
-            own = of_lane(record, lane)
-            own.count("rate_count", STAGES)
-            found = write.call(record.get("judged"), [own.pointer, record.get("error")[lane]], "i64")
-            with write.when(found.equals(Status.DOUBT)):
-                write.call("rise", [v, lane, found])
-            with write.when(~(found.equals(Status.ACCEPT) | found.equals(Status.RETRY) | found.equals(Status.DOUBT))):
-                write.call("leave", [r, v, lane, found])
-            with write.when(found.equals(Status.ACCEPT)):
+            integrator = of_lane(record, lane)
+            integrator.count("rate_count", STAGES)
+            status = write.call(record.get("judged"), [integrator.pointer, record.get("error")[lane]], "i64")
+            with write.when(status.equals(Status.DOUBT)):
+                write.call("rise", [v, lane, status])
+            with write.when(~(status.equals(Status.ACCEPT) | status.equals(Status.RETRY) | status.equals(Status.DOUBT))):
+                write.call("leave", [r, v, lane, status])
+            with write.when(status.equals(Status.ACCEPT)):
                 taken.store(lane, 1, "i64")
                 # Else `held_down` does not ask for the sums.
-                with write.when(record.get("watch").equals(1) & is_far(own, record.get("h")[lane])):
+                with write.when(record.get("watch").equals(1) & is_far(integrator, record.get("h")[lane])):
                     far.set(1)
-                with _sample_before(write, own, lambda time, own=own: time < own.get("target")):  # type: ignore[misc]
+                with _sample_before(write, integrator, lambda time, integrator=integrator: time < integrator.get("target")):  # type: ignore[misc]
                     dense.set(1)
-                    own.count("rate_count", EXTENDED - STAGES - 1)
+                    integrator.count("rate_count", EXTENDED - STAGES - 1)
         with write.when(dense.get().equals(1)):
             write.call("prepare_dense_all", [v])
         with write.when(far.get().equals(1)):
@@ -245,10 +257,12 @@ def _side_by_side(lanes: int) -> Procedure:
         write.call("accept_all", [v])
         with write.loop(lanes) as lane, good():
             stiff = record.get("stiff").load(lane, "i64")
-            found = write.call(record.get("lengthened"), [of_lane(record, lane).pointer, record.get("error")[lane], stiff], "i64")
-            with write.when(found.equals(Status.RENEW)):
-                write.call("rise", [v, lane, found])
-            with write.when(found.equals(Status.STIFF)):
-                write.call("leave", [r, v, lane, found])
+            status = write.call(
+                record.get("lengthened"), [of_lane(record, lane).pointer, record.get("error")[lane], stiff], "i64"
+            )
+            with write.when(status.equals(Status.RENEW)):
+                write.call("rise", [v, lane, status])
+            with write.when(status.equals(Status.STIFF)):
+                write.call("leave", [r, v, lane, status])
     write.give(0)
     return write

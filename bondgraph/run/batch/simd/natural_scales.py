@@ -28,7 +28,8 @@ FIELDS = fields_of(("weights", "see", "couplings", "local_scales", "values", "ra
 
 
 def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTable:
-    """What `scale_ahead` takes, for n states with so many couplings at most, and runs whose error control has these tables."""
+    """Return the table of `scale_ahead`, for n states with at most `entries` couplings, and runs with these error control
+    tables."""
     library, table = error_weights.machine_code(), FieldTable(FIELDS)
     lengths = {"values": entries, "rates": n, "scales": n, "work": max(3 * n + 1, n + entries)}
     for name, length in lengths.items():
@@ -53,39 +54,39 @@ def _weights(record: Record, run: Temporary) -> Record:
 
 def _members(record: Record) -> list[Record]:
     members = record.get("members")
-    return [_weights(record, members.load(place, "i64")) for place in range(FOUR)]
+    return [_weights(record, members.load(slot, "i64")) for slot in range(FOUR)]
 
 
-def _taken(write: Procedure, target: Temporary, runs: list[Record], name: str, count: Temporary) -> None:
-    """So many numbers of this name of each run side by side."""
+def _load_lanes(write: Procedure, target: Temporary, runs: list[Record], name: str, count: Temporary) -> None:
+    """Load `count` numbers of a field of each run into SIMD lanes."""
     arrays, wide = [run.get(name) for run in runs], SimdArray(target, FOUR)
     with write.loop(count) as i:
         wide[i] = SimdNumber([array[i] for array in arrays])
 
 
-def _given_back(write: Procedure, source: Temporary, runs: list[Record], name: str, count: Temporary) -> None:
-    """So many numbers side by side to each run."""
+def _store_lanes(write: Procedure, source: Temporary, runs: list[Record], name: str, count: Temporary) -> None:
+    """Store `count` numbers from SIMD lanes to a field of each run."""
     arrays, wide = [run.get(name) for run in runs], SimdArray(source, FOUR)
     with write.loop(count) as i:
         for array, value in zip(arrays, wide[i].numbers, strict=True):
             array[i] = value
 
 
-def _of_four(name: str, procedure: str, taken: Mapping[str, str], found: str, level: int) -> Procedure:
+def _of_four(name: str, procedure: str, inputs: Mapping[str, str], result: str, level: int) -> Procedure:
     """A procedure of `balancing` for the runs of a four, with their couplings.
 
-    `taken` are the arrays that it is given, and what they hold of each run; the last one is what each run gets back as `found`,
+    `inputs` are the arrays that it is given, and what they hold of each run; the last one is what each run gets back as `result`,
     so that so much (`level`) of its scales is there.
     """
     write = Procedure(name, {"a": "ptr"}, internal=True)
     record = Record(write["a"], FIELDS)
     runs, values = _members(record), record.get("values")
-    _taken(write, values, runs, "values", Record(runs[0].get("pattern"), PATTERN).get("beside_count"))
-    n, arrays = runs[0].get("n"), [record.get(array) for array in taken]
-    for array, own in zip(arrays, taken.values(), strict=True):
-        _taken(write, array, runs, own, n)
+    _load_lanes(write, values, runs, "values", Record(runs[0].get("pattern"), PATTERN).get("beside_count"))
+    n, arrays = runs[0].get("n"), [record.get(array) for array in inputs]
+    for array, control in zip(arrays, inputs.values(), strict=True):
+        _load_lanes(write, array, runs, control, n)
     write.call(procedure, [structure_of(runs[0]), values, *arrays, record.get("work")])
-    _given_back(write, arrays[-1], runs, found, n)
+    _store_lanes(write, arrays[-1], runs, result, n)
     for run in runs:
         run.set("scaled", level)
     write.give()
@@ -107,24 +108,24 @@ def _by_fours() -> Procedure:
     with theirs are left out."""
     write = Procedure("by_fours", {"a": "ptr", "due": "ptr", "count": "i64", "carried": "i64"}, internal=True)
     record, due = Record(write["a"], FIELDS), write["due"]
-    left, members, many = record.get("left"), record.get("members"), write.local(0, "i64")
+    remaining, members, many = record.get("left"), record.get("members"), write.local(0, "i64")
 
-    def structure(place: Temporary) -> Temporary:
-        pattern = Record(_weights(record, due.load(place, "i64")).get("pattern"), PATTERN)
+    def structure(slot: Temporary) -> Temporary:
+        pattern = Record(_weights(record, due.load(slot, "i64")).get("pattern"), PATTERN)
         return pattern.pointer.load(PATTERN["structure"][0], "i64")
 
-    with write.loop(write["count"]) as place:
-        left.store(place, 1, "i64")
-    with write.loop(write["count"]) as first, write.when(left.load(first, "i64").equals(1)):
-        own = structure(first)
+    with write.loop(write["count"]) as slot:
+        remaining.store(slot, 1, "i64")
+    with write.loop(write["count"]) as first, write.when(remaining.load(first, "i64").equals(1)):
+        control = structure(first)
         many.set(0)
         with write.loop(FOUR) as member:
             members.store(member, due.load(first, "i64"), "i64")
-        with write.loop(write["count"], first) as place:
-            joins = left.load(place, "i64").equals(1) & (many.get() < FOUR) & structure(place).equals(own)
+        with write.loop(write["count"], first) as slot:
+            joins = remaining.load(slot, "i64").equals(1) & (many.get() < FOUR) & structure(slot).equals(control)
             with write.when(joins):
-                members.store(many.get(), due.load(place, "i64"), "i64")
-                left.store(place, 0, "i64")
+                members.store(many.get(), due.load(slot, "i64"), "i64")
+                remaining.store(slot, 0, "i64")
                 many.set(many.get() + 1)
         with write.when((many.get() > 1) & write["carried"].equals(0)):
             write.call("rapid_four", [write["a"]])
@@ -137,25 +138,25 @@ def _by_fours() -> Procedure:
 def _scale_ahead() -> Procedure:
     """Natural scales of the `count` runs that are `due`, and whose nonzeros are there; of each the time, and where its states and
     its modes lie."""
-    given = {**dict.fromkeys(("a", "t", "x", "m", "due"), "ptr"), "count": "i64"}
-    write = Procedure("scale_ahead", given, internal=True)
+    arguments = {**dict.fromkeys(("a", "t", "x", "m", "due"), "ptr"), "count": "i64"}
+    write = Procedure("scale_ahead", arguments, internal=True)
     record, due, count = Record(write["a"], FIELDS), write["due"], write["count"]
 
-    def at(place: Temporary) -> tuple[Record, list[Temporary]]:
-        own = _weights(record, due.load(place, "i64"))
-        x, m = (write[name].load(place, "ptr") for name in ("x", "m"))
-        return own, [own.pointer, write["t"][place], x, m]
+    def at(slot: Temporary) -> tuple[Record, list[Temporary]]:
+        control = _weights(record, due.load(slot, "i64"))
+        x, m = (write[name].load(slot, "ptr") for name in ("x", "m"))
+        return control, [control.pointer, write["t"][slot], x, m]
 
-    with write.loop(count) as place:
-        own, given_to = at(place)
-        write.call(record.get("see"), [own.pointer, given_to[2]])
-        own.set("scaled", 0)
-        write.call(record.get("couplings"), given_to)
+    with write.loop(count) as slot:
+        control, operands = at(slot)
+        write.call(record.get("see"), [control.pointer, operands[2]])
+        control.set("scaled", 0)
+        write.call(record.get("couplings"), operands)
     write.call("by_fours", [write["a"], due, count, write.value(0, "i64")])
-    with write.loop(count) as place:
-        own, given_to = at(place)
-        with write.when(own.get("scaled").equals(FASTEST_RATES)):
-            write.call(record.get("local_scales"), [*given_to, own.get("size")])
+    with write.loop(count) as slot:
+        control, operands = at(slot)
+        with write.when(control.get("scaled").equals(FASTEST_RATES)):
+            write.call(record.get("local_scales"), [*operands, control.get("size")])
     write.call("by_fours", [write["a"], due, count, write.value(1, "i64")])
     write.give()
     return write

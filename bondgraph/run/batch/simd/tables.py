@@ -9,8 +9,8 @@ import numpy as np
 
 from bondgraph.emit.kernel import LaneKernels, aligned_zeros
 from bondgraph.emit.procedure import Procedure, Record, Temporary
-from bondgraph.run.batch.simd.couplings import lane_couplings
 from bondgraph.run.batch.simd.explicit import COMPONENTS, DRIVER, FIELDS, SUMS
+from bondgraph.run.batch.simd.lane_jacobians import lane_couplings
 from bondgraph.run.batch.simd.natural_scales import lane_scales
 from bondgraph.run.program import Program
 from bondgraph.run.status import Status
@@ -27,30 +27,30 @@ NOBODY = -1
 
 
 def lane_table(
-    kernels: LaneKernels, program: Program, own: Sequence[FieldTable], weights: Sequence[FieldTable], samples: int
+    kernels: LaneKernels, program: Program, integrators: Sequence[FieldTable], weights: Sequence[FieldTable], samples: int
 ) -> FieldTable:
-    """What `side_by_side` takes besides the table of `loop`: `own` are the integrators' tables of the runs under way, `weights`
-    those of their error control."""
-    table, lanes, first = FieldTable(FIELDS), kernels.lanes, own[0]
+    """Return the table of `lane_loop`: `integrators` are the integrators' tables of the runs under way, `weights` those of their
+    error control."""
+    table, lanes, first = FieldTable(FIELDS), kernels.lanes, integrators[0]
     parameters, modes = program.parameters, program.modes
     width, library = int(first["width"]), dop853.machine_code()
     lengths = {name: count * width for name, count in COMPONENTS.items()} | dict.fromkeys(SUMS, 1)
     lengths |= dict.fromkeys(("p", "due_p"), parameters) | dict.fromkeys(("m", "due_m"), modes)
     for name, length in lengths.items():
         table.point(name, aligned_zeros(length * lanes))
-    table.arrays["rows"] = np.empty((len(own), samples, width))
+    table.arrays["rows"] = np.empty((len(integrators), samples, width))
     blocks = list(table.arrays["rows"])
-    addresses = {"tables": [each.address for each in own], "row_blocks": [block.ctypes.data for block in blocks]}
-    for name, places in addresses.items():
-        table.point(name, np.array(places, dtype=np.uint64))
+    addresses = {"tables": [each.address for each in integrators], "row_blocks": [block.ctypes.data for block in blocks]}
+    for name, numbers in addresses.items():
+        table.point(name, np.array(numbers, dtype=np.uint64))
     of_lanes = dict.fromkeys(("seats", "stiff", "taken", "due", "due_states", "due_modes"), lanes)
-    for name, length in {**of_lanes, "runs": len(own)}.items():
+    for name, length in {**of_lanes, "runs": len(integrators)}.items():
         table.point(name, np.zeros(length, dtype=np.int64))
-    table.point("found", np.full(len(own), Status.LANE_WAITS, dtype=np.int64))
+    table.point("found", np.full(len(integrators), Status.LANE_WAITS, dtype=np.int64))
     for name in ("rates", "powers", "rates_and_powers"):
         table.point(name, kernels.addresses.get(name, 0))
-    for name, found in zip(("couplings", "scales"), _found_ahead(program, lanes, weights), strict=False):
-        table.point(name, found)
+    for name, ahead in zip(("couplings", "scales"), _tables_ahead(program, lanes, weights), strict=False):
+        table.point(name, ahead)
     for name in DRIVER:
         table.point(name, library.address(name))
     table["parameters"] = parameters
@@ -59,7 +59,7 @@ def lane_table(
     return table
 
 
-def _found_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
+def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
     """The tables of the couplings and scales of runs side by side, where couplings are interpreted, and not too many."""
     kernel, structures = program.jacobian_couplings
     couplings = None if kernel is None or kernel.steps is None else lane_couplings(kernel.steps, lanes, weights)
@@ -67,20 +67,20 @@ def _found_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) ->
 
 
 def emptied(table: FieldTable) -> FieldTable:
-    """The same before any run is under way."""
+    """Reset the table: no run is under way."""
     table.arrays["seats"][:] = table.arrays["runs"][:] = NOBODY
     table["following"] = table["paused"] = 0
     return table
 
 
 def exchange(lanes: int) -> list[Procedure]:
-    """What `move` calls."""
+    """Return the procedures that `move` calls."""
     return [_gather(lanes), _spread(lanes)]
 
 
-def table_of(record: Record, place: Temporary) -> Record:
+def table_of(record: Record, slot: Temporary) -> Record:
     """The integrator's table of a run under way."""
-    return Record(record.get("tables").load(place, "ptr"), INTEGRATOR)
+    return Record(record.get("tables").load(slot, "ptr"), INTEGRATOR)
 
 
 def of_lane(record: Record, lane: Temporary) -> Record:
@@ -88,15 +88,15 @@ def of_lane(record: Record, lane: Temporary) -> Record:
     return table_of(record, record.get("seats").load(lane, "i64"))
 
 
-def move(write: Procedure, way: str, record: Record, own: Record, names: tuple[str, ...], lane: Temporary) -> None:
+def move(write: Procedure, way: str, record: Record, integrator: Record, names: tuple[str, ...], lane: Temporary) -> None:
     """Arrays as long as the state from the lanes to the tables of one ("gather"), or back ("spread")."""
     for name in names:
-        pair = (own, record) if way == "gather" else (record, own)
+        pair = (integrator, record) if way == "gather" else (record, integrator)
         write.call(way, [pair[0].get(name), pair[1].get(name), record.get("width"), lane])
 
 
 def _gather(lanes: int) -> Procedure:
-    """So many numbers of one lane, one after the other."""
+    """Gather numbers of one lane into an array."""
     write = Procedure("gather", {"out": "ptr noalias", "given": "ptr", "count": "i64", "lane": "i64"}, internal=True)
     with write.loop(write["count"]) as i:
         write["out"][i] = write["given"][i * lanes + write["lane"]]
@@ -105,7 +105,7 @@ def _gather(lanes: int) -> Procedure:
 
 
 def _spread(lanes: int) -> Procedure:
-    """So many numbers to the places of one lane."""
+    """Scatter an array to one lane."""
     write = Procedure("spread", {"out": "ptr noalias", "given": "ptr", "count": "i64", "lane": "i64"}, internal=True)
     with write.loop(write["count"]) as i:
         write["out"][i * lanes + write["lane"]] = write["given"][i]

@@ -1,4 +1,4 @@
-"""How fast the matrix of constraints may change from one sample to the next without suspicion: sample times in; bounds out.
+"""Bounds on the change of the constraint matrix from one sample to the next, within which no loss of rank is suspected.
 
 `outcome.singular` looks for positions where the root of the smallest eigenvalue falls to zero and rises again, and suspects an
 interval of samples only where this root changes fast enough.

@@ -1,5 +1,4 @@
-"""`doubts._astray` in machine code: the samples of one of many runs in; whether Newton's method has lost the solution of an
-algebraic loop at one of them, out."""
+"""Check in machine code whether the Newton iteration has lost the solution of an algebraic loop at a sample of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from bondgraph.run.events.state import FIELDS as INSTANTS
 
 def procedures() -> list[Procedure]:
     """All of them."""
-    return [_see(), _astray()]
+    return [_see(), _has_lost_loop()]
 
 
 def _see() -> Procedure:
@@ -25,7 +24,7 @@ def _see() -> Procedure:
     loops, first = Record(pointer, INSTANTS), write.local(0, "i64")
     with write.loop(loops.get("loops")) as j:
         count, kernel = loops.get("loop_counts").load(j, "i64"), loops.get("loop_kernels").load(j, "ptr")
-        places = loops.get("loop_places").at(first.get(), "i64")
+        states = loops.get("loop_places").at(first.get(), "i64")
         sizes, further = (record.get(name).at(first.get()) for name in ("loop_sizes", "loop_further"))
         at = [write["date"], x, integrator.get("p"), write["m"], out]
         with write.loop(loops.get("n")) as i:
@@ -33,21 +32,21 @@ def _see() -> Procedure:
         with write.loop(record.get("loop_steps").load(j, "i64")):
             write.call(kernel, at)
             with write.loop(count) as i:
-                place = places.load(i, "i64")
-                x[place] = x[place] + out[count + i]
+                state = states.load(i, "i64")
+                x[state] = x[state] + out[count + i]
         write.call(kernel, at)
         with write.loop(count) as i:
             with write.when(write["k"].equals(0)):
                 sizes[i] = 0.0
                 further[i] = 0.0
-            sizes[i] = larger(write, sizes[i], magnitude(write, x[places.load(i, "i64")]))
+            sizes[i] = larger(write, sizes[i], magnitude(write, x[states.load(i, "i64")]))
             further[i] = larger(write, further[i], magnitude(write, out[count + i]))
         first.set(first.get() + count)
     write.give()
     return write
 
 
-def _astray() -> Procedure:
+def _has_lost_loop() -> Procedure:
     """1 if a step that is left is too large beside its unknown."""
     write = Procedure("astray", {"r": "ptr"}, "i64", internal=True)
     record, _, _ = tables_of(write)

@@ -1,4 +1,4 @@
-"""A cheap look along a run in machine code: matrices of its constraints in; whether these may have lost rank on the way, out.
+"""Rank screening of the constraint matrix along a run, in machine code: a cheap test that excludes a loss of rank.
 
 If A' - theta A is positive definite for two matrices A, A' that follow each other, then every eigenvalue of A' is larger than
 theta times that of A, and so it is after any congruence (Loewner's order; the change of scale in `outcome.singular` is one). So
@@ -22,8 +22,8 @@ _LEFT, _SMALLER = 1e-9, 1e-3
 
 
 def screens(program: Program) -> bool:
-    """Whether constraints are watched, and so: where some repeat others, some eigenvalues are zero throughout; modes change
-    which of them hold."""
+    """Return True if machine code can watch the constraints: where some repeat others, some eigenvalues are zero throughout;
+    modes change which of them hold."""
     closing, kernel = program.closing, program.closing_matrix
     plain = has_constraints(program) and closing is not None and not closing.repeating and not program.transitions
     return plain and kernel is not None and kernel.is_machine_code
@@ -50,8 +50,8 @@ def _definite(lanes: int) -> Procedure:
             with write.loop(lanes) as lane:
                 factor[lane] = work[(i * n + j) * lanes + lane] / pivot[lane]
             with write.loop(i + 1, j + 1) as k, write.loop(lanes) as lane:
-                place = (i * n + k) * lanes + lane
-                work[place] = work[place] - factor[lane] * work[(k * n + j) * lanes + lane]
+                index = (i * n + k) * lanes + lane
+                work[index] = work[index] - factor[lane] * work[(k * n + j) * lanes + lane]
     with write.loop(lanes) as lane, write.when(~bad[lane].equals(0.0)):
         write.give(0)
     write.give(1)
@@ -59,17 +59,17 @@ def _definite(lanes: int) -> Procedure:
 
 
 def _exceeds(lanes: int) -> Procedure:
-    """Whether a - theta b is positive definite in all lanes, and safely so; a and b lie in `now`, from these places on."""
+    """Return 1 if a - theta b is safely positive definite in all lanes; a and b are addresses in `now`."""
     write = Procedure("exceeds", {"s": "ptr", "a": "ptr", "b": "ptr", "work": "ptr noalias"}, "i64", internal=True)
     record = Record(write["s"], FIELDS)
     n, work, a, b, theta = record.get("n"), write["work"], write["a"], write["b"], record.get("theta")
     with write.loop(n) as i:
         with write.loop(i + 1, record.get("leftmost").load(i, "i64")) as j, write.loop(lanes) as lane:
-            place, wide = (i * n + j) * lanes + lane, (i * n + j) * (lanes + 1) + lane
-            work[place] = a[wide] - theta[lane] * b[wide]
+            index, wide = (i * n + j) * lanes + lane, (i * n + j) * (lanes + 1) + lane
+            work[index] = a[wide] - theta[lane] * b[wide]
         with write.loop(lanes) as lane:
-            place, wide = (i * n + i) * lanes + lane, (i * n + i) * (lanes + 1) + lane
-            work[place] = work[place] - (a[wide] + b[wide]) * _LEFT
+            index, wide = (i * n + i) * lanes + lane, (i * n + i) * (lanes + 1) + lane
+            work[index] = work[index] - (a[wide] + b[wide]) * _LEFT
     write.give(write.call("definite", [write["s"], work, record.get("bad"), record.get("factor")], "i64"))
     return write
 
@@ -80,24 +80,24 @@ def _measured(lanes: int) -> Procedure:
     write = Procedure("measured", {"s": "ptr", "is_first": "i64"}, internal=True)
     record, is_first = Record(write["s"], FIELDS), write["is_first"].equals(1)
     n, now, signs = (record.get(name) for name in ("n", "now", "signs"))
-    given, entries, low, high = (SimdArray(record.get(name), lanes) for name in ("given", "entries", "low", "high"))
+    matrix, entries, low, high = (SimdArray(record.get(name), lanes) for name in ("given", "entries", "low", "high"))
     with write.loop(record.get("entry_count")) as e:
         row, column = (record.get(name).load(e, "i64") for name in ("rows", "columns"))
-        given[row * n + column] = entries[e]
+        matrix[row * n + column] = entries[e]
     with write.loop(n) as i:
-        diagonal = given[i * n + i]
+        diagonal = matrix[i * n + i]
         size = diagonal.intrinsic("fabs")
         with write.when(is_first):
             signs[i] = write.select(diagonal.numbers[0] < 0.0, -1.0, 1.0)
             low[i], high[i] = size, size
         low[i], high[i] = low[i].intrinsic("minnum", size), high[i].intrinsic("maxnum", size)
-        own = signs[i]
+        row_sign = signs[i]
         with write.loop(i + 1, record.get("leftmost").load(i, "i64")) as j:
             before = now.at((i * n + j) * (lanes + 1))
             with write.when(~is_first):
                 before[0] = before[lanes]
             other = signs[j]
-            ours, theirs = (given[place] * sign for place, sign in ((i * n + j, own), (j * n + i, other)))
+            ours, theirs = (matrix[index] * sign for index, sign in ((i * n + j, row_sign), (j * n + i, other)))
             SimdArray(before.at(1), lanes)[write.value(0, "i64")] = (ours + theirs) * 0.5
             with write.when(is_first):
                 before[0] = before[1]
@@ -131,9 +131,9 @@ def may_lose_rank(lanes: int) -> Procedure:
         with write.when(~(smallest > largest * _SMALLER)):
             write.give(1)
         with lane_loop(write, i + 1, lanes, record.get("leftmost").load(i, "i64")) as (j, lane, _):
-            place = (i * n + j) * lanes + lane
+            index = (i * n + j) * lanes + lane
             least_of_all = write.select(i.equals(j), largest * write.real(n) * (2.0 * RANK_TOLERANCE), 0.0)
-            work[place] = first_matrix[i * n + j] - least_of_all
+            work[index] = first_matrix[i * n + j] - least_of_all
     full = write.call("definite", [write["s"], work, record.get("bad"), record.get("factor")], "i64")
     write.give(write.select(full.equals(1), 0, 1, "i64"))
     return write

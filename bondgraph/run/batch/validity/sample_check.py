@@ -1,4 +1,4 @@
-"""Rows of a finished run, as many at a time as there are lanes: samples in; whether all that follows from them is finite, out.
+"""Sample check of a finished run, in SIMD lanes: are all values that follow from the rows finite?
 
 All of it comes of one kernel in lanes, `AT_SAMPLE`. `lanes` = 1 is for runs that go alone, whose constraints alone are looked at
 here. The table of `FIELDS` serves that look, too (`screen`).
@@ -34,8 +34,8 @@ FIELDS = fields_of(_POINTERS.split(), _WHOLES.split(), ("end_date",))
 def row_table(
     program: Program, kernel: int, lanes: int, times: np.ndarray, dates: np.ndarray, watched: bool, span: float
 ) -> FieldTable:
-    """What these procedures take, for runs with rows at these times since their start; constraints are looked at if `watched`, at
-    the samples that `judge` chooses. `kernel` is where its code starts."""
+    """Return the table of these procedures, for runs with rows at these times since their start; constraints are checked if
+    `watched`, at every `check_stride`-th sample. `kernel` is the address of its code."""
     table = FieldTable(FIELDS)
     every = (program.rates, program.powers, program.energies)
     values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
@@ -79,7 +79,7 @@ def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """What the looks at values and at constraints need."""
+    """Return the procedures that check values and constraints."""
     values = [_spoil(), _evaluated(lanes), _see(lanes), _spoilt(lanes)] if lanes > 1 else [_evaluated(lanes)]
     return [_take(lanes), _take_all(lanes), _present(lanes), *values]
 
@@ -108,13 +108,13 @@ def _take(lanes: int) -> Procedure:
 
 def _take_all(lanes: int) -> Procedure:
     """Rows, and their dates, from the one of number `first` on, into all lanes; every `stride` counts, and the last goes on."""
-    given = {"s": "ptr", "rows": "ptr", **dict.fromkeys(("first", "last", "stride", "width"), "i64")}
-    write = Procedure("take_rows", given, internal=True)
+    arguments = {"s": "ptr", "rows": "ptr", **dict.fromkeys(("first", "last", "stride", "width"), "i64")}
+    write = Procedure("take_rows", arguments, internal=True)
     record, x = Record(write["s"], FIELDS), SimdArray(Record(write["s"], FIELDS).get("x"), lanes)
-    places = [least(write, write["first"] + write["stride"] * lane, write["last"]) for lane in range(lanes)]
-    rows = [write["rows"].at(place * write["width"]) for place in places]
-    for lane, place in enumerate(places):
-        record.get("t")[lane] = record.get("dates")[place]
+    samples = [least(write, write["first"] + write["stride"] * lane, write["last"]) for lane in range(lanes)]
+    rows = [write["rows"].at(sample * write["width"]) for sample in samples]
+    for lane, sample in enumerate(samples):
+        record.get("t")[lane] = record.get("dates")[sample]
     with write.loop(write["width"]) as i:
         x[i] = SimdNumber([row[i] for row in rows])
     write.give()
@@ -145,7 +145,7 @@ def _spoil() -> Procedure:
 
 
 def _evaluated(lanes: int) -> Procedure:
-    """What follows from the rows in the lanes, with `entries` among it; with several lanes values that are not finite spoil."""
+    """Evaluate the kernel at the rows in the lanes, `entries` included; with several lanes, mark values that are not finite."""
     write = Procedure("evaluated", {"s": "ptr", "width": "i64"}, internal=True)
     record, width = Record(write["s"], FIELDS), write["width"] * lanes
     x, out, spoilt = (record.get(name) for name in ("x", "out", "spoilt"))

@@ -109,7 +109,7 @@ def fire_by_impulse(bound: Bound, firing: FiredTransition, sizes: np.ndarray) ->
     answers = np.where(active, pushes, 0.0)
     most = int(np.argmax(answers))
     if (
-        not np.any((np.abs(firing.x_after - plain) > MIN_JUMP * size)[bound.kept])
+        not np.any((np.abs(firing.x_after - plain) > MIN_JUMP * size)[bound.true_states])
         or answers[most] <= MIN_JUMP * np.abs(pushes).max()
     ):
         return firing, None

@@ -28,7 +28,7 @@ def modes_cycle(bound: Bound, history: GuardHistory, firings: Sequence[FiredTran
 def _still(bound: Bound, history: GuardHistory, start: np.ndarray, x: np.ndarray) -> bool:
     """Return True if states x are those of the start, but for rounding."""
     size = np.fmax(history.sizes, np.abs(start))
-    return bool(np.all((np.abs(x - start) <= MIN_JUMP * size)[bound.kept]))
+    return bool(np.all((np.abs(x - start) <= MIN_JUMP * size)[bound.true_states]))
 
 
 def consistent_modes(

@@ -1,1 +1,1 @@
-"""The Rosenbrock method Rodas5P: rates and their Jacobian in machine code in; steps of stiff models, dense output, events out."""
+"""Rosenbrock method Rodas5P for stiff models, with dense output."""

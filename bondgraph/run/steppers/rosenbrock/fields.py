@@ -1,17 +1,17 @@
-"""The table of the method, behind the pointer c: names of its fields in; places out."""
+"""Fields of the table of Rodas5P, behind the pointer c."""
 
 from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record
-from bondgraph.run.steppers.method import with_own
+from bondgraph.run.steppers.method import with_method_fields
 
 # jacobian, nonzeros: its kernel, and what that gives; rate, drift: rates of a stage, and their derivative by time; ahead, beyond:
 # rates a little later; u, rest: of all stages, and what those before add to the right side of one; speed: as in `weights`.
 # system: the table of the linear systems (`linear.system`).
 # f, flows: coefficients of the dense output of states, and of each power those at the nodes of a step, times its length.
-FIELDS = with_own("jacobian nonzeros rate drift ahead beyond u rest speed system f flows", "nonzero_count")
+FIELDS = with_method_fields("jacobian nonzeros rate drift ahead beyond u rest speed system f flows", "nonzero_count")
 
 
 def record_of(write: Procedure) -> Record:
-    """The table behind the argument c."""
+    """Return the table behind the argument c."""
     return Record(write["c"], FIELDS)

@@ -1,7 +1,7 @@
-"""Integrated powers over a step: powers at five nodes of it in; their integrals, at its end and inside of it, out.
+"""Quadrature of the powers over a step of Rodas5P, from their values at five nodes.
 
-They follow from the states and drive none, so that they stay out of the linear systems: Lobatto's rule of order 8 along the dense
-output, whose own order makes theirs 5. What its fourth difference says is their error.
+Integrated powers follow from the states and drive none, so that they stay out of the linear systems: Lobatto's rule of order 8
+along the dense output, whose order makes theirs 5. The fourth difference estimates their error.
 """
 
 from __future__ import annotations
@@ -11,40 +11,40 @@ from collections.abc import Sequence
 
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.codegen_helpers import clock_time
-from bondgraph.run.steppers.method import permitted
+from bondgraph.run.steppers.method import error_weight
 from bondgraph.run.steppers.rosenbrock.fields import record_of
 from bondgraph.run.steppers.rosenbrock.steps import LAST
 
 NODES = (0.0, 0.5 - math.sqrt(3.0 / 28.0), 0.5, 0.5 + math.sqrt(3.0 / 28.0), 1.0)
 WEIGHTS = (1.0 / 20.0, 49.0 / 180.0, 16.0 / 45.0, 49.0 / 180.0, 1.0 / 20.0)
 ERROR = (2.0 / 15.0, -14.0 / 45.0, 16.0 / 45.0, -14.0 / 45.0, 2.0 / 15.0)
-"""Between these weights and those of order 4 without the middle."""
+"""Difference of these weights and those of order 4 without the midpoint."""
 
 
 def along(nodes: Sequence[float]) -> tuple[tuple[float, ...], ...]:
-    """Integrals of Lagrange's polynomials of nodes, from 0, as polynomials: of each the coefficients of x, x^2, ..."""
-    found = []
-    for own in nodes:
+    """Integrate the Lagrange polynomials of nodes from 0: of each integral the coefficients of x, x^2, ..."""
+    polynomials = []
+    for node in nodes:
         terms, scale = [1.0], 1.0
         for other in nodes:
-            if other != own:
+            if other != node:
                 terms = [low - other * high for low, high in zip([0.0, *terms], [*terms, 0.0], strict=True)]
-                scale *= own - other
-        found.append(tuple(term / scale / (power + 1) for power, term in enumerate(terms)))
-    return tuple(found)
+                scale *= node - other
+        polynomials.append(tuple(term / scale / (power + 1) for power, term in enumerate(terms)))
+    return tuple(polynomials)
 
 
 def integrals() -> Procedure:
-    """Integrated powers at the end of the step just attempted, into y_new; the sum of the squares of their errors over the
-    tolerance."""
+    """Compute the integrated powers at the end of the step just attempted, into y_new; return the sum of the squares of their
+    errors over the tolerance."""
     write = Procedure("power_integrals", {"c": "ptr", "h": "double"}, "double", internal=True)
     record, c, h, t = record_of(write), write["c"], write["h"], record_of(write).get("t")
-    n, many, flows, place = (record.get(name) for name in ("n", "quadratures", "flows", "y_dense"))
+    n, many, flows, state = (record.get(name) for name in ("n", "quadratures", "flows", "y_dense"))
     y, y_new, k = (record.get(name).at(n) for name in ("y", "y_new", "k"))
     for node in range(1, len(NODES) - 1):
-        write.call("states_inside", [c, write.value(NODES[node], "double"), place])
+        write.call("states_inside", [c, write.value(NODES[node], "double"), state])
         now = clock_time(write, record, t + h * NODES[node])
-        write.call(record.get("powers"), [now, place, record.get("p"), record.get("m"), flows.at(many * node)])
+        write.call(record.get("powers"), [now, state, record.get("p"), record.get("m"), flows.at(many * node)])
     moved, total = write.local(0.0), write.local(0.0)
     with write.loop(many) as i:
         values = [k[i], *(flows[many * node + i] for node in range(1, len(NODES) - 1)), k[record.get("width") * LAST + i]]
@@ -58,8 +58,8 @@ def integrals() -> Procedure:
         error = write.value(0.0, "double")
         for node, weight in enumerate(ERROR):
             error = error + flows[many * node + i] * weight
-        # They count against the largest of them: one that is rounding only has no size of its own.
-        scale = permitted(write, record, n + i, moved.get()) + h * record.get("noise")[n + i]
+        # The error weight follows from the largest power: one that is rounding only has no size of its own.
+        scale = error_weight(write, record, n + i, moved.get()) + h * record.get("noise")[n + i]
         part = error / scale
         total.set(total.get() + part * part)
     write.give(total.get())
@@ -67,7 +67,7 @@ def integrals() -> Procedure:
 
 
 def inside() -> Procedure:
-    """Integrated powers at the fraction theta of the step."""
+    """Evaluate the integrated powers at the fraction theta of the step."""
     write = Procedure("powers_inside", {"c": "ptr", "theta": "double", "out": "ptr noalias"}, internal=True)
     record, theta = record_of(write), write["theta"]
     n, many, flows = record.get("n"), record.get("quadratures"), record.get("flows")

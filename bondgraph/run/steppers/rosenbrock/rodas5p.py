@@ -1,27 +1,26 @@
-"""Rodas5P as the loop around its steps, and a run, take it."""
+"""Rodas5P as a method for the integration loop, and bound to a run."""
 
 from __future__ import annotations
 
-from bondgraph.emit.cached_build import once
+from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.table import SharedWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.linear import system
 from bondgraph.run.steppers.driver import procedures
-from bondgraph.run.steppers.integrator import OneStep
+from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.rosenbrock import coefficients, quadratures, steps
 from bondgraph.run.steppers.rosenbrock.fields import FIELDS
 from bondgraph.run.steppers.segment import Tolerances
-from bondgraph.run.steppers.stepper import StepperOptions
 
 
 def _procedures() -> list[Procedure]:
     stages = [steps.combination(stage) for stage in range(1, coefficients.STAGES)]
     inside = [steps.prepare_dense(), steps.inside(), quadratures.inside(), steps.dense(), steps.look()]
-    whole = [quadratures.integrals(), steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns(), steps.attempt()]
-    return [*system.procedures(), *stages, *inside, *whole]
+    step_parts = [quadratures.integrals(), steps.drift(), steps.jacobian(), steps.factors(), steps.unknowns(), steps.attempt()]
+    return [*system.procedures(), *stages, *inside, *step_parts]
 
 
 RODAS5P = Method(
@@ -41,7 +40,7 @@ def written() -> list[Procedure]:
     return procedures(RODAS5P)
 
 
-@once
+@build_once
 def machine_code() -> Library:
     """The method as machine code."""
     return compile_written(written)

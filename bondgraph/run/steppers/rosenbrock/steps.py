@@ -1,6 +1,6 @@
-"""One step of Rodas5P: the stages, the error, and the state inside of the step.
+"""Step of Rodas5P: stages, error estimate and dense output.
 
-The Jacobian is that of the tape; derivatives of the rates by time are differences within a small part of the step.
+The Jacobian is that of the tape; derivatives of the rates by time are finite differences within a small part of the step.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.codegen_helpers import clock_time
 from bondgraph.run.linear.system import FIELDS as SYSTEM
-from bondgraph.run.steppers.method import permitted
+from bondgraph.run.steppers.method import error_weight
 from bondgraph.run.steppers.rosenbrock import coefficients as table
 from bondgraph.run.steppers.rosenbrock.fields import record_of
 
 LAST = 1
-"""Which of the rates in k are those at the end of a step."""
+"""Index, in k, of the rates at the end of a step."""
 DENSE = len(table.H)
 _ADDED = len(table.A)
 """From this stage on the argument is that of the stage before, and its u."""
 _AHEAD = 2.0**-12
-"""Part of a step after which rates are looked at for their derivative by time."""
+"""Part of a step for the finite difference of the rates by time."""
 
 
 def fifth_root(write: Procedure, value: Temporary) -> Temporary:
@@ -27,12 +27,12 @@ def fifth_root(write: Procedure, value: Temporary) -> Temporary:
 
 
 def rounding(record: Record, i: Temporary, h: Temporary) -> Temporary:
-    """What rounding of a rate makes of state i, which an implicit method holds: h / (1 + h |J_ii|) of it."""
+    """Return the effect of rounding of a rate on state i in an implicit method: h / (1 + h |J_ii|) of it."""
     return h * record.get("noise")[i] / (h * record.get("speed")[i] + 1.0)
 
 
 def combination(stage: int) -> Procedure:
-    """Argument of a stage, and what the stages before add to its right side."""
+    """Compute the argument of a stage, and the contribution of the stages before to its right-hand side."""
     write = Procedure(f"stage{stage}", {"out": "ptr", "rest": "ptr noalias", "y": "ptr", "u": "ptr", "n": "i64"}, internal=True)
     out, rest, y, n = (write[name] for name in ("out", "rest", "y", "n"))
     before = [write["u"].at(n * j) for j in range(stage)]
@@ -55,16 +55,16 @@ def _weighted(values: list[Temporary], weights: tuple[float, ...]) -> Temporary:
 
 
 def drift() -> Procedure:
-    """Derivative of the rates by time at (t, y) into `drift`: by the parabola through three times, zero where the first two have
-    the same rates, or the clock of the formulas cannot tell them apart."""
+    """Compute the derivative of the rates by time at (t, y) into `drift`: by the parabola through three times, zero where the
+    first two have the same rates, or the same time on the clock of the formulas."""
     write = Procedure("time_drift", {"c": "ptr", "h": "double"}, internal=True)
     record, c, t, y = record_of(write), write["c"], record_of(write).get("t"), record_of(write).get("y")
-    n, k, found, ahead, beyond = (record.get(name) for name in ("n", "k", "drift", "ahead", "beyond"))
+    n, k, slopes, ahead, beyond = (record.get(name) for name in ("n", "k", "drift", "ahead", "beyond"))
     times = [t, t + write["h"] * _AHEAD, t + write["h"] * (2.0 * _AHEAD)]
     now, soon, later = (clock_time(write, record, time)[0] for time in times)
     one, two = soon - now, later - now
     with write.loop(n) as i:
-        found[i] = 0.0
+        slopes[i] = 0.0
     with write.when(~((one > 0.0) & (two > one))):
         write.give()
     write.call("derivative", [c, times[1], y, ahead, write.value(0, "i64")])
@@ -76,35 +76,35 @@ def drift() -> Procedure:
     write.call("derivative", [c, times[2], y, beyond, write.value(0, "i64")])
     near, far = two / (one * (two - one)), one / (two * (two - one))
     with write.loop(n) as i:
-        found[i] = near * (ahead[i] - k[i]) - far * (beyond[i] - k[i])
+        slopes[i] = near * (ahead[i] - k[i]) - far * (beyond[i] - k[i])
     write.give()
     return write
 
 
 def factors() -> Procedure:
-    """Factors of 1 - h GAMMA J; 1 where it has none."""
+    """Factorise 1 - h GAMMA J; return 1 where it is singular."""
     write = Procedure("factors", {"c": "ptr", "h": "double"}, "i64", internal=True)
     record = record_of(write)
     system = Record(record.get("system"), SYSTEM)
     write.call("fill_system", [system.pointer, record.get("nonzeros"), write["h"] * table.GAMMA])
     with write.loop(record.get("n")) as i:
-        own = system.get("order").load(i, "i64")
-        size = write.intrinsic("maxnum", record.get("size")[own], record.get("floor")[own])
+        state = system.get("order").load(i, "i64")
+        size = write.intrinsic("maxnum", record.get("size")[state], record.get("floor")[state])
         system.get("worth")[i] = write.select(size > 0.0, 1.0 / size, 1.0)
     write.give(write.call("factor_system", [system.pointer], "i64"))
     return write
 
 
 def unknowns() -> Procedure:
-    """u of a stage, from its rates k, `rest` of the stages before, and the derivatives by time, `later` times."""
+    """Solve for u of a stage, from its rates k, `rest` of the stages before, and the derivatives by time, `later` times."""
     write = Procedure("unknowns", {"c": "ptr", "h": "double", "k": "ptr", "later": "double", "u": "ptr"}, internal=True)
     record, h = record_of(write), write["h"]
     system = Record(record.get("system"), SYSTEM)
     n, right, order = record.get("n"), system.get("right"), system.get("order")
     reach, later = h * table.GAMMA, h * h * write["later"]
     with write.loop(n) as i:
-        own = order.load(i, "i64")
-        right[i] = reach * write["k"][own] + record.get("rest")[own] + later * record.get("drift")[own]
+        state = order.load(i, "i64")
+        right[i] = reach * write["k"][state] + record.get("rest")[state] + later * record.get("drift")[state]
     write.call("solve_system", [system.pointer])
     with write.loop(n) as i:
         write["u"][order.load(i, "i64")] = right[i]
@@ -113,30 +113,30 @@ def unknowns() -> Procedure:
 
 
 def jacobian() -> Procedure:
-    """Derivatives of the rates by the states at (t, y); where one of them is infinite, as that of a root at zero is, those where
-    the step leads, which are looked for anew in a shorter one."""
+    """Evaluate the Jacobian at (t, y); where an entry is infinite, as that of a root at zero, at the end of an Euler step
+    instead, and again for a shorter step."""
     write = Procedure("differentiate", {"c": "ptr", "h": "double"}, internal=True)
     record, h, t = record_of(write), write["h"], record_of(write).get("t")
-    y, ahead, k, found = (record.get(name) for name in ("y", "y_stage", "k", "nonzeros"))
+    y, ahead, k, nonzeros = (record.get(name) for name in ("y", "y_stage", "k", "nonzeros"))
     record.set("moved", 0)
     with write.when(record.get("nonzero_count").equals(0)):
         write.give()
     p, m, total = record.get("p"), record.get("m"), write.local(0.0)
-    write.call(record.get("jacobian"), [clock_time(write, record, t), y, p, m, found])
+    write.call(record.get("jacobian"), [clock_time(write, record, t), y, p, m, nonzeros])
     record.count("jacobian_count")
     with write.loop(record.get("nonzero_count")) as i:
-        total.set(total.get() + found[i] * 0.0)
+        total.set(total.get() + nonzeros[i] * 0.0)
     with write.when(~total.get().equals(0.0)):
         record.set("moved", 1)
         with write.loop(record.get("n")) as i:
             ahead[i] = y[i] + h * k[i]
-        write.call(record.get("jacobian"), [clock_time(write, record, t + h), ahead, p, m, found])
+        write.call(record.get("jacobian"), [clock_time(write, record, t + h), ahead, p, m, nonzeros])
     write.give()
     return write
 
 
 def attempt() -> Procedure:
-    """All stages of a step of length h from (t, y) into u, y_new and k; returns error over tolerance."""
+    """Compute all stages of a step of length h from (t, y) into u, y_new and k; return error over tolerance."""
     write = Procedure("attempt", {"c": "ptr", "h": "double", "t_new": "double"}, "double", internal=True)
     record, c, h = record_of(write), write["c"], write["h"]
     n, t, quadratures = record.get("n"), record.get("t"), record.get("quadratures")
@@ -157,26 +157,26 @@ def attempt() -> Procedure:
     total, error = write.local(0.0), u.at(n * (table.STAGES - 1))
     with write.loop(n) as i:
         y_new[i] = argument[i] + error[i]
-        own = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
-        scale = permitted(write, record, i, own) + rounding(record, i, h)
+        magnitude = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
+        scale = error_weight(write, record, i, magnitude) + rounding(record, i, h)
         part = error[i] / scale
         total.set(total.get() + part * part)
-    found = write.intrinsic("sqrt", total.get())
-    with write.when(~((found <= 1.0) | record.get("is_landing").equals(1))):
-        write.give(found)
+    error_norm = write.intrinsic("sqrt", total.get())
+    with write.when(~((error_norm <= 1.0) | record.get("is_landing").equals(1))):
+        write.give(error_norm)
     width = record.get("width")
     write.call("derivative", [c, write["t_new"], y_new, k.at(width * LAST), write.value(1, "i64")])
     with write.when((quadratures > 0) | (record.get("guard_count") > 0)):
         write.call("prepare_dense", [c, h])
     with write.when(quadratures.equals(0)):
-        write.give(found)
+        write.give(error_norm)
     powers = write.call("power_integrals", [c, h], "double")
     write.give(write.intrinsic("sqrt", total.get() + powers))
     return write
 
 
 def prepare_dense() -> Procedure:
-    """Coefficients of the polynomial of the states over the step just attempted."""
+    """Compute the coefficients of the dense output of the states over the step just attempted."""
     write = Procedure("prepare_dense", {"c": "ptr", "h": "double"}, internal=True)
     record = record_of(write)
     n, u, f = record.get("n"), record.get("u"), record.get("f")
@@ -190,7 +190,7 @@ def prepare_dense() -> Procedure:
 
 
 def inside() -> Procedure:
-    """States at the fraction theta of the step."""
+    """Evaluate the states at the fraction theta of the step."""
     write = Procedure("states_inside", {"c": "ptr", "theta": "double", "out": "ptr noalias"}, internal=True)
     record, theta = record_of(write), write["theta"]
     n, y, y_new, f = (record.get(name) for name in ("n", "y", "y_new", "f"))
@@ -205,18 +205,19 @@ def inside() -> Procedure:
 
 
 def dense() -> Procedure:
-    """States and integrated powers at the fraction theta of the step."""
+    """Evaluate states and integrated powers at the fraction theta of the step."""
     write = Procedure("dense", {"c": "ptr", "theta": "double", "out": "ptr noalias"}, internal=True)
-    given = [write[name] for name in ("c", "theta", "out")]
-    write.call("states_inside", given)
+    operands = [write[name] for name in ("c", "theta", "out")]
+    write.call("states_inside", operands)
     with write.when(record_of(write).get("quadratures") > 0):
-        write.call("powers_inside", given)
+        write.call("powers_inside", operands)
     write.give()
     return write
 
 
 def look() -> Procedure:
-    """The same for a first look: stiff rates at the ends of a step say little of what is between."""
+    """Evaluate the states for a first event detection: a Hermite cubic would use stiff rates, which say little of the
+    interior."""
     write = Procedure("look_inside", {"c": "ptr", "theta": "double", "h": "double", "out": "ptr noalias"}, internal=True)
     write.call("states_inside", [write["c"], write["theta"], write["out"]])
     write.give()

@@ -1,5 +1,4 @@
-"""Couplings of several runs side by side: their times, states, parameters and modes in lanes in; the Jacobian of each, where the
-error control of that run will ask for it next, out."""
+"""Jacobians of several runs in SIMD lanes, computed together before the error control of each run needs them."""
 
 from __future__ import annotations
 
@@ -21,24 +20,24 @@ FIELDS = fields_of(_POINTERS.split(), ("step_count", "first", "input_count", "en
 
 
 def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldTable]) -> FieldTable | None:
-    """What `couple_ahead` takes, for so many lanes, and runs whose error control has these tables; None for models with more
-    groups of columns than it is made for."""
-    made = lane_steps(steps, lanes)
-    if made is None:
+    """Return the table of `couple_ahead` for runs whose error control has these tables; None for models with too many groups
+    of columns."""
+    laned = lane_steps(steps, lanes)
+    if laned is None:
         return None
     table = FieldTable(FIELDS)
-    numbers, rows = aligned_zeros(len(steps.start) * lanes), aligned_zeros(made.rows * steps.groups * lanes)
+    numbers, rows = aligned_zeros(len(steps.start) * lanes), aligned_zeros(laned.rows * steps.groups * lanes)
     numbers[:] = np.repeat(steps.start, lanes)
-    rows[made.seeded[:, None] + np.arange(lanes)] = 1.0
-    arrays = {"quick": made.quick, "guarded": made.guarded, "columns": made.columns, "numbers": numbers, "rows": rows}
-    arrays |= {"input_places": steps.places, "input_blocks": steps.blocks, "input_indices": steps.indices}
-    arrays |= {"found": made.found, "blocks": np.zeros(4)}
+    rows[laned.seed_offsets[:, None] + np.arange(lanes)] = 1.0
+    arrays = {"quick": laned.quick, "guarded": laned.guarded, "columns": laned.columns, "numbers": numbers, "rows": rows}
+    arrays |= {"input_places": steps.positions, "input_blocks": steps.blocks, "input_indices": steps.indices}
+    arrays |= {"found": laned.entry_offsets, "blocks": np.zeros(4)}
     arrays["weights"] = np.array([each.address for each in weights], dtype=np.uint64)
     for name, array in arrays.items():
         table.point(name, array)
     table.point("interpret", machine_code(lanes).address("interpret"))
-    table["step_count"], table["first"] = len(made.quick), len(steps.start) - len(made.quick)
-    table["input_count"], table["entry_count"] = len(steps.places), len(made.found)
+    table["step_count"], table["first"] = len(laned.quick), len(steps.start) - len(laned.quick)
+    table["input_count"], table["entry_count"] = len(steps.positions), len(laned.entry_offsets)
     return table
 
 
@@ -58,19 +57,19 @@ def _interpreted() -> Procedure:
 
 
 def _handed_out() -> Procedure:
-    """What was found to the error control of each run; 1 if some of it is no number."""
+    """Copy the Jacobian of each run to its error control; return 1 if an entry is NaN."""
     write = Procedure("handed_out", {"a": "ptr", "due": "ptr", "count": "i64"}, "i64", internal=True)
     record, lost = Record(write["a"], FIELDS), write.local(0, "i64")
-    rows, found = record.get("rows"), record.get("found")
+    rows, entries = record.get("rows"), record.get("found")
     with write.loop(write["count"]) as lane:
-        own = Record(record.get("weights").load(write["due"].load(lane, "i64"), "ptr"), ERROR_CONTROL)
-        nonzeros = own.get("nonzeros")
+        control = Record(record.get("weights").load(write["due"].load(lane, "i64"), "ptr"), ERROR_CONTROL)
+        nonzeros = control.get("nonzeros")
         with write.loop(record.get("entry_count")) as k:
-            value = rows[found.load(k, "i64") + lane]
+            value = rows[entries.load(k, "i64") + lane]
             nonzeros[k] = value
             with write.when(~value.equals(value)):
                 lost.set(1)
-        own.set("ahead", 1)
+        control.set("ahead", 1)
     write.give(lost.get())
     return write
 
@@ -78,15 +77,15 @@ def _handed_out() -> Procedure:
 def _couple_ahead(lanes: int) -> Procedure:
     """The nonzeros of the Jacobian at (t, y, p, m), a number of every lane each, for the error control of the `count` runs that
     are `due`, which are in the first lanes."""
-    given = {**dict.fromkeys(("a", "t", "y", "p", "m", "due"), "ptr"), "count": "i64"}
-    write = Procedure("couple_ahead", given, internal=True)
+    arguments = {**dict.fromkeys(("a", "t", "y", "p", "m", "due"), "ptr"), "count": "i64"}
+    write = Procedure("couple_ahead", arguments, internal=True)
     record = Record(write["a"], FIELDS)
     blocks, numbers = record.get("blocks"), record.get("numbers")
     for number, name in enumerate(("t", "y", "p", "m")):
         blocks.store(number, write[name], "ptr")
     with write.loop(record.get("input_count")) as i:
-        place, block, index = (record.get(f"input_{name}").load(i, "i64") for name in ("places", "blocks", "indices"))
-        source, target = blocks.load(block, "ptr").at(index * lanes), numbers.at(place * lanes)
+        position, block, index = (record.get(f"input_{name}").load(i, "i64") for name in ("places", "blocks", "indices"))
+        source, target = blocks.load(block, "ptr").at(index * lanes), numbers.at(position * lanes)
         with write.loop(lanes) as lane:
             target[lane] = source[lane]
     to = [write[name] for name in ("a", "due", "count")]
