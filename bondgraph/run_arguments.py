@@ -109,7 +109,7 @@ class NamedMeasure(Protocol):
 
 
 KeepNamed = str | Sequence[str] | Mapping[str, str | NamedMeasure]
-"""What `simulate(keep=...)` takes: names of quantities, or measures (and quantities) by names of the user's."""
+"""Argument `keep` of `simulate`: names of quantities, or measures (and quantities) by names of the user's."""
 
 
 @dataclass(frozen=True)

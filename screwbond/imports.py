@@ -1,4 +1,4 @@
-"""Which files an import of our packages takes: a check that they are ours, and a finder for `screwbond.models` in a checkout.
+"""Check that imports of our packages take our files, and find `screwbond.models` in a checkout.
 
 It runs before any other module of ours, and needs none of them.
 """
@@ -30,8 +30,8 @@ def need_own(*packages: str) -> None:
         if spec is None or spec.origin is None or spec.loader is None:
             title = f'the package "{package}" of screwbond has lost its file __init__.py'
             raise ShadowError("E561", title, "pip install --force-reinstall --no-deps screwbond")
-        file, own = Path(spec.origin), HERE.parent / package / "__init__.py"
-        if file != own and not (own.exists() and file.samefile(own)):
+        file, expected = Path(spec.origin), HERE.parent / package / "__init__.py"
+        if file != expected and not (expected.exists() and file.samefile(expected)):
             raise _hidden(package, file)
         if MARK not in (spec.loader.get_source(package) or MARK):  # type: ignore[attr-defined]
             raise _overwritten(package, file)
@@ -39,14 +39,14 @@ def need_own(*packages: str) -> None:
 
 def _hidden(package: str, file: Path) -> ShadowError:
     """The error where an import finds another file before ours."""
-    found, word = (file.parent, "folder") if file.name == "__init__.py" else (file, "file")
+    location, word = (file.parent, "folder") if file.name == "__init__.py" else (file, "file")
     from importlib import metadata
 
     for name in _others(package):
         if metadata.distribution(name).locate_file(f"{package}/__init__.py") == file:
-            title = f'the package "{found}" of the distribution "{name}" hides the package "{package}" of screwbond'
+            title = f'the package "{location}" of the distribution "{name}" hides the package "{package}" of screwbond'
             return ShadowError("E561", title, f"pip uninstall {name}, or an environment for each of the two")
-    return ShadowError("E561", f'"{found}" hides the package "{package}" of screwbond', f"another name for that {word}")
+    return ShadowError("E561", f'"{location}" hides the package "{package}" of screwbond', f"another name for that {word}")
 
 
 def _overwritten(package: str, file: Path) -> ShadowError:

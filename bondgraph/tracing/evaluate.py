@@ -36,7 +36,7 @@ INITIAL_GUESS = 1e-3
 
 @dataclass(frozen=True)
 class TraceObstacles:
-    """TraceObstacles that a trace found in a system, all at once."""
+    """Obstacles that a trace found in a system, all at once."""
 
     nonlinear: tuple[Loop, ...] = ()
     """Nonlinear algebraic loops."""

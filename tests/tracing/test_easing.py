@@ -1,4 +1,4 @@
-"""TraceObstacles to solving a system are found in one trace, returned, and removed."""
+"""Obstacles to solving a system are found in one trace, returned, and removed."""
 
 from __future__ import annotations
 

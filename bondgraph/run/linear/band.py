@@ -125,11 +125,11 @@ def solve_three() -> Procedure:
         write.give()
     left = write.local(b[0])
     with write.loop(n - 1) as k:
-        own, following = left.get(), b[k + 1]
+        current, following = left.get(), b[k + 1]
         stays = pivots.load(k, "i64").equals(k)
-        value = write.select(stays, own, following)
+        value = write.select(stays, current, following)
         b[k] = value
-        left.set(write.select(stays, following, own) - value * a[k * _COLUMN + 3])
+        left.set(write.select(stays, following, current) - value * a[k * _COLUMN + 3])
     last = n - 1
     value = left.get() * a[last * _COLUMN + 2]
     b[last] = value

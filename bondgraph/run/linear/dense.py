@@ -17,14 +17,14 @@ _MATRIX = {"a": "ptr", "pivots": "ptr", "worth": "ptr", "n": "i64"}
 
 
 def factor() -> Procedure:
-    """L and U of a (n, n) into its place, with one over each pivot; the rows that changed places into pivots (n,). 1 where it is
-    singular, else 0. Rows of L change places in the block of their column only.
+    """Overwrite a (n, n) with L and U, which hold the reciprocal of each pivot, and pivots (n,) with the rows that were swapped.
+    Gives 1 where it is singular, else 0. Rows of L are swapped in the block of their column only.
 
-    worth (n,): what each row is multiplied with for the choice of pivots, one over the size of its unknown: so the choice knows
-    no units. Blocks of columns change the order of no entry's differences, so that the bits are those of single columns.
+    worth (n,): the factor of each row in the choice of pivots, one over the size of its unknown, so that the choice knows no
+    units. Blocks of columns change the order of no entry's differences, so that the bits are those of single columns.
     """
     write = Procedure("dense_factor", _MATRIX, "i64")
-    n, given = write["n"], [write[name] for name in _MATRIX]
+    n, arguments = write["n"], [write[name] for name in _MATRIX]
     begun = write.local(0, "i64")
     with write.repeat() as (_, done):
         first = begun.get()
@@ -33,7 +33,7 @@ def factor() -> Procedure:
             write.jump(done)
         with (
             write.loop(behind, first) as k,
-            write.when(write.call("dense_eliminate", [*given, k, first, behind], "i64").equals(1)),
+            write.when(write.call("dense_eliminate", [*arguments, k, first, behind], "i64").equals(1)),
         ):
             write.give(1)
         reached = write.local(behind, "i64")
@@ -46,7 +46,7 @@ def factor() -> Procedure:
                 reached.set(j + tile)
         begun.set(behind)
     rest = begun.get()
-    with write.loop(n, rest) as k, write.when(write.call("dense_eliminate", [*given, k, rest, n], "i64").equals(1)):
+    with write.loop(n, rest) as k, write.when(write.call("dense_eliminate", [*arguments, k, rest, n], "i64").equals(1)):
         write.give(1)
     write.give(0)
     return write
@@ -101,8 +101,8 @@ def _eliminated(write: Procedure, block: Temporary, column: Temporary, pivots: T
         swap(write, column, row, pivots.load(first + row, "i64") - first)
     for row in range(BLOCK):
         value = column[row]
-        for earlier, known in enumerate(values):
-            value = value - known * block[n * earlier + row]
+        for earlier, solved in enumerate(values):
+            value = value - solved * block[n * earlier + row]
         column[row] = value
         values.append(value)
     return values
@@ -176,8 +176,8 @@ def _backward(write: Procedure, last: Temporary) -> None:
     values: list[Temporary] = []
     for row in reversed(range(BLOCK)):
         value = right[row]
-        for back, known in enumerate(values):
-            value = value - known * block[n * (BLOCK - 1 - back) + row]
+        for back, solved in enumerate(values):
+            value = value - solved * block[n * (BLOCK - 1 - back) + row]
         value = value * block[n * row + row]
         right[row] = value
         values.append(value)

@@ -186,7 +186,7 @@ class Program:
 
     @cached_property
     def is_machine_code(self) -> bool:
-        """Whether all that runs inside an integrator is machine code."""
+        """True if all that runs inside an integrator is machine code."""
         if not all(kernel.is_machine_code for kernel in self.kernels):
             return False
         couple = self.jacobian_couplings[0]

@@ -1,4 +1,4 @@
-"""What a finished run cannot be trusted in: an energy account that does not close.
+"""Find why a finished run cannot be trusted: an energy account that does not close.
 
 A run without doubt keeps its account to `FAR` times its rtol. Measured on the project's models, every method keeps it to 200
 times rtol (BDF without damping; the explicit method to one).
@@ -48,9 +48,9 @@ def _turned_over(result: Result) -> float:
     for k in _probed(result):
         t, x, m, turned = result.t[k], result.x[k], result.m[k], 0.0
         for first in range(0, n, step):
-            own = np.arange(first, min(first + step, n))
-            apart = np.tile(x, (len(own) + 1, 1))
-            apart[np.arange(len(own)), own] *= 1.0 + _APART
+            columns = np.arange(first, min(first + step, n))
+            apart = np.tile(x, (len(columns) + 1, 1))
+            apart[np.arange(len(columns)), columns] *= 1.0 + _APART
             with np.errstate(all="ignore"):
                 held = program.energies.many(t, apart, result.p, m)
             change = np.abs(held[:-1] - held[-1]) / _APART
