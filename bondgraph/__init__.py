@@ -28,7 +28,7 @@ from bondgraph.model.laws import Parameter, StateSpec
 from bondgraph.model.modal import by_mode
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op
-from bondgraph.run import measures
+from bondgraph.run import measures as measures
 from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ __all__ += ["Constraint", "Diode", "Friction", "Switch", "Block", "multiport", "
 __all__ += ["Graph", "Model", "Bond", "Element", "Port", "Parameter", "StateSpec", "Op", "Domain", "DOMAINS"]
 __all__ += ["Automaton", "Transition", "by_mode", "Causality", "assign_causality", "equations"]
 __all__ += ["Compiled", "CompiledFormula", "compile_formula", "compile_model", "count_operations"]
-__all__ += ["measures", "quasistatic", "simulate", "sweep"]
+__all__ += ["quasistatic", "simulate", "sweep"]
 __all__ += ["dump_model", "load_model", "parse_model", "save_model"]
 __all__ += ["ModelError", "Problem", "RoundingWarning", "UnreliableRunWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
 

@@ -42,7 +42,7 @@ def title_with_unit(title: str, unit: str) -> str:
 def plain_text(text: str) -> str:
     """Convert text with mathematics between dollar signs to plain text.
 
-    >>> plain(r"gap $d$"), plain("$u_1$"), plain(r"$\\alpha$")
+    >>> plain_text(r"gap $d$"), plain_text("$u_1$"), plain_text(r"$\\alpha$")
     ('gap d', 'u₁', 'α')
     """
     text = text.replace("\n", " ").replace("$", "").replace(r"\alpha", "α").replace(r"\mu", "μ")

@@ -55,7 +55,7 @@ def strongest_contact(scene: Scene) -> ContactDrawing:
 def speed_label(speed: float) -> str:
     """Format seconds of motion per second of movie.
 
-    >>> [pace(v) for v in (0.2, 1.0, 3.0, 0.0012)]
+    >>> [speed_label(v) for v in (0.2, 1.0, 3.0, 0.0012)]
     ['slow motion 5×', 'real time', 'fast 3×', 'slow motion 830×']
     """
     if abs(speed - 1.0) < 0.02:

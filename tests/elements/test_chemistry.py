@@ -81,9 +81,9 @@ def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypa
         graph.connect(node, Ce(f"S{k}", 2.0)).connect(before, reaction.port("1")).connect(reaction.port("2"), node)
         before = node
     system = equations(graph.freeze())
-    monkeypatch.setattr(size, "LONG", 100)
+    monkeypatch.setattr(size, "MAX_STEPS", 100)
     assert not size.is_large(system)
-    monkeypatch.setattr(size, "MERGED", 100)
+    monkeypatch.setattr(size, "MAX_MERGED_STEPS", 100)
     assert size.is_large(system)
 
 

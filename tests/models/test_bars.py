@@ -37,7 +37,7 @@ WORK: dict[str, Work] = {
     "workspace": lambda wanted: workspace(FIT, GRID, GRID, 0.4, progress=wanted),
     "poles over the angle": lambda wanted: sweep_poles(DeltaRobot(FIT), [0.5, 0.6], progress=wanted),
     "courses over both gains": lambda wanted: robustness(MazeParameters(), [0.32], [0.04, 0.05], t_end=0.1, progress=wanted),
-    "effective masses": lambda wanted: study_poses(default_striker().where.chain, count=2, progress=wanted),
+    "effective masses": lambda wanted: study_poses(default_striker().striking_point.chain, count=2, progress=wanted),
     "pictures": pictures,
 }
 """Name of the bar -> the work, small."""
@@ -73,7 +73,7 @@ def test_a_terminal_has_a_bar_that_leaves_nothing(
     def told(bar: progress.Progress, done: float, note: str = "") -> None:
         tell(bar, done, note)
         if bar._active:
-            shown.append(bar.line(bar._said))
+            shown.append(bar.line(bar.note))
 
     monkeypatch.setattr(progress.Progress, "show", told)
     WORK[name](True)

@@ -154,7 +154,7 @@ def test_bennetts_linkage_moves_by_its_law():
     closures = ConstraintMatrix(compiled.program, p)
     part, _ = closures.contradictions(np.zeros(1), x[None], m[None])
     assert part[0] < 1e-7
-    A = closures.whole.dense(closures.along(np.zeros(1), x[None], m[None])[0])[0]
+    A = closures.full.dense_of(closures.at_samples(np.zeros(1), x[None], m[None])[0])[0]
     assert np.linalg.matrix_rank(A, tol=1e-9 * np.abs(A).max()) == 17
     # The accelerations of the hinges, by differences along the motion that the rates give.
     h = 1e-4

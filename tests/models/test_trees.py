@@ -289,7 +289,7 @@ def test_jaws_of_one_mass_that_part_are_a_mass():
 
 def test_driven_joints_bring_their_damping_and_limits():
     tree = gripper(Mimic("left", -2.0, 0.3), limits=(-0.1, 0.2))
-    assert tree.coordinates == ("hand", "left") and tree.turns == (True, False)
+    assert tree.coordinates == ("hand", "left") and tree.is_angle == (True, False)
     assert tree.damping == pytest.approx([0.0, 0.3 + 4.0 * 0.2])
     assert tree.limits[1] == pytest.approx([0.05, 0.2])
     assert link_pose(tree, 2, [0.0, 0.1])[0, 3] == pytest.approx(0.1)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import bondgraph.run
 from bondgraph.run.results.failure import CURES
+from bondgraph.run.status import Status
 
 FOLDER = Path(bondgraph.run.__file__).parent
 
@@ -38,13 +39,11 @@ def kinds() -> set[str]:
                     found |= {pair.elts[0].value for pair in values}
                 case ast.AnnAssign(target=ast.Name(id="_FLAGS"), value=ast.Dict(values=values)):
                     found |= {pair.elts[0].value for pair in values}
-                case ast.Assign(targets=[ast.Name(id="_REASONS")], value=ast.Dict(values=values)):
-                    found |= {text.value.partition(":")[0] for text in values}
                 case ast.FunctionDef(name="add" | "note") if path.stem == "accumulation":
                     given_back = [r.value for r in ast.walk(node) if isinstance(r, ast.Return)]
                     returned = [value.value for value in given_back if isinstance(value, ast.Constant)]
                     found |= {text for text in returned if text}
-    return found
+    return found | {status.text.partition(":")[0] for status in Status if status.failed}
 
 
 def test_every_kind_has_cures() -> None:

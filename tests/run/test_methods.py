@@ -103,7 +103,7 @@ def test_a_method_from_outside_has_events_clocks_and_many_runs():
     ours, theirs = (run(ticking, [0.0, 0.0], [], [], 1.0, method=method, rtol=1e-7) for method in (BS32, "dop853"))
     np.testing.assert_allclose(ours.x, theirs.x, atol=1e-6)
     prepared = prepare(decay(), 1.0, method=BS32, progress=False)
-    ends = prepared.many(np.array([[1.0], [2.0]]), [1.0], [])
+    ends = prepared.run_many(np.array([[1.0], [2.0]]), [1.0], [])
     assert prepared.in_machine_code and ends.x[:, 0] == pytest.approx(np.exp([-1.0, -2.0]), abs=1e-6)
 
 

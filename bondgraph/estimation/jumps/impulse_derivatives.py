@@ -86,7 +86,7 @@ class ImpulseDerivatives:
         offset = (1.0 + impact.part * self._e) * self._flow
         self._largest_offset = float(np.abs(offset).max(initial=0.0))
         self._floor, self._near = shares * self._largest_offset, near
-        self._z = _redistributed(self._unit, impact.found * root, offset)
+        self._z = _redistributed(self._unit, impact.solution * root, offset)
         self._a, self._b = self._unit.response @ self._z + offset, self._unit.bounds @ self._z
         self._terms = np.abs(self._unit.response) @ np.abs(self._z) + np.abs(offset)
         self._before, self._responses = inputs.flows / root[:, None], inputs.responses / root[:, None]

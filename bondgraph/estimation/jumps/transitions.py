@@ -198,7 +198,7 @@ class EventJumps:
             return [_Step(event, event.transition)]
         steps, x, m = [], event.x_before, event.m_before
         for part in parts[:-1]:
-            after = x + part.meeting.table.states[:, part.impact.places] @ (part.impact.push * part.impact.found)
+            after = x + part.participants.table.states[:, part.impact.indices] @ (part.impact.push * part.impact.solution)
             modes = m.copy()
             for transition in set(part.transitions) & set(event.transitions):
                 edge = self._kernels.bound.program.transitions[transition]

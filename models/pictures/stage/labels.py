@@ -116,7 +116,7 @@ def ghost_labels(stage: Stage, t: float, sight: Sight, size: tuple[int, int]) ->
 def format_times(times: list[float]) -> list[str]:
     """Format times (s) with one more digit than needed to distinguish them.
 
-    >>> clock([0.0, 0.25, 0.5]), clock([0.0101, 0.0222]), clock([3.0])
+    >>> format_times([0.0, 0.25, 0.5]), format_times([0.0101, 0.0222]), format_times([3.0])
     (['0.00 s', '0.25 s', '0.50 s'], ['0.010 s', '0.022 s'], ['3.0 s'])
     """
     apart = np.diff(np.unique(times))

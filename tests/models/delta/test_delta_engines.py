@@ -47,7 +47,7 @@ def test_mujoco():
         robot = DeltaMujoco.make(undamped(DeltaParameters.fit()), step=step, stiffness=stiffness, damping=damping)
         robot.put(q, np.zeros(9), u)
         robot.run(0.2)
-        found[stiffness] = np.abs(robot.q() - expected).max(), robot.show_gap()
+        found[stiffness] = np.abs(robot.q() - expected).max(), robot.apart()
     assert found[1e6][0] < 1e-8 and found[1e6][1] < 1e-8
     # both errors fall with the stiffness
     assert found[1e4][0] > 30.0 * found[1e6][0] and found[1e4][1] > 30.0 * found[1e6][1]
