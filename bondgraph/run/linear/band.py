@@ -7,8 +7,11 @@ LAPACK's dgbtrf has it). Factors hold the reciprocal of each pivot.
 
 from __future__ import annotations
 
-from bondgraph.emit.procedure import Operand, Procedure, Temporary
-from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bondgraph.emit.procedure import Local, Operand, Procedure, Temporary
+from bondgraph.run.linear.elimination import TINY, pivot_of, subtract, swap, swap_in
 
 _SIZES = {"n": "i64", "lower": "i64", "upper": "i64"}
 
@@ -16,6 +19,8 @@ _SIZES = {"n": "i64", "lower": "i64", "upper": "i64"}
 _TRIDIAGONAL = {"a": "ptr", "pivots": "ptr"}
 _COLUMN = 4
 """Numbers of a column of three diagonals, with the room for pivoting: two above the diagonal, itself, one below."""
+_ROWS = 16
+"""Rows after which the number that goes on from row to row is checked for being tiny; at each row that would take longer."""
 
 
 def _minimum(write: Procedure, one: Temporary, other: Operand) -> Temporary:
@@ -118,13 +123,14 @@ def factor_three() -> Procedure:
 
 
 def solve_three() -> Procedure:
-    """As `solve`, of three diagonals, with its bits: what the next row needs stays in registers."""
+    """Solve with factors of three diagonals, to the bits of `solve` but for tiny numbers: what the next row needs stays in
+    registers."""
     write = Procedure("tridiagonal_solve", {**_TRIDIAGONAL, "b": "ptr noalias", "n": "i64"})
     a, pivots, b, n = (write[name] for name in ("a", "pivots", "b", "n"))
     with write.when(n < 1):
         write.give()
     left = write.local(b[0])
-    with write.loop(n - 1) as k:
+    with _rows(write, n - 1, left) as k:
         current, following = left.get(), b[k + 1]
         stays = pivots.load(k, "i64").equals(k)
         value = write.select(stays, current, following)
@@ -140,7 +146,7 @@ def solve_three() -> Procedure:
     far = write.local(0.0)
     with write.when(n > 2):
         far.set(b[last - 2] - value * a[last * _COLUMN])
-    with write.loop(n - 2) as back:
+    with _rows(write, n - 2, near) as back:
         k = n - 2 - back
         column = a.at(k * _COLUMN)
         value = near.get() * column[2]
@@ -151,3 +157,19 @@ def solve_three() -> Procedure:
     b[0] = near.get() * a[2]
     write.give()
     return write
+
+
+@contextmanager
+def _rows(write: Procedure, count: Temporary, left: Local) -> Iterator[Temporary]:
+    """Loop over so many rows; set `left`, which goes on from row to row, to zero where it is tiny after some of them."""
+    begun = write.local(0, "i64")
+    with write.repeat() as (_, done):
+        first = begun.get()
+        with write.when(first >= count):
+            write.jump(done)
+        last = _minimum(write, count, first + _ROWS)
+        with write.loop(last, first) as k:
+            yield k
+        with write.when(write.intrinsic("fabs", left.get()) < TINY):
+            left.set(0.0)
+        begun.set(last)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bondgraph.emit.procedure import Procedure, Record, Temporary
 from bondgraph.run.codegen_helpers import clock_time
+from bondgraph.run.linear.elimination import without_tiny
 from bondgraph.run.linear.system import FIELDS as SYSTEM
 from bondgraph.run.steppers.method import error_weight
 from bondgraph.run.steppers.rosenbrock import coefficients as table
@@ -104,7 +105,8 @@ def unknowns() -> Procedure:
     reach, later = h * table.GAMMA, h * h * write["later"]
     with write.loop(n) as i:
         state = order.load(i, "i64")
-        right[i] = reach * write["k"][state] + record.get("rest")[state] + later * record.get("drift")[state]
+        total = reach * write["k"][state] + record.get("rest")[state] + later * record.get("drift")[state]
+        right[i] = without_tiny(write, total)
     write.call("solve_system", [system.pointer])
     with write.loop(n) as i:
         write["u"][order.load(i, "i64")] = right[i]
@@ -156,7 +158,7 @@ def attempt() -> Procedure:
         write.call("unknowns", [c, h, rate if stage else k, later, u.at(n * stage)])
     total, error = write.local(0.0), u.at(n * (table.STAGES - 1))
     with write.loop(n) as i:
-        y_new[i] = argument[i] + error[i]
+        y_new[i] = without_tiny(write, argument[i] + error[i])
         magnitude = write.intrinsic("maxnum", write.intrinsic("fabs", y[i]), write.intrinsic("fabs", y_new[i]))
         scale = error_weight(write, record, i, magnitude) + rounding(record, i, h)
         part = error[i] / scale
