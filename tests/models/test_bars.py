@@ -73,7 +73,7 @@ def test_a_terminal_has_a_bar_that_leaves_nothing(
     def told(bar: progress.Progress, done: float, note: str = "") -> None:
         tell(bar, done, note)
         if bar._active:
-            shown.append(bar.line(bar.note))
+            shown.append(bar.line(bar._updated))
 
     monkeypatch.setattr(progress.Progress, "show", told)
     WORK[name](True)

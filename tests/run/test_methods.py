@@ -114,8 +114,8 @@ def test_no_result_depends_on_how_often_a_run_pauses(name: str, most: int, monke
     compiled = SMALL[name]().compile()
     runs = []
     for budget, patience in ((1, 1e-12), (10**7, 1e9)):
-        monkeypatch.setattr(integrator, "_BUDGET", budget)
-        monkeypatch.setattr(integrator, "_PATIENCE", patience)
+        monkeypatch.setattr(integrator, "_FIRST_CALL_STEPS", budget)
+        monkeypatch.setattr(integrator, "_CALL_SECONDS", patience)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RunEndedWarning)
             runs.append(compiled.simulate(0.3 if name == "drive" else 2.0, max_steps=most, samples=0.01, progress=False))
