@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-Built = TypeVar("Made")
+Built = TypeVar("Built")
 
 
 def build_once(make: Callable[[], Built]) -> Callable[[], Built]:

@@ -75,15 +75,15 @@ class SensitivityWeights(Weights):
         self.refresh(t, x, m)
         if self.noise.any():
             self._noise_gain = min(2.0 * self._noise_gain, MAX_NOISE_GAIN)
-        matters = self._measure_noise(t, x, m, h, relative)
+        matters = self._keep_noise(t, x, m, h, relative)
         self.patience = RETRY_LIMITS[0] if matters else min(2 * self.patience, RETRY_LIMITS[1])
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Measure the noise again after long use."""
         self._noise_gain = max(0.5 * self._noise_gain, 1.0)
-        self._measure_noise(t, x, m, h, relative)
+        self._keep_noise(t, x, m, h, relative)
 
-    def _measure_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float) -> bool:
+    def _keep_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float) -> bool:
         """Measure the rounding noise of all rates; keep it only where it matters for a step of length h."""
         sizes = np.maximum(self.size, self.floor)
         noise = ACCUMULATED_NOISE * np.sqrt(len(x)) * self._noise_gain * rounding(self._bound, t, x, m, sizes, h)
