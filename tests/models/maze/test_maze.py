@@ -68,13 +68,13 @@ def test_what_moves_between_the_events_is_that_of_an_independent_simulation():
     rows = run().trajectory
     for leg in legs():
         inside = np.flatnonzero((rows["t"] > leg.start) & (rows["t"] < leg.end))[::17]
-        assert np.all(rows["mode"][inside] == leg.segment.state)
+        assert np.all(rows["mode"][inside] == leg.leg.state)
         for k in inside:
             y = leg.solution(rows["t"][k])
             assert np.abs(rows["q"][k] - y[:4]).max() < 1e-8 and np.abs(rows["v"][k] - y[4:8]).max() < 1e-8
-            assert abs(rows["torque"][k] - by_hand.torque(rows["t"][k], y, leg.segment.state)) < 1e-9
-            if leg.segment.state % 2:
-                force = by_hand.multipliers(rows["t"][k], y, leg.segment)
+            assert abs(rows["torque"][k] - by_hand.torque(rows["t"][k], y, leg.leg.state)) < 1e-9
+            if leg.leg.state % 2:
+                force = by_hand.multipliers(rows["t"][k], y, leg.leg)
                 assert np.allclose(rows["lambda"][k], force, rtol=1e-6, atol=1e-9)
                 assert rows["force"][k] == pytest.approx(2.0 * np.linalg.norm(y[1:3]) * force[0], rel=1e-6)
 
