@@ -1,6 +1,5 @@
-"""Linear state-space system of a model near a point, dx' = A dx + B du, dy = C dx + D du, with the user's names.
-
-In the literature: linearisation.
+"""Linearisation of a model: its linear state-space system near a point, dx' = A dx + B du, dy = C dx + D du, with the user's
+names.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""Estimate of parameters: values with their covariance, confidence regions and identifiability, as text, table and plot.
-
-In the literature: confidence interval, confidence region.
+"""Estimate of parameters: values with their covariance, confidence intervals, confidence regions and identifiability, as text,
+table and plot.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The run itself keeps the steps that it has without sensitivities. Between its events x and S are integrated together, with
 separate error control of S; at each event x takes the value of the run.
-
-In the literature: forward sensitivity analysis.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ With residuals r / sigma and their derivatives J by the numbers, J = U S V^T in 
 References
 ----------
 Y. Bard, "Nonlinear parameter estimation", Academic Press (1974), chapter 7.
-
-In the literature: identifiability.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loss functions of robust estimation: weights of residuals over sigma, and the covariance for data with outliers.
+"""Robust loss functions of an estimation: weights of residuals over sigma, and the covariance for data with outliers.
 
 A loss sums rho(r) in place of r^2 / 2, with psi = rho'. Far from zero psi grows no more, so that outliers have bounded influence.
 At the least sum the numbers have, for any noise (Huber's sandwich),
@@ -8,8 +8,6 @@ At the least sum the numbers have, for any noise (Huber's sandwich),
 References
 ----------
 P. J. Huber, E. M. Ronchetti, "Robust statistics", 2nd edition, Wiley (2009), chapters 6 and 7.
-
-In the literature: a robust loss.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Prediction intervals of a run: standard deviations of every quantity over time, from sensitivities and a covariance.
 
 First-order error propagation: with y(p) linear over the deviations of p, its variance is (dy/dp) C (dy/dp)^T.
-
-In the literature: a prediction interval.
 """
 
 from __future__ import annotations

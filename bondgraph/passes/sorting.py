@@ -1,6 +1,5 @@
-"""Sorting: put the statements of a system into an order of evaluation, each algebraic loop torn and in one piece.
-
-In the literature: block lower triangular form (BLT).
+"""Sort the statements of a system into block lower triangular form (BLT): an order of evaluation, each algebraic loop torn and in
+one piece.
 """
 
 from __future__ import annotations

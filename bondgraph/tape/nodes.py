@@ -1,11 +1,10 @@
-"""Hash-consed straight-line program: store every distinct operation on earlier numbers once (common subexpressions).
+"""Hash-consed straight-line program: store every distinct operation on earlier numbers once (elimination of common
+subexpressions).
 
 Arithmetic here is on positions in the list of nodes. A node is a tuple `(code, *arguments)`: `(CONSTANT, value)`,
 `(INPUT, block, position)`, else the positions of its arguments. Rules keep one form of equal expressions:
 a sign moves outward (`(-a) b` is `-(a b)`) until a sum absorbs it, arguments of commutative operations are
 ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. Rules change results by rounding only.
-
-In the literature: elimination of common subexpressions.
 """
 
 from __future__ import annotations

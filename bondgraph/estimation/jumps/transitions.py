@@ -1,4 +1,5 @@
-"""Jump conditions of sensitivities at the events of one instant: S after its transitions, carried out one after the other.
+"""Jump conditions (saltation matrices) of sensitivities at the events of one instant: S after its transitions, carried out one
+after the other.
 
 D, the derivative of the state at the moving instant, passes through all resets with one dt; f is evaluated before the first and
 after the last, since modes in between may have no motion of their own. Where a guard g(t, x, p) fires,
@@ -7,8 +8,6 @@ after the last, since modes in between may have no motion of their own. Where a 
 
 Transitions that an event triggers share its time; transitions that cross zero by themselves, at the same time by chance, have
 their own; events that accumulate (Zeno) have the time of their limit.
-
-In the literature: the saltation matrix.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Search strong components and ears of the coupling graph in machine code.
 
 It goes in the order of `reference.CouplingStructure.of`, so that both find the same components and ears.
-
-In the literature: the coupling graph.
 """
 
 from __future__ import annotations

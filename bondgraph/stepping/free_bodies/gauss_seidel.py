@@ -1,4 +1,4 @@
-"""Projected Gauss-Seidel method for the contacts of many bodies: impulses and velocities with unilateral contact and friction.
+"""Nonlinear Gauss-Seidel method for contacts of many bodies: impulses and velocities with unilateral contact and friction.
 
 At contact k with the relative velocity u = J v + b (normal first), impulses r and friction mu obey the complementarity conditions
 of Signorini and Coulomb:
@@ -6,14 +6,12 @@ of Signorini and Coulomb:
     0 <= r_n  _|_  u_n >= 0        |r_t| <= mu r_n, and against u_t with |r_t| = mu r_n where it slips
 
 They are solved contact by contact, with the latest velocities, until a sweep changes no velocity by more than a tolerance
-(nonsmooth contact dynamics: Moreau 1988, Jean 1999; the steps are projections, de Saxce and Feng 1998). A sweep is machine code,
-and costs some 100 ns a contact. The matrix of all contacts is never assembled.
+(nonsmooth contact dynamics, NSCD: Moreau 1988, Jean 1999; the steps are projections, de Saxce and Feng 1998). A sweep is machine
+code, and costs some 100 ns a contact. The matrix of all contacts is never assembled.
 
 A sweep propagates impulses from one body to the next, so that high stacks and heavy bodies on light ones would need very many.
 After `PLAIN` sweeps, each therefore begins at an extrapolation of the last two (Nesterov 1983), with a restart where that goes
 too far (O'Donoghue and Candes 2015).
-
-In the literature: nonlinear Gauss-Seidel, nonsmooth contact dynamics (NSCD).
 """
 
 from __future__ import annotations
