@@ -1,4 +1,4 @@
-"""Jump conditions (saltation matrices) of sensitivities at the events of one instant: S after its transitions, carried out one
+"""Jump conditions (saltation matrix) of the sensitivities at the events of one instant: S after its transitions, carried out one
 after the other.
 
 D, the derivative of the state at the moving instant, passes through all resets with one dt; f is evaluated before the first and
