@@ -15,11 +15,11 @@ from bondgraph.errors import refusal
 from bondgraph.export.code.content import BLOCKS, Content, content_of
 from bondgraph.export.code.identifiers import Entry, count, identifiers
 from bondgraph.export.symbolic import inputs_of
+from bondgraph.export.sympy_operations import elementary_forms
 from bondgraph.output.short_repr import short_repr
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing
 from screws.renamed import answer_old_names
-from screws.scalars import FUNCTIONS
 
 MAX_INLINE_OPERATIONS = 24
 """Maximum number of operations of a value that is written inline, if it is used once; larger ones get a symbol."""
@@ -64,19 +64,12 @@ def forms() -> dict[int, Callable[..., Any]]:
     def unevaluated(function: Any) -> Callable[..., Any]:
         return lambda *arguments: function(*arguments, evaluate=False)
 
-    elementary = {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items()}
+    elementary = elementary_forms()
     slow = (op.MINIMUM, op.MAXIMUM, op.LESS, op.LESS_EQUAL, op.EQUAL)
     return (
         elementary
         | {code: unevaluated(elementary[code]) for code in slow}
         | {
-            op.ADD: lambda a, b: a + b,
-            op.SUBTRACT: lambda a, b: a - b,
-            op.MULTIPLY: lambda a, b: a * b,
-            op.DIVIDE: lambda a, b: a / b,
-            op.NEGATIVE: lambda a: -a,
-            op.RECIPROCAL: lambda a: 1 / a,
-            op.POWER: lambda a, b: a**b,
             op.BOTH: unevaluated(sympy.And),
             op.EITHER: unevaluated(sympy.Or),
             op.OPPOSITE: unevaluated(sympy.Not),

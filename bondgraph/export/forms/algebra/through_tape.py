@@ -14,6 +14,7 @@ import sympy
 from bondgraph.compile.state_names import labels_of
 from bondgraph.export.forms.algebra.canonical import rational
 from bondgraph.export.forms.algebra.definitions import Definitions, linear_in
+from bondgraph.export.sympy_operations import elementary_forms
 from bondgraph.model.ops import Op
 from bondgraph.tape import opcodes
 from bondgraph.tape.differentiate import jacobian
@@ -165,36 +166,13 @@ def _where(condition: Any, one: Any, other: Any) -> Any:
     return one if one == other else sympy.Piecewise((one, condition), (other, True), evaluate=False)
 
 
-_SYMPY_FORMS: Mapping[int, Any] = {
-    opcodes.ADD: lambda a, b: a + b,
-    opcodes.SUBTRACT: lambda a, b: a - b,
-    opcodes.MULTIPLY: lambda a, b: a * b,
-    opcodes.DIVIDE: lambda a, b: a / b,
-    opcodes.NEGATIVE: lambda a: -a,
-    opcodes.RECIPROCAL: lambda a: 1 / a,
-    opcodes.POWER: lambda a, b: a**b,
-    opcodes.SIN: sympy.sin,
-    opcodes.COS: sympy.cos,
-    opcodes.TAN: sympy.tan,
-    opcodes.ASIN: sympy.asin,
-    opcodes.ACOS: sympy.acos,
-    opcodes.ATAN: sympy.atan,
-    opcodes.ATAN2: sympy.atan2,
-    opcodes.SQRT: sympy.sqrt,
-    opcodes.EXP: sympy.exp,
-    opcodes.LOG: sympy.log,
-    opcodes.TANH: sympy.tanh,
-    opcodes.ABSOLUTE: sympy.Abs,
-    opcodes.SIGN: sympy.sign,
-    opcodes.FLOOR: sympy.floor,
-    opcodes.MINIMUM: sympy.Min,
-    opcodes.MAXIMUM: sympy.Max,
+_SYMPY_FORMS: Mapping[int, Any] = elementary_forms() | {
     opcodes.LESS: lambda a, b: sympy.StrictLessThan(a, b, evaluate=a.is_number and b.is_number),
     opcodes.LESS_EQUAL: lambda a, b: sympy.LessThan(a, b, evaluate=a.is_number and b.is_number),
     opcodes.EQUAL: lambda a, b: sympy.Eq(a, b, evaluate=a.is_number and b.is_number),
-    opcodes.BOTH: lambda a, b: sympy.And(a, b),
-    opcodes.EITHER: lambda a, b: sympy.Or(a, b),
-    opcodes.OPPOSITE: lambda a: sympy.Not(a),
+    opcodes.BOTH: sympy.And,
+    opcodes.EITHER: sympy.Or,
+    opcodes.OPPOSITE: sympy.Not,
     opcodes.WHERE: _where,
 }
 """Instruction -> the SymPy expression of its arguments; a test checks that it is complete."""
