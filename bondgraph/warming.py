@@ -28,13 +28,13 @@ def _of_method(entry: MethodEntry) -> Callable[[], Library]:
 PARTS: Mapping[str, Callable[[], Library]] = {
     **{f"{entry.name}, of order {entry.order}, with events": _of_method(entry) for entry in METHODS.values()},
     "error control": error_weights.machine_code,
-    "which states drive which": coupling_graph.machine_code,
-    "many runs": loop.machine_code,
-    "many runs side by side": lane_loop.machine_code,
-    "formulas that are seldom asked for": code.machine_code,
-    "such formulas side by side": lanes.machine_code,
-    "steps of time": motion.machine_code,
-    "piles": gauss_seidel.machine_code,
+    "coupling graph of a Jacobian": coupling_graph.machine_code,
+    "batches of runs": loop.machine_code,
+    "batches of runs in SIMD lanes": lane_loop.machine_code,
+    "interpreter of derivatives": code.machine_code,
+    "interpreter in SIMD lanes": lanes.machine_code,
+    "steps with rigid contacts": motion.machine_code,
+    "contacts of free bodies": gauss_seidel.machine_code,
 }
 """Machine code of this project by purpose."""
 
