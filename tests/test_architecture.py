@@ -12,6 +12,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from docs import floors
+from docs.floors import ROOMS
 from tests.conftest import LONGEST
 
 ROOT = Path(__file__).parents[1]
@@ -19,53 +21,6 @@ LAYERS = ("screws", "bondgraph", "screwbond.models", "screwbond", "examples")
 PACKAGES = ("screws", "bondgraph", "screwbond.models")
 FOLDERS = {"screwbond.models": "models"}
 """Packages that lie in another folder than their name says."""
-
-ROOMS = {
-    "screws": (
-        ("errors", "linear", "numeric_arguments", "renamed", "scalars"),
-        ("jets", "rotations", "vectors"),
-        ("poses", "surfaces", "twists"),
-        ("contact", "inertia", "joints", "shapes"),
-    ),
-    "bondgraph": (
-        ("errors", "methods", "quantities"),  # the ground
-        ("output", "run_arguments", "tape"),
-        ("emit", "model", "sinks"),
-        ("checks", "elements"),
-        ("causality", "graph", "signals"),
-        ("assembly",),
-        ("passes", "render", "run", "tracing"),
-        ("schedule",),
-        ("compile",),
-        ("analysis", "estimation", "export", "interchange", "prepared", "stepping"),
-        ("sweeps", "warming"),
-    ),
-    "screwbond.models": (
-        ("alias", "connections", "studies", "visuals"),
-        ("bodies", "planar_looks"),
-        ("chains", "contacts", "gravity", "joints", "planar", "springs"),
-        ("pictures",),
-        ("maze", "motion", "sweeping", "two_bodies", "urdf"),
-        ("control", "hand", "impact"),
-        ("delta",),
-        ("cli",),
-    ),
-    "bondgraph.run": (
-        ("codegen_helpers", "python_callbacks", "samples", "simd_values", "status", "table"),
-        ("linear", "sparsity"),
-        ("program",),
-        ("bound", "settings"),
-        ("accuracy", "clock_schedule"),
-        ("events",),
-        ("ode", "results", "steppers"),
-        ("measures", "validation"),
-        ("hybrid",),
-        ("streaming",),
-        ("batch",),
-        ("simulate",),
-    ),
-}
-"""The rooms of each package, floor by floor: a room knows those of the floors before its own, and no others."""
 
 SHORTCUTS = {
     "bondgraph.graph.builder": (
@@ -195,23 +150,19 @@ def circles(pairs):
 
 @pytest.mark.parametrize("package", ROOMS)
 def test_a_room_knows_only_the_floors_below(package):
-    floors = ROOMS[package]
-    floor = {name: number for number, rooms in enumerate(floors) for name in rooms} | {"": len(floors)}
+    levels = ROOMS[package]
+    floor = {name: number for number, rooms in enumerate(levels) for name in rooms} | {"": len(levels)}
     assert {room(name, package) for name in modules(package)} == set(floor)
-    assert len(floors) <= 12
+    assert len(levels) <= 12
     pairs = ((name, to, room(name, package), room(to, package)) for name, to in inside(package))
     assert not {f"{name} imports {to}" for name, to, own, other in pairs if own != other and floor[other] >= floor[own]}
 
 
-def test_the_page_shows_the_same_floors():
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    shown = {}
-    for header, table in re.findall(r"^\| floor \|(.*)\|\n\|[-|]+\|\n((?:\| \d+ \|.*\|\n)+)", page, re.MULTILINE):
-        rows = re.findall(r"^\| (\d+) \|(.*)\|$", table, re.MULTILINE)
-        for column, package in enumerate(re.findall(r"`([\w.]+)`", header)):
-            found = {int(number): tuple(re.findall(r"`(\w+)`", cells.split("|")[column])) for number, cells in rows}
-            shown[package] = {number: rooms for number, rooms in found.items() if rooms}
-    assert shown == {package: dict(enumerate(floors, start=1)) for package, floors in ROOMS.items()}
+def test_the_page_shows_the_floors():
+    """`python -m docs.floors` writes them; each package is in one table."""
+    page = floors.PAGE.read_text(encoding="utf-8")
+    assert sorted(name for packages in floors.TABLES for name in packages) == sorted(ROOMS)
+    assert all(floors.table(packages) in page for packages in floors.TABLES) and floors.with_tables(page) == page
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -1,0 +1,87 @@
+"""Floors of the packages: the one table of which room may import which, and the Markdown of it on the page of the architecture.
+
+`python -m docs.floors` writes the tables of docs/architecture.md anew; `tests/test_architecture.py` enforces them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+PAGE = Path(__file__).parent / "architecture.md"
+
+ROOMS = {
+    "screws": (
+        ("errors", "linear", "numeric_arguments", "renamed", "scalars"),
+        ("jets", "rotations", "vectors"),
+        ("poses", "surfaces", "twists"),
+        ("contact", "inertia", "joints", "shapes"),
+    ),
+    "bondgraph": (
+        ("errors", "methods", "quantities"),  # the ground
+        ("output", "run_arguments", "tape"),
+        ("emit", "model", "sinks"),
+        ("checks", "elements"),
+        ("causality", "graph", "signals"),
+        ("assembly",),
+        ("passes", "render", "run", "tracing"),
+        ("schedule",),
+        ("compile",),
+        ("analysis", "estimation", "export", "interchange", "prepared", "stepping"),
+        ("sweeps", "warming"),
+    ),
+    "screwbond.models": (
+        ("alias", "connections", "studies", "visuals"),
+        ("bodies", "planar_looks"),
+        ("chains", "contacts", "gravity", "joints", "planar", "springs"),
+        ("pictures",),
+        ("maze", "motion", "sweeping", "two_bodies", "urdf"),
+        ("control", "hand", "impact"),
+        ("delta",),
+        ("cli",),
+    ),
+    "bondgraph.run": (
+        ("codegen_helpers", "python_callbacks", "samples", "simd_values", "status", "table"),
+        ("linear", "sparsity"),
+        ("program",),
+        ("bound", "settings"),
+        ("accuracy", "clock_schedule"),
+        ("events",),
+        ("ode", "results", "steppers"),
+        ("measures", "validation"),
+        ("hybrid",),
+        ("streaming",),
+        ("batch",),
+        ("simulate",),
+    ),
+}
+"""Rooms of each package, floor by floor: a room imports those of the floors before its own, and no others."""
+
+TABLES = (("bondgraph", "screwbond.models", "screws"), ("bondgraph.run",))
+"""Packages that have a table of the page in common, a column each."""
+_SHOWN = re.compile(r"^\| floor \|.*\n\|[-|]+\|\n(?:\| \d+ \|.*\n)+", re.MULTILINE)
+
+
+def table(packages: Sequence[str]) -> str:
+    """Return the floors of some packages as a table in Markdown, the highest floor first."""
+
+    def cell(package: str, floor: int) -> str:
+        rooms = ROOMS[package][floor - 1] if floor <= len(ROOMS[package]) else ()
+        return ", ".join(f"`{room}`" for room in rooms)
+
+    rows = [["floor", *(f"`{package}`" for package in packages)]]
+    highest = max(len(ROOMS[package]) for package in packages)
+    rows += [[str(floor), *(cell(package, floor) for package in packages)] for floor in range(highest, 0, -1)]
+    lines = ["|" + "".join(f" {entry} |" if entry else " |" for entry in row) for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]) + "\n"
+
+
+def with_tables(page: str) -> str:
+    """Return the text of the page with the tables of today in the place of those that it shows."""
+    tables = iter(TABLES)
+    return _SHOWN.sub(lambda _: table(next(tables)), page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
