@@ -3,8 +3,7 @@
 `weights_begin` (w, t, x, q, m), `weights_refresh` (w, t, x, m), `weights_test_noise` and `weights_decay` (w, t, x, m, h,
 relative, implicit) are the methods of `Weights` with these names: the same operations in the same order, so that both give the
 same bits. `weights_reset` (w) restores the state before a run. `callback_refresh`, `callback_test_noise` and `callback_decay`
-call
-Python instead.
+call Python instead.
 """
 
 from __future__ import annotations

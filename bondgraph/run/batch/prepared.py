@@ -99,7 +99,7 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if runs are integrated in machine code, except for events that only Python can handle; False if ticks solve loops."""
+        """True if machine code integrates runs, except for events that only Python can handle; False if ticks solve loops."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
@@ -190,7 +190,7 @@ class PreparedProgram:
         return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> EndedRun | None:
-        """Run once in machine code, and continue in Python if that does not reach the end; None if only Python can begin the run."""
+        """Run once in machine code, and continue in Python if that stops early; None if only Python can begin the run."""
         with self._workspace() as space:
             course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
             if course.status == Status.NOT_STARTED:
@@ -256,8 +256,7 @@ class PreparedProgram:
 
         Parameters
         ----------
-        keep : quantities to keep of each run besides its end, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or
-            the
+        keep : quantities to keep of each run besides its end, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the
             name of a quantity, whose values at all samples are kept.
         threads : number of threads, by default one per processor. The results do not depend on it.
         check_rank : True to check along each run for positions where its constraints lose rank, as single runs do; False skips
@@ -294,7 +293,7 @@ class PreparedProgram:
 
 
 def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
-    """Check the settings of a run and choose its method. Raises `RunError` as `simulate` does, except for the numbers of a run."""
+    """Check the settings and choose the method. Raises `RunError` as `simulate` does, except for the numbers of a run."""
     checks.check_names(settings, SETTINGS)
     all_settings: RunSettings = {**DEFAULTS, **settings}
     checked, wanted = checked_settings(program, t_end, all_settings)

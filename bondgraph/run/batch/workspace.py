@@ -232,7 +232,7 @@ class Workspace:
 
     @cached_property
     def _energies(self) -> tuple[Callable[[], object], np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return the kernel call for the energies at the start of the last run, with its arrays of parameters, modes and outputs."""
+        """Return the kernel call for the start energies of the last run, with its arrays of parameters, modes and outputs."""
         program = self.bound.program
         if program.energies is None:
             return None

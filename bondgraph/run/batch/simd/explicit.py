@@ -58,7 +58,7 @@ def procedures(lanes: int) -> list[Procedure]:
 
 
 def _combination(name: str, weights: Mapping[int, float], on_top: bool = True) -> Procedure:
-    """Compute out = y + h sum_j weights[j] k[j] for all `all` numbers of k[j], each with its lane's h; without y if not `on_top`."""
+    """Compute out = y + h sum_j weights[j] k[j] for all `all` numbers of k[j] with the lane's h; omit y if not `on_top`."""
     arguments = {"out": "ptr noalias", "y": "ptr", "k": "ptr", "count": "i64", "all": "i64", "h": "ptr"}
     write = Procedure(name, arguments, internal=True)
     starts = [(write["k"].at(write["all"] * j), weight) for j, weight in weights.items()]

@@ -22,8 +22,7 @@ def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     An interval of length L that begins at a root s is suspected if the straight line through s and the root s' at the time d
     before reaches zero within (1 + BEYOND) L: s' > s (1 + d / ((1 + BEYOND) L)); likewise on its other side. Eigenvalues are
-    squares
-    of roots.
+    squares of roots.
     """
     d = np.diff(t)
     reach = (1.0 + EXTRAPOLATION) * (1.0 + _ROUNDING)
